@@ -1,0 +1,76 @@
+"""gviz draws computational graphs: what automatic differentiation records, as a picture.
+
+    >>> import gviz
+    >>> reading = gviz.read("y=(x+w)*(w+1)", gviz.SourceOptions(values={"x": "2", "w": "1"}))
+    >>> [node.label for node in reading.graph.nodes if node.kind == "operation"]
+    ['MulBackward0', 'AddBackward0', 'AddBackward0']
+
+and ``gviz.save(reading.graph, "y.pdf")`` writes the picture. Every name below is imported when it is first used,
+so that ``import gviz`` costs next to nothing and loads neither numpy nor Graphviz.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gviz import engine
+    from gviz.errors import GvizError
+    from gviz.graph import Edge, Graph, Node, TensorRow
+    from gviz.render import RenderOptions, save
+    from gviz.render.torchviz import make_dot
+    from gviz.sources import Reading, SourceOptions, read
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Edge",
+    "Graph",
+    "GvizError",
+    "Node",
+    "Reading",
+    "RenderOptions",
+    "SourceOptions",
+    "TensorRow",
+    "__version__",
+    "engine",
+    "make_dot",
+    "read",
+    "save",
+]
+
+_HOMES = {
+    "Edge": "gviz.graph",
+    "Graph": "gviz.graph",
+    "GvizError": "gviz.errors",
+    "Node": "gviz.graph",
+    "Reading": "gviz.sources",
+    "RenderOptions": "gviz.render",
+    "SourceOptions": "gviz.sources",
+    "TensorRow": "gviz.graph",
+    "make_dot": "gviz.render.torchviz",
+    "read": "gviz.sources",
+    "save": "gviz.render",
+}
+"""The module that each public name comes from."""
+
+_MODULES = ("engine",)
+"""Modules that are public by themselves: ``gviz.engine`` needs no import statement of its own."""
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used (PEP 562)."""
+    from importlib import import_module
+
+    if name in _MODULES:
+        return import_module(f"gviz.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'gviz' has no attribute {name!r}")
+    value: object = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names, imported or not."""
+    return sorted(__all__)

@@ -1,0 +1,127 @@
+"""What gviz says when something is wrong: what happened, where, and what to do about it.
+
+Every error that is the user's to mend is a :class:`GvizError`; the command line catches that one class,
+prints :meth:`GvizError.report` on standard error and exits with :attr:`GvizError.exit_code`.
+The engine's own errors are PyTorch's (RuntimeError, IndexError ...) and are wrapped where a source is run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["FileError", "GvizError", "MissingError", "Place", "RenderError", "SourceError", "caret"]
+
+MAX_SHOWN = 76
+"""Columns of source that an error shows; a longer line is cut around the caret."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in a source.
+
+    Args:
+        text: the source line, without its newline.
+        column: 0-based offset of the first offending character in ``text``; None marks the whole line.
+        length: how many characters are offending, at least 1.
+        file: the file's name; None for an expression.
+        line: 1-based line number in ``file``; None for an expression of one line.
+    """
+
+    text: str
+    column: int | None = None
+    length: int = 1
+    file: str | None = None
+    line: int | None = None
+
+    def __str__(self) -> str:
+        """The place as people write it: ``net.py:14``, ``line 2``, or nothing."""
+        if self.file is None:
+            return "" if self.line is None else f"line {self.line}"
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+
+def caret(place: Place) -> str:
+    """The source line with a caret under the offending part, cut to fit a terminal.
+
+    >>> print(caret(Place("y=2x", column=3)))
+      y=2x
+         ^
+    """
+    text = place.text.replace("\t", " ")
+    if place.column is None:
+        return "  " + (text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "...")
+    column, length = min(place.column, len(text)), max(place.length, 1)
+    if len(text) > MAX_SHOWN:
+        start = max(0, min(column - MAX_SHOWN // 2, len(text) - MAX_SHOWN))
+        head, tail = ("..." if start else ""), ("..." if start + MAX_SHOWN < len(text) else "")
+        text = head + text[start : start + MAX_SHOWN] + tail
+        column += len(head) - start
+    length = min(length, max(len(text) - column, 1))
+    return f"  {text}\n  {' ' * display_width(text[:column])}{'^' * max(display_width(text[column : column + length]), 1)}"
+
+
+def display_width(text: str) -> int:
+    """Terminal columns that the text takes: wide (East Asian, full-width) characters take two.
+
+    >>> display_width("x（")
+    3
+    """
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width  # only needed where a message has other than ASCII
+
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+class GvizError(Exception):
+    """Something the user can mend.
+
+    Args:
+        what: one sentence on what happened.
+        place: where, if there is a source to point into.
+        hint: what to do next.
+    """
+
+    slug = "error"
+    exit_code = 1
+
+    def __init__(self, what: str, *, place: Place | None = None, hint: str | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.place = place
+        self.hint = hint
+
+    def report(self) -> str:
+        """The whole message, several lines: what, the source with a caret, what to do."""
+        lines = []
+        where = "" if self.place is None else str(self.place)
+        lines.append(f"{where}: {self.what}" if where else self.what)
+        if self.place is not None and self.place.text:
+            lines.append(caret(self.place))
+        if self.hint:
+            lines.append(self.hint)
+        return "\n".join(lines)
+
+
+class SourceError(GvizError):
+    """An expression, a value or a script that is not right."""
+
+    slug = "source"
+
+
+class FileError(GvizError):
+    """A file that cannot be read or written."""
+
+    slug = "file"
+
+
+class RenderError(GvizError):
+    """A picture that cannot be made: unknown format, no Graphviz, a layout that fails."""
+
+    slug = "render"
+
+
+class MissingError(GvizError):
+    """Something optional that is not installed here, or not in gviz's engine."""
+
+    slug = "missing"
