@@ -1,0 +1,401 @@
+"""Element types, how two of them combine, and how Python data becomes an array.
+
+PyTorch's rules over numpy arrays: the names (``torch.float32``), type promotion by category (bool < integer <
+float < complex; tensors with dimensions before 0-d tensors before Python numbers) and the inference that
+``torch.tensor`` does on nested lists. Source: https://docs.pytorch.org/docs/2.13/tensor_attributes.html.
+Python's own ``bool``, ``int`` and ``float`` are written ``builtins.bool`` ... here: the short names are element types.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    Array = np.ndarray[Any, Any]
+    Number = builtins.bool | builtins.int | builtins.float | complex
+
+
+class dtype:
+    """An element type, as ``torch.float32``; there is one object for each.
+
+    Attributes:
+        name: "float32"; the text of the whole is "torch.float32".
+        np: the numpy dtype of an array that holds it.
+        is_floating_point, is_complex, is_signed: the category.
+        itemsize: bytes of one element.
+        scalar_name: what PyTorch's messages call it, "Float"; ``FloatTensor`` is made of it.
+        c_name: the C++ name that some messages have, "float", "long int".
+    """
+
+    __slots__ = ("c_name", "is_complex", "is_floating_point", "is_signed", "itemsize", "name", "np", "scalar_name")
+
+    def __init__(self, name: str, scalar_name: str, c_name: str) -> None:
+        """Make the one object of a name; only this module does."""
+        self.name = name
+        self.np: np.dtype[Any] = np.dtype(name)
+        self.is_floating_point = self.np.kind == "f"
+        self.is_complex = self.np.kind == "c"
+        self.is_signed = self.np.kind in "ifc"
+        self.itemsize = self.np.itemsize
+        self.scalar_name = scalar_name
+        self.c_name = c_name
+
+    def __repr__(self) -> str:
+        """``torch.float32``."""
+        return "torch." + self.name
+
+    def __reduce__(self) -> str:
+        """Copied and unpickled, it stays the same object."""
+        return self.name
+
+    def to_complex(self) -> dtype:
+        """The complex type with parts of this type (of float16 complex64: numpy has no half complex).
+
+        Raises:
+            RuntimeError: for integers and bool, with PyTorch's text.
+        """
+        if self.np.kind not in "fc":
+            raise RuntimeError(f"Unknown Complex ScalarType for {self.scalar_name}")
+        return complex128 if self.name in {"float64", "complex128"} else complex64
+
+    def to_real(self) -> dtype:
+        """The type of the parts of a complex type; every other type is its own."""
+        return {"complex64": float32, "complex128": float64}.get(self.name, self)
+
+
+float16 = dtype("float16", "Half", "c10::Half")
+float32 = dtype("float32", "Float", "float")
+float64 = dtype("float64", "Double", "double")
+int8 = dtype("int8", "Char", "signed char")
+int16 = dtype("int16", "Short", "short int")
+int32 = dtype("int32", "Int", "int")
+int64 = dtype("int64", "Long", "long int")
+uint8 = dtype("uint8", "Byte", "unsigned char")
+bool = dtype("bool", "Bool", "bool")
+complex64 = dtype("complex64", "ComplexFloat", "c10::complex<float>")
+complex128 = dtype("complex128", "ComplexDouble", "c10::complex<double>")
+
+half, float, double = float16, float32, float64
+short, int, long = int16, int32, int64
+cfloat, cdouble = complex64, complex128
+
+ALL = (float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, bool)
+"""Every element type, in the order of PyTorch's messages."""
+
+NAMES: dict[str, dtype] = {each.name: each for each in ALL} | {
+    "half": half, "float": float, "double": double, "short": short, "int": int, "long": long,
+    "cfloat": cfloat, "cdouble": cdouble,
+}  # fmt: skip
+"""Each name that PyTorch's module has for an element type, the short ones included."""
+
+_OF: dict[np.dtype[Any], dtype] = {each.np: each for each in ALL}
+_default = float32
+
+
+def of(array_dtype: np.dtype[Any]) -> dtype:
+    """The element type of an array, by its numpy dtype.
+
+    Raises:
+        TypeError: PyTorch has no such type, with PyTorch's text.
+
+    >>> of(np.dtype("int64"))
+    torch.int64
+    """
+    try:
+        return _OF[array_dtype]
+    except KeyError:
+        pass
+    names = [each.name for each in ALL]
+    supported = ", ".join(names[:-1]) + f", and {names[-1]}"
+    raise TypeError(
+        f"can't convert np.ndarray of type numpy.{array_dtype.type.__name__}. The only supported types are: {supported}."
+    )
+
+
+def get_default_dtype() -> dtype:
+    """The type that Python floats get; float32 until :func:`set_default_dtype`."""
+    return _default
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Let Python floats become ``d``: float16, float32 or float64.
+
+    Raises:
+        TypeError: not a floating-point type, with PyTorch's text.
+    """
+    if not isinstance(d, dtype):
+        raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
+    if not d.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    global _default  # noqa: PLW0603 - PyTorch has one default for the whole process
+    _default = d
+
+
+# Promotion ---------------------------------------------------------------------------------------------------------
+
+_CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+
+
+def _promote(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+    """What numpy says, but for a float or complex type beside an integer one, whose width then counts for nothing."""
+    ranks = _CATEGORY[a.kind], _CATEGORY[b.kind]
+    if ranks[0] != ranks[1] and min(ranks) < 2:
+        return a if ranks[0] > ranks[1] else b
+    return np.promote_types(a, b)
+
+
+_PROMOTED = {(a.np, b.np): _promote(a.np, b.np) for a in ALL for b in ALL}
+
+
+def promote(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+    """The type that holds both, by PyTorch's table (``torch.promote_types``).
+
+    >>> promote(np.dtype("int64"), np.dtype("float32")), promote(np.dtype("uint8"), np.dtype("int8"))
+    (dtype('float32'), dtype('int16'))
+    """
+    return a if a is b else _PROMOTED[a, b]
+
+
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """``torch.promote_types``: :func:`promote` for element types.
+
+    Raises:
+        TypeError: an argument is no element type.
+    """
+    for place, given in enumerate((type1, type2), 1):
+        if not isinstance(given, dtype):
+            raise TypeError(
+                f"promote_types(): argument 'type{place}' (position {place}) must be torch.dtype, not {type(given).__name__}"
+            )
+    return _OF[promote(type1.np, type2.np)]
+
+
+def cancast(from_: np.dtype[Any], to: np.dtype[Any]) -> builtins.bool:
+    """Whether a result of one type may be written into a tensor of another: never down a category."""
+    return _CATEGORY[from_.kind] <= _CATEGORY[to.kind]
+
+
+def number_type(value: Number) -> np.dtype[Any]:
+    """The type of a Python (or numpy) number among tensors: bool, int64, or the default float or complex type.
+
+    Raises:
+        TypeError: not a number.
+    """
+    if isinstance(value, (builtins.bool, np.bool_)):
+        return bool.np
+    if isinstance(value, (builtins.int, np.integer)):
+        return int64.np
+    if isinstance(value, (builtins.float, np.floating)):
+        return _default.np
+    if isinstance(value, (complex, np.complexfloating)):
+        return _default.to_complex().np
+    raise TypeError(f"expected a tensor or a number, but got {type(value).__name__}")
+
+
+def _combine(higher: np.dtype[Any] | None, lower: np.dtype[Any] | None) -> np.dtype[Any] | None:
+    """What operands of a higher priority make of the type of lower ones: those only raise the category."""
+    if higher is None or lower is None:
+        return lower if higher is None else higher
+    if _CATEGORY[higher.kind] >= _CATEGORY[lower.kind]:
+        return higher
+    return _OF[higher].to_complex().np if higher.kind == "f" else promote(higher, lower)
+
+
+def result_type(*operands: Array | Number) -> np.dtype[Any]:
+    """The type in which PyTorch computes with these operands (``torch.result_type``).
+
+    Args:
+        operands: arrays, and Python numbers; a numpy scalar (``np.float64(2)``) counts as a Python number.
+
+    Returns:
+        The numpy dtype: of the arrays with dimensions; 0-d arrays, and after them numbers, count only where their
+        category (bool < integer < float < complex) is higher.
+
+    Raises:
+        TypeError: an operand is neither an array nor a number.
+
+    >>> result_type(np.array([1, 2]), 2.5), result_type(np.array([1.0], "float32"), np.array(1.0))
+    (dtype('float32'), dtype('float32'))
+    """
+    dimensioned = scalar = number = None
+    for operand in operands:
+        if not isinstance(operand, np.ndarray):
+            found = number_type(operand)
+            number = found if number is None else promote(number, found)
+        elif operand.ndim:
+            dimensioned = operand.dtype if dimensioned is None else promote(dimensioned, operand.dtype)
+        else:
+            scalar = operand.dtype if scalar is None else promote(scalar, operand.dtype)
+    result = _combine(dimensioned, _combine(scalar, number))
+    return _default.np if result is None else result
+
+
+# Limits ------------------------------------------------------------------------------------------------------------
+
+
+class _Limits:
+    """What :class:`finfo` and :class:`iinfo` share: the type, and its width."""
+
+    def __init__(self, of_type: dtype) -> None:
+        self.dtype = of_type.name
+        self.bits = of_type.itemsize * 8
+
+    def __eq__(self, other: object) -> builtins.bool:
+        return type(other) is type(self) and other.__dict__ == self.__dict__
+
+    __hash__ = None  # type: ignore[assignment]  # as in PyTorch
+
+
+class finfo(_Limits):
+    """The limits of a floating-point type (of a complex one: of its parts), as ``torch.finfo``.
+
+    Args:
+        type: an element type; without it the default one.
+
+    Raises:
+        TypeError: not an element type, or an integer one.
+
+    >>> finfo(float32)
+    finfo(resolution=1e-06, min=-3.40282e+38, max=3.40282e+38, eps=1.19209e-07, smallest_normal=1.17549e-38, \
+tiny=1.17549e-38, dtype=float32)
+    """
+
+    def __init__(self, type: dtype | None = None) -> None:
+        """Read the limits from numpy."""
+        of_type = _checked(type or _default, "finfo").to_real()
+        if not of_type.is_floating_point:
+            raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
+        super().__init__(of_type)
+        numbers: Any = np.finfo(of_type.np)
+        self.min, self.max, self.eps = (builtins.float(numbers.min), builtins.float(numbers.max), builtins.float(numbers.eps))
+        self.tiny = self.smallest_normal = builtins.float(numbers.smallest_normal)
+        self.resolution = builtins.float(f"1e-{numbers.precision}")
+
+    def __repr__(self) -> str:
+        """As PyTorch prints it, with six digits."""
+        fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+        return "finfo(" + "".join(f"{name}={getattr(self, name):g}, " for name in fields) + f"dtype={self.dtype})"
+
+
+class iinfo(_Limits):
+    """The limits of an integer type, as ``torch.iinfo``.
+
+    Raises:
+        TypeError: not an integer type.
+
+    >>> iinfo(int8)
+    iinfo(min=-128, max=127, dtype=int8)
+    """
+
+    def __init__(self, type: dtype) -> None:
+        """Read the limits from numpy."""
+        of_type = _checked(type, "iinfo")
+        if of_type is bool:
+            raise TypeError("torch.bool is not supported by torch.iinfo")
+        if of_type.np.kind in "fc":
+            raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
+        super().__init__(of_type)
+        numbers = np.iinfo(of_type.np)
+        self.min, self.max = builtins.int(numbers.min), builtins.int(numbers.max)
+
+    def __repr__(self) -> str:
+        """As PyTorch prints it, with six digits."""
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+
+
+def _checked(given: dtype, function: str) -> dtype:
+    if isinstance(given, dtype):
+        return given
+    raise TypeError(f"{function}(): argument 'type' (position 1) must be torch.dtype, not {type(given).__name__}")
+
+
+# Data to arrays ----------------------------------------------------------------------------------------------------
+
+MAX_DIMS = 64
+"""Dimensions that an array can have: numpy's limit."""
+
+_FLOAT32_SAFE = 3.4e38
+"""Smaller numbers fit into float32; from here on numpy would warn about the infinity that PyTorch makes in silence."""
+
+
+def infer(data: Any, dtype: dtype | None = None) -> Array:
+    """The array that ``torch.tensor(data, dtype=dtype)`` holds; always a new one.
+
+    Args:
+        data: a number, a sequence of sequences of numbers (any depth up to :data:`MAX_DIMS`), or a numpy array.
+            Tensors may be among the numbers: what has a ``dtype`` of this module is one.
+        dtype: the element type wanted; else Python floats get the default type, integers int64, bools bool, numpy
+            arrays and scalars keep theirs, and several in one sequence are promoted.
+
+    Returns:
+        A numpy array in native byte order.
+
+    Raises:
+        ValueError, TypeError, RuntimeError, OverflowError: data is ragged, no number, or does not fit; PyTorch's texts.
+
+    >>> infer([[1, 2.5]])
+    array([[1. , 2.5]], dtype=float32)
+    """
+    kind = type(data)
+    if dtype is None:  # the hot ones: a script's plain numbers
+        if kind is builtins.float:
+            if _default is not float32 or -_FLOAT32_SAFE < data < _FLOAT32_SAFE:
+                return np.array(data, _default.np)
+        elif kind is builtins.bool or (kind is builtins.int and -(1 << 63) <= data < 1 << 63):
+            return np.array(data, bool.np if kind is builtins.bool else int64.np)
+    if isinstance(data, np.ndarray):
+        wanted = check_numpy(data).dtype if dtype is None else dtype.np
+        return cast(check_numpy(data), wanted).copy(order="C")
+    if isinstance(data, np.generic) and dtype is None:
+        return np.array(data, of(data.dtype).np)
+    from gviz.engine.unpack import unpack
+
+    return unpack(data, dtype)
+
+
+def check_numpy(array: Any) -> Array:
+    """The array itself, if PyTorch can share its memory (``torch.from_numpy``).
+
+    Raises:
+        TypeError: not an array, or a type that PyTorch lacks.
+        ValueError: negative strides, or foreign byte order.
+    """
+    if not isinstance(array, np.ndarray):
+        from gviz.engine.unpack import c_type_name
+
+        raise TypeError(f"expected np.ndarray (got {c_type_name(type(array))})")
+    if any(stride < 0 for stride in array.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
+            "supported. (You can probably work around this by making a copy of your array  with array.copy().) "
+        )
+    if not array.dtype.isnative:
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order. "
+            "Conversion between byte orders is currently not supported."
+        )
+    of(array.dtype)
+    return array
+
+
+def cast(array: Array, wanted: np.dtype[Any]) -> Array:
+    """``array.astype(wanted)`` as PyTorch does it: an overflow or a lost imaginary part without a warning.
+
+    Args:
+        array: any numbers.
+        wanted: the numpy dtype of the result.
+
+    Returns:
+        A new array; ``array`` itself where it has that type already.
+    """
+    if array.dtype == wanted:
+        return array
+    if array.dtype.kind == "c" and wanted.kind in "iuf":
+        array = array.real
+    with np.errstate(all="ignore"):
+        if wanted == float16.np and array.dtype == float64.np:
+            array = array.astype(float32.np)  # PyTorch rounds twice
+        return array.astype(wanted)

@@ -1,0 +1,245 @@
+"""Nested Python data to an array, for :func:`gviz.engine.dtypes.infer`.
+
+Lists of plain numbers go through numpy as a whole. All else goes element by element in PyTorch's order: ranges, bytes,
+deques, numpy scalars and tensors among the numbers, and wrong data, where the order decides which message comes.
+"""
+
+from __future__ import annotations
+
+import operator
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gviz.engine import dtypes
+from gviz.engine.dtypes import (
+    MAX_DIMS,
+    cast,
+    complex128,
+    dtype,
+    float16,
+    float64,
+    get_default_dtype,
+    int64,
+    number_type,
+    of,
+    promote,
+    uint8,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    Array = np.ndarray[Any, Any]
+
+_NUMBERS = frozenset({bool, int, float, complex})
+
+
+def unpack(data: Any, wanted: dtype | None) -> Array:
+    """The array of a number or of nested sequences; arguments and errors as :func:`gviz.engine.dtypes.infer`."""
+    array = _unpack_plain(data, wanted) if type(data) is list or type(data) is tuple else None
+    return _unpack_any(data, wanted) if array is None else array
+
+
+def _unpack_plain(data: Sequence[Any], wanted: dtype | None) -> Array | None:
+    """Lists and tuples of Python's numbers at the speed of C; None where anything is unusual."""
+    sizes: list[int] = []
+    level: Sequence[Any] = data
+    while True:
+        sizes.append(len(data))
+        if not data or len(sizes) > MAX_DIMS:
+            return None
+        kinds = set(map(type, level))
+        if kinds <= _NUMBERS:
+            break
+        if not kinds <= {list, tuple} or set(map(len, level)) != {len(level[0])}:
+            return None
+        data, level = level[0], list(chain.from_iterable(level))
+    if wanted is None:
+        wanted = _plain_type(kinds)
+    try:
+        array = _convert_plain(level, kinds, wanted)
+    except OverflowError:
+        return None
+    return None if array is None else array.reshape(sizes)
+
+
+def _plain_type(kinds: set[type]) -> dtype:
+    if complex in kinds:
+        return get_default_dtype().to_complex()
+    if float in kinds:
+        return get_default_dtype()
+    return int64 if int in kinds else dtypes.bool
+
+
+def _convert_plain(flat: Sequence[Any], kinds: set[type], wanted: dtype) -> Array | None:
+    """An array of Python's numbers; None where a number may not fit or may not be converted."""
+    if (wanted.is_floating_point and complex in kinds) or (wanted.np.kind in "iu" and kinds & {float, complex}):
+        return None
+    if wanted.np.kind == "b":
+        return np.array(flat, dtypes.bool.np)
+    if wanted.is_complex:
+        return cast(np.array(flat, complex128.np), wanted.np)
+    if wanted.is_floating_point:
+        return cast(np.array(flat, float64.np), wanted.np)
+    array = np.array(flat, int64.np)
+    if wanted is int64:
+        return array
+    limits = np.iinfo(wanted.np)
+    return array.astype(wanted.np) if limits.min <= array.min() and array.max() <= limits.max else None
+
+
+# Element by element -----------------------------------------------------------------------------------------------
+
+
+def _unpack_any(data: Any, wanted: dtype | None) -> Array:
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    sizes = _find_sizes(data)
+    array_type = _find_type(data) if wanted is None else wanted.np
+    array = np.empty(sizes, array_type)
+    flat = array.reshape(-1)  # a new array is contiguous: a view
+    store = _storer(of(array_type))
+    with np.errstate(all="ignore"):
+        for i, element in enumerate(_elements(data, sizes)):
+            flat[i] = store(element)
+    return array
+
+
+def _is_tensor(value: object) -> bool:
+    return isinstance(getattr(value, "dtype", None), dtype)
+
+
+def _is_sequence(value: object) -> bool:
+    """C's PySequence_Check: it can be indexed, and is no mapping, numpy scalar or tensor."""
+    if isinstance(value, (list, tuple, str, bytes)):
+        return True
+    return hasattr(type(value), "__getitem__") and not isinstance(value, (dict, np.generic)) and not _is_tensor(value)
+
+
+def _find_sizes(data: Any) -> list[int]:
+    """The shape, by the first element of each level."""
+    sizes: list[int] = []
+    while _is_sequence(data):
+        sizes.append(len(data))
+        if len(sizes) > MAX_DIMS:
+            raise ValueError(f"too many dimensions '{c_type_name(type(data))}'")
+        if not sizes[-1]:
+            break
+        try:
+            data = data[0]
+        except Exception:  # noqa: BLE001 - whatever a class raises here, PyTorch says this
+            raise ValueError(f"could not determine the shape of object type '{c_type_name(type(data))}'") from None
+    return sizes
+
+
+def _find_type(data: Any) -> np.dtype[Any]:
+    """The promoted type of all elements; an empty sequence counts as the default type."""
+    found: np.dtype[Any] | None = None
+    levels: list[Iterator[Any]] = [iter((data,))]
+    while levels:
+        for value in levels[-1]:
+            if _is_sequence(value) and not isinstance(value, (str, bytes, np.ndarray)):
+                if len(levels) > MAX_DIMS:
+                    raise ValueError(f"too many dimensions '{c_type_name(type(value))}'")
+                if len(value):
+                    levels.append(iter([value[i] for i in range(len(value))]))
+                    break
+                one = get_default_dtype().np
+            else:
+                one = _element_type(value)
+            found = one if found is None else promote(found, one)
+        else:
+            levels.pop()
+    return get_default_dtype().np if found is None else found
+
+
+def _element_type(value: Any) -> np.dtype[Any]:
+    if isinstance(value, (np.ndarray, np.generic)) and not isinstance(value, (str, bytes)):
+        return of(value.dtype).np
+    if _is_tensor(value):
+        tensor_type: np.dtype[Any] = value.dtype.np
+        return tensor_type
+    if isinstance(value, (bool, int, float, complex)):
+        return number_type(value)
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(value).__name__}'")
+    raise RuntimeError(f"Could not infer dtype of {c_type_name(type(value))}")
+
+
+def _elements(data: Any, sizes: list[int]) -> Iterator[Any]:
+    """The elements in the order of memory, each level checked against the shape when it is entered."""
+    depth = len(sizes)
+    levels: list[Iterator[Any]] = [iter((data,))]
+    while levels:
+        for value in levels[-1]:
+            if len(levels) > depth:
+                yield value
+                continue
+            try:
+                inner = list(value)
+            except TypeError:
+                raise TypeError("not a sequence") from None
+            if len(inner) != sizes[len(levels) - 1]:
+                raise ValueError(
+                    f"expected sequence of length {sizes[len(levels) - 1]} at dim {len(levels) - 1} (got {len(inner)})"
+                )
+            levels.append(iter(inner))
+            break
+        else:
+            levels.pop()
+
+
+def _storer(target: dtype) -> Callable[[Any], Any]:
+    """How PyTorch converts one element to the type."""
+    if target is dtypes.bool:
+        return _to_bool
+    if target.is_floating_point:
+        if target is float16:
+            return lambda value: np.float32(_to_float(value))  # PyTorch rounds twice
+        return _to_float
+    if target.is_complex:
+        return _to_complex
+    limits = np.iinfo(target.np)
+    # a negative number may wrap around in uint8, as long as its absolute value fits
+    low = -int(limits.max) if target is uint8 else int(limits.min)
+
+    def to_integer(value: Any) -> Any:
+        fits_from = low
+        if isinstance(value, float):
+            fits_from = int(limits.min)
+            number = int(value) if fits_from <= value <= limits.max else low - 1
+        else:
+            number = operator.index(value)
+            if not -(1 << 63) <= number < 1 << 63:
+                raise ValueError("Overflow when unpacking long long")
+        if not fits_from <= number <= limits.max:
+            raise RuntimeError(f"value cannot be converted to type {target.name} without overflow")
+        return number % 256 if target is uint8 else number
+
+    return to_integer
+
+
+def _to_bool(value: Any) -> bool:
+    return bool(value) if isinstance(value, (float, complex)) else operator.index(value) != 0
+
+
+def _to_float(value: Any) -> float:
+    if isinstance(value, (float, int)) or hasattr(value, "__float__") or hasattr(value, "__index__"):
+        return float(value)
+    raise TypeError(f"must be real number, not {c_type_name(type(value))}")
+
+
+def _to_complex(value: Any) -> complex:
+    if isinstance(value, complex) or (hasattr(value, "__complex__") and not _is_tensor(value)):
+        return complex(value)
+    return complex(_to_float(value))
+
+
+def c_type_name(kind: type) -> str:
+    """C's ``tp_name``: with the module where a type is C's own, as ``decimal.Decimal``."""
+    is_made_by_class_statement = kind.__flags__ & (1 << 9)
+    return (
+        kind.__name__ if is_made_by_class_statement or kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    )
