@@ -173,7 +173,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     return _OF[promote(type1.np, type2.np)]
 
 
-def cancast(from_: np.dtype[Any], to: np.dtype[Any]) -> builtins.bool:
+def can_cast(from_: np.dtype[Any], to: np.dtype[Any]) -> builtins.bool:
     """Whether a result of one type may be written into a tensor of another: never down a category."""
     return _CATEGORY[from_.kind] <= _CATEGORY[to.kind]
 
