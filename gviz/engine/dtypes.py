@@ -83,7 +83,11 @@ short, int, long = int16, int32, int64
 cfloat, cdouble = complex64, complex128
 
 ALL = (float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, bool)
-"""Every element type, in the order of PyTorch's messages."""
+"""Every element type."""
+
+_SUPPORTED = (
+    "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool"
+)
 
 NAMES: dict[str, dtype] = {each.name: each for each in ALL} | {
     "half": half, "float": float, "double": double, "short": short, "int": int, "long": long,
@@ -108,11 +112,10 @@ def of(array_dtype: np.dtype[Any]) -> dtype:
         return _OF[array_dtype]
     except KeyError:
         pass
-    names = [each.name for each in ALL]
-    supported = ", ".join(names[:-1]) + f", and {names[-1]}"
-    raise TypeError(
-        f"can't convert np.ndarray of type numpy.{array_dtype.type.__name__}. The only supported types are: {supported}."
-    )
+    name = array_dtype.type.__name__
+    if name in {"uint16", "uint32", "uint64"}:  # PyTorch has them, with hardly an operation
+        raise TypeError(f"torch.{name} is not in gviz's engine; convert the array first, as with array.astype('int64')")
+    raise TypeError(f"can't convert np.ndarray of type numpy.{name}. The only supported types are: {_SUPPORTED}.")
 
 
 def get_default_dtype() -> dtype:
@@ -349,7 +352,7 @@ def infer(data: Any, dtype: dtype | None = None) -> Array:
     if isinstance(data, np.ndarray):
         wanted = check_numpy(data).dtype if dtype is None else dtype.np
         return cast(check_numpy(data), wanted).copy(order="C")
-    if isinstance(data, np.generic) and dtype is None:
+    if dtype is None and isinstance(data, np.generic) and not isinstance(data, (str, bytes)):
         return np.array(data, of(data.dtype).np)
     from gviz.engine.unpack import unpack
 

@@ -95,10 +95,12 @@ def _convert_plain(flat: Sequence[Any], kinds: set[type], wanted: dtype) -> Arra
 
 def _unpack_any(data: Any, wanted: dtype | None) -> Array:
     if isinstance(data, (str, bytes)):
-        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+        raise TypeError(f"new(): invalid data type '{c_type_name(type(data))}'")
     sizes = _find_sizes(data)
     array_type = _find_type(data) if wanted is None else wanted.np
     array = np.empty(sizes, array_type)
+    if not array.size:
+        return array  # [[], [1]] is not looked at further
     flat = array.reshape(-1)  # a new array is contiguous: a view
     store = _storer(of(array_type))
     with np.errstate(all="ignore"):
@@ -164,7 +166,7 @@ def _element_type(value: Any) -> np.dtype[Any]:
     if isinstance(value, (bool, int, float, complex)):
         return number_type(value)
     if isinstance(value, (str, bytes)):
-        raise TypeError(f"new(): invalid data type '{type(value).__name__}'")
+        raise TypeError(f"new(): invalid data type '{c_type_name(type(value))}'")
     raise RuntimeError(f"Could not infer dtype of {c_type_name(type(value))}")
 
 
@@ -222,17 +224,17 @@ def _storer(target: dtype) -> Callable[[Any], Any]:
 
 
 def _to_bool(value: Any) -> bool:
-    return bool(value) if isinstance(value, (float, complex)) else operator.index(value) != 0
+    return bool(value) if isinstance(value, (float, complex, np.bool_)) else operator.index(value) != 0
 
 
 def _to_float(value: Any) -> float:
-    if isinstance(value, (float, int)) or hasattr(value, "__float__") or hasattr(value, "__index__"):
+    if isinstance(value, (float, int)) or hasattr(type(value), "__float__") or hasattr(type(value), "__index__"):
         return float(value)
     raise TypeError(f"must be real number, not {c_type_name(type(value))}")
 
 
 def _to_complex(value: Any) -> complex:
-    if isinstance(value, complex) or (hasattr(value, "__complex__") and not _is_tensor(value)):
+    if isinstance(value, complex) or (hasattr(type(value), "__complex__") and not _is_tensor(value)):
         return complex(value)
     return complex(_to_float(value))
 
