@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     Array = np.ndarray[Any, Any]
     Number = builtins.bool | builtins.int | builtins.float | complex
 
@@ -31,6 +33,7 @@ class dtype:
     """
 
     __slots__ = ("c_name", "is_complex", "is_floating_point", "is_signed", "itemsize", "name", "np", "scalar_name")
+    __module__ = "torch"  # the name that type(x.dtype) shows
 
     def __init__(self, name: str, scalar_name: str, c_name: str) -> None:
         """Make the one object of a name; only this module does."""
@@ -47,9 +50,9 @@ class dtype:
         """``torch.float32``."""
         return "torch." + self.name
 
-    def __reduce__(self) -> str:
+    def __reduce__(self) -> tuple[Callable[[str], dtype], tuple[str]]:
         """Copied and unpickled, it stays the same object."""
-        return self.name
+        return named, (self.name,)
 
     def to_complex(self) -> dtype:
         """The complex type with parts of this type (of float16 complex64: numpy has no half complex).
@@ -94,6 +97,16 @@ NAMES: dict[str, dtype] = {each.name: each for each in ALL} | {
     "cfloat": cfloat, "cdouble": cdouble,
 }  # fmt: skip
 """Each name that PyTorch's module has for an element type, the short ones included."""
+
+
+def named(name: str) -> dtype:
+    """The element type of a name, "float32" or "long".
+
+    Raises:
+        KeyError: there is none.
+    """
+    return NAMES[name]
+
 
 _OF: dict[np.dtype[Any], dtype] = {each.np: each for each in ALL}
 _default = float32
