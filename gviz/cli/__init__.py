@@ -1,0 +1,156 @@
+"""The command line: one file per command in this folder, each imported when it is called.
+
+``run`` is the one place where errors become messages and exit statuses: 0 done, 1 the input is wrong, 2 usage.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from gviz import __version__
+from gviz.cli import streams
+from gviz.errors import GvizError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["COMMANDS", "main", "run"]
+
+COMMANDS = ("render", "inspect", "formats")
+"""Each is a module of this folder with a click command of the same name, in the order of the help."""
+
+EXIT_BUG = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module when the command is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the order they are best learned in."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, or None."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"gviz.cli.{cmd_name}"), cmd_name)
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first argument names.
+
+        Raises:
+            click.UsageError: there is none of that name.
+        """
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            _refuse_command(ctx, args[0])
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="gviz", message="%(prog)s %(version)s")
+@click.pass_context
+def main(context: click.Context) -> None:
+    """See the computational graph behind a computation, as PyTorch's autograd records it.
+
+    \b
+    Examples:
+      gviz render "y=(x+w)*(w+1)" x=2 w=1 -o y.pdf
+      gviz inspect "y=(x+w)*(w+1)" x=2 w=1
+
+    gviz COMMAND --help has the options of each command, with an example.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help(), err=True)
+        context.exit(EXIT_USAGE)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line.
+
+    Args:
+        arguments: what follows the program's name.
+
+    Returns:
+        The exit status: 0, 1 (the input is wrong), 2 (usage) or 130 (interrupted).
+    """
+    try:
+        return _reported(list(arguments))
+    except BrokenPipeError:  # the reader, such as `head -1`, has what it wanted
+        streams.abandon(sys.stdout, sys.stderr)
+        return 0
+    except KeyboardInterrupt:
+        streams.abandon(sys.stdout)
+        return EXIT_INTERRUPTED
+
+
+def _invoke(arguments: list[str]) -> int:
+    """Run the command; the status."""
+    if "_GVIZ_COMPLETE" in os.environ:  # the shell asks what Tab may offer
+        main.main(arguments, prog_name="gviz")
+    try:
+        with main.make_context("gviz", arguments) as context:
+            return int(main.invoke(context) or 0)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+
+
+def _reported(arguments: list[str]) -> int:
+    """Run the command and report what is wrong; the status."""
+    try:
+        status = _invoke(arguments)
+        streams.flush()
+    except click.UsageError as error:
+        whose = "gviz" if error.ctx is None else error.ctx.command_path
+        streams.complain(f"{error.format_message()}\n{whose} --help has an example.")
+        return EXIT_USAGE
+    except GvizError as error:
+        streams.complain(error.report())
+        return error.exit_code
+    except MemoryError:
+        streams.complain("there is not enough memory for this")
+        return 1
+    except (BrokenPipeError, KeyboardInterrupt):
+        raise
+    except Exception as error:  # noqa: BLE001 the last line of defence: it is reported as gviz's own fault
+        return _own_up(error)
+    return status
+
+
+def _own_up(error: Exception) -> int:
+    """Report an error that gviz should not have had."""
+    if os.environ.get("GVIZ_DEBUG"):
+        import traceback
+
+        traceback.print_exception(error)
+        return EXIT_BUG
+    streams.complain(
+        f"gviz has a bug: {type(error).__name__}: {error}\n"
+        "Your input may be right. GVIZ_DEBUG=1 shows where it happened; please report it with that."
+    )
+    return EXIT_BUG
+
+
+def _refuse_command(context: click.Context, name: str) -> NoReturn:
+    """Say what was probably meant: another command, or `gviz render` with this as its source."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, COMMANDS, n=1)
+    if close:
+        hint = f"Did you mean {close[0]!r}?"
+    elif "=" in name or name.endswith((".py", ".json")) or os.path.exists(name):
+        hint = f'To draw it: gviz render "{name}"'
+    else:
+        hint = f"The commands are {', '.join(COMMANDS)}."
+    raise click.UsageError(f"there is no command {name!r}. {hint}", context)
+
+
+if sys.platform == "win32":  # a console in an old code page still gets what it can show
+    streams.replace_unprintable()

@@ -1,0 +1,76 @@
+"""``gviz inspect``: the leaf / non-leaf table of a source."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from gviz.cli import streams
+from gviz.cli.options import SourceCommand, takes_source
+
+if TYPE_CHECKING:
+    from gviz.graph import Graph
+    from gviz.sources import SourceOptions
+
+__all__ = ["inspect"]
+
+
+@click.command(cls=SourceCommand)
+@takes_source
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: the same rows, and the graph.")
+def inspect(*, source: str, options: SourceOptions, as_json: bool) -> int:
+    """Tabulate the tensors of SOURCE, leaves and non-leaves.
+
+    SOURCE is an expression, a .py script (it is executed), a saved graph .json, or - for standard input.
+
+    \b
+    Examples:
+      gviz inspect "y=(x+w)*(w+1)" x=2 w=1 --retain a
+      gviz inspect train.py --json
+
+    For an expression backward runs first (unless --no-backward); a script's tensors are shown as it left them.
+    """
+    from gviz.cli.reading import read_source
+
+    reading = read_source(source, options, product_on_stdout=True)
+    if as_json:
+        streams.write_product(to_json(reading.graph))
+    else:
+        _print_table(source, options, reading.graph)
+    return 1 if reading.failed else 0
+
+
+def to_json(graph: Graph) -> str:
+    """The table and the graph as one line of JSON.
+
+    Returns:
+        ``{"tensors": [...], "graph": {...}}``: a tensor has the nine keys of its row, and ``expression`` where it stands
+        for one; the graph is what ``gviz render -o graph.json`` writes.
+    """
+    import json
+
+    record = graph.as_dict()
+    tensors = [{key: cell for key, cell in row.items() if key != "expression" or cell is not None} for row in record["tensors"]]
+    return json.dumps({"tensors": tensors, "graph": record}, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _print_table(source: str, options: SourceOptions, graph: Graph) -> None:
+    """Print the table, for a person on a terminal and for a program in a pipe.
+
+    Raises:
+        SourceError: the graph has no tensors to list.
+    """
+    from gviz.cli.table import TensorTable
+    from gviz.errors import SourceError
+    from gviz.sources.files import looks_like_a_file
+
+    if not graph.tensors:
+        raise SourceError("there are no named tensors to list")
+    is_expression = source != "-" and not looks_like_a_file(source)
+    table = TensorTable(graph, before=is_expression and options.backward)
+    if streams.is_terminal(sys.stdout):
+        table.show(in_colour=streams.in_colour(sys.stdout))
+    else:
+        streams.write_product(table.plain())

@@ -1,0 +1,55 @@
+"""Reading a source for a command: what it says goes to standard error, and numpy starts no threads it will not use."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from gviz.cli import streams
+from gviz.cli.values import is_script
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gviz.sources import Reading, SourceOptions
+
+__all__ = ["read_source"]
+
+
+def read_source(source: str, options: SourceOptions, *, product_on_stdout: bool) -> Reading:
+    """Read a source and print its notes.
+
+    Args:
+        source: an expression, a script, a saved graph, or ``-``.
+        options: how to read it.
+        product_on_stdout: keep standard output free of what a script prints.
+
+    Raises:
+        GvizError: the source is not right.
+    """
+    with ExitStack() as stack:
+        if not is_script(source):
+            stack.enter_context(_one_thread())
+        elif product_on_stdout:
+            stack.enter_context(streams.product_alone())
+        from gviz.sources import read
+
+        return read(source, options, say=streams.say)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let numpy's BLAS start one thread: saves 100 ms of processor time, and an expression has no use for more.
+
+    Only while numpy loads: child processes find the environment as it was. What the user has set stays.
+    """
+    name = "OPENBLAS_NUM_THREADS"
+    if name in os.environ:
+        yield
+        return
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[name]

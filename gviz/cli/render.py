@@ -1,0 +1,168 @@
+"""``gviz render``: a source becomes a picture."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from gviz.cli import streams
+from gviz.cli.options import SourceCommand, show_option, takes_source
+
+if TYPE_CHECKING:
+    from gviz.graph import Graph
+    from gviz.render import RenderOptions
+    from gviz.sources import SourceOptions
+
+__all__ = ["render"]
+
+TREE_LINES = 20
+"""As much of the tree as goes with a picture on a terminal."""
+
+LONGEST_STEM = 100
+"""Characters of a file name that is made from a root's name."""
+
+
+@click.command(cls=SourceCommand)
+@takes_source
+@show_option
+@click.option(
+    "-o", "--output", metavar="FILE", help="Where to: its suffix is the format, - is standard output. [default: ROOT.pdf]"
+)
+@click.option("--format", "suffix", metavar="SUFFIX", help="The format, where the file's suffix does not tell it.")
+@click.option(
+    "--rankdir",
+    type=click.Choice(["TB", "BT", "LR", "RL"], case_sensitive=False),
+    default="TB",
+    metavar="TB|BT|LR|RL",
+    show_default=True,
+    help="The way the leaves lie: from top to bottom, from left to right ...",
+)
+@click.option(
+    "--graphviz",
+    type=click.Choice(["auto", "embedded", "system"]),
+    default="auto",
+    show_default=True,
+    help="What makes images: the Graphviz that came with gviz, or the system's dot.",
+)
+def render(
+    *,
+    source: str,
+    options: SourceOptions,
+    show: tuple[str, ...],
+    output: str | None,
+    suffix: str | None,
+    rankdir: str,
+    graphviz: str,
+) -> int:
+    """Draw the graph behind SOURCE.
+
+    SOURCE is an expression, a .py script (it is executed), a saved graph .json, or - for standard input.
+
+    \b
+    Examples:
+      gviz render "y=(x+w)*(w+1)" x=2 w=1                  # y.pdf
+      gviz render "h=w*x+b" --frozen x --rankdir LR -o h.svg
+      gviz render train.py --root loss -o loss.png -- --epochs 1
+      gviz render -o - -- "-x + w" | dot -Tpng > neg.png
+
+    What gets no value is 1.0. Without -o the picture is ROOT.pdf in the current folder.
+    """
+    from gviz.cli.reading import read_source
+    from gviz.render import RenderOptions, find
+
+    to_stdout = output == "-"
+    if to_stdout and suffix is None:
+        suffix = "txt" if streams.is_terminal(sys.stdout) else "dot"
+    checked = suffix if suffix is not None else _suffix(output) if output is not None else "pdf"
+    find(checked)  # an unknown format is refused before a script runs for an hour
+    how = RenderOptions(show=show, rankdir=rankdir.upper(), graphviz=graphviz, format=checked)
+    reading = read_source(source, replace(options, saved="saved" in show), product_on_stdout=to_stdout)
+    if to_stdout:
+        _print(reading.graph, checked, how)
+    elif output is not None:
+        _save(reading.graph, output, how)
+    else:
+        _save_by_name(reading.graph, how)
+    return 1 if reading.failed else 0
+
+
+def _suffix(file: str) -> str:
+    """The format that a file's name asks for; "" where it has no suffix."""
+    return os.path.splitext(file)[1].lstrip(".").lower()
+
+
+def _print(graph: Graph, suffix: str, how: RenderOptions) -> None:
+    """Write the graph to standard output; a picture is not for a terminal."""
+    from gviz.render import find
+    from gviz.render import render as draw
+
+    if streams.is_terminal(sys.stdout):
+        if find(suffix).is_binary(suffix):
+            ways = f"Name a file (-o {default_stem(graph)}.{suffix}), or send it on (-o - --format {suffix} | ...)."
+            raise click.UsageError(f"{suffix} is binary, which a terminal cannot show. {ways}", click.get_current_context())
+        how = _for_terminal(how)
+    streams.write_product(draw(graph, suffix, how))
+
+
+def _for_terminal(how: RenderOptions) -> RenderOptions:
+    """The same options, for a tree that fits this terminal."""
+    from shutil import get_terminal_size
+
+    encoding = (sys.stdout.encoding or "").lower().replace("-", "")
+    return replace(
+        how,
+        format="txt",
+        width=get_terminal_size().columns,
+        ascii=not encoding.startswith("utf"),
+        color=streams.in_colour(sys.stdout),
+    )
+
+
+def _save(graph: Graph, output: str, how: RenderOptions) -> None:
+    """Write the graph to the file that was named."""
+    from gviz.render import save
+
+    save(graph, output, how)
+
+
+def _save_by_name(graph: Graph, how: RenderOptions) -> None:
+    """Write ROOT.pdf in the current folder and say so; on a terminal the tree goes with it.
+
+    Raises:
+        FileError: a file of that name is there and is none of gviz's.
+    """
+    from gviz.errors import FileError
+    from gviz.render import render as draw
+    from gviz.render import save
+    from gviz.render.writer import is_ours
+
+    file = f"{default_stem(graph)}.{how.format}"
+    if os.path.lexists(file) and not is_ours(file):
+        raise FileError(f"{file} is here already and was not made by gviz", hint=f"to replace it: -o {file}")
+    save(graph, file, how)
+    if streams.is_terminal(sys.stdout):
+        lines = str(draw(graph, "txt", _for_terminal(how))).splitlines()
+        if len(lines) > TREE_LINES:
+            lines[TREE_LINES - 1 :] = [f"... {len(lines) - TREE_LINES + 1} more lines: -o - shows them"]
+        streams.write_product("".join(f"{line}\n" for line in lines))
+    streams.write_product(f"{file}\n")
+
+
+def default_stem(graph: Graph) -> str:
+    """A file name for the graph, from the names of its roots: ``y``, ``d_k`` for ``d['k']``, ``graph`` where nothing is left.
+
+    >>> from gviz.graph import Graph, Node
+    >>> default_stem(Graph(nodes=(Node("n0", "output", name="d['k']"),), roots=("n0",)))
+    'd_k'
+    """
+    import re
+
+    names = [node.name or "" for node in graph.nodes if node.id in graph.roots]
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "_", "-".join(names))[:LONGEST_STEM].strip("._-")
+    if stem.upper() in {"AUX", "CON", "NUL", "PRN"}:  # devices, not files, on Windows
+        stem += "_"
+    return stem or "graph"

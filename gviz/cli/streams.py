@@ -1,0 +1,141 @@
+"""Standard output is for the product, standard error for talk; both may be closed, piped, or a poor terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager, redirect_stdout, suppress
+from typing import TYPE_CHECKING, TextIO
+
+from gviz.errors import FileError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gviz.sources import Note
+
+__all__ = [
+    "abandon",
+    "complain",
+    "flush",
+    "in_colour",
+    "is_terminal",
+    "product_alone",
+    "replace_unprintable",
+    "say",
+    "write_product",
+]
+
+_STYLES = {"error": "31;1", "warning": "33", "dim": "2"}
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a person reads that stream as it is written."""
+    return stream is not None and not stream.closed and stream.isatty()
+
+
+def in_colour(stream: TextIO | None) -> bool:
+    """Whether colours are welcome there: a terminal, and NO_COLOR (https://no-color.org) is not set."""
+    return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def say(note: Note) -> None:
+    """Print one note of a source on standard error; dim ones only where a person reads it."""
+    if note.level == "dim" and not is_terminal(sys.stderr):
+        return
+    prefix = f"{note.level}: " if note.level in ("warning", "error") else ""
+    _talk(prefix, note.text, _STYLES.get(note.level, ""))
+
+
+def complain(text: str) -> None:
+    """Print an error on standard error."""
+    _talk("error: ", text, _STYLES["error"])
+
+
+def _talk(prefix: str, text: str, style: str) -> None:
+    if sys.stderr is None:  # closed by the caller: nobody wants to hear it
+        return
+    if style and in_colour(sys.stderr):
+        if prefix:
+            prefix = f"\x1b[{style}m{prefix}\x1b[0m"
+        else:
+            text = f"\x1b[{style}m{text}\x1b[0m"
+    sys.stderr.write(f"{prefix}{text}\n")
+    sys.stderr.flush()
+
+
+def write_product(data: str | bytes) -> None:
+    """Write the product to standard output, text as UTF-8 and with its own line ends.
+
+    Raises:
+        FileError: standard output is closed, or its disk is full.
+        BrokenPipeError: nobody reads any more.
+    """
+    if sys.stdout is None:
+        raise FileError("standard output is closed", hint="name a file with -o FILE")
+    raw = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(raw)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        abandon(sys.stdout)
+        raise FileError(f"cannot write to standard output: {error.strerror}") from None
+
+
+@contextmanager
+def product_alone() -> Iterator[None]:
+    """Within it, what a script prints goes to standard error, so that standard output holds the product alone.
+
+    The file descriptor is moved as well as ``sys.stdout``: child processes and compiled code print too.
+    """
+    if sys.stdout is None or sys.stderr is None:
+        with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
+            yield
+        return
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def flush() -> None:
+    """Write out what is buffered, so that a full disk or a closed pipe is noticed here and not while Python ends.
+
+    Raises:
+        FileError: the disk is full.
+        BrokenPipeError: nobody reads any more.
+    """
+    if sys.stdout is None or sys.stdout.closed:
+        return
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        abandon(sys.stdout)
+        raise FileError(f"cannot write to standard output: {error.strerror}") from None
+
+
+def abandon(*unwanted: TextIO | None) -> None:
+    """Point these streams at nothing, so that Python has nothing to complain about when it flushes them at its end."""
+    with suppress(OSError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in unwanted:
+            if stream is not None and not stream.closed:
+                with suppress(OSError, ValueError):
+                    os.dup2(nowhere, stream.fileno())
+
+
+def replace_unprintable() -> None:
+    """Print ``?`` for what the console's code page lacks, rather than failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")

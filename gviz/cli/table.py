@@ -1,0 +1,270 @@
+"""The table of ``gviz inspect``: as wide as it needs to be in a pipe, as wide as the terminal on a terminal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gviz.errors import display_width
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from gviz.graph import Graph, TensorRow, Value
+
+__all__ = ["Column", "TensorTable", "fit"]
+
+LONGEST_CELL = 40
+"""Characters of a value; a larger tensor is cut, for its shape stands beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column.
+
+    Args:
+        key: its name, in one word.
+        heading: its name on a terminal, one or two lines.
+        cells: one text a row.
+    """
+
+    key: str
+    heading: str
+    cells: tuple[str, ...]
+
+    @property
+    def width(self) -> int:
+        """Terminal columns that the widest of its texts takes."""
+        return max(display_width(text) for text in (*self.heading.split("\n"), *self.cells))
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Columns that fit, and what was said instead of the others.
+
+    Args:
+        columns: those that are left.
+        same: (key, text) of the columns that had the same text in every row.
+        left_out: keys of the columns that had to go.
+    """
+
+    columns: tuple[Column, ...]
+    same: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """Terminal columns in all, with one space between two."""
+        return sum(column.width + 1 for column in self.columns) - 1
+
+    def remarks(self) -> Iterator[str]:
+        """What is said below the table."""
+        if self.same:
+            yield "all: " + ", ".join(f"{key} {text}" for key, text in self.same)
+        if self.left_out:
+            yield f"left out: {', '.join(self.left_out)} (a wider terminal, or --json)"
+
+
+def fit(columns: tuple[Column, ...], width: int) -> Fitted:
+    """Make a table narrower, a step at a time, until it fits.
+
+    First columns go that say the same in every row (a line below the table says it instead), then long texts are cut,
+    then whole columns go; name and gradient stay.
+
+    Args:
+        columns: all of them.
+        width: terminal columns there are.
+    """
+    table = Fitted(columns)
+    for step in _STEPS:
+        if table.width <= width:
+            break
+        table = step(table)
+    return table
+
+
+def _say_once(key: str) -> Callable[[Fitted], Fitted]:
+    """The step that takes out a column of equal texts."""
+
+    def step(table: Fitted) -> Fitted:
+        column = next((column for column in table.columns if column.key == key), None)
+        if column is None or len(set(column.cells)) != 1:
+            return table
+        return replace(table, columns=_without(table, key), same=(*table.same, (key, column.cells[0])))
+
+    return step
+
+
+def _leave_out(key: str) -> Callable[[Fitted], Fitted]:
+    """The step that takes out a column whatever it says."""
+
+    def step(table: Fitted) -> Fitted:
+        kept = _without(table, key)
+        return table if len(kept) == len(table.columns) else replace(table, columns=kept, left_out=(*table.left_out, key))
+
+    return step
+
+
+def _cut(longest: int, *keys: str) -> Callable[[Fitted], Fitted]:
+    """The step that shortens the texts of some columns."""
+
+    def step(table: Fitted) -> Fitted:
+        return replace(
+            table,
+            columns=tuple(
+                replace(column, cells=tuple(shorten(cell, longest) for cell in column.cells)) if column.key in keys else column
+                for column in table.columns
+            ),
+        )
+
+    return step
+
+
+def _without(table: Fitted, key: str) -> tuple[Column, ...]:
+    return tuple(column for column in table.columns if column.key != key)
+
+
+_STEPS: tuple[Callable[[Fitted], Fitted], ...] = (
+    _say_once("dtype"),
+    _say_once("shape"),
+    _say_once("retains_grad"),
+    _say_once("grad_before"),
+    _cut(16, "value", "grad", "grad_before", "grad_after"),
+    _cut(16, "name"),
+    _leave_out("dtype"),
+    _leave_out("retains_grad"),
+    _cut(10, "value", "grad", "grad_before", "grad_after", "name"),
+    _leave_out("requires_grad"),
+    _leave_out("shape"),
+    _leave_out("grad_before"),
+    _leave_out("grad_fn"),
+    _leave_out("is_leaf"),
+    _cut(6, "value", "grad", "grad_after", "name"),
+)
+
+
+class TensorTable:
+    """The tensors of a graph as a table.
+
+    Args:
+        graph: whose tensors.
+        before: whether there was a time before backward to show; the gradients were None then.
+    """
+
+    def __init__(self, graph: Graph, *, before: bool) -> None:
+        self.graph = graph
+        rows = graph.tensors
+        gradients = {"grad_before": "grad\nbefore", "grad_after": "grad\nafter"} if before else {"grad": "grad"}
+        self.columns = (
+            Column("name", "name", tuple(_name(row) for row in rows)),
+            Column("is_leaf", "leaf?", tuple(str(row.is_leaf) for row in rows)),
+            Column("requires_grad", "requires\ngrad", tuple(str(row.requires_grad) for row in rows)),
+            Column("grad_fn", "grad_fn", tuple(str(row.grad_fn) for row in rows)),
+            Column("retains_grad", "retains\ngrad", tuple(str(row.retains_grad) for row in rows)),
+            Column("shape", "shape", tuple(shape_text(row.shape) for row in rows)),
+            Column("dtype", "dtype", tuple(row.dtype for row in rows)),
+            Column("value", "value", tuple(value_text(row.value) for row in rows)),
+            *(
+                Column(key, heading, tuple("None" if key == "grad_before" else value_text(row.grad) for row in rows))
+                for key, heading in gradients.items()
+            ),
+        )
+
+    def plain(self) -> str:
+        """The whole table for a pipe: a line a row, columns aligned and two spaces or more apart."""
+        widths = [max(display_width(text) for text in (column.key, *column.cells)) for column in self.columns]
+        lines = [[column.key for column in self.columns], *map(list, zip(*(c.cells for c in self.columns), strict=True))]
+        return "".join(
+            "  ".join(_padded(text, width) for text, width in zip(line, widths, strict=True)).rstrip() + "\n" for line in lines
+        )
+
+    def show(self, *, in_colour: bool) -> None:
+        """Print the table on this terminal, as much of it as fits the width.
+
+        Args:
+            in_colour: leaves and roots in the colours of the picture.
+        """
+        from rich import box
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        console = Console(no_color=not in_colour, highlight=False, markup=False)
+        fitted = fit(self.columns, console.width)
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0, pad_edge=False, header_style="bold")
+        for column in fitted.columns:
+            table.add_column(column.heading, no_wrap=True, overflow="ellipsis", vertical="bottom")
+        styles = self._styles()
+        for index, cells in enumerate(zip(*(column.cells for column in fitted.columns), strict=True)):
+            table.add_row(
+                *(
+                    Text(cell, style=styles[index] if place == 0 else "dim" if cell == "None" else "")
+                    for place, cell in enumerate(cells)
+                )
+            )
+        console.print(table)
+        for remark in fitted.remarks():
+            console.print(Text(remark, style="dim"))
+
+    def _styles(self) -> list[str]:
+        """A style for each row's name: roots green, leaves blue, as in the picture."""
+        roots = {node.name for node in self.graph.nodes if node.id in self.graph.roots}
+        return ["green" if row.name in roots else "bright_blue" if row.is_leaf else "" for row in self.graph.tensors]
+
+
+def _name(row: TensorRow) -> str:
+    """The name, and what it stands for where gviz gave it: ``a = x + w``."""
+    return row.name if row.expression is None else f"{row.name} = {row.expression}"
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - display_width(text))
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """A shape as Python writes it.
+
+    >>> shape_text(()), shape_text((3,))
+    ('()', '(3,)')
+    """
+    return repr(tuple(shape))
+
+
+def value_text(value: Value) -> str:
+    """A value as people read it, cut where it is long.
+
+    >>> value_text(6.0), value_text(((1.0, 0.1), (2.302585093, "nan"))), value_text(None)
+    ('6', '[[1, 0.1], [2.302585, nan]]', 'None')
+    """
+    text = ""
+    for piece in _pieces(value):
+        text += piece
+        if len(text) > LONGEST_CELL:
+            break
+    return shorten(text, LONGEST_CELL)
+
+
+def _pieces(value: Value) -> Iterator[str]:
+    """The parts of the text one by one: most of a large tensor is never written."""
+    if not isinstance(value, tuple):
+        yield number_text(value)
+        return
+    yield "["
+    for position, item in enumerate(value):
+        yield ", " if position else ""
+        yield from _pieces(item)
+    yield "]"
+
+
+def number_text(number: Value) -> str:
+    """A number in the seven digits that float32 has: ``6`` for 6.0, ``2.302585``."""
+    return f"{number:.7g}" if isinstance(number, float) else str(number)
+
+
+def shorten(text: str, longest: int) -> str:
+    """The text, cut to so many characters where it is longer.
+
+    >>> shorten("[1, 2, 3]", 6)
+    '[1, 2…'
+    """
+    return text if len(text) <= longest else text[: longest - 1].rstrip(", ") + "…"
