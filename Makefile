@@ -1,0 +1,78 @@
+# gviz: `make` alone lists the targets.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint gold readme-pictures bench test-torch clean
+
+PYTHON ?= python3
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+ARGS ?=
+
+# Makes the virtual environment $(1) with `pip install $(2)` in it. It is made anew where it is stale: the folder has
+# moved, Python has changed or is gone, or pyproject.toml asks for other things.
+define environment
+	@set -eu; \
+	for python in '$(PYTHON)' python3 python3.14 python3.13 python3.12 python3.11 none; do \
+	  "$$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; \
+	done; \
+	if [ "$$python" = none ]; then \
+	  echo 'gviz needs Python 3.11 or later with venv (on Debian: the package python3-venv); make PYTHON=... names one' >&2; exit 1; \
+	fi; \
+	[ -w "$${HOME:-/nowhere}" ] || export PIP_NO_CACHE_DIR=1; \
+	export PIP_DISABLE_PIP_VERSION_CHECK=1; \
+	state="$$(pwd) $$("$$python" -VV | tr '\n' ' ') $$(cksum < pyproject.toml)"; \
+	if [ "$$(cat $(1)/.state 2>/dev/null)" != "$$state" ] || ! $(1)/bin/python -c 'import sys' 2>/dev/null; then \
+	  rm -rf $(1); \
+	  echo "making $(1) with $$("$$python" -V)"; \
+	  "$$python" -m venv $(1); \
+	  printf '%s' "$$state" > $(1)/.state; \
+	fi; \
+	done=$(1)/.has-$$(printf '%s' '$(2)' | cksum | sed 's/ .*//'); \
+	if [ ! -e "$$done" ]; then \
+	  echo 'installing $(2) into $(1)'; \
+	  $(1)/bin/python -m pip install -qq $(2); \
+	  : > "$$done"; \
+	fi
+endef
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | awk '{ name = $$1; sub(/^[^ ]+ /, ""); printf "make %-16s %s\n", name, $$0 }'
+
+demo: ## install gviz into .venv, draw the samples into out/ and print a table
+	$(call environment,.venv,-e .)
+	@mkdir -p out
+	@set -eux; for suffix in pdf svg; do \
+	  .venv/bin/gviz render 'y=(x+w)*(w+1)' x=2 w=1 -o out/y.$$suffix; \
+	  .venv/bin/gviz render samples/five_neurons.py -o out/five_neurons.$$suffix; \
+	  .venv/bin/gviz render 'h=w*x+b' x=1 w=4 b=0.5 -o out/h.$$suffix; \
+	done; \
+	.venv/bin/gviz inspect 'y=(x+w)*(w+1)' x=2 w=1
+	@ls out/*
+
+test: ## install what tests need into .venv and run all tests; ARGS='-k name' for some
+	$(call environment,.venv,-e .[test])
+	@.venv/bin/python -m pytest $(ARGS)
+
+lint: ## ruff and mypy --strict
+	$(call environment,.venv,-e .[dev])
+	@.venv/bin/python -m ruff check .
+	@.venv/bin/python -m ruff format --check .
+	@.venv/bin/python -m mypy
+
+gold: ## write the gold files anew, to be looked at and committed
+	$(call environment,.venv,-e .[test])
+	@GVIZ_GOLD=write .venv/bin/python -m pytest -q $(ARGS)
+	@git status --short tests/gold
+
+readme-pictures: ## draw the pictures of the README anew
+	$(call environment,.venv,-e .[test])
+	@GVIZ_GOLD=write .venv/bin/python -m pytest -q tests/test_readme.py
+	@ls docs/pictures/*
+
+bench: ## measure gviz against torch + torchviz, in .venv and .venv-torch
+	$(call environment,.venv,-e .)
+	$(call environment,.venv-torch,torch==2.13.0 torchviz==0.0.3 --extra-index-url $(TORCH_INDEX))
+	@.venv/bin/python benchmarks/run.py --torch .venv-torch/bin/python $(ARGS)
+
+clean: ## remove everything that make has made
+	@rm -rf .venv .venv-torch out build dist tests/actual .mypy_cache .pytest_cache .ruff_cache .hypothesis gviz.egg-info
+	@find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
