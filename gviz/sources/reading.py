@@ -1,0 +1,48 @@
+"""What reading a source gives: the graph, and what there is to say about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gviz.graph import Graph
+    from gviz.sources.options import Note
+
+__all__ = ["Reading", "Talk"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A source, read.
+
+    Args:
+        graph: what there is to draw, list or save.
+        notes: what standard error says, in order.
+        failed: whether a script raised, so that the graph is only as far as it came; the exit status is 1 then.
+    """
+
+    graph: Graph
+    notes: tuple[Note, ...] = ()
+    failed: bool = False
+
+
+class Talk:
+    """Collects notes, and passes each one on at once to whoever listens.
+
+    Args:
+        listener: called with each note as it comes; None for nobody.
+    """
+
+    def __init__(self, listener: Callable[[Note], None] | None = None) -> None:
+        self.notes: list[Note] = []
+        self.listener = listener
+
+    def say(self, *notes: Note) -> None:
+        """Take the notes, in order."""
+        self.notes.extend(notes)
+        if self.listener is not None:
+            for note in notes:
+                self.listener(note)

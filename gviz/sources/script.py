@@ -1,0 +1,235 @@
+"""Scripts: a program runs as ``python file.py`` would run it, and its global tensors are what there is to draw."""
+
+from __future__ import annotations
+
+import importlib
+import linecache
+import os
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TextIO
+
+from gviz.errors import SourceError
+from gviz.sources import snippet, torch_names
+from gviz.sources.backward_watch import BackwardWatch
+from gviz.sources.files import STDIN
+from gviz.sources.options import Note
+from gviz.sources.reading import Reading
+from gviz.sources.script_failure import Failure, Script, describe
+from gviz.sources.script_names import Kinds, named, with_names_of_the_picture
+from gviz.sources.script_process import EngineFinder, as_main
+from gviz.sources.script_roots import Left, choose_roots, why_no_root
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from gviz.graph import Graph
+    from gviz.sources.options import SourceOptions
+    from gviz.sources.reading import Talk
+
+__all__ = ["run"]
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ended.
+
+    Args:
+        left: what the script left behind.
+        failure: what it raised, if it did.
+    """
+
+    left: Left
+    failure: Failure | None
+
+
+def run(
+    text: str,
+    file: str,
+    options: SourceOptions,
+    talk: Talk,
+    *,
+    stdout: TextIO | None = None,
+    make_dot: Callable[..., Any] | None = None,
+    rootless: bool = False,
+) -> Reading:
+    """Run a script and read its graph.
+
+    Args:
+        text: the program, its line ends as newlines; pasted snippets with prompts work.
+        file: its name; :data:`~gviz.sources.files.STDIN` for one without a file.
+        options: the engine, the roots, the script's own arguments, and what to do where it raises.
+        talk: takes what there is to say.
+        stdout: where the script's prints go; None for standard output.
+        make_dot: what ``from torchviz import make_dot`` gives the script; None for gviz's own.
+        rootless: whether a script without any graph is fine, as for a table of its tensors.
+
+    Returns:
+        The graph that the script left; as far as it came, and ``failed``, where it raised and ``options.on_error`` is draw.
+
+    Raises:
+        SourceError: no Python, no graph, or the script's own error where there is no graph to draw.
+        MissingError: PyTorch is asked for and not installed.
+    """
+    if not text.strip():
+        raise SourceError(f"{file} is empty: there is nothing to run")
+    talk.say(*_unused(options))
+    parsed = snippet.parse(text, file)
+    talk.say(*parsed.notes)
+    folder = os.getcwd() if file == STDIN else os.path.dirname(os.path.abspath(file))
+    choice = torch_names.choose(parsed.tree, folder, options.engine)
+    if choice.note:
+        talk.say(choice.note)
+    code_file = file if file == STDIN else os.path.abspath(file)  # as Python: a script may change the current folder
+    script = Script(file, code_file, folder, tuple(parsed.text.split("\n")), choice.engine)
+    ending = _execute(parsed, script, options, stdout, make_dot)
+    return _read(ending, options, talk, rootless=rootless)
+
+
+def _unused(options: SourceOptions) -> Iterator[Note]:
+    """A warning for each option that belongs to expressions."""
+    if options.values:
+        given = ", ".join(f"{name}={text}" for name, text in options.values.items())
+        yield Note(f"{given} not used: a script makes its own tensors, values belong to expressions", "warning")
+    for option, names, instead in (
+        ("--frozen", options.frozen, "requires_grad=False"),
+        ("--retain", options.retain, f"{', '.join(options.retain)}.retain_grad()"),
+    ):
+        if names:
+            shown = f"{option} {','.join(names)}"
+            yield Note(f"{shown} not used: it belongs to expressions; write {instead} in the script", "warning")
+    for option, given_value in (
+        ("--dtype", options.dtype),
+        ("--grad-output", options.grad_output),
+        ("--no-backward", None if options.backward else ""),
+    ):
+        if given_value is not None:
+            shown = f"{option} {given_value}".strip()
+            yield Note(f"{shown} not used: it belongs to expressions, a script is shown as it left its tensors", "warning")
+
+
+def _execute(
+    parsed: snippet.Parsed, script: Script, options: SourceOptions, stdout: TextIO | None, make_dot: Callable[..., Any] | None
+) -> Ending:
+    """Run the program; what it left behind, and what it raised."""
+    code = _compile(parsed, script)
+    engine = torch_names.load(script.engine)
+    main = ModuleType("__main__")
+    space = vars(main)
+    if script.file != STDIN:
+        space["__file__"] = script.code_file
+    torch = engine if script.engine == "gviz" else None
+    finder = EngineFinder(torch, lambda: make_dot or importlib.import_module("gviz").make_dot)
+    watch = BackwardWatch(engine, script.code_file, space)
+    with _modes_kept(engine), _source_known(script), as_main(main, script.folder, (script.file, *options.argv), finder, stdout):
+        with watch:
+            failure = _run(code, space, script)
+        kinds = _kinds(engine)
+        names = named(space, kinds)
+        call = watch.last
+        then = named(call.names, kinds) if call else {}
+        local = named(call.local_names, kinds) if call else {}
+    return Ending(Left(parsed.tree, names, call, then, local, failure.line if failure else None), failure)
+
+
+def _compile(parsed: snippet.Parsed, script: Script) -> Any:
+    """The program's code object.
+
+    Raises:
+        SourceError: what only the compiler notices, such as a return outside of a function.
+    """
+    try:
+        return compile(parsed.tree, script.code_file, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        if not error.text and error.lineno:
+            error.text = script.line(script.code_file, error.lineno)
+        raise snippet.syntax_error(error, script.file) from None
+    except (RecursionError, MemoryError):
+        raise SourceError(f"{script.file} is nested too deeply for Python to compile") from None
+
+
+def _run(code: Any, space: dict[str, Any], script: Script) -> Failure | None:
+    """Run the code in its namespace; what it raised, described."""
+    try:
+        exec(code, space)  # noqa: S102 - running the user's own script is what it was given for
+    except (KeyboardInterrupt, BrokenPipeError):
+        raise  # not the script's: someone pressed Ctrl-C, or reads its output no further
+    except SystemExit as end:
+        return None if end.code is None or end.code == 0 else describe(end, script)
+    except BaseException as error:  # noqa: BLE001 - whatever a script raises is shown as the script's
+        return describe(error, script)
+    return None
+
+
+@contextmanager
+def _modes_kept(engine: Any) -> Iterator[None]:
+    """Put back what a script may switch for the whole process: the grad mode and the default dtype."""
+    switches = [("is_grad_enabled", "set_grad_enabled"), ("get_default_dtype", "set_default_dtype")]
+    before = [(put, getattr(engine, get)()) for get, put in switches if hasattr(engine, get) and hasattr(engine, put)]
+    try:
+        yield
+    finally:
+        for put, state in before:
+            getattr(engine, put)(state)
+
+
+@contextmanager
+def _source_known(script: Script) -> Iterator[None]:
+    """Let tracebacks and warnings show the lines of a script that is in no file, or was a pasted session."""
+    lines = [f"{line}\n" for line in script.lines]
+    linecache.cache[script.code_file] = (len(lines), None, lines, script.code_file)
+    try:
+        yield
+    finally:
+        linecache.cache.pop(script.code_file, None)
+
+
+def _kinds(engine: Any) -> Kinds:
+    """The classes whose objects are tensors and modules; looks at what is loaded, and loads nothing."""
+    loaded = [engine, sys.modules.get("gviz.engine")]  # a script on PyTorch may use gviz.engine as well
+    tensors = tuple({module.Tensor for module in loaded if module is not None})
+    names = (f"{module.__name__}.nn" for module in loaded if module is not None)
+    return Kinds(tensors, tuple({sys.modules[name].Module for name in names if name in sys.modules}))
+
+
+def _read(ending: Ending, options: SourceOptions, talk: Talk, *, rootless: bool) -> Reading:
+    """The graph of what a script left behind.
+
+    Raises:
+        SourceError: there is no graph, or the script failed and is not to be drawn.
+    """
+    failure, left = ending.failure, ending.left
+    if failure is not None and options.on_error == "stop":
+        raise failure.error
+    try:
+        roots, why = choose_roots(left, options.roots)
+    except SourceError:
+        if failure is not None:  # the name may be one that the script did not come to
+            raise failure.error from None
+        raise
+    if not roots and (not rootless or not left.names):
+        what, hint = why_no_root(left.names)
+        raise failure.error if failure is not None else SourceError(what, hint=hint)
+    if failure is not None:
+        talk.say(Note(failure.error.report(), "error"))
+    if why is not None:
+        talk.say(why)
+    elif not roots:
+        talk.say(Note(why_no_root(left.names)[0], "warning"))
+    return Reading(_graph(roots, left, saved=options.saved), tuple(talk.notes), failed=failure is not None)
+
+
+def _graph(roots: Mapping[str, Any], left: Left, *, saved: bool) -> Graph:
+    """Walk from the roots; boxes have the names of the moment of ``backward()``, the table those of the end."""
+    from gviz.walk import walk
+
+    is_calls = left.call is not None and any(root is tensor for root in roots.values() for tensor in left.call.tensors)
+    moments = (left.then, left.local, left.names) if is_calls else (left.names, left.then, left.local)
+    names = with_names_of_the_picture(*moments, roots=roots.values())
+    graph = walk(roots, names, saved=saved)
+    listed = left.names or names
+    if list(listed) == list(names) and all(names[name] is tensor for name, tensor in listed.items()):
+        return graph
+    return replace(graph, tensors=walk({}, listed).tensors)

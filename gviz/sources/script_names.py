@@ -1,0 +1,198 @@
+"""Which tensors of a program have which names, and which of them is the root.
+
+Tensors are known by their type alone: nothing of an object that is no tensor is called or looked at, for a
+program's globals may be anything.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["Kinds", "assigned", "graph_nodes", "last_made", "named", "shallow", "with_names_of_the_picture"]
+
+Names: TypeAlias = "dict[str, Any]"
+"""Name -> tensor, in the order of first assignment."""
+
+OWN_NAMES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.comprehension)
+"""Code whose assignments are not the script's globals."""
+
+MAX_COPIED = 1000
+"""Items of a list that are remembered at a backward call; a longer list is data, not parameters."""
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """What counts as a tensor and as a module: the classes of the engine that runs."""
+
+    tensors: tuple[type, ...]
+    modules: tuple[type, ...] = ()
+
+    def is_tensor(self, kind: type) -> bool:
+        """Whether objects of this class are tensors."""
+        return any(base in self.tensors for base in kind.__mro__)
+
+    def is_module(self, kind: type) -> bool:
+        """Whether objects of this class are modules, with named parameters."""
+        return any(base in self.modules for base in kind.__mro__)
+
+
+def named(namespace: Mapping[str, Any], kinds: Kinds) -> Names:
+    """Every tensor that a name of the namespace reaches: ``x``, ``parts[0]``, ``d['k']``, ``net.fc.weight``.
+
+    Containers are looked into one level deep.
+    """
+    names: Names = {}
+    for name, value in [pair for pair in namespace.items() if type(pair[0]) is str]:
+        if name.startswith("__"):
+            continue
+        kind = type(value)
+        if kinds.is_tensor(kind):
+            names[name] = value
+        elif issubclass(kind, list):
+            names.update(_items(name, list.copy(value), kinds))
+        elif issubclass(kind, tuple):
+            names.update(_items(name, list(tuple.__iter__(value)), kinds))
+        elif issubclass(kind, dict):
+            pairs = list(dict.items(value))
+            names.update({f"{name}[{_written(key)}]": item for key, item in pairs if kinds.is_tensor(type(item))})
+        elif kinds.is_module(kind):
+            names.update({f"{name}.{path}": item for path, item in _parameters(value)})
+    return names
+
+
+def _written(key: object) -> str:
+    """A key as the program would write it."""
+    try:
+        return repr(key)
+    except Exception:  # noqa: BLE001 - a key's own repr is the program's code, and may raise anything
+        return f"<{type(key).__name__}>"
+
+
+def _parameters(module: Any) -> list[tuple[str, Any]]:
+    """A module's parameters by their paths; none where the program's class gives none."""
+    try:
+        return list(module.named_parameters())
+    except Exception:  # noqa: BLE001 - overridden, or a module whose __init__ did not get that far
+        return []
+
+
+def _items(name: str, items: list[Any], kinds: Kinds) -> Names:
+    """The tensors of a list; a million numbers are passed over at the speed of C."""
+    found = {kind for kind in set(map(type, items)) if kinds.is_tensor(kind)}
+    return {f"{name}[{i}]": item for i, item in enumerate(items) if type(item) in found} if found else {}
+
+
+def shallow(namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """The namespace as it is now: a copy that later assignments, also to items of lists and dicts, leave alone."""
+    copy = dict(namespace)
+    for name, value in copy.items():
+        if type(value) in {list, dict} and len(value) <= MAX_COPIED:
+            copy[name] = value.copy()
+    return copy
+
+
+def grad_fn(tensor: Any) -> Any:
+    """The tensor's grad_fn; None also where PyTorch refuses to give it (views that were changed in place)."""
+    try:
+        return tensor.grad_fn
+    except RuntimeError:
+        return None
+
+
+def graph_nodes(roots: Iterable[Any]) -> dict[Any, Any]:
+    """The grad_fn nodes that can be reached from the tensors', each once, their own included.
+
+    Returns:
+        node -> the leaf that it accumulates into, None for other nodes. The nodes are kept alive by it, so that
+        they stay the same objects.
+    """
+    todo = [node for node in map(grad_fn, roots) if node is not None]
+    seen: dict[Any, Any] = {}
+    while todo:
+        node = todo.pop()
+        if node not in seen:
+            seen[node] = node.variable if type(node).__name__ == "AccumulateGrad" else None
+            todo.extend(following for following, _ in node.next_functions if following is not None)
+    return seen
+
+
+def last_made(names: Names, order: Sequence[str]) -> str | None:
+    """The name of the last assigned tensor that no other named tensor was made from.
+
+    Args:
+        names: all named tensors.
+        order: the names, last assigned last.
+    """
+    own = {name: node for name in order if (node := grad_fn(names[name])) is not None}
+    inner: dict[Any, None] = {}
+    todo = list(own.values())
+    started = set()
+    while todo:  # from each named tensor's node on, all that follows is what it was made from
+        node = todo.pop()
+        if node in started:
+            continue
+        started.add(node)
+        for following, _ in node.next_functions:
+            if following is not None:
+                inner[following] = None
+                todo.append(following)
+    ends = [name for name, node in own.items() if node not in inner]
+    return ends[-1] if ends else None
+
+
+def with_names_of_the_picture(first: Names, *others: Names, roots: Iterable[Any]) -> Names:
+    """The names that a picture needs: those of several moments, where what is in the picture wins.
+
+    ``w = w - lr * w.grad`` takes the name from the leaf that the picture shows; there the leaf keeps it.
+
+    Args:
+        first: the names that win where both tensors, or neither, are in the picture.
+        others: names of other moments.
+        roots: what the picture is of.
+    """
+    result = dict(first)
+    inside: dict[Any, Any] | None = None
+    leaves: set[int] = set()
+    for names in others:
+        for name, tensor in names.items():
+            held = result.setdefault(name, tensor)
+            if held is tensor:
+                continue
+            if inside is None:
+                inside = graph_nodes(roots)
+                leaves = {id(leaf) for leaf in inside.values() if leaf is not None}
+            if not _is_in(held, inside, leaves) and _is_in(tensor, inside, leaves):
+                result[name] = tensor
+    return result
+
+
+def _is_in(tensor: Any, nodes: Mapping[Any, Any], leaves: set[int]) -> bool:
+    return id(tensor) in leaves or grad_fn(tensor) in nodes
+
+
+def assigned(tree: ast.Module, until: int | None = None) -> dict[str, int]:
+    """Global names in the order of their last assignment in the text, each with its line.
+
+    Args:
+        tree: the script.
+        until: the line at which it stopped; what is assigned further down was never reached.
+    """
+    places: dict[str, tuple[int, int]] = {}
+    todo: list[ast.AST] = [tree]
+    while todo:
+        node = todo.pop()
+        target = node
+        while isinstance(target, ast.Subscript):  # parts[0] = ... assigns to parts
+            target = target.value
+        if isinstance(target, ast.Name) and isinstance(getattr(node, "ctx", None), ast.Store):
+            place = (target.lineno, target.col_offset)
+            if until is None or place[0] <= until:
+                places[target.id] = max(place, places.get(target.id, place))
+        if not isinstance(node, OWN_NAMES):
+            todo.extend(ast.iter_child_nodes(node))
+    return {name: line for name, (line, _) in sorted(places.items(), key=lambda pair: pair[1])}

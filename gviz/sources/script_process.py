@@ -1,0 +1,232 @@
+"""The process as a script expects it: ``__main__``, its arguments, its folder on the path, and torch.
+
+Everything is put back afterwards, so that a program that uses gviz as a library keeps its own.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import importlib.abc
+import importlib.machinery
+import os
+import re
+import sys
+import warnings
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from types import ModuleType
+
+__all__ = ["EngineFinder", "as_main", "engine_module"]
+
+ENGINE = "gviz.engine"
+
+PUBLIC = re.compile(
+    r"(amp|autograd|backends|cuda|distributed|distributions|fft|func|functional|fx|hub|jit|linalg|masked|mps"
+    r"|multiprocessing|nested|nn|onnx|optim|overrides|profiler|quantization|random|serialization|signal|sparse|special"
+    r"|storage|testing|types|utils|version)(\.|$)"
+)
+"""PyTorch's own submodules: a script may import those that the engine has, and none of the engine's other modules."""
+
+
+class EngineFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Resolves ``import torch.nn`` to ``gviz.engine.nn``, and ``import torchviz`` to gviz's ``make_dot``.
+
+    Args:
+        engine: the module that is torch; None leaves torch alone and stands in for torchviz only.
+        make_dot: what ``from torchviz import make_dot`` gives; asked for only when a script does.
+    """
+
+    def __init__(self, engine: ModuleType | None, make_dot: Callable[[], Callable[..., Any]]) -> None:
+        self.engine = engine
+        self.make_dot = make_dot
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None = None,  # noqa: ARG002 - the import system's signature
+        target: ModuleType | None = None,  # noqa: ARG002 - likewise
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The spec of a module of torch or torchviz; None for all others.
+
+        Raises:
+            ModuleNotFoundError: the engine has no such module; in Python's words for PyTorch's.
+        """
+        package = _package(fullname)
+        if package == "torchviz" and fullname in {"torchviz", "torchviz.dot"}:
+            return importlib.machinery.ModuleSpec(fullname, self, is_package=fullname == "torchviz")
+        if package != "torch" or self.engine is None:
+            return None
+        if engine_module(fullname) is None:  # not left to the other finders: torch's path is gviz's own folder
+            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+        return importlib.machinery.ModuleSpec(fullname, self)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
+        """A new module, as the import system makes it."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Fill the module, or put the engine's in its place (which the import system allows for)."""
+        name = module.__name__
+        if name.startswith("torchviz"):
+            module.make_dot = self.make_dot()  # type: ignore[attr-defined]
+            return
+        found = engine_module(name)
+        if found is not None:
+            sys.modules[name] = found
+
+
+def engine_module(fullname: str) -> ModuleType | None:
+    """The engine's module for ``torch.nn`` and the like, imported; None where the engine has none.
+
+    >>> engine_module("torch.no_such_thing") is None
+    True
+    """
+    below = fullname.partition(".")[2]
+    if below and not PUBLIC.match(below):
+        return None
+    home = f"{ENGINE}.{below}" if below else ENGINE
+    try:
+        return importlib.import_module(home)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (home == error.name or home.startswith(f"{error.name}.")):
+            return None
+        raise  # the module is there, and something that it needs is not
+
+
+@contextmanager
+def as_main(
+    module: ModuleType,
+    folder: str,
+    argv: Sequence[str],
+    finder: EngineFinder,
+    stdout: TextIO | None = None,
+) -> Iterator[None]:
+    """Let the block run as ``python file.py`` would: all that it may change is put back afterwards.
+
+    Args:
+        module: the script's own, ``__main__`` for the time of the block.
+        folder: where the script is; first on the path.
+        argv: the script's name and its arguments.
+        finder: stands in for torch and torchviz.
+        stdout: where the script's prints go; None leaves them on standard output.
+    """
+    with ExitStack() as after:
+        after.callback(_put_back(sys, "argv", "path", "stdout", "stderr", "stdin", "excepthook", "displayhook"))
+        after.callback(_put_back_all(vars(builtins)))
+        after.callback(sys.setrecursionlimit, sys.getrecursionlimit())
+        after.callback(_put_back_folder())
+        after.callback(_put_back_modules(folder, finder))
+        threads = _threads()
+        after.enter_context(warnings.catch_warnings())
+        if stdout is not None:
+            after.enter_context(redirect_stdout(stdout))
+        sys.modules["__main__"] = module
+        sys.argv = list(argv)
+        sys.path = [folder, *sys.path]
+        sys.meta_path.insert(0, finder)
+        after.callback(sys.meta_path.remove, finder)
+        importlib.invalidate_caches()  # a file written a moment ago is found
+        yield
+        for thread in _threads() - threads:
+            if not thread.daemon:
+                thread.join()  # as Python does at its end: it may still be computing
+
+
+def _put_back(owner: Any, *names: str) -> Callable[[], None]:
+    """A function that gives the attributes the values they have now."""
+    before = {name: getattr(owner, name) for name in names}
+    before_path = list(sys.path)
+
+    def put_back() -> None:
+        for name, value in before.items():
+            setattr(owner, name, value)
+        sys.path[:] = before_path
+
+    return put_back
+
+
+def _put_back_all(space: dict[str, Any]) -> Callable[[], None]:
+    """A function that gives a namespace the contents that it has now."""
+    before = dict(space)
+
+    def put_back() -> None:
+        for name in [name for name in space if name not in before]:
+            del space[name]
+        space.update(before)
+
+    return put_back
+
+
+def _put_back_folder() -> Callable[[], None]:
+    """A function that goes back to the current folder: pictures are written from there."""
+    try:
+        before = os.getcwd()
+    except OSError:  # it was deleted: nowhere to go back to
+        return lambda: None
+    return lambda: os.chdir(before)
+
+
+def _put_back_modules(folder: str, finder: EngineFinder) -> Callable[[], None]:
+    """Hide the modules that the script must not meet; returns what shows them again and forgets the script's own."""
+    main = sys.modules["__main__"]
+    beside = _modules_in(folder)
+    others = [name for name in sys.modules if _package(name) in beside and not _is_neighbour(name, folder)]
+    hide = [*others, *(name for name in sys.modules if _stands_in(name, finder))]
+    hidden = {name: sys.modules.pop(name) for name in hide}
+    if finder.engine is not None:
+        sys.modules["torch"] = finder.engine
+    before = set(sys.modules)
+
+    def put_back() -> None:
+        sys.modules["__main__"] = main
+        new = [name for name in sys.modules if name not in before and _is_neighbour(name, folder)]
+        for name in [*new, *(name for name in sys.modules if _stands_in(name, finder))]:
+            del sys.modules[name]
+        sys.modules.update(hidden)
+
+    return put_back
+
+
+def _package(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _stands_in(name: str, finder: EngineFinder) -> bool:
+    """Whether a module is one that gviz stands in for."""
+    return _package(name) == "torchviz" or (_package(name) == "torch" and finder.engine is not None)
+
+
+def _modules_in(folder: str) -> set[str]:
+    """The modules in a folder that would be met before others of their name; gviz, numpy and Python's own stay as they are."""
+    try:
+        entries = os.listdir(folder or os.curdir)
+    except OSError:
+        return set()
+    packages = {entry for entry in entries if os.path.isfile(os.path.join(folder, entry, "__init__.py"))}
+    found = packages | {entry[:-3] for entry in entries if entry.endswith(".py")}
+    return found - {"gviz", "numpy", "__main__"} - sys.stdlib_module_names
+
+
+def _is_neighbour(name: str, folder: str) -> bool:
+    """Whether a module was imported from the script's own folder."""
+    return _package(name) != "gviz" and _home(_package(name)) == folder
+
+
+def _home(package: str) -> str | None:
+    """The folder that a loaded top-level module or package was found in."""
+    module = sys.modules.get(package)
+    file = getattr(module, "__file__", None)
+    if isinstance(file, str):
+        home = os.path.dirname(os.path.abspath(file))
+        return os.path.dirname(home) if os.path.basename(file) == "__init__.py" else home
+    paths = list(getattr(module, "__path__", None) or ())  # a folder without __init__.py
+    return os.path.dirname(os.path.abspath(paths[0])) if paths else None
+
+
+def _threads() -> set[Any]:
+    """The threads that run now."""
+    threading = sys.modules.get("threading")  # not imported: no thread was started
+    return set() if threading is None else set(threading.enumerate())

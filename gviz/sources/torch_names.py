@@ -1,0 +1,254 @@
+"""Which of torch's names a script uses, and so which engine can run it.
+
+The look is static: what is reached through ``torch``, its aliases and its imports is known from the text, what a
+tensor's methods are asked for mostly is not.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from gviz.errors import MissingError, SourceError
+from gviz.sources.options import Note
+from gviz.sources.script_process import engine_module
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Choice", "choose", "lacking", "load", "used_names"]
+
+BUILT_ON_TORCH = frozenset(
+    {
+        "accelerate",
+        "kornia",
+        "lightning",
+        "pytorch_lightning",
+        "timm",
+        "torch_geometric",
+        "torchaudio",
+        "torchmetrics",
+        "torchtext",
+        "torchvision",
+        "transformers",
+    }
+)
+"""Packages that need the real torch beneath them."""
+
+MAKERS = frozenset({"arange", "eye", "full", "linspace", "ones", "rand", "randn", "tensor", "zeros"})
+"""Functions of torch whose result surely is a tensor, so that its methods can be looked up."""
+
+INSTALL = "pip install torch"
+MAX_FILES = 50
+"""Neighbours that are looked into; what more there is shows when it runs."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The engine that runs a script.
+
+    Args:
+        engine: ``gviz`` or ``torch``.
+        note: why, where there was a choice.
+    """
+
+    engine: str
+    note: Note | None = None
+
+
+def choose(tree: ast.Module, folder: str, wanted: str) -> Choice:
+    """The engine for a script.
+
+    Args:
+        tree: the script.
+        folder: where it is; neighbours that it imports are looked into as well.
+        wanted: ``gviz``, ``torch``, or ``auto`` for gviz's own where it has every name, else PyTorch where installed.
+
+    Raises:
+        MissingError: PyTorch is wanted and not installed.
+        SourceError: no such engine.
+    """
+    if wanted == "gviz":
+        return Choice("gviz")
+    if wanted == "torch":
+        if not has_torch():
+            raise MissingError("PyTorch is not installed here", hint=f"{INSTALL}, or run with --engine gviz")
+        return Choice("torch")
+    if wanted != "auto":
+        raise SourceError(f"there is no engine {wanted!r}", hint="--engine takes gviz, torch or auto")
+    missing = lacking(script_names(tree, folder))
+    if not missing:
+        return Choice("gviz", Note("engine: gviz's own", "dim"))
+    lacks = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
+    if has_torch():
+        return Choice("torch", Note(f"engine: PyTorch (gviz's own has no {lacks})", "dim"))
+    return Choice("gviz", Note(f"engine: gviz's own (it has no {lacks}, and PyTorch is not installed)", "dim"))
+
+
+def has_torch() -> bool:
+    """Whether the real torch could be imported; looks, and imports nothing."""
+    import importlib.util
+
+    loaded = sys.modules.get("torch")
+    if loaded is not None:
+        return not loaded.__name__.startswith("gviz")
+    return importlib.util.find_spec("torch") is not None
+
+
+def load(name: str) -> Any:
+    """The engine's module: the one that the script knows as torch.
+
+    Raises:
+        MissingError: it cannot be imported.
+    """
+    import importlib
+
+    try:
+        return importlib.import_module("gviz.engine" if name == "gviz" else "torch")
+    except ImportError as error:
+        if name == "gviz":
+            raise
+        raise MissingError(f"PyTorch cannot be imported: {error}", hint=f"{INSTALL}, or run with --engine gviz") from None
+
+
+def lacking(names: dict[str, None]) -> list[str]:
+    """Those of the names, as in ``torch.fft.rfft``, that gviz's engine has not: each up to the part that is missing."""
+    missing: dict[str, None] = {}
+    for name in names:
+        first, *rest = name.split(".")
+        if first != "torch":
+            missing[first] = None
+            continue
+        lost = _lost(rest)
+        if lost:
+            missing[lost] = None
+    return list(missing)
+
+
+def _lost(parts: list[str]) -> str | None:
+    """How far into torch the parts lead, if not to the end: ``torch.fft`` of ``fft, rfft``."""
+    here: object = engine_module("torch")
+    path = "torch"
+    for part in parts:
+        if not isinstance(here, ModuleType | type):
+            return None  # attributes of objects and functions are not looked up
+        path = f"{path}.{part}"
+        if isinstance(here, ModuleType) and not hasattr(here, part):
+            here = engine_module(path)
+        elif hasattr(here, part):
+            here = getattr(here, part)
+        else:
+            here = None
+        if here is None:
+            return path
+    return None
+
+
+def script_names(tree: ast.Module, folder: str) -> dict[str, None]:
+    """The names of torch that a script uses, and the neighbours that it imports, in order."""
+    names = used_names(tree)
+    todo, seen = list(_imported(tree)), set[str]()
+    while todo and len(seen) < MAX_FILES:
+        module = todo.pop(0)
+        base = os.path.join(folder, *module.split("."))
+        file = next((file for file in (f"{base}.py", os.path.join(base, "__init__.py")) if os.path.isfile(file)), None)
+        if file is None or file in seen:
+            continue
+        seen.add(file)
+        try:
+            with open(file, "rb") as stream:
+                neighbour = ast.parse(stream.read(), file)
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+            continue  # importing it raises just that, in its place
+        names.update(used_names(neighbour))
+        todo.extend(_imported(neighbour))
+    return names
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    """The modules that a file imports by absolute names."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def used_names(tree: ast.Module) -> dict[str, None]:
+    """Dotted names that begin with torch, or the name of a package built on it, in the order of the text.
+
+    >>> list(used_names(ast.parse("import torch.nn.functional as F; y = F.relu(x)")))
+    ['torch.nn.functional', 'torch.nn.functional.relu']
+    """
+    names: dict[str, None] = {}
+    aliases: dict[str, str] = {}
+    nodes = list(ast.walk(tree))
+    for node in nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for name, path in _bindings(node):
+                names[path] = None
+                if name:
+                    aliases[name] = path
+    for node in nodes:  # nn = torch.nn
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute):
+            meant = _path(node.value, aliases)
+            if meant:
+                aliases.update({target.id: meant for target in node.targets if isinstance(target, ast.Name)})
+    used = [node for node in nodes if isinstance(node, ast.Attribute)]
+    for attribute in sorted(used, key=lambda node: (node.lineno, node.col_offset, node.end_col_offset or 0)):
+        found = _path(attribute, aliases) or _method(attribute, aliases)
+        if found:
+            names[found] = None
+    names.pop("torch", None)
+    return names
+
+
+def _bindings(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str | None, str]]:
+    """(the name that an import binds, what it stands for); the name is None for ``import *``."""
+    if isinstance(node, ast.ImportFrom):
+        if node.level or not node.module or not _is_torch(node.module):
+            return
+        for alias in node.names:
+            star = alias.name == "*"
+            yield (None, node.module) if star else (alias.asname or alias.name, f"{node.module}.{alias.name}")
+        return
+    for alias in node.names:
+        if not _is_torch(alias.name):
+            continue
+        if alias.asname:
+            yield alias.asname, alias.name
+        else:
+            yield None, alias.name
+            top = alias.name.partition(".")[0]
+            yield top, top
+
+
+def _is_torch(module: str) -> bool:
+    top = module.partition(".")[0]
+    return top == "torch" or top in BUILT_ON_TORCH
+
+
+def _path(node: ast.expr, aliases: dict[str, str]) -> str | None:
+    """``torch.nn.Linear`` for an attribute of an attribute of torch; None for all else."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name) or node.id not in aliases:
+        return None
+    return ".".join([aliases[node.id], *reversed(parts)])
+
+
+def _method(node: ast.Attribute, aliases: dict[str, str]) -> str | None:
+    """``torch.Tensor.foo`` for ``torch.ones(2).foo``; None where it cannot be known what has the attribute."""
+    made = node.value
+    if not isinstance(made, ast.Call) or not isinstance(made.func, ast.Attribute | ast.Name):
+        return None
+    path = _path(made.func, aliases)
+    return f"torch.Tensor.{node.attr}" if path and path.removeprefix("torch.") in MAKERS else None
+
