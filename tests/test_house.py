@@ -1,0 +1,195 @@
+"""The house keeps its shape: floors, one home for each third-party library, lazy imports, files of a readable length."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from program import ROOT, clean_environment
+
+PACKAGE = ROOT / "gviz"
+
+FLOORS = {
+    "errors": 0,
+    "graph": 0,
+    "engine": 1,
+    "walk": 2,
+    "passes": 2,
+    "explain": 2,
+    "layout": 2,
+    "static": 2,
+    "sources": 3,
+    "render": 3,
+    "cli": 4,
+}
+"""Each part of the package and the floor it stands on; a part imports from lower floors and from itself."""
+
+ENTRANCE = ("gviz", "gviz.__main__")
+"""The package's own two modules, which may name every part; nobody imports more of them than ``__version__``."""
+
+HOMES = {
+    "numpy": ("gviz.engine", "gviz.static"),
+    "graphviz": ("gviz.layout", "gviz.render"),
+    "pygraphviz": ("gviz.layout", "gviz.render"),
+    "rich": ("gviz.render.terminal", "gviz.cli"),
+    "click": ("gviz.cli",),
+}
+"""Where each third-party library may be imported."""
+
+RENDER_KNOWS = ("errors", "graph", "layout", "render")
+"""A renderer sees the graph as data, whoever made it."""
+
+WALKING_RENDERER = "gviz.render.torchviz"
+"""make_dot takes tensors, as TorchViz's does, so it walks."""
+
+LONGEST_FILE = 400
+LONG_FILES: dict[str, str] = {}
+"""Files that may be longer, each with the reason why it still tells one story."""
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    """Every module of the package, by its dotted name."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+def imports(path: Path) -> Iterator[tuple[int, str]]:
+    """Every module that a file imports at any depth, with its line; ``from gviz import walk`` counts as ``gviz.walk``."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: imports are absolute"
+            if node.module == "gviz":
+                yield from ((node.lineno, f"gviz.{alias.name}") for alias in node.names)
+            elif node.module is not None:
+                yield node.lineno, node.module
+
+
+def part_of(module: str) -> str:
+    """The part of the house that a module belongs to: ``engine`` for ``gviz.engine.op``."""
+    return module.split(".")[1]
+
+
+MODULES = [pytest.param(name, path, id=name) for name, path in modules()]
+
+
+@pytest.mark.parametrize(("name", "path"), MODULES)
+def test_a_module_imports_from_lower_floors_and_its_own_part_only(name: str, path: Path) -> None:
+    if name in ENTRANCE:
+        return
+    own = part_of(name)
+    for line, imported in imports(path):
+        if not imported.startswith("gviz.") or imported == "gviz.__version__":
+            continue
+        other = part_of(imported)
+        where = f"{path.relative_to(ROOT)}:{line}: {own} (floor {FLOORS[own]}) imports {other}"
+        assert other in FLOORS, f"{where}, which has no floor"
+        assert other == own or FLOORS[other] < FLOORS[own], f"{where} (floor {FLOORS[other]})"
+
+
+@pytest.mark.parametrize(("name", "path"), [p for p in MODULES if str(p.values[0]).startswith("gviz.render")])
+def test_a_renderer_knows_the_graph_and_not_what_made_it(name: str, path: Path) -> None:
+    known = (*RENDER_KNOWS, "walk") if name == WALKING_RENDERER else RENDER_KNOWS
+    for line, imported in imports(path):
+        if imported.startswith("gviz.") and imported != "gviz.__version__":
+            assert part_of(imported) in known, f"{path.relative_to(ROOT)}:{line} imports {imported}"
+
+
+@pytest.mark.parametrize(("name", "path"), MODULES)
+def test_a_third_party_library_is_imported_in_its_home_only(name: str, path: Path) -> None:
+    for line, imported in imports(path):
+        library = imported.split(".")[0]
+        if library in sys.stdlib_module_names or library == "gviz":
+            continue
+        where = f"{path.relative_to(ROOT)}:{line}: {imported}"
+        assert library in HOMES, f"{where} is no dependency of gviz"
+        assert any(name == home or name.startswith(home + ".") for home in HOMES[library]), where
+
+
+def test_the_floors_are_those_of_the_folders() -> None:
+    parts = {part_of(name) for name, _ in modules() if name not in ENTRANCE}
+    assert parts <= set(FLOORS), f"without a floor: {sorted(parts - set(FLOORS))}"
+
+
+@pytest.mark.parametrize(("name", "path"), MODULES)
+def test_a_file_is_short_enough_to_be_read(name: str, path: Path) -> None:
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    if name in LONG_FILES:
+        assert lines > LONGEST_FILE, f"{name} is short again: take it off the list"
+    else:
+        assert lines <= LONGEST_FILE, f"{path.relative_to(ROOT)} has {lines} lines: does it still tell one story?"
+
+
+def loaded_by(code: str) -> set[str]:
+    """The modules that a fresh Python has loaded after the code."""
+    script = f"import sys\n{code}\nsys.stderr.write('\\n'.join(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        env=clean_environment(Path("/nonexistent")),
+        text=True,
+        check=True,
+    )
+    return set(done.stderr.split())
+
+
+HEAVY = {"numpy", "rich", "graphviz", "pygraphviz"}
+
+
+def test_importing_gviz_imports_no_third_party_library() -> None:
+    loaded = loaded_by("import gviz")
+    assert not loaded & {*HEAVY, "click"}
+    assert not {name for name in loaded if name.startswith("gviz.")}
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["render", "--help"], ["inspect", "--help"], ["formats", "-h"]])
+def test_help_and_version_import_click_only(words: list[str]) -> None:
+    loaded = loaded_by(f"from gviz.cli import run; run({words!r})")
+    assert "click" in loaded
+    assert not loaded & HEAVY
+    assert not {name for name in loaded if name.startswith(("gviz.engine", "gviz.sources", "gviz.render"))}
+
+
+def test_a_picture_of_an_expression_needs_neither_rich_nor_the_graphviz_package(tmp_path: Path) -> None:
+    picture = tmp_path / "y.pdf"
+    loaded = loaded_by(f"from gviz.cli import run; run(['render', 'y=x*w', '-o', {str(picture)!r}])")
+    assert picture.read_bytes().startswith(b"%PDF")
+    assert not loaded & {"rich", "graphviz", "subprocess", "pathlib", "hypothesis"}
+
+
+def test_a_saved_graph_is_drawn_without_numpy(tmp_path: Path) -> None:
+    saved = tmp_path / "graph.json"
+    loaded_by(f"from gviz.cli import run; run(['render', 'y=x*w', '-o', {str(saved)!r}])")
+    loaded = loaded_by(f"from gviz.cli import run; run(['render', {str(saved)!r}, '-o', '-'])")
+    assert "gviz.render.dot" in loaded
+    assert not loaded & {"numpy", "rich", "graphviz", "pygraphviz"}
+
+
+def test_numpy_gets_one_thread_for_an_expression_and_only_there(tmp_path: Path) -> None:
+    code = (
+        "import os, atexit\n"
+        "from gviz.cli.reading import _one_thread\n"
+        "with _one_thread():\n"
+        "    assert os.environ['OPENBLAS_NUM_THREADS'] == '1'\n"
+        "assert 'OPENBLAS_NUM_THREADS' not in os.environ\n"
+        "os.environ['OPENBLAS_NUM_THREADS'] = '3'\n"
+        "with _one_thread():\n"
+        "    assert os.environ['OPENBLAS_NUM_THREADS'] == '3'\n"
+    )
+    loaded_by(code)
+
+
+def test_every_public_name_can_be_had() -> None:
+    import gviz
+
+    for name in gviz.__all__:
+        assert getattr(gviz, name) is not None
+    assert sorted(gviz.__all__) == dir(gviz)
+    with pytest.raises(AttributeError, match="module 'gviz' has no attribute 'nothing'"):
+        _ = gviz.nothing
