@@ -1,0 +1,277 @@
+"""Where the product goes: a named file, ROOT.pdf, standard output; and what a terminal and a pipe each get."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from program import Program
+
+from gviz.cli.render import default_stem
+from gviz.graph import Graph, Node
+
+Y = ("y=(x+w)*(w+1)", "x=2", "w=1")
+
+
+def without_escapes(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text)
+
+
+def test_without_an_output_the_picture_has_the_name_of_its_root(gviz: Program) -> None:
+    done = gviz("render", *Y)
+    assert (done.status, done.out, done.err) == (0, "y.pdf\n", "")
+    assert (gviz.folder / "y.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_the_default_picture_may_be_made_again(gviz: Program) -> None:
+    gviz("render", *Y)
+    first = (gviz.folder / "y.pdf").read_bytes()
+    assert gviz("render", *Y).status == 0
+    assert (gviz.folder / "y.pdf").read_bytes() == first
+
+
+def test_the_default_never_replaces_a_file_that_gviz_did_not_make(gviz: Program) -> None:
+    thesis = gviz.folder / "y.pdf"
+    thesis.write_bytes(b"%PDF-1.4 three years of work")
+    gviz("render", *Y).assert_refused("y.pdf is here already", "-o y.pdf", files=("y.pdf",))
+    assert thesis.read_bytes() == b"%PDF-1.4 three years of work"
+
+
+def test_an_explicit_output_replaces_any_file_and_says_nothing(gviz: Program) -> None:
+    (gviz.folder / "y.pdf").write_bytes(b"old")
+    done = gviz("render", *Y, "-o", "y.pdf")
+    assert (done.status, done.out, done.err) == (0, "", "")
+    assert (gviz.folder / "y.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_format_without_an_output_is_the_suffix_of_the_file(gviz: Program) -> None:
+    done = gviz("render", *Y, "--format", "svg")
+    assert done.out == "y.svg\n"
+    assert "<svg" in (gviz.folder / "y.svg").read_text(encoding="utf-8")
+
+
+def test_a_format_with_an_output_wins_over_its_suffix(gviz: Program) -> None:
+    assert gviz("render", *Y, "-o", "picture", "--format", "dot").status == 0
+    assert (gviz.folder / "picture").read_text(encoding="utf-8").startswith("digraph")
+
+
+@pytest.mark.parametrize(
+    ("name", "stem"),
+    [
+        ("y", "y"),
+        ("d['k']", "d_k"),
+        ("parts[0]", "parts_0"),
+        ("net.fc.weight", "net.fc.weight"),
+        ("../../etc/passwd", "etc_passwd"),
+        ("损失", "graph"),
+        ("été", "t"),
+        ("-o", "o"),
+        ("con", "con_"),
+        ("x" * 300, "x" * 100),
+        ("", "graph"),
+    ],
+)
+def test_a_root_s_name_becomes_a_safe_file_name(name: str, stem: str) -> None:
+    graph = Graph(nodes=(Node("n0", "output", name=name),), roots=("n0",))
+    assert default_stem(graph) == stem
+
+
+def test_several_roots_are_in_the_name(gviz: Program) -> None:
+    assert gviz("render", "p=x*2; q=x*3", "x=1", "--root", "p,q", "--format", "dot").out == "p-q.dot\n"
+
+
+def test_a_pipe_gets_dot(gviz: Program) -> None:
+    done = gviz("render", *Y, "-o", "-")
+    assert done.status == 0
+    assert done.out.startswith("digraph")
+    assert done.files() == []
+
+
+def test_a_pipe_gets_the_format_that_is_asked_for(gviz: Program) -> None:
+    assert gviz("render", *Y, "-o", "-", "--format", "pdf").raw.startswith(b"%PDF")
+    assert json.loads(gviz("render", *Y, "-o", "-", "--format", "json").raw)["format"] == "gviz-graph"
+
+
+def test_a_terminal_gets_the_tree(gviz: Program) -> None:
+    done = gviz.on_terminal("render", *Y, "-o", "-")
+    assert done.status == 0
+    text = without_escapes(done.out)
+    assert "MulBackward0" in text
+    assert "digraph" not in text
+    assert max(len(line) for line in text.splitlines()) <= 80
+
+
+def test_a_terminal_gets_no_binary(gviz: Program) -> None:
+    done = gviz.on_terminal("render", *Y, "-o", "-", "--format", "png")
+    assert done.status == 2
+    assert "-o y.png" in done.out or "-o FILE.png" in done.out
+    assert "|" in done.out
+    assert "\x89PNG" not in done.raw.decode(errors="replace")
+
+
+def test_a_terminal_sees_the_tree_beside_the_picture(gviz: Program) -> None:
+    done = gviz.on_terminal("render", *Y)
+    assert done.files() == ["y.pdf"]
+    text = without_escapes(done.out)
+    assert "MulBackward0" in text
+    assert text.endswith("y.pdf\n")
+
+
+def test_the_tree_beside_a_picture_has_at_most_20_lines(gviz: Program) -> None:
+    done = gviz.on_terminal("render", "y=" + "*".join(f"x{i}" for i in range(60)), "--format", "dot")
+    lines = [line for line in without_escapes(done.out).splitlines() if "1.0" not in line]
+    assert lines[-1] == "y.dot"
+    assert "more lines" in lines[-2]
+    assert len(lines) == 21
+
+
+def test_colours_are_for_terminals_that_want_them(gviz: Program) -> None:
+    assert "\x1b[" in gviz.on_terminal("inspect", *Y).out
+    assert "\x1b[3" not in gviz.on_terminal("inspect", *Y, env={"NO_COLOR": "1"}).out
+    assert "\x1b[3" not in gviz.on_terminal("render", *Y, "-o", "-", env={"NO_COLOR": "1"}).out
+    assert "\x1b[" not in gviz("inspect", *Y).out
+
+
+def test_plain_torchviz_boxes_on_demand(gviz: Program) -> None:
+    plain = gviz("render", *Y, "-o", "-", "--show", "none").out
+    assert "MulBackward0" in plain
+    assert "grad" not in plain.replace("AccumulateGrad", "").lower().replace("backward", "")
+
+
+def test_an_expression_that_begins_with_a_minus_sign_comes_after_dashes(gviz: Program) -> None:
+    done = gviz("inspect", "--json", "--", "-x+w", "x=2", "w=1")
+    assert done.status == 0, done.err
+    rows = {row["name"]: row for row in done.json()["tensors"]}
+    assert rows["graph"]["value"] == -1
+
+
+def test_an_expression_comes_from_standard_input(gviz: Program) -> None:
+    done = gviz("inspect", "-", "x=2", "w=1", "--json", stdin="y = (x+w)*(w+1)\n")
+    assert done.status == 0, done.err
+    assert done.json()["tensors"][-1]["value"] == 6
+
+
+def test_a_saved_graph_is_drawn_as_it_was(gviz: Program) -> None:
+    gviz("render", *Y, "-o", "g.json")
+    direct = gviz("render", *Y, "-o", "-").out
+    assert gviz("render", "g.json", "-o", "-").out == direct
+    assert gviz("inspect", "g.json", "--json").out == gviz("inspect", *Y, "--json").out
+
+
+def test_rankdir_turns_the_picture(gviz: Program) -> None:
+    assert re.search(r"rankdir\s*=\s*\"?LR", gviz("render", *Y, "-o", "-", "--rankdir", "lr").out)
+
+
+def test_two_runs_write_the_same_bytes(gviz: Program) -> None:
+    for suffix in ("dot", "svg", "pdf", "json"):
+        first = gviz("render", *Y, "-o", "-", "--format", suffix).raw
+        assert first == gviz("render", *Y, "-o", "-", "--format", suffix).raw, suffix
+
+
+# Scripts
+
+
+SCRIPT = """
+import torch, sys, os
+print("hello from", sys.argv[1:])
+os.system("echo from a child")
+x = torch.tensor(2.0, requires_grad=True)
+y = x * x
+y.backward()
+"""
+
+
+def test_what_a_script_prints_goes_to_standard_output_beside_a_picture(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text(SCRIPT)
+    done = gviz("render", "net.py", "-o", "y.dot", "--", "--epochs", "3")
+    assert done.status == 0, done.err
+    assert done.out == "hello from ['--epochs', '3']\nfrom a child\n"
+    assert "root: y" in done.err
+
+
+@pytest.mark.parametrize("words", [["inspect", "net.py", "--json"], ["render", "net.py", "-o", "-", "--format", "json"]])
+def test_nothing_that_a_script_prints_is_in_the_product(gviz: Program, words: list[str]) -> None:
+    (gviz.folder / "net.py").write_text(SCRIPT)
+    done = gviz(*words)
+    assert done.status == 0, done.err
+    done.json()
+    assert "hello from" in done.err
+    assert "from a child" in done.err
+
+
+def test_values_for_a_script_are_a_warning(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text(SCRIPT)
+    done = gviz("render", "net.py", "x=3", "-o", "-")
+    assert done.status == 0
+    assert "warning: " in done.err
+
+
+def test_a_script_that_raises_is_drawn_as_far_as_it_came(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text("import torch\nx = torch.ones(3, 3, requires_grad=True)\nL = 10 - x\nL.backward()\n")
+    done = gviz("render", "net.py", "-o", "L.dot")
+    assert done.status == 1
+    assert "net.py:4" in done.err
+    assert "grad can be implicitly created only for scalar outputs" in done.err
+    assert "RsubBackward1" in (gviz.folder / "L.dot").read_text(encoding="utf-8")
+
+
+def test_a_script_that_raises_can_be_stopped(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text("import torch\nx = torch.ones(3, 3, requires_grad=True)\nL = 10 - x\nL.backward()\n")
+    gviz("render", "net.py", "-o", "L.dot", "--on-error", "stop").assert_refused("net.py:4", files=("net.py",))
+
+
+# The table
+
+
+def test_the_table_in_a_pipe_is_plain_and_whole(gviz: Program) -> None:
+    done = gviz("inspect", *Y)
+    assert done.out.splitlines()[0].split() == [
+        *("name", "is_leaf", "requires_grad", "grad_fn", "retains_grad"),
+        *("shape", "dtype", "value", "grad_before", "grad_after"),
+    ]
+    rows = [re.split(r"\s{2,}", line) for line in done.out.splitlines()[1:]]
+    assert rows == [
+        ["x", "True", "True", "None", "False", "()", "float32", "2", "None", "2"],
+        ["w", "True", "True", "None", "False", "()", "float32", "1", "None", "5"],
+        ["a = x + w", "False", "True", "AddBackward0", "False", "()", "float32", "3", "None", "None"],
+        ["b = w + 1", "False", "True", "AddBackward0", "False", "()", "float32", "2", "None", "None"],
+        ["y", "False", "True", "MulBackward0", "False", "()", "float32", "6", "None", "None"],
+    ]
+
+
+@pytest.mark.parametrize("columns", [200, 80, 60, 40, 25])
+def test_the_table_fits_the_terminal(gviz: Program, columns: int) -> None:
+    done = gviz.on_terminal("inspect", "e=a*b+log(d)*c", "a=2", "b=3", "c=5", "d=10", columns=columns)
+    lines = without_escapes(done.out).splitlines()
+    assert max(map(len, lines)) <= columns
+    table = "\n".join(lines)
+    assert "name" in table
+    assert "2.302585" in table or columns < 40
+
+
+def test_a_table_that_has_to_leave_something_out_says_so(gviz: Program) -> None:
+    text = without_escapes(gviz.on_terminal("inspect", "e=a*b+log(d)*c", "a=2", "b=3", "c=5", "d=10", columns=50).out)
+    assert "all: dtype float32, shape ()" in text
+    assert "left out: " in text
+
+
+def test_the_json_of_inspect_has_nine_keys_and_the_graph(gviz: Program) -> None:
+    done = gviz("inspect", *Y, "--json")
+    data = done.json()
+    assert list(data) == ["tensors", "graph"]
+    assert list(data["tensors"][0]) == [
+        *("name", "shape", "dtype", "requires_grad", "is_leaf", "retains_grad", "grad_fn", "value", "grad"),
+    ]
+    assert data["tensors"][2]["expression"] == "x + w"
+    assert len(data["graph"]["nodes"]) == 8
+
+
+# Formats
+
+
+def test_every_format_is_listed_with_what_makes_it(gviz: Program) -> None:
+    done = gviz("formats")
+    assert done.status == 0
+    for suffix in ("pdf", "svg", "png", "dot", "json", "txt"):
+        assert re.search(rf"\b{suffix}\b", done.out), suffix
