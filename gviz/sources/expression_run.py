@@ -1,0 +1,261 @@
+"""Computes an expression that has passed the check, one node after the other, with a stack of its own instead of recursion.
+
+What the engine refuses comes back as a SourceError with PyTorch's text and the place of the failing piece.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from gviz.errors import GvizError, MissingError, SourceError
+from gviz.sources.expression_check import called_function, children, constant_name
+from gviz.sources.expression_limits import MAX_BITS, Budget, TooLargeError, check_power, is_tensor
+from gviz.sources.expression_parse import Source
+from gviz.sources.expression_text import ATOM, Item, kind_of, number_text, operator_sign, text_of
+from gviz.sources.names import CONSTANTS, DTYPES, FIELDS, FUNCTIONS, find_function
+
+__all__ = ["ENGINE_ERRORS", "Runner", "engine_error"]
+
+ENGINE_ERRORS = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, NotImplementedError, RuntimeError, TypeError, ValueError)
+"""What the engine raises for a call that PyTorch refuses too."""
+
+_OPERATORS: dict[str, tuple[Callable[..., Any], str]] = {
+    "+": (operator.add, "add"), "-": (operator.sub, "sub"), "*": (operator.mul, "mul"), "/": (operator.truediv, "div"),
+    "//": (operator.floordiv, "floor_divide"), "%": (operator.mod, "remainder"), "**": (operator.pow, "pow"), "@": (operator.matmul, "matmul"),
+    "<<": (operator.lshift, "lshift"), ">>": (operator.rshift, "rshift"), "&": (operator.and_, "bitwise_and"), "|": (operator.or_, "bitwise_or"),
+    "==": (operator.eq, "eq"), "!=": (operator.ne, "ne"), "<": (operator.lt, "lt"), "<=": (operator.le, "le"), ">": (operator.gt, "gt"), ">=": (operator.ge, "ge"),
+}  # fmt: skip
+_SIGNS: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
+
+_OF_NUMBERS: dict[str, Callable[[float], float]] = {
+    "abs": abs, "sqrt": math.sqrt, "exp": math.exp, "log": math.log, "log2": math.log2, "log10": math.log10, "log1p": math.log1p,
+    "expm1": math.expm1, "sin": math.sin, "cos": math.cos, "tan": math.tan, "asin": math.asin, "acos": math.acos, "atan": math.atan,
+    "sinh": math.sinh, "cosh": math.cosh, "tanh": math.tanh, "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc,
+}  # fmt: skip
+"""Functions that people write of a plain number, as in ``x * sqrt(2)``; PyTorch has them for tensors only, Python in ``math``."""
+
+
+def engine_error(error: BaseException, source: Source, node: ast.AST) -> SourceError:
+    """What the engine said, with the place of what it said it about."""
+    if isinstance(error, MemoryError):
+        return SourceError("there is not enough memory for this", place=source.place(node), hint="take smaller tensors")
+    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    return SourceError(text or type(error).__name__, place=source.place(node))
+
+
+class Runner:
+    """Computes expressions over named values.
+
+    Args:
+        engine: the engine's module.
+        source: the text, for the errors' places.
+        values: name -> value; assignments are the caller's to store here.
+        bound: names that are no functions, because the program gives or assigns them a value.
+        budget: how much may be computed.
+        named: asked for the name of each tensor that is computed on the way: ``named(tensor, text, is_new)``,
+            which returns the name, or None for a tensor that stays without.
+    """
+
+    def __init__(
+        self,
+        engine: Any,
+        source: Source,
+        values: Mapping[str, Any],
+        bound: Collection[str],
+        budget: Budget,
+        named: Callable[[Any, str, bool], str | None] | None = None,
+    ) -> None:
+        self.engine = engine
+        self.source = source
+        self.values = values
+        self.bound = bound
+        self.budget = budget
+        self.named = named
+
+    def run(self, root: ast.expr) -> Item:
+        """The value of an expression.
+
+        It gets no name itself, nor does what stands in it between commas: those are for the caller to name.
+
+        Raises:
+            SourceError: the engine refuses it, or it is too large.
+            MissingError: a function that the engine does not have yet.
+        """
+        while isinstance(root, ast.UnaryOp) and isinstance(root.op, ast.UAdd):
+            root = root.operand  # +x is x itself
+        outermost = {id(root), *(id(part) for part in getattr(root, "elts", ()))}
+        todo: list[tuple[ast.expr, int]] = [(root, -1)]
+        done: list[Item] = []
+        while todo:
+            node, count = todo.pop()
+            if count < 0:
+                parts = children(node, self.bound)
+                todo.append((node, len(parts)))
+                todo.extend((part, -1) for part in reversed(parts))
+                continue
+            items = done[len(done) - count :]
+            del done[len(done) - count :]
+            item = self._computed(node, items)
+            done.append(item if isinstance(node, ast.Name) else self._with_name(item, is_new=bool(count) and id(node) not in outermost))
+        return done.pop()
+
+    def _with_name(self, item: Item, *, is_new: bool) -> Item:
+        """The item under its name, where it is a tensor that has one or is given one now."""
+        if self.named is None or not is_tensor(item.value):
+            return item
+        name = self.named(item.value, item.text, is_new and item.live)
+        return item if name is None else item._replace(text=name, rank=ATOM)
+
+    def _computed(self, node: ast.expr, parts: Sequence[Item]) -> Item:
+        try:
+            if isinstance(node, ast.Constant):
+                return self._constant(node)
+            if isinstance(node, ast.Name):
+                return self._name(node.id)
+            function = called_function(node, self.bound) if isinstance(node, ast.Call) else None
+            if isinstance(node, ast.Attribute) and not parts:
+                return self._name(constant_name(node, self.bound) or node.attr)
+            value = self._value(node, parts, function)
+        except GvizError:
+            raise
+        except TooLargeError as error:
+            raise SourceError(f"too large: {error}", place=self.source.place(node), hint="take a smaller one; gviz draws for people to read") from None
+        except ENGINE_ERRORS as error:
+            raise engine_error(error, self.source, node) from error
+        text, rank = text_of(node, parts, function)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            text, rank = number_text(text, rank, value)
+        self.budget.count(value)
+        return Item(value, text, rank, any(part.live for part in parts))
+
+    def _constant(self, node: ast.Constant) -> Item:
+        value = node.value
+        if isinstance(value, int) and value.bit_length() > MAX_BITS:
+            raise SourceError("this number has too many digits", place=self.source.place(node), hint="write it as a power of ten, as in 1e30")
+        return Item(value, "..." if value is ... else repr(value))
+
+    def _name(self, name: str) -> Item:
+        if name in self.values:
+            return Item(self.values[name], name, live=True)
+        if name in CONSTANTS:
+            return Item(CONSTANTS[name], name)
+        if name in DTYPES:
+            return Item(getattr(self.engine, name), name)
+        raise KeyError(name)
+
+    def _value(self, node: ast.expr, parts: Sequence[Item], function: str | None) -> Any:
+        values = [part.value for part in parts]
+        if isinstance(node, ast.BinOp):
+            return self._binary(node, operator_sign(node.op), values)
+        if isinstance(node, ast.Compare):
+            return self._binary(node, operator_sign(node.ops[0]), values)
+        if isinstance(node, ast.UnaryOp):
+            self._check_operand(node.operand, values[0])
+            return _SIGNS[operator_sign(node.op)](values[0])
+        if isinstance(node, ast.List):
+            return values
+        if isinstance(node, ast.Tuple):
+            return tuple(values)
+        if isinstance(node, ast.Slice):
+            found = iter(values)
+            return slice(*(next(found) if part is not None else None for part in (node.lower, node.upper, node.step)))
+        if isinstance(node, ast.Subscript):
+            return self._indexed(node, *values)
+        if isinstance(node, ast.Attribute):
+            return self._attribute(node, values[0])
+        if isinstance(node, ast.Call):
+            return self._call(node, values, function)
+        raise TypeError(f"unexpected {type(node).__name__}")
+
+    def _binary(self, node: ast.BinOp | ast.Compare, sign: str, values: list[Any]) -> Any:
+        left, right = values
+        compute, name = _OPERATORS[sign]
+        self._check_operand(children(node)[0], left)
+        self._check_operand(children(node)[1], right)
+        if is_tensor(left) or is_tensor(right):
+            self.budget.check(name, values, {})
+            return compute(left, right)
+        check_power(sign, left, right)
+        try:
+            result = compute(left, right)
+        except ZeroDivisionError:
+            raise SourceError("this divides by zero", place=self.source.place(node), hint="of tensors it would be inf: give the number a name") from None
+        except OverflowError:
+            raise SourceError("this number is too large", place=self.source.place(node), hint="the largest is about 1.8e308") from None
+        if isinstance(result, complex):
+            raise SourceError("this is no real number", place=self.source.place(node), hint="a root of a negative number is not computed")
+        if isinstance(result, int) and result.bit_length() > MAX_BITS:
+            raise TooLargeError(f"a number of {result.bit_length() * 30103 // 100000 + 1:,} digits")
+        return result
+
+    def _check_operand(self, node: ast.expr, value: object) -> None:
+        """Refuse what takes no part in arithmetic: lists, tuples, None, dtypes."""
+        if isinstance(value, int | float) or is_tensor(value):
+            return
+        hints = {
+            list: "square brackets make a list: write round ones, (x + w)*2, or give the list a name, as in W=[[1,2],[3,4]]",
+            tuple: "a comma makes a tuple: take one part of it by its number, as in p[0], or write a decimal point as . (1.5)",
+        }
+        hint = next((text for base, text in hints.items() if isinstance(value, base)), None)
+        raise SourceError(f"{kind_of(value)} takes no part in arithmetic", place=self.source.place(node), hint=hint)
+
+    def _indexed(self, node: ast.Subscript, value: Any, index: Any) -> Any:
+        if is_tensor(value):
+            self.budget.check("index", [value, index], {})
+            return value[index]
+        if isinstance(value, tuple | list) and isinstance(index, int | slice):
+            return value[index]
+        raise SourceError(f"{kind_of(value)} has no parts to take like that", place=self.source.place(node), hint="tensors and tuples of tensors have")
+
+    def _attribute(self, node: ast.Attribute, value: Any) -> Any:
+        name = node.attr
+        if is_tensor(value) and name not in FIELDS:
+            return getattr(value, name)
+        if isinstance(value, tuple) and name in FIELDS and hasattr(value, name):
+            return getattr(value, name)
+        hint = f"{name} is a method: write .{name}()" if is_tensor(value) else "tensors have .T and .shape, the results of max, min, sort .values and .indices"
+        raise SourceError(f"there is no {name} of this", place=self.source.place(node), hint=hint)
+
+    def _call(self, node: ast.Call, values: list[Any], function: str | None) -> Any:
+        method = node.func.attr if function is None and isinstance(node.func, ast.Attribute) else None
+        receiver = [values.pop(0)] if method else []
+        args = values[: len(node.args)]
+        kwargs = {str(keyword.arg): value for keyword, value in zip(node.keywords, values[len(node.args) :], strict=True)}
+        if method is None:
+            return self._call_function(node, str(function), args, kwargs)
+        if not is_tensor(receiver[0]):
+            raise self._no_method(node, method, receiver[0])
+        self.budget.check(method, [*receiver, *args], kwargs)
+        found = getattr(receiver[0], method, None)
+        if found is None:
+            raise self._missing(node, f"Tensor.{method}")
+        return found(*args, **kwargs)
+
+    def _call_function(self, node: ast.Call, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        of_number = _OF_NUMBERS.get(name)
+        if of_number is not None and len(args) == 1 and not kwargs and isinstance(args[0], int | float):
+            return self._of_number(node, of_number, args[0])
+        found = find_function(self.engine, name)
+        if found is None:
+            raise self._missing(node, name)
+        self.budget.check(name, args, kwargs)
+        return found(*args, **kwargs)
+
+    def _of_number(self, node: ast.Call, function: Callable[[float], float], number: float) -> float:
+        try:
+            return function(number)
+        except (ValueError, OverflowError):
+            what = f"{self.source.segment(node)} is no number that can be computed"
+            raise SourceError(what, place=self.source.place(node), hint="of a tensor it would be nan or inf: give the number a name") from None
+
+    def _no_method(self, node: ast.Call, method: str, receiver: object) -> SourceError:
+        hint = f"write {method}(...) of a tensor" if method in FUNCTIONS else "tensors have methods"
+        return SourceError(f"{kind_of(receiver)} has no method {method}", place=self.source.place(node), hint=hint)
+
+    def _missing(self, node: ast.Call, name: str) -> MissingError:
+        hint = "a script can run with PyTorch itself: gviz render file.py --engine torch"
+        return MissingError(f"{name} is PyTorch's, but not in gviz's engine yet", place=self.source.place(node), hint=hint)
