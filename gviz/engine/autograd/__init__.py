@@ -1,0 +1,29 @@
+"""``torch.autograd``: backward, grad, Function, grad modes."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from gviz.engine.backward import backward, grad
+from gviz.engine.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from gviz.engine.tensor import Tensor
+
+__all__ = ["Function", "Variable", "backward", "enable_grad", "function", "functional", "grad", "graph", "inference_mode", "no_grad", "set_grad_enabled"]
+
+
+def Variable(data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:  # noqa: ARG001, FBT001, FBT002, N802
+    """The tensor itself on its memory, as old programs wrap it."""
+    made = data.detach()
+    if requires_grad:
+        made.requires_grad_()
+    return made
+
+
+def __getattr__(name: str) -> Any:
+    """Load what few programs use when it is first named."""
+    if name == "Function":
+        return importlib.import_module("gviz.engine.autograd.function").Function
+    if name in ("function", "functional", "graph"):
+        return importlib.import_module(f"gviz.engine.autograd.{name}")
+    raise AttributeError(f"module 'torch.autograd' has no attribute '{name}'")

@@ -1,0 +1,325 @@
+"""The backward pass: one loop over the reachable nodes, youngest first.
+
+A node is always younger than its inputs, so sorting by creation number is a topological order; no recursion, no stack.
+Gradients wait in a dict, keyed by the node they are for; a broadcast gradient is summed back, once, here. The same loop
+serves arrays (the fast way) and tensors (``create_graph=True``, where every step is recorded).
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gviz.engine.hooks import run as run_hooked
+from gviz.engine.hooks import tensor_hooks
+from gviz.engine.modes import mode
+from gviz.engine.node import AccumulateGrad, Node, Parts
+from gviz.engine.op import TENSORS
+from gviz.engine.tensor import Tensor, edge_of, from_array
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["backward", "call_node", "grad", "run"]
+
+by_seq = attrgetter("seq")
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,  # noqa: FBT001
+    create_graph: bool = False,  # noqa: FBT001, FBT002
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of ``tensors`` to the ``.grad`` of the leaves below them.
+
+    Args:
+        tensors: one tensor or several.
+        grad_tensors: a gradient for each; None for ones of a one-element tensor.
+        retain_graph: keep saved tensors; default: as ``create_graph``.
+        create_graph: record the computation of the gradients.
+        inputs: accumulate only into these.
+
+    Raises:
+        RuntimeError: in PyTorch's words.
+
+    Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.backward.html
+    """
+    roots = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    grads = [grad_tensors] if grad_tensors is None or isinstance(grad_tensors, Tensor) else list(grad_tensors)
+    grads += [None] * (len(roots) - len(grads))
+    wanted = None
+    if inputs is not None:
+        wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+        if not wanted:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+        for i, tensor in enumerate(wanted):
+            if tensor._edge is None:
+                raise RuntimeError(f"One of the differentiated Tensors does not require grad{'' if i < 0 else ''}")
+    if create_graph:
+        warn_cycle()
+    starts = [(edge, start_gradient(root, grad, i, create=create_graph)) for i, (root, grad) in enumerate(zip(roots, grads, strict=True)) for edge in [root_edge(root, i)]]
+    keep = create_graph if retain_graph is None else retain_graph
+    catch = None if wanted is None else {edge_of(t): None for t in wanted}
+    run(starts, keep=bool(keep), create=bool(create_graph), catch=catch, accumulate=True)
+    if wanted is not None and catch is not None:
+        for tensor in wanted:
+            if not tensor.is_leaf and (found := catch[edge_of(tensor)]) is not None:
+                keep_on(tensor, found)
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,  # noqa: FBT001
+    create_graph: bool = False,  # noqa: FBT001, FBT002
+    allow_unused: bool | None = None,  # noqa: FBT001
+    is_grads_batched: bool = False,  # noqa: ARG001, FBT001, FBT002
+    materialize_grads: bool = False,  # noqa: FBT001, FBT002
+) -> tuple[Tensor | None, ...]:
+    """The gradients of ``outputs`` with respect to ``inputs``, without touching any ``.grad``.
+
+    Raises:
+        RuntimeError: in PyTorch's words; also where an input is not in the graph and ``allow_unused`` is not given.
+
+    Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.grad.html
+    """
+    roots = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+    wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    grads = [grad_outputs] if grad_outputs is None or isinstance(grad_outputs, Tensor) else list(grad_outputs)
+    grads += [None] * (len(roots) - len(grads))
+    starts = [(edge, start_gradient(root, g, i, create=create_graph)) for i, (root, g) in enumerate(zip(roots, grads, strict=True)) for edge in [root_edge(root, i)]]
+    for tensor in wanted:
+        if tensor._edge is None:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    keep = create_graph if retain_graph is None else retain_graph
+    catch: dict[Any, Any] = {edge_of(t): None for t in wanted}
+    run(starts, keep=bool(keep), create=bool(create_graph), catch=catch, accumulate=False)
+    results: list[Tensor | None] = []
+    for i, tensor in enumerate(wanted):
+        found = catch[edge_of(tensor)]
+        if found is None and materialize_grads:
+            found = np.zeros_like(tensor._array)
+        if found is None and not allow_unused:
+            raise RuntimeError(
+                f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
+                "Set allow_unused=True if this is the desired behavior."
+            )
+        results.append(found if found is None or isinstance(found, Tensor) else from_array(np.array(found, dtype=tensor._array.dtype), None))
+    return tuple(results)
+
+
+def root_edge(root: Tensor, position: int) -> Any:
+    """The edge to start from.
+
+    Raises:
+        RuntimeError: the tensor is in no graph.
+    """
+    edge = edge_of(root)
+    if edge is None:
+        raise RuntimeError(f"element {position} of tensors does not require grad and does not have a grad_fn")
+    return edge
+
+
+def start_gradient(root: Tensor, gradient: Any, position: int, *, create: bool) -> Any:
+    """The gradient to start with: the one given, or a one for a tensor of one element.
+
+    Raises:
+        RuntimeError: none given for several elements, or of another shape.
+    """
+    if gradient is None:
+        if root._edge is not None and root._array.size != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        ones = np.ones_like(root._array)
+        return from_array(ones, None) if create else ones
+    if not isinstance(gradient, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
+    if gradient._array.shape != root._array.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{position}] has a shape of {gradient.shape} and output[{position}] has a shape of {root.shape}."
+        )
+    if create:
+        return gradient
+    return gradient._array if gradient._array.dtype == root._array.dtype else gradient._array.astype(root._array.dtype)
+
+
+def reach(starts: Iterable[Any]) -> list[Any]:
+    """All nodes below the starts, youngest first (the list grows while it is walked)."""
+    order = list(dict.fromkeys(starts))
+    seen = set(order)
+    add, push = seen.add, order.append
+    for node in order:
+        for edge in node.edges:
+            if edge is not None and edge not in seen:
+                add(edge)
+                push(edge)
+    order.sort(key=by_seq, reverse=True)
+    return order
+
+
+def run(starts: Sequence[tuple[Any, Any]], *, keep: bool, create: bool, catch: dict[Any, Any] | None = None, accumulate: bool) -> None:
+    """Run the nodes below the starts, each once, when all its gradient has arrived.
+
+    Args:
+        starts: (node, gradient) of each root.
+        keep: leave the saved tensors in place.
+        create: gradients are tensors and every step is recorded.
+        catch: nodes whose gradient is wanted: filled in; only nodes on the way to one of these are run.
+        accumulate: whether leaves among ``catch`` also get the gradient added.
+    """
+    order = reach(edge for edge, _ in starts)
+    if order[-1].seq < 0 and any(watched(node) for node in leaves(order)):
+        order = leaves_early(order)
+    needed = None if catch is None else on_the_way(order, catch)
+    grads: dict[Any, Any] = {}
+    for edge, gradient in starts:
+        grads[edge] = gradient if edge not in grads else grads[edge] + gradient
+    state = mode.on, mode.formula
+    mode.on, mode.formula = create, False
+    try:
+        take, find, hooked = grads.pop, grads.get, False
+        for node in order:
+            grad = take(node, None)
+            if grad is None:
+                continue
+            if catch is not None:
+                if node in catch:
+                    grad = captured(node, grad, catch, create=create, accumulate=accumulate)
+                if grad is None or node not in needed:  # type: ignore[operator]
+                    continue
+                hooked = node.careful and node in catch
+            if hooked:  # its tensor's hooks have run already
+                out = run_hooked(node, grad, keep, on_tensors=create)
+            else:
+                out = node.apply_tensors(grad, keep) if create else node.apply(grad, keep)
+            edges = node.edges
+            if len(edges) == 1 and out.__class__ is not tuple:
+                edge = edges[0]
+                if out is None or edge is None:
+                    continue
+                if out.shape != edge.shape:
+                    out = fit(out, edge.shape)
+                old = find(edge)
+                grads[edge] = out if old is None else old + out
+                continue
+            for edge, part in zip(edges, out, strict=True):
+                if edge is not None and part is not None:
+                    if part.shape != edge.shape:
+                        part = fit(part, edge.shape)  # noqa: PLW2901 - the same gradient, summed back
+                    old = find(edge)
+                    grads[edge] = part if old is None else old + part
+    finally:
+        mode.on, mode.formula = state
+
+
+def fit(grad: Any, shape: tuple[int, ...]) -> Any:
+    """Undo broadcasting: sum a gradient back to the shape of the input.
+
+    Raises:
+        RuntimeError: the shapes do not belong together (a custom Function returned a wrong one).
+    """
+    got = tuple(grad.shape)
+    extra = len(got) - len(shape)
+    axes = tuple(range(extra)) + tuple(i + extra for i, size in enumerate(shape) if extra >= 0 and size == 1 and got[i + extra] != 1)
+    if extra < 0 or any(size not in (1, got[i + extra]) for i, size in enumerate(shape)):
+        raise RuntimeError(f"Function returned an invalid gradient at index 0 - got {list(got)} but expected shape compatible with {list(shape)}")
+    if isinstance(grad, Tensor):
+        if axes:
+            grad = TENSORS["sum_dim"](grad, axes, True)  # noqa: FBT003
+        return TENSORS["view"](grad, shape) if extra else grad
+    return grad.sum(axis=axes, keepdims=True).reshape(shape)
+
+
+def leaves(order: list[Any]) -> list[Any]:
+    """The leaves' nodes, which stand at the end."""
+    count = 0
+    while count < len(order) and order[-1 - count].seq < 0:
+        count += 1
+    return order[len(order) - count :]
+
+
+def watched(node: Any) -> bool:
+    """Whether somebody would notice when this leaf is run."""
+    rare = node.variable._rare
+    return rare is not None and bool(rare.hooks or rare.post_hooks) or node.careful
+
+
+def leaves_early(order: list[Any]) -> list[Any]:
+    """Each leaf right after the last node that feeds it, as PyTorch runs them: hooks can see the order."""
+    last: dict[Any, Any] = {}
+    for node in order:
+        for edge in node.edges:
+            if edge is not None and edge.seq < 0:
+                last[edge] = node
+    after: dict[Any, list[Any]] = {}
+    for leaf, node in last.items():
+        after.setdefault(node, []).append(leaf)
+    early: list[Any] = []
+    for node in order:
+        if node.seq >= 0 or node not in last:
+            early.append(node)
+            ready = after.get(node, ())
+            early.extend(dict.fromkeys(e for e in node.edges if e in ready))
+    return early
+
+
+def on_the_way(order: list[Any], catch: dict[Any, Any]) -> set[Any]:
+    """The nodes that have to run so that every wanted gradient arrives."""
+    needed: set[Any] = set()
+    for node in reversed(order):
+        if any(edge is not None and (edge in needed or edge in catch) for edge in node.edges):
+            needed.add(node)
+    return needed
+
+
+def captured(node: Any, grad: Any, catch: dict[Any, Any], *, create: bool, accumulate: bool) -> Any:
+    """Note a wanted gradient, after the hooks of its tensor; returns what goes on through the node."""
+    if isinstance(node, AccumulateGrad):
+        rare = node.variable._rare
+        if accumulate:
+            (node.apply_tensors if create else node.apply)(grad, False)  # noqa: FBT003
+            return None
+        for hook in tuple(rare.hooks or ()) if rare is not None else ():
+            given = grad if create else from_array(np.asarray(grad), None)
+            new = hook(given)
+            grad = (given if new is None else new) if create else (given if new is None else new)._array
+        catch[node] = grad
+        return None
+    if node.careful:
+        grad = tensor_hooks(node, grad, on_tensors=create)
+    catch[node] = grad
+    return grad
+
+
+def keep_on(tensor: Tensor, found: Any) -> None:
+    """Add a gradient to a non-leaf that was named in ``inputs``."""
+    rare = tensor.rare()
+    grad = found if isinstance(found, Tensor) else from_array(np.array(found), None)
+    rare.grad = grad if rare.grad is None else rare.grad + grad
+    rare.retains = True
+
+
+def warn_cycle() -> None:
+    """PyTorch's warning for ``backward(create_graph=True)``, once per program."""
+    import warnings  # noqa: PLC0415 - rare
+
+    warnings.warn(
+        "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause "
+        "a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this function, make "
+        "sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak.",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
+def call_node(node: Node, grads: tuple[Any, ...]) -> Any:
+    """``node(gradient, ...)``: the gradients of its inputs, recorded if the grad mode is on."""
+    given = Parts({i: g for i, g in enumerate(grads) if g is not None}) if node.shape == ("parts",) else grads[0]
+    out = node.apply_tensors(given, keep=True)
+    return out
+
+

@@ -1,0 +1,295 @@
+"""Functions that make tensors: from data, filled, in steps, random."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gviz.engine import dtypes, text
+from gviz.engine.tensor import Tensor, from_array, new
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_BYTES = 64 * 2**30
+"""A tensor larger than this is refused before numpy tries."""
+
+
+def finish(array: Any, requires_grad: bool, device: Any = None) -> Tensor:  # noqa: FBT001
+    """A tensor around a fresh array, requiring a gradient if asked for.
+
+    Raises:
+        RuntimeError: integers cannot require a gradient; another device than the CPU.
+    """
+    if device is not None:
+        text.check_device(device)
+    made = from_array(array, None)
+    if requires_grad:
+        if array.dtype.kind not in "fc":
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        made.requires_grad = True
+    return made
+
+
+def plain(dtype: Any, default: Any = None) -> Any:
+    """numpy's dtype for PyTorch's, or for the default one."""
+    return dtype.np if dtype is not None else (default or dtypes.get_default_dtype()).np
+
+
+def sizes(shape: Sequence[Any], keyword: Any = None) -> tuple[int, ...]:
+    """A shape from ``(2, 3)`` or ``2, 3``, checked.
+
+    Raises:
+        RuntimeError: negative, or more memory than there can be.
+        TypeError: no integers.
+    """
+    if keyword is not None:
+        shape = keyword
+    if len(shape) == 1 and isinstance(shape[0], list | tuple):
+        shape = shape[0]
+    found = []
+    for i, size in enumerate(shape):
+        if isinstance(size, bool | float | str) or not hasattr(size, "__index__"):
+            raise TypeError(f"empty(): argument 'size' failed to unpack the object at pos {i + 1} with error \"type must be tuple of ints,but got {type(size).__name__}\"")
+        found.append(int(size.__index__()))
+    total = 8
+    for size in found:
+        total *= size
+        if size < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {size}: {found}")
+    if total > MAX_BYTES:
+        raise RuntimeError(f"[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory: you tried to allocate {total} bytes. Error code 12 (Cannot allocate memory)")
+    return tuple(found)
+
+
+def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # noqa: ARG001
+    """A tensor from a number, nested lists, or an array, copied.
+
+    Args:
+        data: numbers become float32, integers int64, booleans bool; an array keeps its dtype.
+        dtype: another element type.
+        device: "cpu" or nothing.
+        requires_grad: whether gradients flow to it.
+        pin_memory: accepted, without effect.
+
+    Source: https://docs.pytorch.org/docs/2.13/generated/torch.tensor.html
+    """
+    if isinstance(data, Tensor):
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() "
+            "or sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+            UserWarning,
+            stacklevel=2,
+        )
+        return finish(np.array(data._array, plain(dtype) if dtype is not None else data._array.dtype), requires_grad, device)
+    return finish(dtypes.infer(data, dtype), requires_grad, device)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """The tensor itself, an array's memory as a tensor, or a new tensor."""
+    if device is not None:
+        text.check_device(device)
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtype)  # type: ignore[attr-defined, no-any-return]
+    if isinstance(data, np.ndarray) and (dtype is None or dtype.np == data.dtype):
+        return from_numpy(data)
+    return finish(dtypes.infer(data, dtype), requires_grad=False)
+
+
+def from_numpy(array: Any) -> Tensor:
+    """A tensor on the array's memory.
+
+    Raises:
+        TypeError: no array, or a dtype that PyTorch does not have.
+    """
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    return from_array(dtypes.check_numpy(array), None)
+
+
+def zeros(*size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, out: Any = None, layout: Any = None) -> Tensor:  # noqa: ARG001
+    """Zeros of that shape."""
+    return finish(np.zeros(sizes(size), plain(dtype)), requires_grad, device)
+
+
+def ones(*size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, out: Any = None, layout: Any = None) -> Tensor:  # noqa: ARG001
+    """Ones of that shape."""
+    return finish(np.ones(sizes(size), plain(dtype)), requires_grad, device)
+
+
+def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    """One value everywhere; its kind decides the dtype."""
+    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    kind = plain(dtype) if dtype is not None else dtypes.number_type(value)
+    return finish(np.full(sizes((size,) if isinstance(size, int) else size), value, kind), requires_grad, device)
+
+
+def eye(n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    """The identity matrix."""
+    sizes((n, n if m is None else m))
+    return finish(np.eye(n, m, dtype=plain(dtype)), requires_grad, device)
+
+
+def arange(*args: Any, start: Any = None, end: Any = None, step: Any = None, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    """Numbers from start (0) up to end, in steps (1); integers where all three are.
+
+    Raises:
+        RuntimeError: a step of zero, or in the wrong direction.
+    """
+    given = [a.item() if isinstance(a, Tensor) else a for a in args]
+    if len(given) == 1:
+        end = given[0]
+    elif given:
+        start, end = given[0], given[1]
+        step = given[2] if len(given) > 2 else step  # noqa: PLR2004
+    start, step = 0 if start is None else start, 1 if step is None else step
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    whole = all(isinstance(v, int) for v in (start, end, step))
+    count = -((start - end) // step) if whole else int(np.ceil((end - start) / step))
+    sizes((max(count, 0),))
+    kind = plain(dtype, dtypes.int64 if whole else None)
+    values = start + np.arange(count) * step
+    return finish(values.astype(kind), requires_grad, device)
+
+
+def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    """``steps`` numbers from start to end, both included.
+
+    Raises:
+        RuntimeError: a negative number of steps.
+    """
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    kind = plain(dtype)
+    low, high = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
+    if kind.kind != "f" or steps < 2:  # noqa: PLR2004
+        return finish(np.linspace(low, high, steps).astype(kind), requires_grad, device)
+    step = kind.type((high - low) / (steps - 1))
+    index = np.arange(steps, dtype=kind)
+    values = np.where(index < steps // 2, kind.type(low) + step * index, kind.type(high) - step * (steps - 1 - index))
+    return finish(values.astype(kind), requires_grad, device)
+
+
+def logspace(start: float, end: float, steps: int, base: float = 10.0, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Powers of ``base``, their exponents in equal steps."""
+    return finish(np.logspace(start, end, steps, base=base).astype(plain(dtype)), requires_grad)
+
+
+def like(fill: Any) -> Any:
+    """A function that makes a tensor like another one, filled with that value."""
+
+    def make(input: Tensor, *, dtype: Any = None, requires_grad: bool = False, device: Any = None, memory_format: Any = None) -> Tensor:  # noqa: ARG001
+        kind = plain(dtype) if dtype is not None else input._array.dtype
+        return finish(np.full(input._array.shape, fill, kind), requires_grad, device)
+
+    return make
+
+
+zeros_like = like(0)
+ones_like = like(1)
+
+
+def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """One value everywhere, in the shape of another tensor."""
+    kind = plain(dtype) if dtype is not None else input._array.dtype
+    return finish(np.full(input._array.shape, fill_value, kind), requires_grad)
+
+
+# ------------------------------------------------------------------ random numbers: PyTorch's own stream
+def shaped(generate: Any) -> Any:
+    """A creation function around one of ``random``'s functions of (shape, dtype)."""
+
+    def make(*size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, generator: Any = None) -> Tensor:
+        from gviz.engine import random  # noqa: PLC0415 - only programs with random numbers need it
+
+        shape = sizes(size)
+        more = {} if generator is None else {"generator": generator}
+        return finish(getattr(random, generate)(shape, plain(dtype), **more), requires_grad, device)
+
+    make.__name__ = generate
+    return make
+
+
+rand = shaped("rand")
+randn = shaped("randn")
+
+
+def randint(low: int, high: Any = None, size: Any = None, *, dtype: Any = None, requires_grad: bool = False, generator: Any = None) -> Tensor:
+    """Integers from low up to, not including, high."""
+    from gviz.engine import random  # noqa: PLC0415
+
+    if size is None:
+        low, high, size = 0, low, high
+    more = {} if generator is None else {"generator": generator}
+    return finish(random.randint(low, high, sizes(size), **more).astype(plain(dtype, dtypes.int64)), requires_grad)
+
+
+def randperm(n: int, *, dtype: Any = None, generator: Any = None) -> Tensor:
+    """The numbers below n in random order."""
+    from gviz.engine import random  # noqa: PLC0415
+
+    more = {} if generator is None else {"generator": generator}
+    return finish(random.randperm(n, **more).astype(plain(dtype, dtypes.int64)), requires_grad=False)
+
+
+def rand_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Uniform random numbers in the shape of another tensor."""
+    return rand(input._array.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)  # type: ignore[no-any-return]
+
+
+def randn_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Normal random numbers in the shape of another tensor."""
+    return randn(input._array.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)  # type: ignore[no-any-return]
+
+
+def manual_seed(seed: int) -> Any:
+    """Start the random stream anew, as PyTorch's CPU generator does."""
+    from gviz.engine import random  # noqa: PLC0415
+
+    return random.manual_seed(seed)
+
+
+# ------------------------------------------------------------------ old forms
+def legacy(cls: Any, data: tuple[Any, ...]) -> Tensor:
+    """``Tensor(3, 5)`` by shape, ``Tensor([1, 2])`` by values."""
+    kind = getattr(cls, "legacy_dtype", None) or dtypes.get_default_dtype()
+    if len(data) == 1 and isinstance(data[0], Tensor):
+        array = data[0]._array
+    elif len(data) == 1 and isinstance(data[0], list | tuple | np.ndarray) and not isinstance(data[0], text.Size):
+        array = dtypes.infer(data[0], kind)
+    else:
+        array = np.zeros(sizes(data) if data else (0,), kind.np)
+    made: Tensor = new(cls if isinstance(cls, type) and issubclass(cls, Tensor) else Tensor)
+    made._array, made._edge, made._rare = array, None, None
+    return made
+
+
+class LegacyType:
+    """``torch.FloatTensor`` and its kin: call it to make a tensor of that dtype."""
+
+    def __init__(self, name: str, dtype: Any) -> None:
+        self.__name__ = name
+        self.dtype = dtype
+        self.legacy_dtype = dtype
+
+    def __call__(self, *data: Any) -> Tensor:
+        """A tensor by shape or values."""
+        return legacy(self, data)
+
+    def __instancecheck__(self, value: object) -> bool:
+        """``isinstance(x, torch.FloatTensor)``."""
+        return isinstance(value, Tensor) and value.dtype is self.dtype
+
+    def __repr__(self) -> str:
+        """As PyTorch prints it."""
+        return f"<class 'torch.{self.__name__}'>"
+
+
+def rebuild(array: Any, requires_grad: bool) -> Tensor:  # noqa: FBT001
+    """A tensor from its pickle."""
+    return finish(array, requires_grad)

@@ -1,0 +1,157 @@
+"""The rare things of a node: hooks, retained gradients, gradients cast back to the dtypes of mixed operands.
+
+They cost nothing where they are not used: a node that gets one changes to the careful variant of its class, whose
+``apply`` runs them around the plain one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+import numpy as np
+
+from gviz.engine.node import Handle, Output, Parts, replaced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gviz.engine.node import Node
+
+__all__ = ["append", "careful", "cast_gradients", "hook_node", "retain"]
+
+CAREFUL: dict[type, type] = {}
+
+
+def append(hooks: list[Any], hook: Callable[..., Any]) -> Handle:
+    """Add a hook; the entry is unique, so that the same function can be registered twice."""
+
+    def entry(*args: Any) -> Any:
+        return hook(*args)
+
+    hooks.append(entry)
+    return Handle(hooks, entry)
+
+
+def hook_node(node: Node, kind: str, hook: Callable[..., Any]) -> Handle:
+    """Register a hook of that kind (tensor_hooks, pre_hooks, post_hooks) on a node."""
+    careful(node)
+    return append(node.__dict__.setdefault(kind, []), hook)
+
+
+def retain(node: Node, tensor: Any) -> None:
+    """Keep the gradient of the tensor that this node made: after all tensor hooks, as PyTorch does."""
+    careful(node)
+    node.__dict__["retain"] = ref(tensor)
+
+
+def cast_gradients(node: Node, kinds: list[Any]) -> None:
+    """Give the gradients the dtypes of the inputs, which were not all that of the result."""
+    careful(node)
+    node.__dict__["dtypes"] = kinds
+
+
+def careful(node: Node) -> None:
+    """Change a node to the careful variant of its class (same name, same row)."""
+    plain: Any = type(node)
+    if plain.careful:
+        return
+    if plain not in CAREFUL:
+        CAREFUL[plain] = type(
+            plain.__name__,
+            (plain,),
+            {"__slots__": (), "careful": True, "plain": plain, "apply": apply, "apply_tensors": apply_tensors, "__module__": plain.__module__},
+        )
+    node.__class__ = CAREFUL[plain]  # type: ignore[assignment]
+
+
+def apply(node: Any, grad: Any, keep: bool) -> Any:  # noqa: FBT001
+    """Run hooks on tensors around the plain derivative on arrays."""
+    return run(node, tensor_hooks(node, grad, on_tensors=False), keep, on_tensors=False)
+
+
+def apply_tensors(node: Any, grad: Any, keep: bool) -> Any:  # noqa: FBT001
+    """The same where gradients are tensors already."""
+    return run(node, tensor_hooks(node, grad, on_tensors=True), keep, on_tensors=True)
+
+
+def tensor_hooks(node: Any, grad: Any, *, on_tensors: bool) -> Any:
+    """The gradient of the node's output, after the hooks of its tensor; retained if that was asked for."""
+    rare = node.__dict__
+    hooks, keeper = rare.get("tensor_hooks"), rare.get("retain")
+    if not hooks and keeper is None:
+        return grad
+    tensor = to_tensor(grad, on_tensors=on_tensors)
+    for hook in tuple(hooks or ()):
+        tensor = replaced(hook(tensor), tensor)
+    if keeper is not None and (kept := keeper()) is not None:
+        keep_gradient(kept, tensor, on_tensors=on_tensors)
+    return tensor if on_tensors else tensor._array
+
+
+def keep_gradient(kept: Any, grad: Any, *, on_tensors: bool) -> None:
+    """Add a gradient to what a non-leaf has retained."""
+    rare = kept.rare()
+    if rare.grad is None:
+        rare.grad = grad if on_tensors else to_tensor(np.array(grad._array), on_tensors=False)
+    else:
+        rare.grad = rare.grad + grad
+
+
+def run(node: Any, grad: Any, keep: bool, *, on_tensors: bool) -> Any:  # noqa: FBT001
+    """Pre-hooks, the plain derivative, casts, post-hooks."""
+    rare = node.__dict__
+    plain = type(node).plain
+    given = grad
+    for hook in tuple(rare.get("pre_hooks") or ()):
+        grads = hook_arguments(grad, on_tensors=on_tensors)
+        new = replaced(hook(grads), grads)
+        grad = from_hook(new if isinstance(new, tuple) else (new,), on_tensors=on_tensors)
+        given = grad
+    out = (plain.apply_tensors if on_tensors else plain.apply)(node, grad, keep)
+    lone = not isinstance(out, tuple)
+    outs = (out,) if lone else out
+    if "dtypes" in rare:
+        outs = tuple(cast(g, kind, on_tensors=on_tensors) for g, kind in zip(outs, rare["dtypes"], strict=True))
+    post = rare.get("post_hooks")
+    if post:
+        grads_in = tuple(None if g is None else to_tensor(g, on_tensors=on_tensors) for g in outs)
+        for hook in tuple(post):
+            grads_in = replaced(hook(grads_in, hook_arguments(given, on_tensors=on_tensors)), grads_in)
+        outs = tuple(None if g is None else g if on_tensors else g._array for g in grads_in)
+    return outs[0] if lone else outs
+
+
+def hook_arguments(grad: Any, *, on_tensors: bool) -> tuple[Any, ...]:
+    """The gradients of a node's outputs as hooks see them."""
+    if isinstance(grad, Parts):
+        return tuple(
+            None if i not in grad.by_number else to_tensor(grad.by_number[i], on_tensors=on_tensors) for i in range(max(grad.by_number) + 1)
+        )
+    return (to_tensor(grad, on_tensors=on_tensors),)
+
+
+def from_hook(grads: tuple[Any, ...], *, on_tensors: bool) -> Any:
+    """What a hook returned, as the derivative takes it."""
+    plain = [g if on_tensors or g is None else g._array for g in grads]
+    return plain[0] if len(plain) == 1 else Parts({i: g for i, g in enumerate(plain) if g is not None})
+
+
+def cast(grad: Any, kind: Any, *, on_tensors: bool) -> Any:
+    """A gradient in the dtype of its input."""
+    if grad is None or kind is None or kind.kind not in "fc":
+        return grad
+    if on_tensors:
+        from gviz.engine import dtypes  # noqa: PLC0415 - only mixed operands under create_graph
+
+        return grad if grad._array.dtype == kind else grad.to(dtypes.of(kind))
+    return grad if grad.dtype == kind else np.asarray(grad).astype(kind)
+
+
+def to_tensor(grad: Any, *, on_tensors: bool) -> Any:
+    """A gradient as a tensor."""
+    if on_tensors or isinstance(grad, Output):
+        return grad
+    from gviz.engine.tensor import from_array  # noqa: PLC0415 - tensor imports hooks
+
+    return from_array(np.asarray(grad), None)

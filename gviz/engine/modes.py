@@ -1,0 +1,135 @@
+"""Whether operations are recorded: the grad mode, and PyTorch's context managers that change it.
+
+One object holds the state, read by every operation: ``mode.on`` (are operations recorded?) and ``mode.formula``
+(is a derivative being evaluated on tensors? then numbers in it are PyTorch's scalar overloads, see ``op.py``).
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "mode", "no_grad", "set_grad_enabled"]
+
+
+class Mode:
+    """The state that decides what an operation records."""
+
+    __slots__ = ("formula", "inference", "on")
+
+    def __init__(self) -> None:
+        self.on = True
+        self.formula = False
+        self.inference = False
+
+
+mode = Mode()
+STATE = mode
+"""The same object, for code whose parameter is called ``mode`` as in PyTorch."""
+
+
+class GradMode:
+    """A context manager, and a decorator, that sets the grad mode and puts it back.
+
+    Source: https://docs.pytorch.org/docs/2.13/autograd.html#locally-disabling-gradient-computation
+    """
+
+    on = True
+    inference = False
+
+    def __enter__(self) -> None:
+        """Set the mode; what it was is kept for the end of the block."""
+        self.before = (mode.on, mode.inference)
+        mode.on, mode.inference = self.on, self.inference or mode.inference
+
+    def __exit__(self, *_: object) -> None:
+        """Put back the mode that was."""
+        mode.on, mode.inference = self.before
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, run in this mode each time it is called."""
+
+        @functools.wraps(function)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with self.clone():
+                return function(*args, **kwargs)
+
+        return run
+
+    def clone(self) -> GradMode:
+        """A fresh manager of the same mode, so that a decorated function may call itself."""
+        return type(self)()
+
+
+class no_grad(GradMode):  # noqa: N801 - PyTorch's name
+    """Operations in the block are not recorded; their results require no gradient."""
+
+    on = False
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        """``@no_grad`` works without brackets too, as in PyTorch."""
+        made = super().__new__(cls)
+        return made if function is None else made(function)
+
+
+class enable_grad(no_grad):  # noqa: N801 - PyTorch's name
+    """Operations in the block are recorded, whatever the mode outside."""
+
+    on = True
+
+
+class inference_mode(GradMode):  # noqa: N801 - PyTorch's name
+    """Like :class:`no_grad`; tensors made in the block are inference tensors.
+
+    Args:
+        mode: False makes the block do nothing; a function makes this a decorator.
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:  # noqa: FBT002 - PyTorch's signature
+        """``@inference_mode`` works without brackets too."""
+        made = super().__new__(cls)
+        made.on = not mode
+        made.inference = bool(mode)
+        return made if isinstance(mode, bool) else made(mode)
+
+    def clone(self) -> GradMode:
+        """A fresh manager of the same mode."""
+        return inference_mode(self.inference)  # type: ignore[no-any-return]
+
+
+class set_grad_enabled(GradMode):  # noqa: N801 - PyTorch's name
+    """Set the grad mode at once; as a context manager, put it back at the end of the block.
+
+    Args:
+        mode: whether operations are recorded.
+    """
+
+    def __init__(self, mode: bool) -> None:  # noqa: FBT001 - PyTorch's signature
+        self.on = bool(mode)
+        self.before = (STATE.on, STATE.inference)
+        STATE.on = self.on
+
+    def __enter__(self) -> None:
+        """The mode was set when this was made."""
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """As a decorator, the mode is set only while the function runs."""
+        mode.on, mode.inference = self.before
+        return super().__call__(function)
+
+    def clone(self) -> GradMode:
+        """A fresh manager of the same mode."""
+        return set_grad_enabled(self.on)
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations are recorded now."""
+    return mode.on
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether the program is inside :class:`inference_mode`."""
+    return mode.inference

@@ -1,0 +1,298 @@
+"""The nodes of the backward graph.
+
+A :class:`Node` is what PyTorch calls a grad_fn: it knows its inputs' nodes (``edges``), what the forward call saved,
+and, through its class, how to turn the gradient of its output into those of its inputs. The classes are made from the
+rows of the operation table (``op.py``); here is what all of them share, with the node of a leaf
+(:class:`AccumulateGrad`) and the node of one of several outputs (:class:`Output`).
+
+An edge is the node itself. A leaf's tensor holds its AccumulateGrad weakly and the node holds the tensor strongly, as
+in PyTorch, so that neither keeps the other alive once the graph is gone.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import ref
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gviz.engine.op import Row
+    from gviz.engine.tensor import Tensor
+
+__all__ = ["FREED", "AccumulateGrad", "Handle", "Node", "Output", "Parts", "SavedResult", "Version", "freed_error", "link", "public_edge"]
+
+next_seq = count(1).__next__
+"""Creation numbers: a node is always younger than its inputs, so sorting by them is a topological order."""
+
+FREED_TEXT = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
+    "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+    "Specify retain_graph=True if you need to backward through the graph a second time or "
+    "if you need to access saved tensors after calling backward."
+)
+
+
+class Freed:
+    """Stands where a saved tensor was, after backward has freed it."""
+
+    __slots__ = ()
+
+
+FREED = Freed()
+
+
+def freed_error() -> RuntimeError:
+    """PyTorch's error for a graph whose saved tensors are gone."""
+    return RuntimeError(FREED_TEXT)
+
+
+class Version:
+    """How often a piece of memory was written in place; shared by a tensor, its views and its detached twins."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+class SavedResult:
+    """A saved array or tensor whose version has to be compared when it is read.
+
+    Only made where somebody could write in place; a plain array or tensor in ``Node.saved`` stands for version 0.
+    """
+
+    __slots__ = ("content", "expected", "version")
+
+    def __init__(self, content: Any, version: Version, expected: int) -> None:
+        self.content = content
+        self.version = version
+        self.expected = expected
+
+
+class Handle:
+    """What ``register_hook`` returns: removes the hook again, at once or at the end of a ``with`` block."""
+
+    def __init__(self, hooks: list[Any], entry: Any) -> None:
+        self.hooks = hooks
+        self.entry = entry
+
+    def remove(self) -> None:
+        """Take the hook off; a second call does nothing."""
+        self.hooks[:] = [entry for entry in self.hooks if entry is not self.entry]
+
+    def __enter__(self) -> Handle:
+        """The handle itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take the hook off."""
+        self.remove()
+
+
+class Node:
+    """A recorded operation.
+
+    Slots:
+        edges: one per input of the operation: a node, or None where no gradient is wanted.
+        saved: what the forward call kept for the derivatives, in the order of ``row.saved``.
+        seq: creation number.
+        shape: of the output, to which a broadcast gradient is summed back.
+
+    Rare things (hooks, dtypes of mixed operands, metadata) live in ``__dict__``, which stays empty for most nodes;
+    a node that has any is given the careful variant of its class, see ``hooks.py``.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "edges", "saved", "seq", "shape")
+    edges: tuple[Any, ...]
+    saved: Any
+    seq: int
+    shape: tuple[int, ...]
+    row: ClassVar[Row]
+    careful: ClassVar[bool] = False
+
+    def apply(self, grad: Any, keep: bool) -> Any:  # noqa: FBT001 - hot path, positional
+        """The gradients of the inputs, on arrays: one for a node of one input, else a tuple."""
+        raise NotImplementedError
+
+    def apply_tensors(self, grad: Any, keep: bool) -> Any:  # noqa: FBT001 - hot path, positional
+        """The same on tensors, recorded: ``create_graph=True``."""
+        raise NotImplementedError
+
+    def output_tensor(self, array: Any) -> Tensor:
+        """A tensor around a saved result of this node, with its place in the graph."""
+        from gviz.engine.tensor import from_array  # noqa: PLC0415 - tensor imports node
+
+        return from_array(array, self)
+
+    def name(self) -> str:
+        """The class name, as PyTorch's ``grad_fn.name()``."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """(node or None, number of its output) for each input."""
+        return tuple(public_edge(edge) for edge in self.edges)
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict for the user's own notes on the node."""
+        return self.__dict__.setdefault("notes", {})
+
+    def _sequence_nr(self) -> int:
+        return self.seq
+
+    def _input_metadata(self) -> list[Any]:
+        return []
+
+    def __repr__(self) -> str:
+        """As PyTorch prints it: ``<AddBackward0 object at 0x...>``."""
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
+    def register_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(grad_inputs, grad_outputs)`` after this node has run; what it returns replaces grad_inputs."""
+        from gviz.engine.hooks import hook_node  # noqa: PLC0415 - hooks imports node
+
+        return hook_node(self, "post_hooks", hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(grad_outputs)`` before this node runs; what it returns replaces grad_outputs."""
+        from gviz.engine.hooks import hook_node  # noqa: PLC0415 - hooks imports node
+
+        return hook_node(self, "pre_hooks", hook)
+
+    def __call__(self, *grads: Any) -> Any:
+        """The gradients of the inputs for those of the outputs, as ``y.grad_fn(g)`` in PyTorch."""
+        from gviz.engine.backward import call_node  # noqa: PLC0415 - backward imports node
+
+        return call_node(self, grads)
+
+    def __getattr__(self, name: str) -> Any:
+        """``_saved_NAME``, read from what the forward call kept."""
+        if name.startswith("_saved_") and (row := getattr(type(self), "row", None)) is not None:
+            return row.read_saved(self, name[7:])
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __dir__(self) -> list[str]:
+        """The usual names and ``_saved_*``."""
+        row = getattr(type(self), "row", None)
+        return [*object.__dir__(self), *(f"_saved_{name}" for name in (row.saved_names() if row is not None else ()))]
+
+
+class AccumulateGrad(Node):
+    """The node of a leaf: adds what arrives to ``variable.grad``."""
+
+    __slots__ = ("variable",)
+    variable: Tensor
+
+    def __init__(self, variable: Tensor) -> None:
+        self.variable = variable
+        self.edges = ()
+        self.saved = None
+        self.seq = -1
+        self.shape = variable._array.shape
+
+    def name(self) -> str:
+        """PyTorch's long name."""
+        return "torch::autograd::AccumulateGrad"
+
+    def apply(self, grad: Any, keep: bool) -> Any:  # noqa: ARG002, FBT001
+        """Add an array to the leaf's gradient: in place where there is one, else a copy (the array may be shared)."""
+        leaf = self.variable
+        rare = leaf.rare()
+        if rare.hooks:
+            grad = run_array_hooks(rare.hooks, grad)
+        if rare.grad is None:
+            array = np.array(grad, dtype=leaf._array.dtype, order="C")
+            rare.grad = type(leaf).from_engine(array)
+        else:
+            rare.grad.accumulate(grad)
+        if rare.post_hooks:
+            for hook in tuple(rare.post_hooks):
+                hook(leaf)
+        return ()
+
+    def apply_tensors(self, grad: Any, keep: bool) -> Any:  # noqa: ARG002, FBT001
+        """Add a tensor to the leaf's gradient, recorded, and never in place."""
+        leaf = self.variable
+        rare = leaf.rare()
+        for hook in tuple(rare.hooks or ()):
+            grad = replaced(hook(grad), grad)
+        rare.grad = grad.copied() if rare.grad is None else rare.grad + grad
+        for hook in tuple(rare.post_hooks or ()):
+            hook(leaf)
+        return ()
+
+
+class Output(Node):
+    """One output of an operation that has several: carries its gradient to the operation's node.
+
+    It is an edge, not a grad_fn: :func:`public_edge` shows the operation and the number of the output.
+    """
+
+    __slots__ = ("number",)
+    number: int
+
+    def __init__(self, node: Node, number: int, shape: tuple[int, ...]) -> None:
+        self.edges = (node,)
+        self.saved = None
+        self.seq = node.seq + 1
+        self.shape = shape
+        self.number = number
+
+    def apply(self, grad: Any, keep: bool) -> Any:  # noqa: ARG002, FBT001
+        """The gradient, marked with the number of the output."""
+        return Parts({self.number: grad})
+
+    apply_tensors = apply
+
+
+class Parts:
+    """The gradients of an operation's outputs on their way to its node: they add up output by output."""
+
+    __slots__ = ("by_number",)
+    shape = ("parts",)
+
+    def __init__(self, by_number: dict[int, Any]) -> None:
+        self.by_number = by_number
+
+    def __add__(self, other: Parts) -> Parts:
+        """Both, added where they are for the same output."""
+        total = dict(self.by_number)
+        for number, grad in other.by_number.items():
+            total[number] = total[number] + grad if number in total else grad
+        return Parts(total)
+
+
+def public_edge(edge: Any) -> tuple[Any, int]:
+    """An edge as ``next_functions`` shows it."""
+    return (edge.edges[0], edge.number) if isinstance(edge, Output) else (edge, 0)
+
+
+def link(edge: Any, tensor: Tensor) -> Any:
+    """The node behind a tensor's edge: for a leaf its AccumulateGrad, made anew if no graph holds one."""
+    if edge.__class__ is ref:
+        node = edge()
+        if node is None:
+            node = AccumulateGrad(tensor)
+            tensor._edge = ref(node)
+        return node
+    return edge
+
+
+def replaced(new: Any, old: Any) -> Any:
+    """What a hook returned, or what it was given if it returned nothing."""
+    return old if new is None else new
+
+
+def run_array_hooks(hooks: list[Any], grad: Any) -> Any:
+    """Run tensor hooks on an array: each sees a tensor and may replace it."""
+    from gviz.engine.tensor import from_array  # noqa: PLC0415 - tensor imports node
+
+    tensor = from_array(np.asarray(grad), None)
+    for hook in tuple(hooks):
+        tensor = replaced(hook(tensor), tensor)
+    return tensor._array

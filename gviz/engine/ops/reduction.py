@@ -1,0 +1,278 @@
+"""Reductions, and what is computed along a dimension."""
+
+# ruff: noqa: F821 - formulas are looked up in the table's namespaces, not in this module
+
+from __future__ import annotations
+
+import numpy as np
+
+
+from gviz.engine.op import composite, everywhere, op
+from gviz.engine.text import wrap_dim, wrap_dims
+
+
+def axes_of(array, dim):
+    """numpy's axes for PyTorch's dims: none or an empty list mean all."""
+    dims = (dim,) if isinstance(dim, int) else tuple(dim or ())
+    return wrap_dims(dims, array.ndim) if dims else None
+
+
+def summed(array):
+    """Integers and booleans are summed as int64."""
+    return array.astype(np.int64) if array.dtype.kind in "biu" and array.dtype != np.int64 else array
+
+
+@op("SumBackward0", self=lambda grad, self_sym_sizes: expand(grad, self_sym_sizes))
+def sum_all(self):
+    return summed(self).sum()
+
+
+@op("SumBackward1", self=lambda grad, dim, keepdim, self_sym_sizes: sum_backward(grad, self_sym_sizes, dim, keepdim))
+def sum_dim(self, dim, keepdim=False):
+    return summed(self).sum(axis=axes_of(self, dim), keepdims=keepdim)
+
+
+@composite
+def sum_backward(grad, sizes, dims, keepdim):
+    """The gradient of a sum: the same for every element that was summed."""
+    return expand(restore_dims(grad, dims, sizes, keepdim), sizes)
+
+
+@composite
+def restore_dims(value, dims, sizes, keepdim):
+    """Put back, with size one, the dimensions that a reduction took away."""
+    if not keepdim and sizes:
+        dims = (dims,) if isinstance(dims, int) else dims
+        for dim in sorted(wrap_dims(dims, len(sizes))) if dims else range(len(sizes)):
+            value = unsqueeze(value, dim)
+    return value
+
+
+@op("MeanBackward0", self=lambda grad, self_sym_numel, self_sym_sizes: expand(grad, self_sym_sizes) / self_sym_numel)
+def mean_all(self):
+    return check_mean(self).mean()
+
+
+@op(
+    "MeanBackward1",
+    self=lambda grad, dim, keepdim, self_sym_numel, self_sym_sizes: sum_backward(grad, self_sym_sizes, dim, keepdim) / reduced_count(self_sym_sizes, dim),
+)
+def mean_dim(self, dim, keepdim=False):
+    return check_mean(self).mean(axis=axes_of(self, dim), keepdims=keepdim)
+
+
+def check_mean(array):
+    """A mean needs floating point numbers.
+
+    Raises:
+        RuntimeError: in PyTorch's words.
+    """
+    if array.dtype.kind in "biu":
+        name = {"int64": "Long", "int32": "Int", "bool": "Bool", "uint8": "Byte", "int16": "Short", "int8": "Char"}.get(array.dtype.name, array.dtype.name)
+        raise RuntimeError(f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: {name}")
+    return array
+
+
+@everywhere
+def reduced_count(sizes, dims):
+    """How many elements go into one result."""
+    dims = (dims,) if isinstance(dims, int) else dims
+    count = 1
+    for dim in wrap_dims(dims, len(sizes)) if dims else range(len(sizes)):
+        count *= sizes[dim]
+    return count
+
+
+# ------------------------------------------------------------------ extremes
+def check_not_empty(array, name):
+    """PyTorch's refusal of a maximum over nothing."""
+    if array.size == 0:
+        raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
+
+
+@op("MaxBackward1", self=lambda grad, self, result: evenly_distribute(grad, self, result))
+def max_all(self):
+    check_not_empty(self, "max")
+    return self.max()
+
+
+@op("MinBackward1", self=lambda grad, self, result: evenly_distribute(grad, self, result))
+def min_all(self):
+    check_not_empty(self, "min")
+    return self.min()
+
+
+@composite
+def evenly_distribute(grad, self, result):
+    """The gradient shared among all elements that equal the result."""
+    chosen = same_or_nan(self, result)
+    return masked_fill_tensor(zeros_like(self), chosen, grad / number_of(count_true(chosen)))
+
+
+@op(None, nondiff=("self", "other"))
+def same_or_nan(self, other):
+    return np.isnan(self) if np.isnan(other).any() else np.equal(self, other)
+
+
+@op(None, nondiff=("self",))
+def count_true(self):
+    return np.asarray(self).sum()
+
+
+@everywhere
+def number_of(value):
+    """A one-element array or tensor as a number."""
+    return value.item()
+
+
+@op(
+    "MaskedFillBackward1",
+    nondiff=("mask",),
+    promote="none",
+    self=lambda grad, mask: masked_fill(grad, mask, 0),
+    value=lambda grad, mask: sum_all(where(mask, grad, 0.0)),
+)
+def masked_fill_tensor(self, mask, value):
+    return np.where(mask, np.asarray(value, self.dtype), self)
+
+
+SELECT = lambda grad, dim, keepdim, indices, self_sym_sizes: select_backward_of(grad, dim, indices, self_sym_sizes, keepdim)  # noqa: E731
+
+
+@op("MaxBackward0", outputs=("values", "indices"), self=SELECT)
+def max_dim(self, dim, keepdim=False):
+    return extreme(self, dim, keepdim, np.argmax, "max")
+
+
+@op("MinBackward0", outputs=("values", "indices"), self=SELECT)
+def min_dim(self, dim, keepdim=False):
+    return extreme(self, dim, keepdim, np.argmin, "min")
+
+
+def extreme(array, dim, keepdim, choose, name):
+    """Values and indices of the chosen element along a dimension; the first of equal ones."""
+    axis = wrap_dim(dim, array.ndim)
+    if array.ndim == 0:
+        return array.copy(), np.zeros((), np.int64)
+    if array.shape[axis] == 0:
+        raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
+    indices = np.expand_dims(choose(array, axis=axis), axis)
+    values = np.take_along_axis(array, indices, axis)
+    return (values, indices) if keepdim else (values.squeeze(axis), indices.squeeze(axis))
+
+
+@composite
+def select_backward_of(grad, dim, indices, sizes, keepdim):
+    """The gradient of a reduction that picks one element: put where that element was."""
+    if not keepdim and sizes:
+        grad, indices = unsqueeze(grad, dim), unsqueeze(indices, dim)
+    return scatter(zeros_of(grad, sizes), dim, indices, grad)
+
+
+@op("ScatterBackward0", nondiff=("index",), self=lambda grad, dim, index: scatter_value(grad, dim, index, 0), src=lambda grad, dim, index: gather(grad, dim, index))
+def scatter(self, dim, index, src):
+    result = np.array(self)
+    if result.ndim:
+        np.put_along_axis(result, index, src[tuple(slice(n) for n in index.shape)], wrap_dim(dim, self.ndim))
+    else:
+        result[...] = src
+    return result
+
+
+@op("ScatterBackward1", nondiff=("index",), self=lambda grad, dim, index: scatter_value(grad, dim, index, 0))
+def scatter_value(self, dim, index, value):
+    result = np.array(self)
+    np.put_along_axis(result, index, value, wrap_dim(dim, self.ndim))
+    return result
+
+
+@op(
+    "GatherBackward0",
+    nondiff=("index",),
+    shows={"sparse_grad": False},
+    self=lambda grad, dim, index, self: scatter_add(zeros_like(self), dim, index, grad),
+)
+def gather(self, dim, index):
+    if index.ndim != self.ndim:
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    if not self.ndim:
+        return self.copy()
+    axis = wrap_dim(dim, self.ndim)
+    part = self[tuple(slice(None) if d == axis else slice(n) for d, n in enumerate(index.shape))]
+    return np.take_along_axis(part, index, axis)
+
+
+@op("ScatterAddBackward0", nondiff=("index",), self=lambda grad: grad, src=lambda grad, dim, index: gather(grad, dim, index))
+def scatter_add(self, dim, index, src):
+    result = np.array(self)
+    where = list(np.indices(index.shape, sparse=True))
+    if result.ndim:
+        where[wrap_dim(dim, self.ndim)] = index
+    np.add.at(result, tuple(where), src[tuple(slice(n) for n in index.shape)])
+    return result
+
+
+@op(None, nondiff=("self",))
+def argmax(self, dim=None, keepdim=False):
+    return np.argmax(self) if dim is None else np.argmax(self, axis=wrap_dim(dim, self.ndim), keepdims=keepdim)
+
+
+@op(None, nondiff=("self",))
+def argmin(self, dim=None, keepdim=False):
+    return np.argmin(self) if dim is None else np.argmin(self, axis=wrap_dim(dim, self.ndim), keepdims=keepdim)
+
+
+@op(None, nondiff=("self",))
+def any_of(self, dim=None, keepdim=False):
+    return np.any(self, axis=None if dim is None else axes_of(self, dim), keepdims=keepdim)
+
+
+@op(None, nondiff=("self",))
+def all_of(self, dim=None, keepdim=False):
+    return np.all(self, axis=None if dim is None else axes_of(self, dim), keepdims=keepdim)
+
+
+# ------------------------------------------------------------------ softmax and its kin
+@op("SoftmaxBackward0", promote="float", self=lambda grad, dim, result: softmax_backward_data(grad, result, dim))
+def softmax_row(self, dim):
+    dim = wrap_dim(dim, self.ndim)
+    if not self.ndim:
+        return np.ones_like(self)
+    e = np.exp(self - self.max(axis=dim, keepdims=True, initial=-np.inf))
+    return e / e.sum(axis=dim, keepdims=True)
+
+
+@op(
+    "SoftmaxBackwardDataBackward0",
+    grad_output=lambda grad, output, dim: softmax_backward_data(grad, output, dim),
+    output=lambda grad, grad_output, output, dim: softmax_double_backward(grad, grad_output, dim, output),
+)
+def softmax_backward_data(grad_output, output, dim):
+    weighted = grad_output * output
+    return weighted - output * (weighted.sum(axis=dim, keepdims=True) if np.ndim(output) else weighted)
+
+
+@composite
+def softmax_double_backward(grad, grad_output, dim, output):
+    """Second derivative of softmax, written as PyTorch does."""
+    return grad_output * grad - sum_dim(output * grad_output, (dim,), True) * grad - grad_output * sum_dim(output * grad, (dim,), True)
+
+
+@op("LogSoftmaxBackward0", promote="float", self=lambda grad, dim, result: log_softmax_backward_data(grad, result, dim))
+def log_softmax_row(self, dim):
+    dim = wrap_dim(dim, self.ndim)
+    if not self.ndim:
+        return np.zeros_like(self)
+    shifted = self - self.max(axis=dim, keepdims=True, initial=-np.inf)
+    return shifted - np.log(np.exp(shifted).sum(axis=dim, keepdims=True))
+
+
+@op(
+    "LogSoftmaxBackwardDataBackward0",
+    grad_output=lambda grad, output, dim: grad - sum_dim(grad * exp(output), (dim,), True),
+    output=lambda grad, grad_output, output, dim: neg(sum_dim(grad_output, (dim,), True)) * exp(output) * grad,
+)
+def log_softmax_backward_data(grad_output, output, dim):
+    return grad_output - np.exp(output) * (grad_output.sum(axis=dim, keepdims=True) if np.ndim(output) else grad_output)
+
+

@@ -1,0 +1,390 @@
+"""Shape and view operations. A row with ``view=True`` gives a tensor that shares its input's memory."""
+
+# ruff: noqa: F821 - formulas are looked up in the table's namespaces, not in this module
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided as strided
+
+from gviz.engine.op import PASS, composite, everywhere, op
+from gviz.engine.text import wrap_dim, wrap_dims
+
+NO_VIEW = (
+    "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous subspaces). "
+    "Use .reshape(...) instead."
+)
+
+
+@everywhere
+def full_shape(size, numel):
+    """A shape in which -1 stands for what is left.
+
+    Raises:
+        RuntimeError: it cannot hold that many elements, in PyTorch's words.
+    """
+    size = tuple(int(s) for s in size)
+    known = 1
+    for s in size:
+        known *= 1 if s == -1 else s
+        if s < -1:
+            raise RuntimeError(f"invalid shape dimension {s}")
+    if size.count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    if -1 in size:
+        if known == 0:
+            raise RuntimeError(
+                f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 can be any value "
+                "and is ambiguous"
+            )
+        if numel % known == 0:
+            return tuple(numel // known if s == -1 else s for s in size)
+    elif known == numel:
+        return size
+    raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {numel}")
+
+
+def without_copy(array, size):
+    """The array in another shape if its memory allows that, else None."""
+    try:
+        return np.reshape(array, size, copy=False)
+    except ValueError:
+        return None
+
+
+@op("ViewBackward0", view=True, self=lambda grad, self_sym_sizes: reshape(grad, self_sym_sizes))
+def view(self, size):
+    found = without_copy(self, full_shape(size, self.size))
+    if found is None:
+        raise RuntimeError(NO_VIEW)
+    return found
+
+
+@op("UnsafeViewBackward0", self=lambda grad, self_sym_sizes: reshape(grad, self_sym_sizes))
+def unsafe_view(self, size):
+    return self.reshape(full_shape(size, self.size))
+
+
+@op("AliasBackward0", view=True, self=PASS)
+def alias(self):
+    return self.view()
+
+
+@op("TBackward0", view=True, self=lambda grad: t(grad))
+def t(self):
+    if self.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
+    return self.T
+
+
+@op("TransposeBackward0", view=True, self=lambda grad, dim0, dim1: transpose(grad, dim0, dim1))
+def transpose(self, dim0, dim1):
+    dim0, dim1 = wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)
+    return self.swapaxes(dim0, dim1) if self.ndim else self.view()
+
+
+@op("PermuteBackward0", view=True, self=lambda grad, dims: permute(grad, inverse_order(dims)))
+def permute(self, dims):
+    if len(dims) != self.ndim:
+        raise RuntimeError(
+            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
+            f"dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}"
+        )
+    order = [wrap_dim(d, self.ndim) for d in dims]
+    if len(set(order)) != len(order):
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return self.transpose(order)
+
+
+@everywhere
+def inverse_order(dims):
+    """The permutation that undoes this one."""
+    order = [d % len(dims) for d in dims]
+    return tuple(order.index(i) for i in range(len(order)))
+
+
+@op("ExpandBackward0", view=True, self=lambda grad, self_sym_sizes: sum_to(grad, self_sym_sizes))
+def expand(self, size):
+    size = tuple(size)
+    missing = len(size) - self.ndim
+    if missing < 0:
+        raise RuntimeError(
+            f"expand(torch.FloatTensor{{{list(self.shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) must be greater "
+            f"or equal to the number of dimensions in the tensor ({self.ndim})"
+        )
+    full = tuple(self.shape[i - missing] if s == -1 and i >= missing else s for i, s in enumerate(size))
+    for i, (want, have) in enumerate(zip(full[missing:], self.shape, strict=True)):
+        if have not in (1, want):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({want}) must match the existing size ({have}) at non-singleton dimension {i + missing}.  "
+                f"Target sizes: {list(size)}.  Tensor sizes: {list(self.shape)}"
+            )
+    return np.broadcast_to(self, full)
+
+
+@composite
+def sum_to(grad, size):
+    """A gradient summed back to the shape that was expanded."""
+    size = tuple(size)
+    extra = len(grad.shape) - len(size)
+    axes = tuple(range(extra)) + tuple(i + extra for i, s in enumerate(size) if s == 1 and grad.shape[i + extra] != 1)
+    if axes:
+        grad = sum_dim(grad, axes, True)
+    return view(grad, size) if extra else grad
+
+
+@op("SqueezeBackward0", view=True, self=lambda grad, self_sym_sizes: unsqueeze_to(grad, self_sym_sizes))
+def squeeze_all(self):
+    return self.squeeze()
+
+
+@op("SqueezeBackward1", view=True, self=lambda grad, dim, self_sym_sizes: unsqueeze_dims(grad, (dim,), self_sym_sizes))
+def squeeze_dim(self, dim):
+    dim = wrap_dim(dim, self.ndim)
+    return self.squeeze(dim) if self.ndim and self.shape[dim] == 1 else self.view()
+
+
+@op("SqueezeBackward2", view=True, self=lambda grad, dim, self_sym_sizes: unsqueeze_dims(grad, dim, self_sym_sizes))
+def squeeze_dims(self, dim):
+    return self.squeeze(tuple(d for d in wrap_dims(dim, self.ndim) if self.shape[d] == 1))
+
+
+@op("SqueezeBackward4", view=True, self=lambda grad, dim, self_sym_sizes: unsqueeze_dims(grad, (dim,), self_sym_sizes))
+def squeeze_dim_(self, dim):
+    dim = wrap_dim(dim, self.ndim)
+    return self.squeeze(dim) if self.shape[dim] == 1 else self.view()
+
+
+@composite
+def unsqueeze_to(grad, sizes):
+    """Put back every dimension of size one."""
+    for dim, size in enumerate(sizes):
+        if size == 1:
+            grad = unsqueeze(grad, dim)
+    return grad
+
+
+@composite
+def unsqueeze_dims(grad, dims, sizes):
+    """Put back those of the dimensions that had size one."""
+    for dim in sorted(d % len(sizes) for d in dims) if sizes else ():
+        if sizes[dim] == 1:
+            grad = unsqueeze(grad, dim)
+    return grad
+
+
+@op("UnsqueezeBackward0", view=True, self=lambda grad, dim: squeeze_dim(grad, dim))
+def unsqueeze_row(self, dim):
+    return np.expand_dims(self, dim)
+
+
+@composite
+def unsqueeze(self, dim):
+    """A dimension of size one; PyTorch saves the dimension counted from 0."""
+    return unsqueeze_row(self, wrap_dim(dim, len(self.shape) + 1))
+
+
+everywhere(wrap_dim)
+everywhere(wrap_dims)
+
+
+@composite
+def reshape(self, size):
+    """A view where the memory allows it, else a copy."""
+    size = full_shape(size, numel_of(self))
+    if viewable(self, size):
+        return view(self, size)
+    return unsafe_view(clone(self), size)
+
+
+@everywhere
+def numel_of(value):
+    """Number of elements of an array, a number or a tensor."""
+    return getattr(value, "_array", value).size
+
+
+@everywhere
+def viewable(value, size):
+    """Whether the memory can be seen in that shape without a copy."""
+    array = getattr(value, "_array", value)
+    return array.__class__ is not np.ndarray or array.flags.c_contiguous or without_copy(array, size) is not None
+
+
+@op(
+    "AsStridedBackward0",
+    view=True,
+    hidden=("self_sym_sizes", "self_sym_strides"),
+    self=lambda grad, self_sym_sizes, self_sym_strides, size, stride, storage_offset: as_strided_backward(
+        grad, self_sym_sizes, self_sym_strides, size, stride, storage_offset
+    ),
+)
+def as_strided(self, size, stride, storage_offset=0):
+    return strided(flat_memory(self)[storage_offset:], size, tuple(s * self.itemsize for s in stride))
+
+
+@op("AsStridedBackwardBackward0", grad_output=lambda grad, size, stride, storage_offset: as_strided(grad, size, stride, storage_offset))
+def as_strided_backward(grad_output, sizes, strides, size, stride, storage_offset):
+    item = grad_output.itemsize
+    memory = np.zeros(1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if all(sizes) else 0, grad_output.dtype)
+    np.add.at(strided(memory[storage_offset:], size, tuple(s * item for s in stride)), ..., grad_output)
+    return np.ascontiguousarray(strided(memory, sizes, tuple(s * item for s in strides)))
+
+
+@op(
+    "AsStridedScatterBackward0",
+    self=lambda grad, size, stride, storage_offset: as_strided_scatter(grad, zeros_of(grad, size), size, stride, storage_offset),
+    src=lambda grad, size, stride, storage_offset: clone(as_strided(grad, size, stride, storage_offset)),
+)
+def as_strided_scatter(self, src, size, stride, storage_offset):
+    result = np.array(self, order="C")
+    strided(result.reshape(-1)[storage_offset:], size, tuple(s * result.itemsize for s in stride))[...] = src
+    return result
+
+
+def flat_memory(array):
+    """The memory of an array from its first element on, as one dimension."""
+    span = 1 + sum((n - 1) * s // array.itemsize for n, s in zip(array.shape, array.strides, strict=True)) if array.size else 0
+    return strided(array, (span,), (array.itemsize,))
+
+
+# ------------------------------------------------------------------ joining and splitting
+@op("CatBackward0", lists=("tensors",), hidden=("tensors_sym_sizes",), tensors=lambda grad, dim, tensors_sym_sizes: cat_backward(grad, dim, tensors_sym_sizes))
+def cat(tensors, dim=0):
+    if not tensors:
+        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+    kept = [a for a in tensors if a.shape != (0,)] or tensors
+    for i, a in enumerate(tensors):
+        if a.ndim == 0:
+            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+    first = kept[0]
+    axis = wrap_dim(dim, first.ndim)
+    for i, a in enumerate(tensors):
+        if a.shape == (0,):
+            continue
+        if a.ndim != first.ndim:
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {a.ndim}")
+        for d in range(first.ndim):
+            if d != axis and a.shape[d] != first.shape[d]:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {axis}. Expected size {first.shape[d]} but got size {a.shape[d]} "
+                    f"for tensor number {i} in the list."
+                )
+    return np.concatenate(kept, axis)
+
+
+@composite
+def cat_backward(grad, dim, sizes):
+    """Each tensor's piece of the gradient."""
+    dim = wrap_dim(dim, len(grad.shape))
+    pieces = []
+    start = 0
+    for size in sizes:
+        if size == (0,):
+            pieces.append(zeros_of(grad, size))
+            continue
+        pieces.append(narrow(grad, dim, start, size[dim]))
+        start += size[dim]
+    return tuple(pieces)
+
+
+@op(None, nondiff=("self",))
+def zeros_of(self, size):
+    return np.zeros(size, self.dtype)
+
+
+@op("StackBackward0", lists=("tensors",), tensors=lambda grad, dim: unbind(grad, dim))
+def stack(tensors, dim=0):
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    for i, a in enumerate(tensors):
+        if a.shape != tensors[0].shape:
+            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and {list(a.shape)} at entry {i}")
+    return np.stack(tensors, wrap_dim(dim, tensors[0].ndim + 1))
+
+
+@op(
+    "UnbindBackward0",
+    view=True,
+    outputs=("...",),
+    hidden=("self_sym_sizes",),
+    self=lambda grad, dim, self_sym_sizes: unbind_backward(grad, dim, self_sym_sizes),
+)
+def unbind(self, dim=0):
+    dim = wrap_dim(dim, self.ndim)
+    if self.ndim == 0:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    before = (slice(None),) * dim
+    return [self[(*before, i, ...)] for i in range(self.shape[dim])]
+
+
+@composite
+def unbind_backward(grads, dim, sizes):
+    """The outputs' gradients stacked, zeros for those that got none."""
+    dim = wrap_dim(dim, len(sizes))
+    size = tuple(sizes[:dim]) + tuple(sizes[dim + 1 :])
+    some = next(g for g in grads if g is not None)
+    full = list(grads) + [None] * (sizes[dim] - len(grads))
+    return stack([zeros_of(some, size) if g is None else g for g in full], dim)
+
+
+@op(
+    "SplitBackward0",
+    view=True,
+    outputs=("...",),
+    self=lambda grad, split_size, dim, self_sym_sizes: split_backward(grad, split_size, dim, self_sym_sizes),
+)
+def split_size(self, split_size, dim=0):
+    dim = wrap_dim(dim, self.ndim)
+    if self.ndim == 0:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    if split_size < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
+    length = self.shape[dim]
+    if split_size == 0 and length:
+        raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {length}")
+    return pieces(self, piece_sizes(split_size, length), dim)
+
+
+@op(
+    "SplitWithSizesBackward0",
+    view=True,
+    outputs=("...",),
+    self=lambda grad, split_sizes, dim, self_sym_sizes: split_backward(grad, split_sizes, dim, self_sym_sizes),
+)
+def split_with_sizes(self, split_sizes, dim=0):
+    dim = wrap_dim(dim, self.ndim)
+    length = self.shape[dim]
+    if sum(split_sizes) != length:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at dimension {dim}), "
+            f"but got split_sizes={list(split_sizes)}"
+        )
+    return pieces(self, split_sizes, dim)
+
+
+@everywhere
+def piece_sizes(size, length):
+    """Sizes of the pieces when a length is cut every ``size``; a list stays as it is."""
+    if isinstance(size, list | tuple):
+        return list(size)
+    return [min(size, length - start) for start in range(0, length, size)] if length else [0]
+
+
+def pieces(array, sizes, dim):
+    """Views of consecutive pieces along a dimension."""
+    before, start, found = (slice(None),) * dim, 0, []
+    for size in sizes:
+        found.append(array[(*before, slice(start, start + size))])
+        start += size
+    return found
+
+
+@composite
+def split_backward(grads, sizes, dim, full):
+    """The outputs' gradients joined again, zeros for those that got none."""
+    dim = wrap_dim(dim, len(full))
+    some = next(g for g in grads if g is not None)
+    lengths = piece_sizes(sizes, full[dim])
+    filled = list(grads) + [None] * (len(lengths) - len(grads))
+    parts = [zeros_of(some, tuple(full[:dim]) + (n,) + tuple(full[dim + 1 :])) if g is None else g for g, n in zip(filled, lengths)]
+    return cat(parts, dim)

@@ -1,0 +1,507 @@
+"""The tensor: a numpy array with its place in the backward graph.
+
+A tensor has four slots: the array, the edge (the node that made it, a weak reference to the AccumulateGrad of a leaf that
+requires a gradient, or None), the rare things (gradient, version, hooks, base of a view; None for most tensors) and weak
+references to itself. Operations, methods and operators are bound to this class by ``surface.py``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+import numpy as np
+
+from gviz.engine import dtypes, hooks, text
+from gviz.engine.modes import mode
+from gviz.engine.node import AccumulateGrad, Node, Output, Version, link, public_edge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from gviz.engine.node import Handle
+
+__all__ = ["Rare", "Tensor", "from_array"]
+
+new = object.__new__
+NON_LEAF_GRAD = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
+    "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() "
+    "on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. "
+    "See github.com/pytorch/pytorch/pull/30531 for more informations."
+)
+
+
+class Rare:
+    """What few tensors have."""
+
+    __slots__ = ("base", "grad", "hooks", "inference", "origin", "post_hooks", "retains", "seen", "version")
+
+    def __init__(self) -> None:
+        self.grad: Tensor | None = None
+        self.version: Version | None = None
+        self.hooks: list[Any] | None = None  # tensor hooks of a leaf
+        self.post_hooks: list[Any] | None = None
+        self.base: Tensor | None = None  # the tensor whose memory this view shares
+        self.origin = ""  # how the view was made, where that forbids writing: "multi", "no_grad"
+        self.seen = 0  # version of the base at which this view's edge was right
+        self.retains = False
+        self.inference = False
+
+
+class Tensor:
+    """A tensor as PyTorch has it, over a numpy array."""
+
+    __slots__ = ("__dict__", "__weakref__", "_array", "_edge", "_rare")
+    __array_priority__ = 1000
+    _array: Any
+    _edge: Any
+    _rare: Rare | None
+
+    def __new__(cls, *data: Any, **_: Any) -> Any:
+        """``Tensor(3, 5)`` has that shape (zeros here, where PyTorch leaves what was in memory); ``Tensor([1, 2])`` those values."""
+        from gviz.engine import creation  # noqa: PLC0415 - creation imports tensor
+
+        return creation.legacy(cls, data)
+
+    @classmethod
+    def from_engine(cls, array: Any) -> Tensor:
+        """A plain tensor around an array, whatever the class."""
+        return from_array(array, None)
+
+    def rare(self) -> Rare:
+        """The rare things, made when first asked for."""
+        if self._rare is None:
+            self._rare = Rare()
+        return self._rare
+
+    # ---------------------------------------------------------------- what it is
+    @property
+    def shape(self) -> text.Size:
+        """Sizes of the dimensions."""
+        return text.Size(self._array.shape)
+
+    def size(self, dim: int | None = None) -> Any:
+        """All sizes, or that of one dimension."""
+        return self.shape if dim is None else self._array.shape[text.wrap_dim(dim, self._array.ndim)]
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """Element type."""
+        return dtypes.of(self._array.dtype)
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return int(self._array.ndim)
+
+    def dim(self) -> int:
+        """Number of dimensions."""
+        return int(self._array.ndim)
+
+    def numel(self) -> int:
+        """Number of elements."""
+        return int(self._array.size)
+
+    nelement = numel
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Steps between elements along each dimension, or along one."""
+        item = self._array.itemsize
+        steps = tuple(s // item for s in self._array.strides)
+        return steps if dim is None else steps[text.wrap_dim(dim, self._array.ndim)]
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in memory in the order of the indices."""
+        return bool(self._array.flags.c_contiguous)
+
+    def element_size(self) -> int:
+        """Bytes of one element."""
+        return int(self._array.itemsize)
+
+    @property
+    def device(self) -> text.Device:
+        """Always the CPU."""
+        return text.CPU
+
+    def is_floating_point(self) -> bool:
+        """Whether the elements are floating point numbers."""
+        return bool(self._array.dtype.kind == "f")
+
+    def is_complex(self) -> bool:
+        """Whether the elements are complex numbers."""
+        return bool(self._array.dtype.kind == "c")
+
+    def item(self) -> Any:
+        """The only element, as a Python number.
+
+        Raises:
+            RuntimeError: there is not exactly one.
+        """
+        if self._array.size != 1:
+            raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
+        return self._array.item()
+
+    def tolist(self) -> Any:
+        """A number, or nested lists of numbers."""
+        return self._array.tolist()
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """The array itself (shared memory).
+
+        Raises:
+            RuntimeError: the tensor requires a gradient and ``force`` is not given.
+        """
+        if self.requires_grad and not force:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        self.version_cell()
+        return self._array
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        """For numpy: as :meth:`numpy`."""
+        array = self.numpy()
+        return np.array(array, dtype=dtype, copy=copy) if dtype is not None or copy else array
+
+    # ---------------------------------------------------------------- its place in the graph
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow to this tensor."""
+        return self._edge is not None
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        if not self.is_leaf:
+            if not wanted:
+                raise RuntimeError(
+                    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                    "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                )
+            return
+        if wanted and self._array.dtype.kind not in "fc":
+            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+        if wanted and self._edge is None:
+            self._edge = ref(AccumulateGrad(self))
+        elif not wanted:
+            self._edge = None
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:  # noqa: FBT001, FBT002 - PyTorch's signature
+        """Set :attr:`requires_grad` and return the tensor."""
+        if requires_grad and self._array.dtype.kind not in "fc":
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made this tensor."""
+        return self._edge is None or self._edge.__class__ is ref
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node of the operation that made this tensor; None for a leaf."""
+        self.refresh()
+        edge = self._edge
+        if edge is None or edge.__class__ is ref:
+            return None
+        return edge.edges[0] if edge.__class__ is Output or isinstance(edge, Output) else edge
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of :attr:`grad_fn` this is."""
+        return public_edge(self._edge)[1]
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether this non-leaf keeps its gradient."""
+        return not self.is_leaf and self._rare is not None and self._rare.retains
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient, None where there is none (yet); warns on a non-leaf that does not retain it."""
+        if self._rare is None or self._rare.grad is None:
+            if self._edge is not None and not self.is_leaf and not self.retains_grad:
+                warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=2)
+            return None
+        return self._rare.grad
+
+    @grad.setter
+    def grad(self, grad: Tensor | None) -> None:
+        if grad is not None:
+            if not isinstance(grad, Tensor):
+                kind = type(grad).__name__
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {kind}")
+            if grad is self:
+                raise RuntimeError("can't assign Variable as its own grad")
+            if grad.dtype is not self.dtype:
+                ours, theirs = text.type_name(self._array.dtype), text.type_name(grad._array.dtype)
+                raise RuntimeError(f"attempting to assign a gradient with dtype '{theirs}' to a tensor with dtype '{ours}'.")
+            if grad._array.shape != self._array.shape:
+                raise RuntimeError(
+                    f"assigned grad has data of a different size: expected {list(self._array.shape)}, got {list(grad._array.shape)}"
+                )
+        elif self._rare is None:
+            return
+        self.rare().grad = grad
+
+    def backward(self, gradient: Any = None, retain_graph: Any = None, create_graph: bool = False, inputs: Any = None) -> None:  # noqa: FBT001, FBT002
+        """Compute the gradients of this tensor for all leaves below it, and add them to their ``.grad``.
+
+        Args:
+            gradient: of the same shape as the tensor; only a one-element tensor can do without.
+            retain_graph: keep the saved tensors for another backward.
+            create_graph: record the computation of the gradients.
+            inputs: only accumulate into these.
+
+        Raises:
+            RuntimeError: no graph, not a scalar, or saved tensors freed before.
+        """
+        from gviz.engine.backward import backward  # noqa: PLC0415 - backward imports tensor
+
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def retain_grad(self) -> None:
+        """Make this non-leaf keep its gradient; nothing to do for a leaf.
+
+        Raises:
+            RuntimeError: it requires no gradient.
+        """
+        if self._edge is None:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if not self.is_leaf and not self.retains_grad:
+            self.refresh()
+            self.rare().retains = True
+            hooks.retain(self._edge, self)
+
+    def register_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(grad)`` when the gradient of this tensor is computed; what it returns replaces the gradient.
+
+        Raises:
+            RuntimeError: it requires no gradient.
+        """
+        if self._edge is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.is_leaf:
+            rare = self.rare()
+            if rare.hooks is None:
+                rare.hooks = []
+            return hooks.append(rare.hooks, hook)
+        self.refresh()
+        return hooks.hook_node(self._edge, "tensor_hooks", hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(tensor)`` after a gradient was added to this leaf.
+
+        Raises:
+            RuntimeError: not a leaf, or it requires no gradient.
+        """
+        if self._edge is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if not self.is_leaf:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        rare = self.rare()
+        if rare.post_hooks is None:
+            rare.post_hooks = []
+        return hooks.append(rare.post_hooks, hook)
+
+    def detach(self) -> Tensor:
+        """The same memory, out of the graph."""
+        twin = from_array(self._array, None)
+        twin.rare().version = self.version_cell()
+        return twin
+
+    def detach_(self) -> Tensor:
+        """Take this tensor itself out of the graph.
+
+        Raises:
+            RuntimeError: it is a view.
+        """
+        if self._is_view():
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
+                "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
+                "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
+                "torch/optim/optimizer.py as a solution."
+            )
+        self._edge = None
+        return self
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory as a tensor of its own: no graph, no shared version."""
+        return from_array(self._array, None)
+
+    @data.setter
+    def data(self, other: Tensor) -> None:
+        self._array = other._array
+        if self._edge is not None and self._edge.__class__ is ref and (node := self._edge()) is not None:
+            node.shape = other._array.shape
+
+    # ---------------------------------------------------------------- memory, versions, views
+    @property
+    def _version(self) -> int:
+        return 0 if self._rare is None or self._rare.version is None else self._rare.version.count
+
+    def version_cell(self) -> Version:
+        """The version of this tensor's memory, made when somebody may write there."""
+        rare = self.rare()
+        if rare.version is None:
+            rare.version = Version()
+            edge = self._edge
+            node = edge.edges[0] if isinstance(edge, Output) else edge
+            if isinstance(node, Node) and (row := getattr(type(node), "row", None)) is not None:
+                row.watch_result(node, rare.version)
+        return rare.version
+
+    def _is_view(self) -> bool:
+        return self._rare is not None and self._rare.base is not None
+
+    @property
+    def _base(self) -> Tensor | None:
+        return None if self._rare is None else self._rare.base
+
+    def refresh(self) -> None:
+        """Bring a view's edge up to date after its base was written in place."""
+        rare = self._rare
+        if rare is not None and rare.base is not None and rare.version is not None and rare.seen != rare.version.count:
+            from gviz.engine.inplace import renew_edge  # noqa: PLC0415 - inplace imports tensor
+
+            renew_edge(self)
+
+    def data_ptr(self) -> int:
+        """Address of the first element."""
+        return int(self._array.__array_interface__["data"][0])
+
+    def accumulate(self, grad: Any) -> None:
+        """Add an array to this gradient, in place, as backward does."""
+        array = self._array
+        if array.flags.writeable and self._edge is None:
+            np.add(array, grad, out=array, casting="unsafe")
+            if self._rare is not None and self._rare.version is not None:
+                self._rare.version.count += 1
+        else:
+            self._array = np.add(array, grad, dtype=array.dtype)
+
+    def copied(self) -> Tensor:
+        """A copy that is recorded as PyTorch records it when a gradient with a graph is accumulated."""
+        from gviz.engine.op import ROWS  # noqa: PLC0415 - op makes tensors
+
+        return ROWS["copy_into"].ready()(from_array(np.empty_like(self._array), None), self)  # type: ignore[no-any-return]
+
+    # ---------------------------------------------------------------- Python's protocols
+    def __len__(self) -> int:
+        """Size of the first dimension."""
+        if self._array.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return len(self._array)
+
+    def __bool__(self) -> bool:
+        """The truth of the only element."""
+        if self._array.size == 1:
+            return bool(self._array.item())
+        count = "no values" if self._array.size == 0 else "more than one value"
+        raise RuntimeError(f"Boolean value of Tensor with {count} is ambiguous")
+
+    def __float__(self) -> float:
+        """The only element as a float."""
+        return float(self.item())
+
+    def __int__(self) -> int:
+        """The only element as an int."""
+        return int(self.item())
+
+    def __complex__(self) -> complex:
+        """The only element as a complex number."""
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        """The only element as an index."""
+        if self._array.size != 1 or self._array.dtype.kind not in "iub":
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self._array.item())
+
+    def __iter__(self) -> Iterator[Tensor]:
+        """The slices along the first dimension, as ``unbind`` gives them."""
+        if self._array.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))  # type: ignore[attr-defined]
+
+    def __contains__(self, element: Any) -> bool:
+        """Whether some element equals this one."""
+        return bool((self._array == getattr(element, "_array", element)).any())
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        """As PyTorch prints it."""
+        return text.tensor_text(self)
+
+    def __format__(self, spec: str) -> str:
+        """A one-element tensor formats as its number, others as their text."""
+        if self._array.ndim == 0 and not self._is_subclass():
+            return format(self._array.item(), spec)
+        return object.__format__(self, spec)
+
+    def _is_subclass(self) -> bool:
+        return type(self) is not Tensor
+
+    def __copy__(self) -> Tensor:
+        """Another tensor on the same memory and place in the graph."""
+        twin = from_array(self._array, self._edge)
+        twin.__class__ = self.__class__
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        """A leaf with its own memory.
+
+        Raises:
+            RuntimeError: the tensor is no leaf.
+        """
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+                "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+                "see https://github.com/pytorch/pytorch/pull/103001"
+            )
+        if id(self) in memo:
+            return memo[id(self)]  # type: ignore[no-any-return]
+        twin = from_array(self._array.copy(), None)
+        twin.__class__ = self.__class__
+        twin.requires_grad = self.requires_grad
+        if self._rare is not None and self._rare.grad is not None:
+            twin.rare().grad = from_array(self._rare.grad._array.copy(), None)
+        memo[id(self)] = twin
+        return twin
+
+    def __reduce__(self) -> Any:
+        """Pickle as values and flag."""
+        from gviz.engine.creation import rebuild  # noqa: PLC0415 - creation imports tensor
+
+        return rebuild, (self._array.copy(), self.requires_grad)
+
+
+def from_array(array: Any, edge: Any) -> Tensor:
+    """A tensor around an array (no copy), with its edge.
+
+    Args:
+        array: a numpy array, 0-d allowed; its memory is shared.
+        edge: the node that made it, or None.
+    """
+    tensor: Tensor = new(Tensor)
+    tensor._array = array if array.__class__ is np.ndarray else np.asarray(array)
+    tensor._edge = edge
+    tensor._rare = None
+    if mode.inference:
+        tensor.rare().inference = True
+    return tensor
+
+
+def edge_of(tensor: Tensor) -> Any:
+    """The node to which the tensor's gradient goes, None if it requires none."""
+    edge = tensor._edge
+    if edge is None:
+        return None
+    if tensor._rare is not None and tensor._rare.base is not None:
+        tensor.refresh()
+        edge = tensor._edge
+    return link(edge, tensor)

@@ -1,0 +1,134 @@
+"""Small things with PyTorch's names and texts: Size, device, type names, dims, and how a tensor prints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gviz.engine import printing
+from gviz.engine.printing import Size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gviz.engine.tensor import Tensor
+
+__all__ = ["CPU", "Device", "Size", "broadcast_shape", "check_device", "tensor_text", "type_name", "wrap_dim", "wrap_dims"]
+
+TYPE_NAMES = {
+    "float32": "torch.FloatTensor", "float64": "torch.DoubleTensor", "float16": "torch.HalfTensor", "int64": "torch.LongTensor",
+    "int32": "torch.IntTensor", "int16": "torch.ShortTensor", "int8": "torch.CharTensor", "uint8": "torch.ByteTensor",
+    "bool": "torch.BoolTensor", "complex64": "torch.ComplexFloatTensor", "complex128": "torch.ComplexDoubleTensor",
+}  # fmt: skip
+SCALAR_NAMES = {
+    "float32": "Float", "float64": "Double", "float16": "Half", "int64": "Long", "int32": "Int", "int16": "Short",
+    "int8": "Char", "uint8": "Byte", "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+}  # fmt: skip
+C_NAMES = {
+    "float32": "float", "float64": "double", "float16": "c10::Half", "int64": "long int", "int32": "int", "int16": "short int",
+    "int8": "signed char", "uint8": "unsigned char", "bool": "bool", "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+}  # fmt: skip
+
+
+class Device:
+    """``torch.device``: only the CPU is there."""
+
+    __slots__ = ("index", "type")
+
+    def __init__(self, device: Any = "cpu", index: int | None = None) -> None:
+        name, _, number = str(device).partition(":")
+        if name not in ("cpu", "cuda", "mps", "meta", "xpu"):
+            raise RuntimeError(f"Expected one of cpu, cuda, mps, meta, xpu device type at start of device string: {name}")
+        self.type = name
+        self.index = int(number) if number else index
+
+    def __repr__(self) -> str:
+        """As PyTorch prints it."""
+        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+
+    def __str__(self) -> str:
+        """The short form."""
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        """Same type and index; a text is taken as a device."""
+        return str(self) == str(other) if isinstance(other, Device | str) else NotImplemented
+
+    def __hash__(self) -> int:
+        """By type and index."""
+        return hash((self.type, self.index))
+
+
+CPU = Device("cpu")
+
+
+def check_device(device: Any) -> None:
+    """Refuse a device other than the CPU.
+
+    Raises:
+        RuntimeError: gviz's engine has the CPU only.
+    """
+    if device is not None and Device(device).type != "cpu":
+        raise RuntimeError(f"gviz's engine runs on the CPU only: device '{device}' is not there; leave it out, or run on real PyTorch")
+
+
+def type_name(dtype: Any) -> str:
+    """PyTorch's old type name, as its messages use it: ``torch.FloatTensor``."""
+    return TYPE_NAMES.get(dtype.name, dtype.name)
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """A dimension counted from 0, whatever the sign it was given with.
+
+    Raises:
+        IndexError: out of range, in PyTorch's words.
+    """
+    size = max(ndim, 1)
+    if not -size <= dim < size:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {dim})")
+    return dim % size
+
+
+def wrap_dims(dims: Iterable[int], ndim: int) -> tuple[int, ...]:
+    """Several of them, each at most once.
+
+    Raises:
+        IndexError: one is out of range.
+        RuntimeError: one is there twice.
+    """
+    wrapped: list[int] = []
+    for dim in dims:
+        one = wrap_dim(dim, ndim)
+        if one in wrapped:
+            raise RuntimeError(f"dim {one} appears multiple times in the list of dims")
+        wrapped.append(one)
+    return tuple(wrapped) if ndim else ()
+
+
+def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The common shape of operands.
+
+    Raises:
+        RuntimeError: there is none, in PyTorch's words.
+    """
+    result: list[int] = []
+    for shape in shapes:
+        for offset in range(1, len(shape) + 1):
+            size = shape[-offset]
+            if offset > len(result):
+                result.insert(0, size)
+            elif result[-offset] != size:
+                if result[-offset] == 1:
+                    result[-offset] = size
+                elif size != 1:
+                    where = max(len(result), len(shape)) - offset
+                    raise RuntimeError(
+                        f"The size of tensor a ({result[-offset]}) must match the size of tensor b ({size}) at non-singleton dimension {where}"
+                    )
+    return tuple(result)
+
+
+def tensor_text(tensor: Tensor) -> str:
+    """A tensor as PyTorch prints it."""
+    node = tensor.grad_fn
+    name = None if node is None else node.name()
+    return printing.format_tensor(tensor._array, requires_grad=tensor.requires_grad, grad_fn_name=name)
