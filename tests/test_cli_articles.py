@@ -160,9 +160,7 @@ def test_c_a_frozen_input_is_not_drawn(gviz: Program) -> None:
     assert {node["name"] for node in graph["nodes"] if node["kind"] == "leaf"} == {"w", "b"}
 
 
-@pytest.mark.parametrize(
-    ("kind", "colour"), [("leaf", "lightblue"), ("output", "darkolivegreen1"), ("operation", "lightgrey")]
-)
+@pytest.mark.parametrize(("kind", "colour"), [("leaf", "lightblue"), ("output", "darkolivegreen1"), ("operation", "lightgrey")])
 def test_c_colours_are_torchviz_s(gviz: Program, kind: str, colour: str) -> None:
     dot = gviz("render", *H, "-o", "-").out
     wanted = sum(node["kind"] == kind for node in gviz.graph(*H)["nodes"])

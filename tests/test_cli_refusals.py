@@ -231,7 +231,6 @@ def test_an_interrupt_leaves_neither_a_traceback_nor_half_a_file(gviz: Program, 
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     time.sleep(seconds)
     process.send_signal(signal.SIGINT)

@@ -1,0 +1,95 @@
+"""The engine beside torch eager: a chain of small operations, built and run backward, and the memory that it keeps."""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+from importlib import import_module
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+from measure import report, workers_in_turn
+
+OPERATIONS = 3
+"""Recorded operations in one turn of the chain: a product, a sum, a tanh."""
+
+SIZES = {"1": ((1,), 2000), "64x64": ((64, 64), 300), "512x512": ((512, 512), 20)}
+"""Name -> shape of the tensors and turns of the chain."""
+
+MEMORY_TURNS = 30_000
+ROUNDS = 9
+
+
+def run(torch: str, runs: int = 3) -> None:
+    """Print forward, backward and memory per operation of both."""
+    ours, theirs = workers_in_turn(runs, "engine.py", (sys.executable, "gviz.engine"), (torch, "torch"))
+    targets = {"1": (0.75, 0.50)}
+    for name in SIZES:
+        forward, backward = targets.get(name, (None, None))
+        report(f"forward, {name}, per operation", ours[f"{name} forward"], theirs[f"{name} forward"], "us", forward)
+        report(f"backward, {name}, per operation", ours[f"{name} backward"], theirs[f"{name} backward"], "us", backward)
+    report("memory of a recorded operation, 1 element", ours["memory"], theirs["memory"], "bytes", 0.45)
+
+
+def worker(engine: str) -> dict[str, float]:
+    """Time this process's engine: microseconds, and bytes, per operation."""
+    torch: Any = import_module(engine)
+    if engine == "torch":
+        torch.set_num_threads(1)
+    result = {}
+    for name, (shape, turns) in SIZES.items():
+        times = [_round(torch, shape, turns) for _ in range(ROUNDS)]
+        result[f"{name} forward"] = median(forward for forward, _ in times)
+        result[f"{name} backward"] = median(backward for _, backward in times)
+    result["memory"] = _memory(torch)
+    return result
+
+
+def _round(torch: Any, shape: tuple[int, ...], turns: int) -> tuple[float, float]:
+    x = torch.full(shape, 0.5, requires_grad=True)
+    w = torch.full(shape, 0.9, requires_grad=True)
+    start = perf_counter()
+    y = _chain(x, w, turns)
+    middle = perf_counter()
+    y.backward(torch.ones(shape))
+    end = perf_counter()
+    unit = 1e6 / (turns * OPERATIONS)
+    return (middle - start) * unit, (end - middle) * unit
+
+
+def _chain(x: Any, w: Any, turns: int) -> Any:
+    y = x
+    for _ in range(turns):
+        y = (y * w + x).tanh()
+    return y
+
+
+def _memory(torch: Any) -> float:
+    """Bytes that a recorded operation keeps: what this process grows by while a long chain is built."""
+    x = torch.full((1,), 0.5, requires_grad=True)
+    w = torch.full((1,), 0.9, requires_grad=True)
+    _chain(x, w, 100)
+    gc.collect()
+    before = _resident()
+    y = _chain(x, w, MEMORY_TURNS)
+    grown = _resident() - before
+    del y
+    return grown / (MEMORY_TURNS * OPERATIONS)
+
+
+def _resident() -> int:
+    """Bytes of memory that this process has now (Linux); elsewhere its peak so far."""
+    import os
+    import resource
+
+    try:
+        with open("/proc/self/statm", encoding="ascii") as stream:
+            return int(stream.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except FileNotFoundError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+if __name__ == "__main__":
+    print(json.dumps(worker(sys.argv[2])))
