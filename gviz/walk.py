@@ -1,0 +1,236 @@
+"""From tensors to the graph as data: follow ``grad_fn`` edges as TorchViz does.
+
+The walk asks only for what every PyTorch node has (``next_functions``, ``variable``, ``_saved_*``), so gviz's own engine and
+real PyTorch look the same to it. It goes in the order in which TorchViz draws: a root, then depth first along the slots of
+each node; an explicit stack takes the place of recursion, so a chain of a million operations is no deeper than two.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from gviz.graph import Edge, Graph, Node, TensorRow, Value, to_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["tensor_row", "walk"]
+
+SAVED = "_saved_"
+
+
+def walk(
+    roots: Mapping[str, Any],
+    names: Mapping[str, Any] | None = None,
+    *,
+    saved: bool = False,
+    expressions: Mapping[str, str] | None = None,
+) -> Graph:
+    """The graph below the roots.
+
+    Args:
+        roots: name -> tensor, in the order to draw them. A root may be a leaf; it is then drawn alone.
+        names: the program's named tensors, in order; the roots are added where they are missing.
+        saved: draw the tensors that operations keep for backward, as nodes of their own.
+        expressions: what an intermediate that gviz named stands for, by its name.
+
+    Returns:
+        A graph with TorchViz's nodes and edges, and a row for each named tensor.
+    """
+    named = dict(names or {})
+    for name, root in roots.items():
+        named.setdefault(name, root)
+    rows = {name: tensor_row(name, tensor, (expressions or {}).get(name)) for name, tensor in named.items()}
+    walker = Walker(named, rows, saved=saved)
+    root_ids = tuple(walker.add_root(name, root) for name, root in roots.items())
+    return Graph(
+        nodes=tuple(Node(*fields) for fields in walker.nodes),
+        edges=tuple(walker.edges),
+        roots=root_ids,
+        tensors=tuple(rows.values()),
+        title=", ".join(roots),
+    )
+
+
+def tensor_row(name: str, tensor: Any, expression: str | None = None) -> TensorRow:
+    """What ``gviz inspect`` tells of one tensor."""
+    node = tensor.grad_fn
+    return TensorRow(
+        name=name,
+        shape=tuple(int(size) for size in tensor.shape),
+        dtype=str(tensor.dtype).rpartition(".")[2],
+        requires_grad=bool(tensor.requires_grad),
+        is_leaf=bool(tensor.is_leaf),
+        retains_grad=bool(tensor.retains_grad),
+        grad_fn=None if node is None else type(node).__name__,
+        value=numbers(tensor),
+        grad=None if (grad := gradient(tensor)) is None else numbers(grad),
+        expression=expression,
+    )
+
+
+def numbers(tensor: Any) -> Value:
+    """A tensor's values as a graph holds them."""
+    return to_value(tensor.detach().tolist())
+
+
+def gradient(tensor: Any) -> Any:
+    """The gradient that is there, without PyTorch's warning for a non-leaf that keeps none."""
+    if not tensor.is_leaf and not tensor.retains_grad:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return tensor.grad
+
+
+class Walker:
+    """Collects nodes and edges; nodes are keyed by identity and kept alive, and get ids in the order they are met."""
+
+    def __init__(self, named: Mapping[str, Any], rows: Mapping[str, TensorRow], *, saved: bool) -> None:
+        self.rows = rows
+        self.saved = saved
+        self.nodes: list[tuple[Any, ...]] = []
+        self.edges: list[Edge] = []
+        self.ids: dict[int, str] = {}
+        self.alive: list[Any] = []
+        self.name_of: dict[int, str] = {}
+        self.made_by: dict[int, list[str]] = {}
+        self.saved_names: dict[type, list[str]] = {}
+        for name, tensor in named.items():
+            self.name_of.setdefault(id(tensor), name)
+            node = tensor.grad_fn
+            if node is not None:
+                self.alive.append(node)
+                self.made_by.setdefault(id(node), []).append(name)
+
+    def new_id(self, thing: Any) -> str:
+        """The next id, remembered for this object."""
+        self.alive.append(thing)
+        self.ids[id(thing)] = name = f"n{len(self.nodes)}"
+        return name
+
+    def add_root(self, name: str, root: Any) -> str:
+        """A root tensor, all that is below it, and the bases it is a view of; returns the root's id."""
+        first = self.ids.get(id(root))
+        tensor, view_of = root, None
+        while first is None or view_of is not None:
+            known = id(tensor) in self.ids
+            here = self.ids[id(tensor)] if known else self.add_tensor(tensor, name if tensor is root else None, "output" if tensor is root else "intermediate")
+            first = first or here
+            if view_of is not None:
+                self.edges.append(Edge(here, view_of, kind="view"))
+            if known:
+                break
+            if tensor.grad_fn is not None:
+                self.add_below(tensor.grad_fn)
+                self.edges.append(Edge(self.ids[id(tensor.grad_fn)], here, output=int(getattr(tensor, "output_nr", 0))))
+            if not is_view(tensor):
+                break
+            tensor, view_of = tensor._base, here
+        return first
+
+    def add_tensor(self, tensor: Any, name: str | None, kind: str, label: str = "") -> str:
+        """A box for a tensor."""
+        name = self.name_of.get(id(tensor), name) if name is None else name
+        row = self.rows.get(name) if name is not None else None
+        if row is None:
+            row = tensor_row(name or "", tensor)
+        node_id = self.new_id(tensor)
+        self.nodes.append((node_id, kind, label, name, row.shape, row.dtype, row.value, row.grad, state_of(row, tensor)))
+        return node_id
+
+    def add_below(self, start: Any) -> None:
+        """A node and everything below it, depth first along the slots, without recursion.
+
+        TorchViz adds the edge to an input first and what is below that input then; so does this.
+        """
+        if id(start) in self.ids:
+            return
+        ids, edges = self.ids, self.edges
+        self.enter(start)
+        stack: list[tuple[str, Iterator[tuple[int, tuple[Any, int]]]]] = [(ids[id(start)], enumerate(start.next_functions))]
+        while stack:
+            target, slots = stack[-1]
+            for slot, (node, number) in slots:
+                if node is None:
+                    continue
+                known = ids.get(id(node))
+                if known is None:
+                    self.enter(node)
+                    edges.append(Edge(ids[id(node)], target, slot, "", "data", number))
+                    stack.append((ids[id(node)], enumerate(node.next_functions)))
+                    break
+                edges.append(Edge(known, target, slot, "", "data", number))
+            else:
+                stack.pop()
+
+    def enter(self, node: Any) -> None:
+        """A box for an operation, or for a leaf's AccumulateGrad together with the leaf."""
+        node_id = self.new_id(node)
+        variable = getattr(node, "variable", None) if type(node).__name__ == "AccumulateGrad" else None
+        if variable is not None:
+            self.nodes.append((node_id, "accumulate", "AccumulateGrad"))
+            leaf = self.ids.get(id(variable)) or self.add_tensor(variable, None, "leaf")
+            self.edges.append(Edge(leaf, node_id))
+            return
+        names = self.made_by.get(id(node))
+        attributes = tuple(self.saved_attributes(node)) if self.saved or len(self.nodes) < DETAILED else ()
+        attrs = tuple((key, brief(value)) for key, value in attributes)
+        row = self.rows[names[0]] if names else None
+        facts = NO_FACTS if row is None else (row.name, row.shape, row.dtype, row.value, row.grad)
+        state = "freed" if any(text == FREED for _, text in attrs) else "retained" if row is not None and row.retains_grad else ""
+        self.nodes.append((node_id, "operation", type(node).__name__, *facts, state, len(node.next_functions), attrs))
+        if self.saved:
+            self.add_saved(node_id, attributes)
+
+    def add_saved(self, node_id: str, attributes: tuple[tuple[str, Any], ...]) -> None:
+        """Boxes for the tensors that an operation keeps."""
+        for key, value in attributes:
+            items = enumerate(value) if isinstance(value, tuple | list) else [(None, value)]
+            for index, item in items:
+                if not hasattr(item, "grad_fn"):
+                    continue
+                label = key if index is None else f"{key}[{index}]"
+                known = self.ids.get(id(item)) or self.add_tensor(item, None, "saved", label)
+                self.edges.append(Edge(known, node_id, label=label, kind="saved"))
+
+
+    def saved_attributes(self, node: Any) -> Iterator[tuple[str, Any]]:
+        """(name, value) of what the node saved, in order of the names; freed tensors are told as such."""
+        names = self.saved_names.get(type(node))
+        if names is None:
+            names = self.saved_names[type(node)] = sorted(name for name in dir(node) if name.startswith(SAVED))
+        for name in names:
+            try:
+                value = getattr(node, name)
+            except RuntimeError:  # PyTorch's answer for what backward has freed, or what was changed in place since
+                value = FREED
+            yield name.removeprefix(SAVED), value
+
+
+DETAILED = 5_000
+"""Only the first boxes of a large graph tell what they saved: reading it costs more than the walk itself."""
+NO_FACTS = (None,) * 5
+FREED = "freed"
+
+
+def is_view(tensor: Any) -> bool:
+    """Whether the tensor is a view of another one."""
+    return bool(tensor._is_view()) and tensor._base is not None
+
+
+def state_of(row: TensorRow, tensor: Any) -> str:
+    """The honest remark on a tensor's gradient."""
+    if row.grad is not None:
+        return "retained" if not row.is_leaf else ""
+    if not row.requires_grad:
+        return "frozen" if row.is_leaf and tensor.grad_fn is None else ""
+    return "no gradient yet" if row.is_leaf or row.retains_grad else "not retained"
+
+
+def brief(value: Any) -> str:
+    """A saved value as one line."""
+    if hasattr(value, "grad_fn"):
+        return f"[saved tensor] {tuple(int(size) for size in value.shape)}"
+    return str(value)
