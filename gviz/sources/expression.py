@@ -7,8 +7,7 @@ the user's is executed. What has no name is called a, b, c ... in the order of c
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
 from gviz.sources.expression_check import Program, check
@@ -21,6 +20,9 @@ from gviz.sources.expression_text import Item, kind_of
 from gviz.sources.names import FUNCTIONS, did_you_mean, load_engine
 from gviz.sources.options import Evaluated, Note, SourceOptions
 from gviz.sources.values import find_dtype, make_value, normalized, unused_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["evaluate"]
 
@@ -81,7 +83,7 @@ class _Run:
         self.naming = Naming({*program.names, *options.values})
         self.values = self._leaves(options, budget)
         bound = {*options.values, *program.assigned}
-        self.runner = Runner(self.engine, program.source, self.values, bound, budget, self.naming.unnamed)
+        self.runner = Runner(self.engine, program.source, self.values, bound, budget=budget, named=self.naming.unnamed)
 
     def compute(self) -> str:
         """Compute every statement; the name of the last tensor."""
@@ -95,7 +97,7 @@ class _Run:
         dtype = find_dtype(self.engine, options.dtype)
         leaves: dict[str, Any] = {}
         for name in [*self.program.free, *(name for name in options.values if name not in self.program.free)]:
-            free = not (name in options.frozen)
+            free = name not in options.frozen
             leaf = make_value(self.engine, name, options.values.get(name, "1.0"), dtype, requires_grad=free, budget=budget)
             if name in self.program.free:
                 leaves[name] = leaf
@@ -139,7 +141,11 @@ class _Run:
         if isinstance(value, tuple | list) and len(value) == count:
             return list(value)
         size = len(value) if isinstance(value, tuple | list) else value.shape[0] if is_tensor(value) and value.dim() else 1
-        raise SourceError(f"{count} name{'s' * (count != 1)} for {size} part{'s' * (size != 1)}", place=self.program.source.place(target), hint="write as many names as parts")
+        raise SourceError(
+            f"{count} name{'s' * (count != 1)} for {size} part{'s' * (size != 1)}",
+            place=self.program.source.place(target),
+            hint="write as many names as parts",
+        )
 
     def _check_root(self, value: Any, statement: ast.stmt, name: str) -> None:
         """Refuse a last statement that makes no tensor."""

@@ -6,19 +6,47 @@ The walk has a stack of its own, so that whatever the parser accepts can be chec
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
-from gviz.sources.expression_parse import Source
-from gviz.sources.names import ATTRIBUTES, CONSTANTS, DTYPES, FIELDS, FUNCTIONS, KEYWORDS_REFUSED, METHODS, MODULES, OTHER_MODULES, RANDOM
+from gviz.sources.names import (
+    ATTRIBUTES,
+    CONSTANTS,
+    DTYPES,
+    FIELDS,
+    FUNCTIONS,
+    KEYWORDS_REFUSED,
+    METHODS,
+    MODULES,
+    OTHER_MODULES,
+    RANDOM,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    from gviz.sources.expression_parse import Source
 
 __all__ = ["Program", "called_function", "check", "children", "constant_name"]
 
 MAX_NAME = 200
 """Characters of a name; a longer one could not be drawn."""
 
-_BINARY = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult, ast.BitAnd, ast.BitOr, ast.LShift, ast.RShift)
+_BINARY = (
+    ast.Add,
+    ast.Sub,
+    ast.Mult,
+    ast.Div,
+    ast.FloorDiv,
+    ast.Mod,
+    ast.Pow,
+    ast.MatMult,
+    ast.BitAnd,
+    ast.BitOr,
+    ast.LShift,
+    ast.RShift,
+)
 _COMPARED = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
@@ -115,7 +143,9 @@ class _Checker:
         name, program = node.id, self.program
         program.names.add(name)
         if len(name) > MAX_NAME:
-            raise SourceError(f"this name has {len(name):,} characters", place=program.source.place(node), hint="choose a shorter one")
+            raise SourceError(
+                f"this name has {len(name):,} characters", place=program.source.place(node), hint="choose a shorter one"
+            )
         if name in program.assigned or name in self.seen:
             return
         self.seen[name] = None
@@ -126,7 +156,9 @@ class _Checker:
 
     def _is_foreign(self, function: ast.Attribute) -> bool:
         """Whether this is ``np.log``, and np has no value."""
-        return isinstance(function.value, ast.Name) and function.value.id in OTHER_MODULES and function.value.id not in self.bound
+        return (
+            isinstance(function.value, ast.Name) and function.value.id in OTHER_MODULES and function.value.id not in self.bound
+        )
 
     def _call(self, node: ast.Call) -> None:
         from_torch = called_function(node, self.bound)
@@ -148,24 +180,24 @@ class _Checker:
 
 def children(node: ast.expr, bound: Collection[str] = ()) -> list[ast.expr]:
     """The expressions that a node's value is made from, in the order of computing."""
-    if isinstance(node, ast.BinOp):
-        return [node.left, node.right]
-    if isinstance(node, ast.UnaryOp):
-        return [node.operand]
-    if isinstance(node, ast.Compare):
-        return [node.left, *node.comparators]
-    if isinstance(node, ast.List | ast.Tuple):
-        return list(node.elts)
     if isinstance(node, ast.Attribute):
         return [] if constant_name(node, bound) else [node.value]
-    if isinstance(node, ast.Subscript):
-        return [node.value, node.slice]
-    if isinstance(node, ast.Slice):
-        return [part for part in (node.lower, node.upper, node.step) if part is not None]
     if isinstance(node, ast.Call):
         receiver = [node.func.value] if isinstance(node.func, ast.Attribute) and called_function(node, bound) is None else []
         return [*receiver, *node.args, *(keyword.value for keyword in node.keywords)]
-    return []
+    parts = _PARTS.get(type(node))
+    return [] if parts is None else parts(node)
+
+
+_PARTS: dict[type[ast.expr], Callable[[Any], list[ast.expr]]] = {
+    ast.BinOp: lambda node: [node.left, node.right],
+    ast.UnaryOp: lambda node: [node.operand],
+    ast.Compare: lambda node: [node.left, *node.comparators],
+    ast.List: lambda node: list(node.elts),
+    ast.Tuple: lambda node: list(node.elts),
+    ast.Subscript: lambda node: [node.value, node.slice],
+    ast.Slice: lambda node: [part for part in (node.lower, node.upper, node.step) if part is not None],
+}
 
 
 def called_function(node: ast.Call, bound: Collection[str]) -> str | None:

@@ -7,8 +7,10 @@ above by what a call is given; only where that bound is beyond the limit is it w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 __all__ = ["MAX_BITS", "MAX_ELEMENTS", "Budget", "bound", "check_power", "is_tensor"]
 
@@ -95,7 +97,11 @@ def check_power(operator: str, left: float, right: float) -> None:
     """
     if not isinstance(left, int) or not isinstance(right, int):
         return
-    digits = {"**": left.bit_length() * max(right, 0), "<<": left.bit_length() + max(right, 0), "*": left.bit_length() + right.bit_length()}
+    digits = {
+        "**": left.bit_length() * max(right, 0),
+        "<<": left.bit_length() + max(right, 0),
+        "*": left.bit_length() + right.bit_length(),
+    }
     if digits.get(operator, 0) > MAX_BITS and abs(left) > (operator == "**"):
         shown = [_short(left), operator, _short(right)]
         raise TooLargeError(f"{' '.join(shown)} would have {digits[operator] * 30103 // 100000 + 1:,} digits")
@@ -178,7 +184,7 @@ def _range(args: Sequence[Any], kwargs: Mapping[str, Any]) -> float:
     start, end = _number(kwargs.get("start", start)), _number(kwargs.get("end", end))
     step = _number(kwargs.get("step", numbers[2] if len(numbers) > 2 else 1.0))
     count = (end - start) / step if step else 0.0
-    return math.ceil(count) + 0.0 if 0 < count < math.inf else max(count, 0.0) if count == count else 0.0
+    return math.ceil(count) + 0.0 if 0 < count < math.inf else 0.0 if math.isnan(count) else max(count, 0.0)
 
 
 def _steps(args: Sequence[Any], kwargs: Mapping[str, Any]) -> float:
@@ -249,7 +255,7 @@ def _diagonal_matrix(args: Sequence[Any], kwargs: Mapping[str, Any]) -> float:
         return 0.0
     numbers = [_number(value) for value in [*args[1:], *kwargs.values()]]
     side = args[0].shape[-1] + max((abs(number) for number in numbers), default=0.0)
-    return args[0].numel() / max(args[0].shape[-1], 1) * side * side
+    return float(args[0].numel() / max(args[0].shape[-1], 1) * side * side)
 
 
 def _classes(args: Sequence[Any], kwargs: Mapping[str, Any]) -> float:
@@ -277,10 +283,10 @@ def _convolved(args: Sequence[Any], kwargs: Mapping[str, Any]) -> float:
     extra = 2 * max([*numbers, 0.0])
     places = math.prod(size + extra for size in tensors[0].shape[2 - (tensors[0].dim() < tensors[1].dim()) :])
     batch = tensors[0].shape[0] if tensors[0].dim() == tensors[1].dim() else 1
-    return batch * places * max(float(tensors[1].numel()), 1.0)
+    return float(batch * places * max(tensors[1].numel(), 1))
 
 
-def _einsum(args: Sequence[Any], kwargs: Mapping[str, Any]) -> float:
+def _einsum(args: Sequence[Any], _: Mapping[str, Any]) -> float:
     """Every letter's size once."""
     tensors = _tensors(args[1:])
     letters: dict[str, int] = {}
@@ -293,18 +299,18 @@ def _einsum(args: Sequence[Any], kwargs: Mapping[str, Any]) -> float:
     return float(math.prod(letters.values()))
 
 
-def _pieces(args: Sequence[Any], kwargs: Mapping[str, Any]) -> float:
+def _pieces(args: Sequence[Any], _: Mapping[str, Any]) -> float:
     """Cutting makes no elements, but each piece is a tensor of its own."""
     longest = max((max(tensor.shape, default=0) for tensor in _tensors(args)), default=0)
     return math.inf if longest > MAX_PIECES else 0.0
 
 
-def _grid(args: Sequence[Any], kwargs: Mapping[str, Any]) -> float:
+def _grid(args: Sequence[Any], _: Mapping[str, Any]) -> float:
     tensors = _tensors(args)
     return math.prod(float(tensor.numel()) for tensor in tensors) * len(tensors)
 
 
-def _indexed(args: Sequence[Any], kwargs: Mapping[str, Any]) -> float:
+def _indexed(args: Sequence[Any], _: Mapping[str, Any]) -> float:
     """``x[index]``: lists and tensors of numbers pick as often as they have elements; slices and masks only leave out."""
     items = args[1] if isinstance(args[1], tuple) else (args[1],)
     picked, kept, at = 1.0, float(args[0].numel()), 0
@@ -336,15 +342,18 @@ _RULES: dict[str, Rule] = {
 }
 """Functions whose result can be larger than the product of what they are given, or whose numbers are no sizes."""
 
-_SUMS = (
-    "cat concat concatenate stack hstack vstack dstack column_stack row_stack cross_entropy nll_loss mean sum reshape view flatten"
-    " unflatten layer_norm group_norm rms_norm gather scatter scatter_add index_add index_fill take take_along_dim"
-).split()
+_SUMS = """
+    cat concat concatenate stack hstack vstack dstack column_stack row_stack cross_entropy nll_loss mean sum
+    reshape view flatten unflatten layer_norm group_norm rms_norm gather scatter scatter_add index_add
+    index_fill take take_along_dim
+"""
 
 _LARGE_RULES: dict[str, Rule] = {
-    **dict.fromkeys(_SUMS, _sum),
+    **dict.fromkeys(_SUMS.split(), _sum),
     **dict.fromkeys(("matmul", "mm", "mv", "dot", "vdot", "bmm", "baddbmm", "addmm", "addmv", "addbmm"), _matmul),
-    **dict.fromkeys(("outer", "ger", "addr", "kron", "tensordot", "cdist", "repeat", "tile", "unfold", "index_select", "embedding"), _times),
+    **dict.fromkeys(
+        ("outer", "ger", "addr", "kron", "tensordot", "cdist", "repeat", "tile", "unfold", "index_select", "embedding"), _times
+    ),
     **dict.fromkeys(("inner", "bilinear", "scaled_dot_product_attention"), _times),
     **dict.fromkeys(("expand", "broadcast_to"), _expanded),
     "linear": _linear,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
 from itertools import count, product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gviz.sources.expression_limits import is_tensor
 from gviz.sources.names import FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
 
 __all__ = ["ROOT_NAME", "Naming", "letters", "parts_of"]
 
@@ -33,7 +35,7 @@ class Naming:
 
     @property
     def tensors(self) -> dict[str, Any]:
-        """name -> tensor, in the order of first assignment."""
+        """Name -> tensor, in the order of first assignment."""
         return dict(self._records)
 
     def name_of(self, tensor: Any) -> str | None:
@@ -99,9 +101,13 @@ class Naming:
 
 def parts_of(value: tuple[Any, ...] | list[Any], name: str) -> list[tuple[Any, str]]:
     """The tensors in a tuple, each with how it is written: ``m.values`` where it has a field's name, else ``m[0]``."""
-    fields = {id(getattr(value, field)): field for field in sorted(FIELDS) if isinstance(value, tuple) and hasattr(value, field)}
+    fields = {
+        id(getattr(value, field)): field for field in sorted(FIELDS) if isinstance(value, tuple) and hasattr(value, field)
+    }
     return [
-        (part, f"{name}.{fields[id(part)]}" if id(part) in fields else f"{name}[{number}]") for number, part in enumerate(value) if is_tensor(part)
+        (part, f"{name}.{fields[id(part)]}" if id(part) in fields else f"{name}[{number}]")
+        for number, part in enumerate(value)
+        if is_tensor(part)
     ]
 
 

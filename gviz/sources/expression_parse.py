@@ -1,4 +1,4 @@
-"""Text -> statements: Python's own parser behind a guard, so that whatever is typed comes back as statements or as a SourceError.
+"""Text to statements: Python's own parser behind a guard, so that any text comes back as statements or as a SourceError.
 
 The parser is recursive C code with limits of its own; what it cannot take is said with a caret and a way out.
 """
@@ -109,7 +109,7 @@ def too_deep(source: Source) -> SourceError:
     return SourceError(
         "the expression is too long or too deeply nested to be read in one piece",
         place=source.place_at(line, column),
-        hint="split it into several statements, as in: s = x + w; s = s + x; y = s * 2 - or write a script (gviz render file.py)",
+        hint="split it into several statements, as in: s = x + w; s = s + x; y = s*2; or write a script: gviz render file.py",
     )
 
 
@@ -153,14 +153,11 @@ def _check_characters(source: Source, limit: int) -> None:
 
 def _too_long(source: Source, limit: int) -> SourceError:
     """The error for too many characters, pointing at the first one too many."""
-    rest = limit
-    for number, line in enumerate(source.code.split("\n"), start=1):
-        if rest <= len(line):
-            break
-        rest -= len(line) + 1
+    before = source.code[:limit]
+    number, column = before.count("\n") + 1, limit - (before.rfind("\n") + 1)
     return SourceError(
         f"this has {len(source.code):,} characters; at most {limit:,} are read",
-        place=source.place_at(number, rest),
+        place=source.place_at(number, column),
         hint="write it as a script, in several statements: gviz render file.py",
     )
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
-from gviz.sources.expression_check import Program
 from gviz.sources.expression_limits import Budget
-from gviz.sources.expression_run import ENGINE_ERRORS, engine_error
 from gviz.sources.expression_names import ROOT_NAME
+from gviz.sources.expression_run import ENGINE_ERRORS, engine_error
 from gviz.sources.names import did_you_mean
 from gviz.sources.options import Note, SourceOptions
 from gviz.sources.values import make_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from gviz.sources.expression_check import Program
 
 __all__ = ["find_roots", "not_finite", "retain", "run_backward"]
 
@@ -71,7 +74,9 @@ def run_backward(engine: Any, program: Program, options: SourceOptions, roots: M
     """
     for name, root in roots.items():
         if options.grad_output is None and root.numel() != 1:
-            yield Note(f"{SCALAR_ONLY}: {name} has shape {tuple(root.shape)}; --grad-output ones supplies a gradient", "warning")
+            yield Note(
+                f"{SCALAR_ONLY}: {name} has shape {tuple(root.shape)}; --grad-output ones supplies a gradient", "warning"
+            )
             continue
         try:
             root.backward(_grad_output(engine, options.grad_output, root), retain_graph=True)
@@ -133,9 +138,15 @@ def _no_graph(name: str, program: Program, options: SourceOptions, tensors: Mapp
     tensor, frozen = tensors[name], [free for free in program.free if free in options.frozen]
     dtype = str(tensor.dtype).removeprefix("torch.")
     if "float" not in dtype:
-        why, hint = f"it has {dtype} values, and only floating-point ones have gradients", "a comparison, or the place of a maximum, has no derivative"
+        why, hint = (
+            f"it has {dtype} values, and only floating-point ones have gradients",
+            "a comparison, or the place of a maximum, has no derivative",
+        )
     elif frozen and len(frozen) == len(program.free):
-        why, hint = f"{_joined(frozen)} {'is' if len(frozen) == 1 else 'are'} frozen", f"take {'it' if len(frozen) == 1 else 'one'} out of --frozen"
+        why, hint = (
+            f"{_joined(frozen)} {'is' if len(frozen) == 1 else 'are'} frozen",
+            f"take {'it' if len(frozen) == 1 else 'one'} out of --frozen",
+        )
     elif not program.free:
         why, hint = "it is made of constants only", "write a name and give it a value: y=x*2 x=3"
     else:
@@ -152,7 +163,9 @@ def _no_graph(name: str, program: Program, options: SourceOptions, tensors: Mapp
 def _statement(program: Program, name: str) -> ast.stmt:
     """The statement that assigns the name last, else the last one."""
     for statement in reversed(program.statements):
-        if isinstance(statement, ast.Assign) and any(isinstance(node, ast.Name) and node.id == name for target in statement.targets for node in ast.walk(target)):
+        if isinstance(statement, ast.Assign) and any(
+            isinstance(node, ast.Name) and node.id == name for target in statement.targets for node in ast.walk(target)
+        ):
             return statement
     return program.statements[-1]
 

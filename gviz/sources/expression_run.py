@@ -8,35 +8,68 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gviz.errors import GvizError, MissingError, SourceError
 from gviz.sources.expression_check import called_function, children, constant_name
 from gviz.sources.expression_limits import MAX_BITS, Budget, TooLargeError, check_power, is_tensor
-from gviz.sources.expression_parse import Source
 from gviz.sources.expression_text import ATOM, Item, kind_of, number_text, operator_sign, text_of
 from gviz.sources.names import CONSTANTS, DTYPES, FIELDS, FUNCTIONS, find_function
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from gviz.sources.expression_parse import Source
+
 __all__ = ["ENGINE_ERRORS", "Runner", "engine_error"]
 
-ENGINE_ERRORS = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, NotImplementedError, RuntimeError, TypeError, ValueError)
+ENGINE_ERRORS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    NotImplementedError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 """What the engine raises for a call that PyTorch refuses too."""
 
 _OPERATORS: dict[str, tuple[Callable[..., Any], str]] = {
-    "+": (operator.add, "add"), "-": (operator.sub, "sub"), "*": (operator.mul, "mul"), "/": (operator.truediv, "div"),
-    "//": (operator.floordiv, "floor_divide"), "%": (operator.mod, "remainder"), "**": (operator.pow, "pow"), "@": (operator.matmul, "matmul"),
-    "<<": (operator.lshift, "lshift"), ">>": (operator.rshift, "rshift"), "&": (operator.and_, "bitwise_and"), "|": (operator.or_, "bitwise_or"),
-    "==": (operator.eq, "eq"), "!=": (operator.ne, "ne"), "<": (operator.lt, "lt"), "<=": (operator.le, "le"), ">": (operator.gt, "gt"), ">=": (operator.ge, "ge"),
-}  # fmt: skip
+    "+": (operator.add, "add"),
+    "-": (operator.sub, "sub"),
+    "*": (operator.mul, "mul"),
+    "/": (operator.truediv, "div"),
+    "//": (operator.floordiv, "floor_divide"),
+    "%": (operator.mod, "remainder"),
+    "**": (operator.pow, "pow"),
+    "@": (operator.matmul, "matmul"),
+    "<<": (operator.lshift, "lshift"),
+    ">>": (operator.rshift, "rshift"),
+    "&": (operator.and_, "bitwise_and"),
+    "|": (operator.or_, "bitwise_or"),
+    "==": (operator.eq, "eq"),
+    "!=": (operator.ne, "ne"),
+    "<": (operator.lt, "lt"),
+    "<=": (operator.le, "le"),
+    ">": (operator.gt, "gt"),
+    ">=": (operator.ge, "ge"),
+}
+"""What an operator does, and the name that its size is bounded by."""
+
 _SIGNS: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 
 _OF_NUMBERS: dict[str, Callable[[float], float]] = {
-    "abs": abs, "sqrt": math.sqrt, "exp": math.exp, "log": math.log, "log2": math.log2, "log10": math.log10, "log1p": math.log1p,
-    "expm1": math.expm1, "sin": math.sin, "cos": math.cos, "tan": math.tan, "asin": math.asin, "acos": math.acos, "atan": math.atan,
-    "sinh": math.sinh, "cosh": math.cosh, "tanh": math.tanh, "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc,
-}  # fmt: skip
-"""Functions that people write of a plain number, as in ``x * sqrt(2)``; PyTorch has them for tensors only, Python in ``math``."""
+    "abs": abs,
+    **{
+        function.__name__: function
+        for function in (math.sqrt, math.exp, math.log, math.log2, math.log10, math.log1p, math.expm1)
+    },
+    **{function.__name__: function for function in (math.sin, math.cos, math.tan, math.asin, math.acos, math.atan)},
+    **{function.__name__: function for function in (math.sinh, math.cosh, math.tanh, math.floor, math.ceil, math.trunc)},
+}
+"""Functions that people write of a number, as in ``x * sqrt(2)``; PyTorch has them for tensors only, Python in ``math``."""
 
 
 def engine_error(error: BaseException, source: Source, node: ast.AST) -> SourceError:
@@ -66,6 +99,7 @@ class Runner:
         source: Source,
         values: Mapping[str, Any],
         bound: Collection[str],
+        *,
         budget: Budget,
         named: Callable[[Any, str, bool], str | None] | None = None,
     ) -> None:
@@ -100,7 +134,9 @@ class Runner:
             items = done[len(done) - count :]
             del done[len(done) - count :]
             item = self._computed(node, items)
-            done.append(item if isinstance(node, ast.Name) else self._with_name(item, is_new=bool(count) and id(node) not in outermost))
+            done.append(
+                item if isinstance(node, ast.Name) else self._with_name(item, is_new=bool(count) and id(node) not in outermost)
+            )
         return done.pop()
 
     def _with_name(self, item: Item, *, is_new: bool) -> Item:
@@ -123,7 +159,9 @@ class Runner:
         except GvizError:
             raise
         except TooLargeError as error:
-            raise SourceError(f"too large: {error}", place=self.source.place(node), hint="take a smaller one; gviz draws for people to read") from None
+            raise SourceError(
+                f"too large: {error}", place=self.source.place(node), hint="take a smaller one; gviz draws for people to read"
+            ) from None
         except ENGINE_ERRORS as error:
             raise engine_error(error, self.source, node) from error
         text, rank = text_of(node, parts, function)
@@ -135,7 +173,9 @@ class Runner:
     def _constant(self, node: ast.Constant) -> Item:
         value = node.value
         if isinstance(value, int) and value.bit_length() > MAX_BITS:
-            raise SourceError("this number has too many digits", place=self.source.place(node), hint="write it as a power of ten, as in 1e30")
+            raise SourceError(
+                "this number has too many digits", place=self.source.place(node), hint="write it as a power of ten, as in 1e30"
+            )
         return Item(value, "..." if value is ... else repr(value))
 
     def _name(self, name: str) -> Item:
@@ -149,33 +189,20 @@ class Runner:
 
     def _value(self, node: ast.expr, parts: Sequence[Item], function: str | None) -> Any:
         values = [part.value for part in parts]
-        if isinstance(node, ast.BinOp):
-            return self._binary(node, operator_sign(node.op), values)
-        if isinstance(node, ast.Compare):
-            return self._binary(node, operator_sign(node.ops[0]), values)
-        if isinstance(node, ast.UnaryOp):
-            self._check_operand(node.operand, values[0])
-            return _SIGNS[operator_sign(node.op)](values[0])
-        if isinstance(node, ast.List):
-            return values
-        if isinstance(node, ast.Tuple):
-            return tuple(values)
-        if isinstance(node, ast.Slice):
-            found = iter(values)
-            return slice(*(next(found) if part is not None else None for part in (node.lower, node.upper, node.step)))
-        if isinstance(node, ast.Subscript):
-            return self._indexed(node, *values)
-        if isinstance(node, ast.Attribute):
-            return self._attribute(node, values[0])
         if isinstance(node, ast.Call):
             return self._call(node, values, function)
-        raise TypeError(f"unexpected {type(node).__name__}")
+        return self._compute[type(node)](self, node, values)
 
-    def _binary(self, node: ast.BinOp | ast.Compare, sign: str, values: list[Any]) -> Any:
+    def _unary(self, node: ast.UnaryOp, values: list[Any]) -> Any:
+        self._check_operand(node.operand, values[0])
+        return _SIGNS[operator_sign(node.op)](values[0])
+
+    def _binary(self, node: ast.BinOp | ast.Compare, values: list[Any]) -> Any:
         left, right = values
+        sign = operator_sign(node.op if isinstance(node, ast.BinOp) else node.ops[0])
         compute, name = _OPERATORS[sign]
-        self._check_operand(children(node)[0], left)
-        self._check_operand(children(node)[1], right)
+        for part, value in zip(children(node), values, strict=True):
+            self._check_operand(part, value)
         if is_tensor(left) or is_tensor(right):
             self.budget.check(name, values, {})
             return compute(left, right)
@@ -183,11 +210,17 @@ class Runner:
         try:
             result = compute(left, right)
         except ZeroDivisionError:
-            raise SourceError("this divides by zero", place=self.source.place(node), hint="of tensors it would be inf: give the number a name") from None
+            raise SourceError(
+                "this divides by zero", place=self.source.place(node), hint="of tensors it would be inf: give the number a name"
+            ) from None
         except OverflowError:
-            raise SourceError("this number is too large", place=self.source.place(node), hint="the largest is about 1.8e308") from None
+            raise SourceError(
+                "this number is too large", place=self.source.place(node), hint="the largest is about 1.8e308"
+            ) from None
         if isinstance(result, complex):
-            raise SourceError("this is no real number", place=self.source.place(node), hint="a root of a negative number is not computed")
+            raise SourceError(
+                "this is no real number", place=self.source.place(node), hint="a root of a negative number is not computed"
+            )
         if isinstance(result, int) and result.bit_length() > MAX_BITS:
             raise TooLargeError(f"a number of {result.bit_length() * 30103 // 100000 + 1:,} digits")
         return result
@@ -196,28 +229,37 @@ class Runner:
         """Refuse what takes no part in arithmetic: lists, tuples, None, dtypes."""
         if isinstance(value, int | float) or is_tensor(value):
             return
-        hints = {
-            list: "square brackets make a list: write round ones, (x + w)*2, or give the list a name, as in W=[[1,2],[3,4]]",
-            tuple: "a comma makes a tuple: take one part of it by its number, as in p[0], or write a decimal point as . (1.5)",
-        }
-        hint = next((text for base, text in hints.items() if isinstance(value, base)), None)
+        hint = None
+        if isinstance(value, list):
+            hint = "square brackets make a list: write round ones, (x + w)*2, or give the list a name, as in W=[[1,2],[3,4]]"
+        elif isinstance(value, tuple):
+            hint = "a comma makes a tuple: take one part of it, as in p[0], or write a decimal point as . (1.5)"
         raise SourceError(f"{kind_of(value)} takes no part in arithmetic", place=self.source.place(node), hint=hint)
 
-    def _indexed(self, node: ast.Subscript, value: Any, index: Any) -> Any:
+    def _indexed(self, node: ast.Subscript, values: list[Any]) -> Any:
+        value, index = values
         if is_tensor(value):
             self.budget.check("index", [value, index], {})
             return value[index]
         if isinstance(value, tuple | list) and isinstance(index, int | slice):
             return value[index]
-        raise SourceError(f"{kind_of(value)} has no parts to take like that", place=self.source.place(node), hint="tensors and tuples of tensors have")
+        raise SourceError(
+            f"{kind_of(value)} has no parts to take like that",
+            place=self.source.place(node),
+            hint="tensors and tuples of tensors have",
+        )
 
-    def _attribute(self, node: ast.Attribute, value: Any) -> Any:
-        name = node.attr
+    def _attribute(self, node: ast.Attribute, values: list[Any]) -> Any:
+        name, value = node.attr, values[0]
         if is_tensor(value) and name not in FIELDS:
             return getattr(value, name)
         if isinstance(value, tuple) and name in FIELDS and hasattr(value, name):
             return getattr(value, name)
-        hint = f"{name} is a method: write .{name}()" if is_tensor(value) else "tensors have .T and .shape, the results of max, min, sort .values and .indices"
+        hint = (
+            f"{name} is a method: write .{name}()"
+            if is_tensor(value)
+            else "tensors have .T and .shape, the results of max, min, sort .values and .indices"
+        )
         raise SourceError(f"there is no {name} of this", place=self.source.place(node), hint=hint)
 
     def _call(self, node: ast.Call, values: list[Any], function: str | None) -> Any:
@@ -250,7 +292,9 @@ class Runner:
             return function(number)
         except (ValueError, OverflowError):
             what = f"{self.source.segment(node)} is no number that can be computed"
-            raise SourceError(what, place=self.source.place(node), hint="of a tensor it would be nan or inf: give the number a name") from None
+            raise SourceError(
+                what, place=self.source.place(node), hint="of a tensor it would be nan or inf: give the number a name"
+            ) from None
 
     def _no_method(self, node: ast.Call, method: str, receiver: object) -> SourceError:
         hint = f"write {method}(...) of a tensor" if method in FUNCTIONS else "tensors have methods"
@@ -259,3 +303,20 @@ class Runner:
     def _missing(self, node: ast.Call, name: str) -> MissingError:
         hint = "a script can run with PyTorch itself: gviz render file.py --engine torch"
         return MissingError(f"{name} is PyTorch's, but not in gviz's engine yet", place=self.source.place(node), hint=hint)
+
+    _compute: ClassVar[dict[type[ast.expr], Callable[[Runner, Any, list[Any]], Any]]] = {
+        ast.BinOp: _binary,
+        ast.Compare: _binary,
+        ast.UnaryOp: _unary,
+        ast.List: lambda _, __, values: values,
+        ast.Tuple: lambda _, __, values: tuple(values),
+        ast.Slice: lambda _, node, values: _slice(node, values),
+        ast.Subscript: _indexed,
+        ast.Attribute: _attribute,
+    }
+    """How the value of each kind of node is made from those of its parts."""
+
+
+def _slice(node: ast.Slice, values: list[Any]) -> slice:
+    found = iter(values)
+    return slice(*(next(found) if part is not None else None for part in (node.lower, node.upper, node.step)))

@@ -7,8 +7,10 @@ however long the expression is.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 __all__ = ["ATOM", "Item", "clipped", "kind_of", "number_text", "operator_sign", "text_of"]
 
@@ -24,10 +26,22 @@ ATOM = 100
 _UNARY, _POWER = 12, 13
 
 _BINARY: dict[type[ast.AST], tuple[str, int]] = {
-    ast.Add: ("+", 10), ast.Sub: ("-", 10), ast.Mult: ("*", 11), ast.Div: ("/", 11), ast.FloorDiv: ("//", 11), ast.Mod: ("%", 11),
-    ast.MatMult: ("@", 11), ast.Pow: ("**", _POWER), ast.LShift: ("<<", 9), ast.RShift: (">>", 9), ast.BitAnd: ("&", 8), ast.BitOr: ("|", 6),
-    ast.Eq: ("==", 5), ast.NotEq: ("!=", 5), ast.Lt: ("<", 5), ast.LtE: ("<=", 5), ast.Gt: (">", 5), ast.GtE: (">=", 5),
-}  # fmt: skip
+    ast.Pow: ("**", _POWER),
+    **{
+        kind: (sign, 11)
+        for kind, sign in ((ast.Mult, "*"), (ast.Div, "/"), (ast.FloorDiv, "//"), (ast.Mod, "%"), (ast.MatMult, "@"))
+    },
+    **{kind: (sign, 10) for kind, sign in ((ast.Add, "+"), (ast.Sub, "-"))},
+    **{kind: (sign, 9) for kind, sign in ((ast.LShift, "<<"), (ast.RShift, ">>"))},
+    ast.BitAnd: ("&", 8),
+    ast.BitOr: ("|", 6),
+    **{
+        kind: (sign, 5)
+        for kind, sign in ((ast.Eq, "=="), (ast.NotEq, "!="), (ast.Lt, "<"), (ast.LtE, "<="), (ast.Gt, ">"), (ast.GtE, ">="))
+    },
+}
+"""An operator's sign and precedence, which is the order of Python's own."""
+
 _SIGNS: dict[type[ast.AST], str] = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
 
 
@@ -99,28 +113,38 @@ def number_text(text: str, rank: int, value: float) -> tuple[str, int]:
 
 
 def _text(node: ast.expr, parts: Sequence[Item], function: str | None) -> tuple[str, int]:
-    if isinstance(node, ast.BinOp):
-        sign, rank = _BINARY[type(node.op)]
-        left, right = (rank + 1, _UNARY) if rank == _POWER else (rank, rank + 1)
-        return f"{parts[0].bracketed(left)} {sign} {parts[1].bracketed(right)}", rank
-    if isinstance(node, ast.Compare):
-        sign, rank = _BINARY[type(node.ops[0])]
-        return f"{parts[0].bracketed(rank + 1)} {sign} {parts[1].bracketed(rank + 1)}", rank
-    if isinstance(node, ast.UnaryOp):
-        return _SIGNS[type(node.op)] + parts[0].bracketed(_UNARY), _UNARY
     if isinstance(node, ast.Call):
         return _call_text(node, parts, function), ATOM
-    if isinstance(node, ast.Attribute):
-        return f"{parts[0].bracketed(ATOM)}.{node.attr}", ATOM
-    if isinstance(node, ast.Subscript):
-        index = parts[1].text
-        return f"{parts[0].bracketed(ATOM)}[{index[1:-1] if isinstance(node.slice, ast.Tuple) and node.slice.elts else index}]", ATOM
-    if isinstance(node, ast.Slice):
-        return _slice_text(node, parts), ATOM
+    return _WRITERS[type(node)](node, parts)
+
+
+def _binary_text(node: ast.BinOp, parts: Sequence[Item]) -> tuple[str, int]:
+    sign, rank = _BINARY[type(node.op)]
+    left, right = (rank + 1, _UNARY) if rank == _POWER else (rank, rank + 1)
+    return f"{parts[0].bracketed(left)} {sign} {parts[1].bracketed(right)}", rank
+
+
+def _compare_text(node: ast.Compare, parts: Sequence[Item]) -> tuple[str, int]:
+    sign, rank = _BINARY[type(node.ops[0])]
+    return f"{parts[0].bracketed(rank + 1)} {sign} {parts[1].bracketed(rank + 1)}", rank
+
+
+def _subscript_text(node: ast.Subscript, parts: Sequence[Item]) -> tuple[str, int]:
+    index = parts[1].text
+    if isinstance(node.slice, ast.Tuple) and node.slice.elts:
+        index = index[1:-1]  # x[0, 1] rather than x[(0, 1)]
+    return f"{parts[0].bracketed(ATOM)}[{index}]", ATOM
+
+
+def _slice_text(node: ast.Slice, parts: Sequence[Item]) -> tuple[str, int]:
+    texts = iter(part.text for part in parts)
+    lower, upper, step = (next(texts) if part is not None else "" for part in (node.lower, node.upper, node.step))
+    return (f"{lower}:{upper}:{step}" if step else f"{lower}:{upper}"), ATOM
+
+
+def _tuple_text(_: ast.Tuple, parts: Sequence[Item]) -> tuple[str, int]:
     listed = ", ".join(part.text for part in parts)
-    if isinstance(node, ast.List):
-        return f"[{listed}]", ATOM
-    return f"({listed},)" if len(parts) == 1 else f"({listed})", ATOM
+    return (f"({listed},)" if len(parts) == 1 else f"({listed})"), ATOM
 
 
 def _call_text(node: ast.Call, parts: Sequence[Item], function: str | None) -> str:
@@ -132,7 +156,13 @@ def _call_text(node: ast.Call, parts: Sequence[Item], function: str | None) -> s
     return f"{function}({', '.join(name + item.text for name, item in zip(names, arguments, strict=True))})"
 
 
-def _slice_text(node: ast.Slice, parts: Sequence[Item]) -> str:
-    texts = iter(part.text for part in parts)
-    lower, upper, step = (next(texts) if part is not None else "" for part in (node.lower, node.upper, node.step))
-    return f"{lower}:{upper}:{step}" if step else f"{lower}:{upper}"
+_WRITERS: dict[type[ast.expr], Callable[[Any, Sequence[Item]], tuple[str, int]]] = {
+    ast.BinOp: _binary_text,
+    ast.Compare: _compare_text,
+    ast.UnaryOp: lambda node, parts: (_SIGNS[type(node.op)] + parts[0].bracketed(_UNARY), _UNARY),
+    ast.Attribute: lambda node, parts: (f"{parts[0].bracketed(ATOM)}.{node.attr}", ATOM),
+    ast.Subscript: _subscript_text,
+    ast.Slice: _slice_text,
+    ast.List: lambda _, parts: (f"[{', '.join(part.text for part in parts)}]", ATOM),
+    ast.Tuple: _tuple_text,
+}

@@ -6,65 +6,82 @@ the engine's state (``out=`` and ``inplace=`` are refused too). What the engine 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["ATTRIBUTES", "CONSTANTS", "CREATION", "DTYPES", "FIELDS", "FUNCTIONS", "METHODS", "closest", "find_function", "load_engine"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
-_POINTWISE = frozenset(
+__all__ = [
+    "ATTRIBUTES",
+    "CONSTANTS",
+    "CREATION",
+    "DTYPES",
+    "FIELDS",
+    "FUNCTIONS",
+    "METHODS",
+    "closest",
+    "find_function",
+    "load_engine",
+]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_POINTWISE = _words(
     """
-    abs absolute neg negative sign sgn exp exp2 expm1 log log2 log10 log1p sqrt rsqrt square reciprocal
-    sin cos tan asin acos atan arcsin arccos arctan sinh cosh tanh asinh acosh atanh arcsinh arccosh arctanh
-    sigmoid logit erf erfc erfinv lgamma digamma ceil floor round trunc fix frac relu softmax log_softmax deg2rad rad2deg sinc
-    nan_to_num isnan isinf isfinite logical_not bitwise_not clone detach
-    add sub subtract mul multiply div divide true_divide floor_divide pow float_power remainder fmod maximum minimum
-    fmax fmin atan2 arctan2 hypot copysign logaddexp logaddexp2 xlogy lerp addcmul addcdiv where clamp clip clamp_min
-    clamp_max eq ne lt le gt ge isclose logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor
-    """.split()
+    abs absolute neg negative sign sgn exp exp2 expm1 log log2 log10 log1p sqrt rsqrt square reciprocal sin cos tan
+    asin acos atan arcsin arccos arctan sinh cosh tanh asinh acosh atanh arcsinh arccosh arctanh sigmoid logit erf
+    erfc erfinv lgamma digamma ceil floor round trunc fix frac relu softmax log_softmax deg2rad rad2deg sinc
+    nan_to_num isnan isinf isfinite logical_not bitwise_not clone detach add sub subtract mul multiply div divide
+    true_divide floor_divide pow float_power remainder fmod maximum minimum fmax fmin atan2 arctan2 hypot copysign
+    logaddexp logaddexp2 xlogy lerp addcmul addcdiv where clamp clip clamp_min clamp_max eq ne lt le gt ge isclose
+    logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor
+    """
 )
 
-_REDUCTIONS = frozenset(
+_REDUCTIONS = _words(
     """
     sum mean prod max min amax amin aminmax argmax argmin std var norm logsumexp cumsum cumprod cummax cummin
     logcumsumexp median mode nansum nanmean nanmedian quantile count_nonzero any all dist numel sort argsort topk
     kthvalue diff
-    """.split()
+    """
 )
 
-_SHAPES = frozenset(
+_SHAPES = _words(
     """
     reshape flatten ravel squeeze unsqueeze transpose t permute swapaxes swapdims movedim moveaxis narrow select chunk
     split tensor_split hsplit vsplit dsplit unbind tile roll flip fliplr flipud rot90 repeat_interleave broadcast_to
     diag diagonal diag_embed tril triu gather scatter scatter_add index_select index_add index_fill masked_select
     masked_fill take take_along_dim adjoint
-    """.split()
+    """
 )
 
-_MATRICES = frozenset(
+_MATRICES = _words(
     """
     matmul mm mv dot vdot inner outer ger bmm baddbmm addbmm addmm addmv addr kron trace det logdet slogdet inverse
     pinverse cross
-    """.split()
+    """
 )
 
-_FUNCTIONS_ONLY = frozenset(
+_FUNCTIONS_ONLY = _words(
     """
     cat concat concatenate stack hstack vstack dstack column_stack row_stack meshgrid broadcast_tensors atleast_1d
-    atleast_2d atleast_3d std_mean var_mean rsub tensordot einsum cdist
-    relu6 leaky_relu elu selu celu gelu silu mish softplus softsign softmin hardtanh hardsigmoid hardswish tanhshrink
-    softshrink hardshrink logsigmoid threshold glu prelu normalize layer_norm group_norm rms_norm dropout pad
-    linear bilinear embedding one_hot cosine_similarity pairwise_distance scaled_dot_product_attention
-    mse_loss l1_loss smooth_l1_loss huber_loss cross_entropy nll_loss binary_cross_entropy
-    binary_cross_entropy_with_logits kl_div hinge_embedding_loss margin_ranking_loss soft_margin_loss poisson_nll_loss
-    triplet_margin_loss conv1d conv2d max_pool1d max_pool2d avg_pool1d avg_pool2d
-    """.split()
+    atleast_2d atleast_3d std_mean var_mean rsub tensordot einsum cdist relu6 leaky_relu elu selu celu gelu silu mish
+    softplus softsign softmin hardtanh hardsigmoid hardswish tanhshrink softshrink hardshrink logsigmoid threshold glu
+    prelu normalize layer_norm group_norm rms_norm dropout pad linear bilinear embedding one_hot cosine_similarity
+    pairwise_distance scaled_dot_product_attention mse_loss l1_loss smooth_l1_loss huber_loss cross_entropy nll_loss
+    binary_cross_entropy binary_cross_entropy_with_logits kl_div hinge_embedding_loss margin_ranking_loss
+    soft_margin_loss poisson_nll_loss triplet_margin_loss conv1d conv2d max_pool1d max_pool2d avg_pool1d avg_pool2d
+    """
 )
 
-CREATION = frozenset(
+CREATION = _words(
     """
     tensor ones zeros full eye arange linspace logspace ones_like zeros_like full_like rand randn rand_like randn_like
     randint randperm
-    """.split()
+    """
 )
 """Functions that make a tensor of numbers; without a tensor among their arguments the result is a constant."""
 
@@ -79,11 +96,11 @@ METHODS = (
     | _REDUCTIONS
     | _SHAPES
     | _MATRICES
-    | frozenset(
+    | _words(
         """
-        expand expand_as view view_as reshape_as repeat unfold unflatten contiguous to type_as float double half long
-        int bool item dim ndimension size nelement new_zeros new_ones new_full
-        """.split()
+    expand expand_as view view_as reshape_as repeat unfold unflatten contiguous to type_as float double half long int
+    bool item dim ndimension size nelement new_zeros new_ones new_full
+    """
     )
 )
 """Every method of a tensor that an expression may call."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Callable, Collection
-from keyword import iskeyword
+from keyword import iskeyword, kwlist
+from typing import TYPE_CHECKING
 from unicodedata import name as character_name
 
 from gviz.errors import SourceError
@@ -17,14 +17,19 @@ from gviz.sources.expression_parse import Source, too_deep
 from gviz.sources.names import FUNCTIONS, OTHER_NAMES
 from gviz.sources.notation_tokens import Token, foreign, replacement, rewrite, tokens
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
 __all__ = ["check_names", "explain", "suggestion"]
 
 MAX_SUGGESTED = 200
 """Characters of an expression that a hint repeats."""
 
-_STATEMENTS = frozenset(
-    "import from def class for while if elif else try except finally with del global nonlocal return raise assert pass break continue async".split()
+_STATEMENTS = frozenset(kwlist) - frozenset(
+    ("True", "False", "None", "and", "as", "await", "in", "is", "lambda", "not", "or", "yield")
 )
+"""Words that begin a statement."""
+
 _PREFIXES = ("+", "-", "~", "(", "[", "{", "...")
 _CLOSING = (")", "]", "}", ",", ";", "\n", ":", "=")
 _JOINING = frozenset(("and", "or", "not", "if", "else", "in", "is"))
@@ -112,10 +117,15 @@ def _foreign(source: Source, _: list[Token], __: str) -> SourceError | None:
 
 
 def _latex(source: Source, found: list[Token], _: str) -> SourceError | None:
-    """``\\frac{x}{w}`` and ``$x$``."""
+    r"""``\frac{x}{w}`` and ``$x$``."""
     for token in found:
         if token.text in ("\\", "$"):
-            return _on(source, token, f"{token.text} has no meaning in an expression", "LaTeX is not read: write x/w for a fraction, x**2 for a power")
+            return _on(
+                source,
+                token,
+                f"{token.text} has no meaning in an expression",
+                "LaTeX is not read: write x/w for a fraction, x**2 for a power",
+            )
     return None
 
 
@@ -132,10 +142,12 @@ def _statement(source: Source, found: list[Token], _: str) -> SourceError | None
 def _keyword(source: Source, found: list[Token], _: str) -> SourceError | None:
     """``lambda*x``: a word of Python's own where a name should be."""
     for position, token in enumerate(found):
-        if token.kind != "name" or token.is_word and not iskeyword(token.text):
+        if token.kind != "name" or (token.is_word and not iskeyword(token.text)):
             continue
         after = found[position + 1] if position + 1 < len(found) else None
-        alone = after is None or (after.kind in ("operator", "newline") and after.text not in ("(", "[", "-", "+", "~", "...", "*", "**"))
+        alone = after is None or (
+            after.kind in ("operator", "newline") and after.text not in ("(", "[", "-", "+", "~", "...", "*", "**")
+        )
         if token.text == "lambda" and (alone or (after is not None and after.text in ("*", "**", "+", "-"))):
             return _on(source, token, "lambda is a word of Python's own and cannot be a name", "call it lam, as in lam*x")
         joins = token.text in _JOINING and not (after is not None and after.text == "=")
@@ -186,7 +198,9 @@ def _brackets(source: Source, found: list[Token], message: str) -> SourceError |
             opened.append(token)
         elif token.text in pairs:
             if not opened:
-                return _on(source, token, f"this {token.text} has no {pairs[token.text]} before it", "take it out, or open the bracket")
+                return _on(
+                    source, token, f"this {token.text} has no {pairs[token.text]} before it", "take it out, or open the bracket"
+                )
             if opened[-1].text != pairs[token.text]:
                 return _on(source, token, f"this {token.text} closes a {opened[-1].text}", f"close {opened[-1].text} first")
             opened.pop()
@@ -201,7 +215,9 @@ def _bars(source: Source, found: list[Token], _: str) -> SourceError | None:
     for position, token in enumerate(found):
         before = found[position - 1] if position else None
         if token.text == "|" and (before is None or not before.ends_operand):
-            return _on(source, token, "the absolute value is written abs(...), the length of a vector norm(...)", suggestion(source))
+            return _on(
+                source, token, "the absolute value is written abs(...), the length of a vector norm(...)", suggestion(source)
+            )
     return None
 
 
@@ -243,10 +259,19 @@ def _product(source: Source, before: Token, token: Token) -> SourceError:
     if before.text == "print":
         return _on(source, before, "nothing has to be printed", "leave print out; gviz inspect shows every value")
     if before.kind == "name" and meant in FUNCTIONS:
-        return _on(source, before, f"{before.text} needs brackets around its argument", suggestion(source) or f"write {meant}({token.text})")
+        return _on(
+            source,
+            before,
+            f"{before.text} needs brackets around its argument",
+            suggestion(source) or f"write {meant}({token.text})",
+        )
     if before.kind == token.kind == "number":
         close = token.text.startswith(".") and token.column == before.column + len(before.text)
-        hint = "a number has one decimal point" if close else f"write {before.text}*{token.text} to multiply, {before.text}, {token.text} in a list"
+        hint = (
+            "a number has one decimal point"
+            if close
+            else f"write {before.text}*{token.text} to multiply, {before.text}, {token.text} in a list"
+        )
         return _on(source, token, f"two numbers stand side by side: {before.text} {token.text}", hint)
     what = f"there is no operator between {before.text} and {token.text}"
     return _on(source, token, what, suggestion(source) or f"to multiply, write {before.text}*{token.text}")
@@ -254,21 +279,27 @@ def _product(source: Source, before: Token, token: Token) -> SourceError:
 
 def _missing(before: Token | None, token: Token) -> str | None:
     """What is missing between two tokens, None if they may follow each other."""
-    binary = token.kind == "operator" and token.text not in (*_PREFIXES, *_CLOSING, "*", "**", ".")  # *x and **x unpack
     if token.text == ";" and (before is None or before.text == ";"):
         return "there is no statement before this ;"
     if before is None or before.text in (";", "\n"):
-        return f"there is nothing before {token.text}" if binary or token.text in ("=", "**", ".", ",") else None
-    if before.text in _JOINING and (token.kind == "newline" or token.text in (")", "]", ";")):
-        return f"there is nothing after {before.text}"
-    if before.kind != "operator" or before.ends_operand or before.text == "...":
+        begins = _is_binary(token) or token.text in ("=", "**", ".", ",")
+        return f"there is nothing before {token.text}" if begins else None
+    if before.text in ("(", "[", "{"):
+        empty = _is_binary(token) or token.text == "," or (before.text == "[" and token.text == "]")
+        return f"there is nothing between {before.text} and {token.text}" if empty else None
+    wants_more = (before.kind == "operator" and not before.ends_operand and before.text != "...") or before.text in _JOINING
+    if not wants_more:
         return None
     if token.kind == "newline" or token.text in (")", "]", "}", ";", ",", "="):
-        fine = (before.text == "," and token.text != ",") or before.text == ":" or (before.text in "([{" and token.text in ")]}" and before.text != "[")
-        return None if fine else f"there is nothing after {before.text}" if before.text not in "([{" else f"there is nothing between {before.text} and {token.text}"
-    if (binary and before.text != ":") or (before.text == "." and token.text == "."):
-        return f"there is nothing between {before.text} and {token.text}"
-    return None
+        fine = before.text == ":" or (before.text == "," and token.text != ",")
+        return None if fine else f"there is nothing after {before.text}"
+    doubled = (_is_binary(token) and before.text != ":") or (before.text == "." and token.text == ".")
+    return f"there is nothing between {before.text} and {token.text}" if doubled else None
+
+
+def _is_binary(token: Token) -> bool:
+    """Whether an operator stands between two operands only; ``*x`` and ``**x`` unpack."""
+    return token.kind == "operator" and token.text not in (*_PREFIXES, *_CLOSING, "*", "**", ".")
 
 
 _LOOKS: tuple[Callable[[Source, list[Token], str], SourceError | None], ...] = (

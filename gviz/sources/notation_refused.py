@@ -6,13 +6,17 @@ Read only when :mod:`gviz.sources.expression_check` has refused something.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
-from gviz.sources.expression_parse import Source
 from gviz.sources.expression_text import operator_sign
 from gviz.sources.names import ATTRIBUTES, FIELDS, FUNCTIONS, METHODS, OTHER_MODULES, OTHER_NAMES, did_you_mean
 from gviz.sources.notation import suggestion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from gviz.sources.expression_parse import Source
 
 __all__ = ["refused", "refused_call"]
 
@@ -20,7 +24,10 @@ _SCRIPT = "an expression has assignments and formulas only; for a whole program:
 
 _KINDS: dict[type[ast.AST], tuple[str, str]] = {
     ast.Import: ("import is not possible in an expression", "every function is there already: write log(x) or torch.log(x)"),
-    ast.ImportFrom: ("import is not possible in an expression", "every function is there already: write log(x) or torch.log(x)"),
+    ast.ImportFrom: (
+        "import is not possible in an expression",
+        "every function is there already: write log(x) or torch.log(x)",
+    ),
     ast.AnnAssign: ("a type is not said in an expression", "write y = x*2; --dtype float64 sets the dtype"),
     ast.Delete: ("del is not possible in an expression", _SCRIPT),
     ast.Lambda: ("lambda is not possible in an expression", "write the formula itself; as a name, call it lam"),
@@ -93,7 +100,11 @@ def refused_call(node: ast.Call, source: Source, bound: Collection[str], given: 
         what, hint = _method(function)
         return SourceError(what, place=place, hint=hint)
     if not isinstance(function, ast.Name):
-        what = "there is no operator before this bracket" if not isinstance(function, ast.Call | ast.Subscript) else "what a function returns cannot be called"
+        what = (
+            "there is no operator before this bracket"
+            if not isinstance(function, ast.Call | ast.Subscript)
+            else "what a function returns cannot be called"
+        )
         return SourceError(what, place=place, hint=suggestion(source) or "to multiply, write * before the bracket")
     name = function.id
     if name in bound:
@@ -102,9 +113,13 @@ def refused_call(node: ast.Call, source: Source, bound: Collection[str], given: 
         what, hint = _FUNCTIONS[name]
         return SourceError(what, place=place, hint=hint)
     if name in OTHER_NAMES:
-        return SourceError(f"there is no function {name}", place=place, hint=suggestion(source) or f"write {OTHER_NAMES[name]}(...)")
+        return SourceError(
+            f"there is no function {name}", place=place, hint=suggestion(source) or f"write {OTHER_NAMES[name]}(...)"
+        )
     multiplied = suggestion(source) if len(name) == 1 else None
-    hint = multiplied or did_you_mean(name, FUNCTIONS, "see gviz ops for the functions there are; to multiply, write * before the bracket")
+    hint = multiplied or did_you_mean(
+        name, FUNCTIONS, "see gviz ops for the functions there are; to multiply, write * before the bracket"
+    )
     return SourceError(f"there is no function {name}", place=place, hint=f"to multiply, {hint}" if multiplied else hint)
 
 
@@ -122,47 +137,58 @@ def _method(function: ast.Attribute) -> tuple[str, str | None]:
     """The answer to a method that is not on the list."""
     name = function.attr
     base = function.value.id if isinstance(function.value, ast.Name) else None
+    meant = OTHER_NAMES.get(name, name)
     if base in OTHER_MODULES:
-        meant = OTHER_NAMES.get(name, name)
-        return f"there is no {base} in an expression", f"write {meant}(...)" if meant in FUNCTIONS else did_you_mean(name, FUNCTIONS, _SCRIPT)
+        hint = f"write {meant}(...)" if meant in FUNCTIONS else did_you_mean(name, FUNCTIONS, _SCRIPT)
+        return f"there is no {base} in an expression", hint
     if base in ("torch", "F"):
-        return f"there is no function {base}.{name} in an expression", did_you_mean(name, FUNCTIONS, _SCRIPT)
-    if name in _PRIVATE:
-        return _PRIVATE[name]
+        hint = f"write {meant}(...)" if meant in FUNCTIONS else did_you_mean(name, FUNCTIONS, _SCRIPT)
+        return f"there is no function {base}.{name} in an expression", hint
+    return _PRIVATE.get(name) or _unknown_method(name)
+
+
+def _unknown_method(name: str) -> tuple[str, str | None]:
+    plain = name.rstrip("_")
     if name in FUNCTIONS:
         return f"{name} is a function, not a method", f"write {name}(x, ...)"
-    if name.endswith("_") and name.rstrip("_") in METHODS and not name.startswith("_"):
-        return f"{name} changes a tensor in place", f"write .{name.rstrip('_')}(...), which makes a new one, or use a script: gviz render file.py"
+    if name != plain and plain in METHODS:
+        hint = f"write .{plain}(...), which makes a new one, or use a script: gviz render file.py"
+        return f"{name} changes a tensor in place", hint
     if name in ATTRIBUTES:
         return f"{name} is no method", f"write .{name} without brackets"
-    return f"there is no method {name} in an expression", did_you_mean(name, METHODS, "see gviz ops for the methods there are")
+    hint = did_you_mean(name, METHODS, "see gviz ops for the methods there are")
+    return f"there is no method {name} in an expression", hint
 
 
 def _answer(node: ast.AST, source: Source) -> tuple[str, str | None]:
-    if isinstance(node, ast.Expr):
-        return "== compares, and gives no name", suggestion(source) or "write = to name what is on the right"
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
         return _attribute(node)
     if type(node) in _KINDS:
         return _KINDS[type(node)]
-    if isinstance(node, ast.Constant):
-        return _constant(node, source)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor):
-        if isinstance(node.left, ast.Name) and node.left.id == "e":
-            return "^ is written ** in an expression, and e to a power exp(...)", f"write exp({source.segment(node.right)})"
-        return "^ is written ** in an expression", suggestion(source) or "write x**2 for a power"
-    if isinstance(node, ast.Compare):
-        return _compare(node)
-    if isinstance(node, ast.UnaryOp):
-        return "not is not possible with tensors", "write ~(x > 0), or logical_not(x)"
-    if isinstance(node, ast.AugAssign):
-        name, value = source.segment(node.target), source.segment(node.value)
-        sign = "..." if isinstance(node.op, ast.BitXor) else operator_sign(node.op)
-        return "this changes a tensor in place", f"write {name} = {name} {sign} {value}, which makes a new one"
-    if isinstance(node, ast.keyword):
-        name = f"{node.arg}=" if node.arg else "**"
-        return f"{name} is not possible in an expression", "it would write into a tensor" if node.arg else "write the arguments one by one"
-    return f"{_statement_name(node)} is not possible in an expression", _SCRIPT
+    if type(node) in _ANSWERS:
+        return _ANSWERS[type(node)](node, source)
+    words = {"FunctionDef": "def", "AsyncFunctionDef": "async", "ClassDef": "class", "AsyncFor": "for", "AsyncWith": "with"}
+    kind = type(node).__name__
+    return f"{words.get(kind, kind.lower())} is not possible in an expression", _SCRIPT
+
+
+def _power(node: ast.BinOp, source: Source) -> tuple[str, str | None]:
+    """The answer to ``x^2``, the only operator between two operands that is refused."""
+    if isinstance(node.left, ast.Name) and node.left.id == "e":
+        return "^ is written ** in an expression, and e to a power exp(...)", f"write exp({source.segment(node.right)})"
+    return "^ is written ** in an expression", suggestion(source) or "write x**2 for a power"
+
+
+def _in_place(node: ast.AugAssign, source: Source) -> tuple[str, str | None]:
+    name, value = source.segment(node.target), source.segment(node.value)
+    sign = "..." if isinstance(node.op, ast.BitXor) else operator_sign(node.op)
+    return "this changes a tensor in place", f"write {name} = {name} {sign} {value}, which makes a new one"
+
+
+def _keyword(node: ast.keyword, _: Source) -> tuple[str, str | None]:
+    if node.arg is None:
+        return "** before a name is not possible in an expression", "write the arguments one by one"
+    return f"{node.arg}= is not possible in an expression", "it would write into a tensor"
 
 
 def _attribute(node: ast.Attribute) -> tuple[str, str | None]:
@@ -173,7 +199,9 @@ def _attribute(node: ast.Attribute) -> tuple[str, str | None]:
         return f"{name} is a method", f"write .{name}() with brackets"
     if isinstance(node.value, ast.Name) and node.value.id in OTHER_MODULES and name in ("pi", "inf", "nan"):
         return f"{node.value.id} is not needed", f"write {name}"
-    return f"there is no attribute {name} in an expression", did_you_mean(name, ATTRIBUTES | FIELDS | METHODS, "tensors have .T, .shape and their methods")
+    return f"there is no attribute {name} in an expression", did_you_mean(
+        name, ATTRIBUTES | FIELDS | METHODS, "tensors have .T, .shape and their methods"
+    )
 
 
 def _constant(node: ast.Constant, source: Source) -> tuple[str, str | None]:
@@ -182,14 +210,21 @@ def _constant(node: ast.Constant, source: Source) -> tuple[str, str | None]:
     return "a text is not possible in an expression", "text in quotes is only for arguments, as in mode='mean'"
 
 
-def _compare(node: ast.Compare) -> tuple[str, str | None]:
+def _compare(node: ast.Compare, _: Source) -> tuple[str, str | None]:
     if len(node.ops) > 1:
         return "comparisons cannot be chained with tensors", "write (0 < x) & (x < 1)"
     return "in, is are not possible with tensors", "compare with == or !="
 
 
-def _statement_name(node: ast.AST) -> str:
-    """``def`` for a function's definition and so on."""
-    words = {"FunctionDef": "def", "AsyncFunctionDef": "async", "ClassDef": "class", "AsyncFor": "for", "AsyncWith": "with", "TryStar": "try"}
-    kind = type(node).__name__
-    return words.get(kind, kind.lower())
+_ANSWERS: dict[type[ast.AST], Callable[[Any, Source], tuple[str, str | None]]] = {
+    ast.AugAssign: _in_place,
+    ast.BinOp: _power,
+    ast.Compare: _compare,
+    ast.Constant: _constant,
+    ast.Expr: lambda _, source: (
+        "== compares, and gives no name",
+        suggestion(source) or "write = to name what is on the right",
+    ),
+    ast.UnaryOp: lambda _, __: ("not is not possible with tensors", "write ~(x > 0), or logical_not(x)"),
+    ast.keyword: _keyword,
+}

@@ -6,12 +6,15 @@ The tokens are forgiving where Python's are not: ``2x`` is a number and a name, 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from keyword import iskeyword
+from typing import TYPE_CHECKING
 from unicodedata import decomposition, normalize
 
 from gviz.sources.names import FUNCTIONS, OTHER_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
 
 __all__ = ["Token", "foreign", "replacement", "rewrite", "tokens"]
 
@@ -28,8 +31,9 @@ _PATTERN = re.compile(
 
 _MEANT = {
     "×": "*", "·": "*", "\N{GREEK ANO TELEIA}": "*", "⋅": "*", "∙": "*", "•": "*", "∗": "*", "✕": "*", "✖": "*", "⨯": "*",
-    "⊙": "*", "∘": "*", "÷": "/", "∕": "/", "⁄": "/", "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "√": "sqrt", "≤": "<=",
-    "≥": ">=", "≠": "!=", "≡": "=", "≔": "=", "→": "", "∞": "inf", "⊤": ".T", "ᵀ": ".T", "ˆ": "**", "˄": "**", "‘": "'", "’": "'",
+    "⊙": "*", "∘": "*", "÷": "/", "∕": "/", "⁄": "/", "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "√": "sqrt",
+    "≤": "<=", "≥": ">=", "≠": "!=", "≡": "=", "≔": "=", "→": "", "∞": "inf", "⊤": ".T", "ᵀ": ".T", "ˆ": "**", "˄": "**",
+    "‘": "'", "’": "'",
     "“": '"', "”": '"', "′": "", "″": "", "…": "...", "、": ",", "。": ".", "【": "(", "】": ")", "「": "(", "」": ")",
     "〔": "(", "〕": ")", "⟨": "(", "⟩": ")", "½": "(1/2)", "⅓": "(1/3)", "⅔": "(2/3)", "¼": "(1/4)", "¾": "(3/4)",
     "\N{ZERO WIDTH SPACE}": "", "\N{ZERO WIDTH JOINER}": "", "\N{ZERO WIDTH NON-JOINER}": "", "\N{WORD JOINER}": "",
@@ -242,4 +246,3 @@ class _Rewriter:
 
     def _get(self, at: int) -> Token | None:
         return self.found[at] if 0 <= at < len(self.found) else None
-

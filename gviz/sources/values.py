@@ -7,11 +7,10 @@ unless it is frozen. A number has no dimensions; ``[2]`` has one element.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
 from keyword import iskeyword
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gviz.errors import Place, SourceError
+from gviz.errors import SourceError
 from gviz.sources.expression_check import check
 from gviz.sources.expression_limits import Budget, is_tensor
 from gviz.sources.expression_names import parts_of
@@ -19,12 +18,22 @@ from gviz.sources.expression_parse import MAX_VALUE_CHARACTERS, Source, parse
 from gviz.sources.expression_run import ENGINE_ERRORS, Runner, engine_error
 from gviz.sources.names import did_you_mean
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
 __all__ = ["find_dtype", "make_value", "normalized", "split_value", "split_values"]
 
 FLOATING = ("float32", "float64", "float16", "bfloat16")
 """Dtypes that have gradients."""
 
-_DTYPE_NAMES = {"float": "float32", "single": "float32", "double": "float64", "half": "float16", "f32": "float32", "f64": "float64"}
+_DTYPE_NAMES = {
+    "float": "float32",
+    "single": "float32",
+    "double": "float64",
+    "half": "float16",
+    "f32": "float32",
+    "f64": "float64",
+}
 
 
 def split_values(texts: Iterable[str]) -> dict[str, str]:
@@ -41,7 +50,9 @@ def split_values(texts: Iterable[str]) -> dict[str, str]:
         name, value = split_value(text)
         if name in found:
             place = Source(text).place_at(1, 0, len(name))
-            raise SourceError(f"{name} has a value twice: {_shown(found[name])} and {_shown(value)}", place=place, hint="leave one out")
+            raise SourceError(
+                f"{name} has a value twice: {_shown(found[name])} and {_shown(value)}", place=place, hint="leave one out"
+            )
         found[name] = value
     return found
 
@@ -65,7 +76,9 @@ def split_value(text: str) -> tuple[str, str]:
     if right.startswith("="):
         raise SourceError("== compares", place=source.place_at(1, len(left), 2), hint=f"write {left.strip()}={right[1:]}")
     if not right.strip():
-        raise SourceError("there is no value after =", place=source.place_at(1, len(left)), hint=f"write a number, as in {left.strip()}=2")
+        raise SourceError(
+            "there is no value after =", place=source.place_at(1, len(left)), hint=f"write a number, as in {left.strip()}=2"
+        )
     name = normalized(left.strip(), source)
     return name, right.strip()
 
@@ -90,7 +103,9 @@ def normalized(name: str, source: Source | None = None) -> str:
     if iskeyword(plain):
         hint = "call it lam" if plain == "lambda" else f"choose another name, such as {plain}_"
         raise SourceError(f"{plain} is a word of Python's own and cannot be a name", place=place, hint=hint)
-    raise SourceError(f"{_shown(name)} is no name", place=place, hint="a name has letters, digits and _, and begins with no digit")
+    raise SourceError(
+        f"{_shown(name)} is no name", place=place, hint="a name has letters, digits and _, and begins with no digit"
+    )
 
 
 def find_dtype(engine: Any, name: str | None) -> Any:
@@ -110,7 +125,9 @@ def find_dtype(engine: Any, name: str | None) -> Any:
     raise SourceError(f"there is no dtype {_shown(name or '')}", hint=hint)
 
 
-def make_value(engine: Any, name: str, text: str, dtype: Any, *, requires_grad: bool = True, budget: Budget | None = None) -> Any:
+def make_value(
+    engine: Any, name: str, text: str, dtype: Any, *, requires_grad: bool = True, budget: Budget | None = None
+) -> Any:
     """The leaf tensor for a value.
 
     Args:
@@ -126,9 +143,9 @@ def make_value(engine: Any, name: str, text: str, dtype: Any, *, requires_grad: 
     """
     source = Source(text, prefix=name if name.endswith(" ") else f"{name}=")
     node = _expression(source)
-    value = Runner(engine, source, {}, (), budget or Budget()).run(node).value
+    value = Runner(engine, source, {}, (), budget=budget or Budget()).run(node).value
     try:
-        return _leaf(engine, value, dtype, requires_grad, source, node)
+        return _leaf(engine, _numbers(value, source, node), dtype, requires_grad=requires_grad)
     except ENGINE_ERRORS as error:
         raise engine_error(error, source, node) from error
 
@@ -149,7 +166,11 @@ def _expression(source: Source) -> ast.expr:
         raise _no_value(source, node, program.free[0])
     if isinstance(node, ast.Tuple) and source.segment(node)[:1] not in ("(", ""):
         parts = [source.segment(part) for part in node.elts]
-        hint = f"write {'.'.join(parts)} for a number, [{', '.join(parts)}] for several" if len(parts) == 2 else "write brackets around several numbers, as in [1, 2]"
+        hint = (
+            f"write {'.'.join(parts)} for a number, [{', '.join(parts)}] for several"
+            if len(parts) == 2
+            else "write brackets around several numbers, as in [1, 2]"
+        )
         raise SourceError("a comma makes several values", place=source.place(node), hint=hint)
     return node
 
@@ -157,25 +178,33 @@ def _expression(source: Source) -> ast.expr:
 def _no_value(source: Source, root: ast.expr, name: str) -> SourceError:
     """The error for a name in a value."""
     node = next(node for node in ast.walk(root) if isinstance(node, ast.Name) and node.id == name)
-    hint = "write a number (2, -1, 1e-3, 1/3), a list ([[1,2],[3,4]]), or a function that makes one (ones(3,3), arange(6).reshape(2,3))"
+    hint = "write a number (2, -1, 1e-3, 1/3), a list ([[1,2],[3,4]]), or ones(3,3), arange(6).reshape(2,3) and the like"
     return SourceError(f"{name} is no value", place=source.place(node), hint=hint)
 
 
-def _leaf(engine: Any, value: Any, dtype: Any, requires_grad: bool, source: Source, node: ast.expr) -> Any:
+def _leaf(engine: Any, value: Any, dtype: Any, *, requires_grad: bool) -> Any:
     """A tensor of its own with the value's numbers."""
-    if is_tensor(value):
-        # A result of reshape would be a view, with a base in the picture: its numbers are what was asked for.
-        leaf = value.detach().to(dtype).clone()
-        return leaf.requires_grad_() if requires_grad else leaf
-    if isinstance(value, list | tuple):
-        tensors = parts_of(value, source.segment(node))
-        if tensors:
-            hint = "join them: stack([...]) or cat([...])" if isinstance(node, ast.List | ast.Tuple) else f"take one of them: {tensors[0][1]}"
-            raise SourceError("several tensors are no value", place=source.place(node), hint=hint)
-        _check_rows(value, source, node)
-    elif not isinstance(value, int | float):
-        raise SourceError(f"{_shown(source.segment(node))} is no value", place=source.place(node), hint="write a number or a list of numbers")
-    return engine.tensor(value, dtype=dtype, requires_grad=requires_grad)
+    if not is_tensor(value):
+        return engine.tensor(value, dtype=dtype, requires_grad=requires_grad)
+    # A result of reshape would be a view, with a base in the picture: its numbers are what was asked for.
+    leaf = value.detach().to(dtype).clone()
+    return leaf.requires_grad_() if requires_grad else leaf
+
+
+def _numbers(value: Any, source: Source, node: ast.expr) -> Any:
+    """The value, if it is a tensor, a number, or a list of numbers."""
+    if is_tensor(value) or isinstance(value, int | float):
+        return value
+    if not isinstance(value, list | tuple):
+        what = f"{_shown(source.segment(node))} is no value"
+        raise SourceError(what, place=source.place(node), hint="write a number or a list of numbers")
+    tensors = parts_of(value, source.segment(node))
+    if tensors:
+        written = isinstance(node, ast.List | ast.Tuple)
+        hint = "join them: stack([...]) or cat([...])" if written else f"take one of them: {tensors[0][1]}"
+        raise SourceError("several tensors are no value", place=source.place(node), hint=hint)
+    _check_rows(value, source, node)
+    return value
 
 
 def _check_rows(value: list[Any] | tuple[Any, ...], source: Source, node: ast.expr) -> None:
@@ -185,16 +214,28 @@ def _check_rows(value: list[Any] | tuple[Any, ...], source: Source, node: ast.ex
         length = len(level[0][0])
         for row, place in level:
             if not isinstance(row, list | tuple):
-                raise SourceError("a number stands beside a list", place=source.place(place), hint="all rows need the same length, as in [[1,2],[3,4]]")
+                raise SourceError(
+                    "a number stands beside a list",
+                    place=source.place(place),
+                    hint="all rows need the same length, as in [[1,2],[3,4]]",
+                )
             if len(row) != length:
                 what = f"this row has {len(row)} element{'s' * (len(row) != 1)}, the first one {length}"
                 raise SourceError(what, place=source.place(place), hint="all rows need the same length, as in [[1,2],[3,4]]")
         level = [(part, _part(place, number)) for row, place in level for number, part in enumerate(row)]
     for part, place in level:
         if isinstance(part, list | tuple):
-            raise SourceError("a list stands beside a number", place=source.place(place), hint="all rows need the same length, as in [[1,2],[3,4]]")
+            raise SourceError(
+                "a list stands beside a number",
+                place=source.place(place),
+                hint="all rows need the same length, as in [[1,2],[3,4]]",
+            )
         if not isinstance(part, int | float):
-            raise SourceError(f"{_shown(source.segment(place))} is no number", place=source.place(place), hint="a list has numbers only, as in [1, 2]")
+            raise SourceError(
+                f"{_shown(source.segment(place))} is no number",
+                place=source.place(place),
+                hint="a list has numbers only, as in [1, 2]",
+            )
 
 
 def _part(node: ast.expr, number: int) -> ast.expr:
