@@ -1,7 +1,7 @@
 # gviz: `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint gold readme-pictures bench test-torch clean
+.PHONY: help demo test lint gold readme-pictures bench clean
 
 PYTHON ?= python3
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
