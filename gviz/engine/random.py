@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.dtypes import get_default_dtype, int64, of
+from gviz.engine.dtypes import cast, get_default_dtype, int64, of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -293,7 +293,8 @@ def normal(
     source = generator or default_generator
     count = math.prod(shape)
     if count < _BLOCK:
-        return np.array([value * std + mean for value in source.draw_normal(count)], wanted).reshape(shape)
+        values = np.array([value * std + mean for value in source.draw_normal(count)], np.float64)
+        return cast(values, wanted).reshape(shape)
     whole = count - count % _BLOCK
     # the rest is drawn and forgotten but for float16: PyTorch makes the last block anew, over what is there
     data = np.empty(count, np.float64 if wanted.itemsize == 8 else np.float32)
