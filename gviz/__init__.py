@@ -11,8 +11,7 @@ so that ``import gviz`` costs next to nothing and loads neither numpy nor Graphv
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # known to type checkers by its name: the typing module is most of what importing gviz would cost
 if TYPE_CHECKING:
     from gviz import engine
     from gviz.errors import GvizError
