@@ -38,12 +38,11 @@ def worker(engine: str) -> dict[str, float]:
     torch: Any = import_module(engine)
     if engine == "torch":
         torch.set_num_threads(1)
-    result = {}
+    result = {"memory": _memory(torch)}  # first, while nothing that was freed can be used again
     for name, (shape, turns) in SIZES.items():
         times = [_round(torch, shape, turns) for _ in range(ROUNDS)]
         result[f"{name} forward"] = median(forward for forward, _ in times)
         result[f"{name} backward"] = median(backward for _, backward in times)
-    result["memory"] = _memory(torch)
     return result
 
 
