@@ -234,7 +234,7 @@ def _to_float(value: Any) -> float:
 
 
 def _to_complex(value: Any) -> complex:
-    if isinstance(value, complex) or (hasattr(type(value), "__complex__") and not _is_tensor(value)):
+    if isinstance(value, complex) or hasattr(type(value), "__complex__"):
         return complex(value)
     return complex(_to_float(value))
 
