@@ -34,7 +34,7 @@ def inspect(*, source: str, options: SourceOptions, as_json: bool) -> int:
     """
     from gviz.cli.reading import read_source
 
-    reading = read_source(source, options, product_on_stdout=True)
+    reading = read_source(source, options, product_on_stdout=True, rootless=True)
     if as_json:
         streams.write_product(to_json(reading.graph))
     else:

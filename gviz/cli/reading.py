@@ -17,25 +17,28 @@ if TYPE_CHECKING:
 __all__ = ["read_source"]
 
 
-def read_source(source: str, options: SourceOptions, *, product_on_stdout: bool) -> Reading:
+def read_source(source: str, options: SourceOptions, *, product_on_stdout: bool, rootless: bool = False) -> Reading:
     """Read a source and print its notes.
 
     Args:
         source: an expression, a script, a saved graph, or ``-``.
         options: how to read it.
         product_on_stdout: keep standard output free of what a script prints.
+        rootless: whether a script in which nothing has a graph is fine.
 
     Raises:
         GvizError: the source is not right.
     """
     with ExitStack() as stack:
-        if not is_script(source):
-            stack.enter_context(_one_thread())
-        elif product_on_stdout:
-            stack.enter_context(streams.product_alone())
         from gviz.sources import read
 
-        return read(source, options, say=streams.say)
+        if not is_script(source):
+            stack.enter_context(_one_thread())
+        else:
+            stack.enter_context(streams.interruptible())  # the script may have files to close
+            if product_on_stdout:
+                stack.enter_context(streams.product_alone())
+        return read(source, options, say=streams.say, rootless=rootless)
 
 
 @contextmanager

@@ -72,7 +72,7 @@ def render(
     What gets no value is 1.0. Without -o the picture is ROOT.pdf in the current folder.
     """
     from gviz.cli.reading import read_source
-    from gviz.render import RenderOptions, find
+    from gviz.render import RenderOptions, find, save
 
     to_stdout = output == "-"
     if to_stdout and suffix is None:
@@ -84,7 +84,8 @@ def render(
     if to_stdout:
         _print(reading.graph, checked, how)
     elif output is not None:
-        _save(reading.graph, output, how)
+        with streams.interruptible():
+            save(reading.graph, output, how)
     else:
         _save_by_name(reading.graph, how)
     return 1 if reading.failed else 0
@@ -122,13 +123,6 @@ def _for_terminal(how: RenderOptions) -> RenderOptions:
     )
 
 
-def _save(graph: Graph, output: str, how: RenderOptions) -> None:
-    """Write the graph to the file that was named."""
-    from gviz.render import save
-
-    save(graph, output, how)
-
-
 def _save_by_name(graph: Graph, how: RenderOptions) -> None:
     """Write ROOT.pdf in the current folder and say so; on a terminal the tree goes with it.
 
@@ -143,7 +137,8 @@ def _save_by_name(graph: Graph, how: RenderOptions) -> None:
     file = f"{default_stem(graph)}.{how.format}"
     if os.path.lexists(file) and not is_ours(file):
         raise FileError(f"{file} is here already and was not made by gviz", hint=f"to replace it: -o {file}")
-    save(graph, file, how)
+    with streams.interruptible():
+        save(graph, file, how)
     if streams.is_terminal(sys.stdout):
         lines = str(draw(graph, "txt", _for_terminal(how))).splitlines()
         if len(lines) > TREE_LINES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, TextIO
@@ -19,6 +20,7 @@ __all__ = [
     "complain",
     "flush",
     "in_colour",
+    "interruptible",
     "is_terminal",
     "product_alone",
     "replace_unprintable",
@@ -104,6 +106,20 @@ def product_alone() -> Iterator[None]:
     finally:
         os.dup2(kept, 1)
         os.close(kept)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Within it Ctrl-C raises KeyboardInterrupt, so that what is under way can tidy up; elsewhere it ends gviz at once."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:  # whoever started gviz wants it so
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def flush() -> None:
