@@ -123,9 +123,8 @@ def decode_as_declared(data: bytes, file: str) -> str:
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     except SyntaxError as error:
-        said = str(error.msg)
-        if "unknown encoding" in said:
-            raise FileError(f"{file}: {said}", hint=CODING_HINT) from None
+        if "invalid or missing" not in str(error.msg):
+            raise FileError(f"{file}: {error.msg}", hint=CODING_HINT) from None
         encoding = "utf-8"  # its first lines are not: let the whole text say where
     try:
         return data.decode(encoding)
@@ -137,16 +136,21 @@ def decode_as_declared(data: bytes, file: str) -> str:
         raise FileError(f"{file} cannot be read as {encoding}: {error}", hint=CODING_HINT) from None
 
 
-def read_stdin(stdin: TextIO) -> str:
+def read_stdin(stdin: TextIO | None) -> str:
     """Everything on standard input, decoded as a file would be.
 
     Raises:
-        FileError: standard input is closed, or no text.
+        FileError: standard input is closed, empty, or no text.
     """
+    if stdin is None:  # the caller closed it before gviz began
+        raise FileError("standard input cannot be read: it is closed")
     try:
         raw = getattr(stdin, "buffer", None)
-        return stdin.read() if raw is None else decode(raw.read(), STDIN)
+        text: str = stdin.read() if raw is None else decode(raw.read(), STDIN)
     except ValueError as error:  # Python's word for a stream that is closed
         raise FileError(f"standard input cannot be read: {error}") from None
     except OSError as error:
         raise FileError(f"standard input cannot be read: {reason(error)}") from None
+    if not text.strip():
+        raise FileError("standard input is empty", hint="pipe an expression, a script or a saved graph into it")
+    return text

@@ -95,7 +95,7 @@ def _unused(options: SourceOptions) -> Iterator[Note]:
         yield Note(f"{given} not used: a script makes its own tensors, values belong to expressions", "warning")
     for option, names, instead in (
         ("--frozen", options.frozen, "requires_grad=False"),
-        ("--retain", options.retain, f"{', '.join(options.retain)}.retain_grad()"),
+        ("--retain", options.retain, ", ".join(f"{name}.retain_grad()" for name in options.retain)),
     ):
         if names:
             shown = f"{option} {','.join(names)}"
@@ -123,14 +123,15 @@ def _execute(
     torch = engine if script.engine == "gviz" else None
     finder = EngineFinder(torch, lambda: make_dot or importlib.import_module("gviz").make_dot)
     watch = BackwardWatch(engine, script.code_file, space)
-    with _modes_kept(engine), _source_known(script), as_main(main, script.folder, (script.file, *options.argv), finder, stdout):
-        with watch:
-            failure = _run(code, space, script)
-        kinds = _kinds(engine)
-        names = named(space, kinds)
-        call = watch.last
-        then = named(call.names, kinds) if call else {}
-        local = named(call.local_names, kinds) if call else {}
+    process = as_main(main, script.folder, (script.file, *options.argv), finder, stdout)
+    with _modes_kept(engine), _source_known(script), watch, process:
+        failure = _run(code, space, script)
+    if sys.stdout is not None and not sys.stdout.closed:
+        sys.stdout.flush()  # what the script printed comes before what is said about it
+    kinds, call = _kinds(engine), watch.last
+    names = named(space, kinds)
+    then = named(call.names, kinds) if call else {}
+    local = named(call.local_names, kinds) if call else {}
     return Ending(Left(parsed.tree, names, call, then, local, failure.line if failure else None), failure)
 
 
@@ -223,13 +224,12 @@ def _read(ending: Ending, options: SourceOptions, talk: Talk, *, rootless: bool)
 
 def _graph(roots: Mapping[str, Any], left: Left, *, saved: bool) -> Graph:
     """Walk from the roots; boxes have the names of the moment of ``backward()``, the table those of the end."""
-    from gviz.walk import walk
+    from gviz.walk import tensor_row, walk
 
     is_calls = left.call is not None and any(root is tensor for root in roots.values() for tensor in left.call.tensors)
     moments = (left.then, left.local, left.names) if is_calls else (left.names, left.then, left.local)
     names = with_names_of_the_picture(*moments, roots=roots.values())
     graph = walk(roots, names, saved=saved)
-    listed = left.names or names
-    if list(listed) == list(names) and all(names[name] is tensor for name, tensor in listed.items()):
-        return graph
-    return replace(graph, tensors=walk({}, listed).tensors)
+    listed = left.names or names  # of a script that does all in functions, what these functions held
+    rows = {row.name: row for row in graph.tensors if names.get(row.name) is listed.get(row.name)}
+    return replace(graph, tensors=tuple(rows.get(name) or tensor_row(name, tensor) for name, tensor in listed.items()))

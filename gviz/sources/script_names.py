@@ -34,11 +34,11 @@ class Kinds:
 
     def is_tensor(self, kind: type) -> bool:
         """Whether objects of this class are tensors."""
-        return any(base in self.tensors for base in kind.__mro__)
+        return issubclass(kind, self.tensors)  # nothing of the class itself is asked: it may be the program's
 
     def is_module(self, kind: type) -> bool:
         """Whether objects of this class are modules, with named parameters."""
-        return any(base in self.modules for base in kind.__mro__)
+        return issubclass(kind, self.modules)
 
 
 def named(namespace: Mapping[str, Any], kinds: Kinds) -> Names:

@@ -251,4 +251,3 @@ def _method(node: ast.Attribute, aliases: dict[str, str]) -> str | None:
         return None
     path = _path(made.func, aliases)
     return f"torch.Tensor.{node.attr}" if path and path.removeprefix("torch.") in MAKERS else None
-

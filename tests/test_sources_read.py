@@ -1,0 +1,310 @@
+"""What a source is, and what is wrong with a file: expression, script, saved graph, standard input."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripts import HEAD, Folder, roots, rows, texts
+
+from gviz.errors import FileError, GvizError, SourceError
+from gviz.graph import Edge, Graph, Node, TensorRow
+from gviz.sources import SourceOptions, read
+from gviz.sources.files import looks_like_a_file
+from gviz.sources.kinds import kind_of
+
+GRAPH = Graph(
+    nodes=(
+        Node("n0", "output", name="y", shape=(), dtype="float32", value=4.0),
+        Node("n1", "operation", "MulBackward0", name="y", slots=2, attrs=(("alpha", "1"),)),
+        Node("n2", "accumulate", "AccumulateGrad", slots=1),
+        Node("n3", "leaf", name="x", shape=(2,), dtype="float32", value=(2.0, "nan"), grad=("inf", 1)),
+    ),
+    edges=(Edge("n1", "n0"), Edge("n2", "n1", slot=0), Edge("n3", "n2")),
+    roots=("n0",),
+    tensors=(TensorRow("x", (2,), "float32", True, True, False, None, (2.0, "nan"), None),),
+    title="y",
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
+    monkeypatch.chdir(tmp_path)
+    return Folder(Path())
+
+
+def report(source: str, stdin: Any = None, **options: Any) -> str:
+    with pytest.raises(GvizError) as caught:
+        read(source, SourceOptions(**options), stdin=stdin)
+    return caught.value.report()
+
+
+@pytest.mark.parametrize(
+    ("source", "is_file"),
+    [
+        ("net.py", True),
+        ("no/such/net.py", True),
+        ("my net.py", True),
+        ("graph.json", True),
+        ("NET.PY", True),
+        ("net.ipynb", True),
+        ("y=(x+w)*(w+1)", False),
+        ("a/b", False),
+        ("x", False),
+        ("x.T", False),
+        ("y=x.py", False),
+        ("y = x\nz.py", False),
+        ("x" * 100_000 + ".py", False),
+        ("", False),
+        ("\0.py", False),
+    ],
+)
+def test_a_file_is_told_from_an_expression(folder: Folder, source: str, *, is_file: bool) -> None:
+    assert folder.path.exists()
+    assert looks_like_a_file(source) is is_file
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("y = (x + w) * (w + 1)", "expression"),
+        ("y = x + w; z = y * 2", "expression"),
+        ("# import nothing\ny = x + w", "expression"),
+        ("F.T", "expression"),
+        ("import_ = 2 * x", "expression"),
+        ("import torch\nx = 1", "script"),
+        ("from torch import nn", "script"),
+        ("x = 1\nprint(x)", "script"),
+        ("def f(): pass", "script"),
+        ("for i in range(3): x = i", "script"),
+        ("x = torch.ones(2)", "script"),
+        ("y.backward()", "script"),
+        (">>> x = 1", "script"),
+        ("In [1]: x = 1", "script"),
+        ("```\nx = 1\n```", "script"),
+        ('{"format": "gviz-graph"}', "graph"),
+        ("\n  {broken", "graph"),
+    ],
+)
+def test_standard_input_is_told_apart_by_its_text(text: str, kind: str) -> None:
+    assert kind_of(text, "<stdin>") == kind
+
+
+def test_a_suffix_decides_before_the_text() -> None:
+    assert kind_of("y = x", "net.py") == "script"
+    assert kind_of("import torch", "graph.json") == "graph"
+    assert kind_of("y = x", "formula.txt") == "expression"
+
+
+def test_an_expression_is_read() -> None:
+    reading = read("y=(x+w)*(w+1)", SourceOptions(values={"x": "2", "w": "1"}))
+    assert roots(reading) == ["y"]
+    assert rows(reading)["w"].grad == 5
+
+
+def test_an_expression_on_standard_input_is_read() -> None:
+    reading = read("-", SourceOptions(values={"x": "2", "w": "1"}), stdin=io.StringIO("y = (x + w) * (w + 1)\n"))
+    assert rows(reading)["x"].grad == 2
+
+
+def test_an_expression_in_a_file_is_read(folder: Folder) -> None:
+    folder.write("formula.txt", "y = x * w\n")
+    assert roots(read("formula.txt")) == ["y"]
+
+
+def test_a_script_in_a_file_of_another_suffix_is_run(folder: Folder) -> None:
+    folder.write("net", HEAD + "y = x * 2\n")
+    assert roots(read("net")) == ["y"]
+
+
+def test_a_script_on_standard_input_has_a_name_in_messages() -> None:
+    assert (
+        report("-", io.StringIO("import torch\n1 / 0\n")) == "<stdin>:2: ZeroDivisionError: division by zero\n  1 / 0\n  ^^^^^"
+    )
+
+
+def test_standard_input_is_decoded_as_a_file_is() -> None:
+    raw = io.TextIOWrapper(io.BytesIO(b"# coding: latin-1\nimport torch\nname = '\xe9'\nprint(name)\n"), encoding="ascii")
+    assert report("-", raw).startswith("there is no graph")
+
+
+def test_empty_standard_input_is_refused() -> None:
+    assert report("-", io.StringIO(" \n")) == "standard input is empty\npipe an expression, a script or a saved graph into it"
+
+
+def test_closed_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = io.StringIO()
+    closed.close()
+    assert report("-", closed).startswith("standard input cannot be read")
+    monkeypatch.setattr("sys.stdin", None)
+    assert report("-").startswith("standard input cannot be read")
+
+
+def test_a_missing_file_is_named_with_what_was_meant(folder: Folder) -> None:
+    folder.write("net.py", "")
+    folder.write("sub/other.py", "")
+    assert report("nett.py") == "there is no file nett.py\ndid you mean net.py?"
+    assert report("sub/othr.py") == "there is no file sub/othr.py\ndid you mean sub/other.py?"
+    assert report("sbu/other.py") == "there is no file sbu/other.py\nthere is no folder sbu"
+    assert report("zzz.json") == "there is no file zzz.json"
+    assert report("net.py/x.py") == "there is no file net.py/x.py\nnet.py is a file, not a folder"
+
+
+def test_a_link_to_nowhere_is_named(folder: Folder) -> None:
+    (folder.path / "net.py").symlink_to("gone.py")
+    assert report("net.py") == "there is no file net.py\nit is a link to gone.py, which is not there"
+
+
+def test_a_folder_is_refused(folder: Folder) -> None:
+    folder.write("nets/one.py", "")
+    assert report("nets") == "nets is a folder, not a file\nname a file in it, such as nets/one.py"
+
+
+def test_a_file_without_permission_is_refused(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.write("net.py", "")
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("builtins.open", refuse)
+    assert report("net.py") == "net.py cannot be read: Permission denied\ncheck the file's permissions"
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"\x7fELF\0\0", "net.py is a binary file, not a script"),
+        (b"%PDF-1.7\n", "net.py is a PDF, not a script"),
+        ("x = 1".encode("utf-16"), "net.py is UTF-16, not a script"),
+        (b"x = 1\ny = '\xe9'\n", "net.py is not UTF-8 text: byte 0xe9 in line 2"),
+        (b"# coding: nosuch\nx = 1\n", "net.py: unknown encoding: nosuch"),
+        (b"# coding: ascii\nx = '\xe9'\n", "net.py is not ASCII text: byte 0xe9 in line 2"),
+        (b"\xef\xbb\xbf# coding: latin-1\nx = 1\n", "net.py: encoding problem: utf-8"),
+        (
+            b"# coding: hex\nx = 1\n",
+            "net.py cannot be read as hex: 'hex' is not a text encoding; use codecs.decode() to handle arbitrary codecs",
+        ),
+    ],
+)
+def test_what_is_no_text_is_refused(folder: Folder, data: bytes, what: str) -> None:
+    (folder.path / "net.py").write_bytes(data)
+    with pytest.raises(FileError) as caught:
+        read("net.py")
+    assert caught.value.what == what
+
+
+@pytest.mark.parametrize(
+    ("data", "value"),
+    [
+        ("name = 'é数'\n".encode(), 2),
+        ("# -*- coding: latin-1 -*-\nname = 'é'\n".encode("latin-1"), 1),
+        (b"\xef\xbb\xbfname = 'abc'\n", 3),
+        (b"name = 'abcd'\r\n", 4),
+        (b"name = 'abcde'\r", 5),
+    ],
+)
+def test_a_scripts_encoding_and_line_ends_are_honoured(folder: Folder, data: bytes, value: int) -> None:
+    (folder.path / "net.py").write_bytes(data + b"import torch\ny = torch.ones(1, requires_grad=True) * len(name)\n")
+    assert rows(read("net.py"))["y"].value == (value,)
+
+
+def test_a_file_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gviz.sources.files.MAX_BYTES", 2**20)
+    assert report("/dev/zero") == "/dev/zero is larger than 1 MiB: that is no script and no graph"
+
+
+def test_a_saved_graph_comes_back_as_it_was(folder: Folder) -> None:
+    folder.write("graph.json", GRAPH.to_json())
+    assert read("graph.json").graph == GRAPH
+    assert read("-", stdin=io.StringIO(GRAPH.to_json())).graph == GRAPH
+
+
+def test_the_json_of_inspect_is_a_graph_as_well(folder: Folder) -> None:
+    folder.write("graph.json", json.dumps({"tensors": [], "graph": GRAPH.as_dict()}))
+    assert read("graph.json").graph == GRAPH
+
+
+def test_options_that_change_nothing_in_a_saved_graph_are_named(folder: Folder) -> None:
+    folder.write("graph.json", GRAPH.to_json())
+    reading = read("graph.json", SourceOptions(values={"x": "2"}, roots=("y",), backward=False))
+    assert texts(reading, "warning") == ["values, --root, --no-backward not used: a saved graph is shown as it was saved"]
+
+
+def test_broken_json_gets_its_caret(folder: Folder) -> None:
+    folder.write("graph.json", '{"format": "gviz-graph",\n "nodes": [,]}\n')
+    assert report("graph.json") == 'graph.json:2: this is no JSON: Expecting value\n   "nodes": [,]}\n             ^'
+
+
+def test_json_that_was_cut_short_is_recognised(folder: Folder) -> None:
+    folder.write("graph.json", GRAPH.to_json()[:100].rstrip())
+    assert "this is no JSON" in report("graph.json")
+    folder.write("graph.json", '{"format": "gviz-graph", "nodes": [')
+    assert report("graph.json").endswith("\nthe file ends in the middle: was it written whole?")
+
+
+def test_an_empty_graph_file_is_refused(folder: Folder) -> None:
+    folder.write("graph.json", " \n")
+    assert report("graph.json") == "graph.json is empty: there is no graph in it"
+
+
+def test_a_notebook_is_recognised(folder: Folder) -> None:
+    folder.write("net.ipynb", '{"nbformat": 4, "cells": []}')
+    assert report("net.ipynb") == (
+        "net.ipynb is a Jupyter notebook, not a graph of gviz\n"
+        "save its code as a script: jupyter nbconvert --to script net.ipynb"
+    )
+
+
+def spoilt(**changes: Any) -> str:
+    """The graph's JSON with one field of its third node, its first edge or its table changed."""
+    record = GRAPH.as_dict()
+    place = {"node": record["nodes"][3], "edge": record["edges"][0], "tensor": record["tensors"][0], "graph": record}
+    for key, value in changes.items():
+        where, _, field = key.partition("_")
+        place[where][field] = value
+    return json.dumps(record)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("[1, 2]", 'this JSON is no graph of gviz (no "format": "gviz-graph" in it)'),
+        ("{}", 'this JSON is no graph of gviz (no "format": "gviz-graph" in it)'),
+        (spoilt(graph_version=2), "this graph has the version 2; this gviz reads version 1"),
+        (spoilt(node_kind="tree"), "node 'n3' has the unknown kind 'tree'; one of"),
+        (spoilt(node_label=5), "node 'n3' has 5 as its label"),
+        (spoilt(node_shape="ab"), "node 'x' has 'ab' as its shape"),
+        (spoilt(node_shape=[-1]), "node 'x' has (-1,) as its shape"),
+        (spoilt(node_value={"a": 1}), "node 'x' has a value that is neither a number nor nested lists of them"),
+        (spoilt(node_attrs=[["a"]]), "node 'n3' has attributes that are no pairs of texts"),
+        (spoilt(node_slots="2"), "this graph is incomplete or has unknown parts: '<' not supported"),
+        (spoilt(node_colour="red"), "this graph is incomplete or has unknown parts: Node.__init__() got an unexpected"),
+        (spoilt(edge_source="n9"), "edge n9 -> n0: there is no node 'n9'"),
+        (spoilt(edge_label=None), "edge '' has None as its label"),
+        (spoilt(tensor_is="x"), "this graph is incomplete or has unknown parts"),
+        (spoilt(tensor_name=None), "tensor None has None as its name"),
+        (spoilt(graph_roots=["n7"]), "there is no node 'n7' to be a root"),
+        (spoilt(graph_nodes=3), "this graph is incomplete or has unknown parts: 'int' object is not iterable"),
+    ],
+)
+def test_json_that_is_no_graph_is_refused(folder: Folder, text: str, what: str) -> None:
+    folder.write("graph.json", text)
+    assert report("graph.json").startswith(f"graph.json: {what}")
+
+
+@pytest.mark.parametrize("depth", [500, 5_000, 200_000])
+def test_json_of_any_depth_is_an_answer_and_no_crash(folder: Folder, depth: int) -> None:
+    nested = "[" * depth + "]" * depth
+    folder.write("graph.json", spoilt(node_value="HERE").replace('"HERE"', nested))
+    try:
+        read("graph.json")
+    except SourceError as error:
+        assert "nested too deeply" in error.what  # noqa: PT017 - either answer is right
+
+
+def test_constants_that_json_lacks_are_read_as_texts(folder: Folder) -> None:
+    folder.write("graph.json", spoilt(node_value=[float("nan"), float("-inf")]))
+    assert read("graph.json").graph.nodes[3].value == ("nan", "-inf")
