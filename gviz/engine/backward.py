@@ -20,7 +20,7 @@ from gviz.engine.op import TENSORS
 from gviz.engine.tensor import Tensor, edge_of, from_array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 __all__ = ["backward", "call_node", "grad", "run"]
 
@@ -56,9 +56,9 @@ def backward(
         wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
         if not wanted:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-        for i, tensor in enumerate(wanted):
+        for tensor in wanted:
             if tensor._edge is None:
-                raise RuntimeError(f"One of the differentiated Tensors does not require grad{'' if i < 0 else ''}")
+                raise RuntimeError("One of the differentiated Tensors does not require grad")
     if create_graph:
         warn_cycle()
     starts = [(edge, start_gradient(root, grad, i, create=create_graph)) for i, (root, grad) in enumerate(zip(roots, grads, strict=True)) for edge in [root_edge(root, i)]]
@@ -147,7 +147,7 @@ def start_gradient(root: Tensor, gradient: Any, position: int, *, create: bool) 
     return gradient._array if gradient._array.dtype == root._array.dtype else gradient._array.astype(root._array.dtype)
 
 
-def reach(starts: Iterable[Any]) -> list[Any]:
+def reach(starts: list[Any]) -> list[Any]:
     """All nodes below the starts, youngest first (the list grows while it is walked)."""
     order = list(dict.fromkeys(starts))
     seen = set(order)
@@ -171,49 +171,60 @@ def run(starts: Sequence[tuple[Any, Any]], *, keep: bool, create: bool, catch: d
         catch: nodes whose gradient is wanted: filled in; only nodes on the way to one of these are run.
         accumulate: whether leaves among ``catch`` also get the gradient added.
     """
-    order = reach(edge for edge, _ in starts)
+    order = reach([edge for edge, _ in starts])
+    stash = [node.pending for node in order] if State.running else None
+    for node in order:
+        node.pending = None
     if order[-1].seq < 0 and any(watched(node) for node in leaves(order)):
         order = leaves_early(order)
     needed = None if catch is None else on_the_way(order, catch)
-    grads: dict[Any, Any] = {}
     for edge, gradient in starts:
-        grads[edge] = gradient if edge not in grads else grads[edge] + gradient
-    state = mode.on, mode.formula
-    mode.on, mode.formula = create, False
+        edge.pending = gradient if edge.pending is None else edge.pending + gradient
+    before = mode.on, mode.formula, State.running
+    mode.on, mode.formula, State.running = create, False, True
     try:
-        take, find, hooked = grads.pop, grads.get, False
         for node in order:
-            grad = take(node, None)
+            grad = node.pending
             if grad is None:
                 continue
-            if catch is not None:
-                if node in catch:
-                    grad = captured(node, grad, catch, create=create, accumulate=accumulate)
-                if grad is None or node not in needed:  # type: ignore[operator]
-                    continue
-                hooked = node.careful and node in catch
-            if hooked:  # its tensor's hooks have run already
-                out = run_hooked(node, grad, keep, on_tensors=create)
+            node.pending = None
+            if needed is not None:
+                out = step_towards(node, grad, catch, needed, keep=keep, create=create, accumulate=accumulate)
             else:
                 out = node.apply_tensors(grad, keep) if create else node.apply(grad, keep)
-            edges = node.edges
-            if len(edges) == 1 and out.__class__ is not tuple:
-                edge = edges[0]
-                if out is None or edge is None:
-                    continue
-                if out.shape != edge.shape:
-                    out = fit(out, edge.shape)
-                old = find(edge)
-                grads[edge] = out if old is None else old + out
-                continue
-            for edge, part in zip(edges, out, strict=True):
+            if out.__class__ is not tuple:  # one input: no tuple was made
+                out = (out,)
+            for edge, part in zip(node.edges, out):
                 if edge is not None and part is not None:
                     if part.shape != edge.shape:
-                        part = fit(part, edge.shape)  # noqa: PLW2901 - the same gradient, summed back
-                    old = find(edge)
-                    grads[edge] = part if old is None else old + part
+                        part = fit(part, edge.shape)
+                    old = edge.pending
+                    edge.pending = part if old is None else old + part
     finally:
-        mode.on, mode.formula = state
+        mode.on, mode.formula, State.running = before
+        for node, value in zip(order, stash, strict=True) if stash is not None else ():
+            node.pending = value
+
+
+class State:
+    """Whether a backward pass is running: one inside it (in a hook, in a Function) puts waiting gradients aside."""
+
+    running = False
+
+
+def step_towards(
+    node: Any, grad: Any, catch: dict[Any, Any] | None, needed: set[Any], *, keep: bool, create: bool, accumulate: bool
+) -> Any:
+    """One step of a backward pass that is after the gradients of certain tensors only."""
+    hooked = False
+    if catch is not None and node in catch:
+        grad = captured(node, grad, catch, create=create, accumulate=accumulate)
+        hooked = node.careful  # its tensor's hooks have run already
+    if grad is None or node not in needed:
+        return ()
+    if hooked:
+        return run_hooked(node, grad, keep, on_tensors=create)
+    return node.apply_tensors(grad, keep) if create else node.apply(grad, keep)
 
 
 def fit(grad: Any, shape: tuple[int, ...]) -> Any:
@@ -228,6 +239,8 @@ def fit(grad: Any, shape: tuple[int, ...]) -> Any:
     if extra < 0 or any(size not in (1, got[i + extra]) for i, size in enumerate(shape)):
         raise RuntimeError(f"Function returned an invalid gradient at index 0 - got {list(got)} but expected shape compatible with {list(shape)}")
     if isinstance(grad, Tensor):
+        if not shape:
+            return TENSORS["sum_all"](grad)
         if axes:
             grad = TENSORS["sum_dim"](grad, axes, True)  # noqa: FBT003
         return TENSORS["view"](grad, shape) if extra else grad

@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from gviz.engine import dtypes, text
 from gviz.engine.modes import mode
-from gviz.engine.node import Node, SavedResult, next_seq
+from gviz.engine.node import NO_GRAD_VIEW, Node, SavedResult, next_seq
 from gviz.engine.op import ROWS, TENSORS
 from gviz.engine.tensor import Tensor, edge_of, from_array
 
@@ -182,7 +182,7 @@ def renew_edge(view: Tensor) -> None:
     base = view._base
     rare = view.rare()
     rare.seen = view.version_cell().count
-    if base is None or base._edge is None:
+    if base is None or base._edge is None or view._edge is NO_GRAD_VIEW:
         return
     item = view._array.itemsize
     stride = tuple(s // item for s in view._array.strides)
@@ -201,9 +201,6 @@ def set_item(tensor: Tensor, key: Any, value: Any) -> None:
     part, indices = views_of(tensor, key)
     if not isinstance(value, Tensor):
         value = from_array(np.asarray(value, part._array.dtype), None)
-        if indices is None:
-            in_place(TENSORS["fill"], part, value)
-            return
     if value._array.dtype != part._array.dtype:
         value = value.to(dtypes.of(part._array.dtype))  # type: ignore[attr-defined]
     if indices is not None:

@@ -14,8 +14,8 @@ import numpy as np
 
 from gviz.engine import dtypes, hooks, text
 from gviz.engine.modes import mode
-from gviz.engine.node import FREED, Node, Output, link, next_seq
-from gviz.engine.op import PASS, TENSORS
+from gviz.engine.node import FREED, NO_GRAD_VIEW, Node, Output, SavedResult, link, next_seq
+from gviz.engine.op import PASS, TENSORS, guarded
 from gviz.engine.tensor import Tensor, edge_of, from_array
 
 if TYPE_CHECKING:
@@ -65,14 +65,13 @@ def crossed(row: Row) -> bool:
 
 def apply_one(row: Row, formula: Any) -> Any:
     """One input, one saved tensor: ``node.saved`` is that tensor, or the result's array."""
-    plain = ndarray if row.saved[0].kind == "result" else Tensor
 
     def apply(node: Node, grad: Any, keep: bool) -> Any:  # noqa: FBT001
         saved = node.saved
-        if saved.__class__ is not plain or (plain is Tensor and saved._rare is not None):
-            saved = row.arrays(node)[0]
-        elif plain is Tensor:
-            saved = saved._array
+        if saved.__class__ is not ndarray:
+            saved = content(saved)
+            if saved is None:
+                saved = row.arrays(node)[0]
         if not keep:
             node.saved = FREED
         return formula(grad, saved)
@@ -84,23 +83,37 @@ def apply_crossed(row: Row, left: Any, right: Any) -> Any:
     """Two inputs, each saved for the other: ``node.saved`` is (second, first), None where it is not needed."""
 
     def apply(node: Node, grad: Any, keep: bool) -> Any:  # noqa: FBT001
-        saved = node.saved
-        if saved.__class__ is not tuple:
-            saved = row.arrays(node)
-        other, self = saved
-        if other.__class__ is Tensor and other._rare is None:
-            other = other._array
-        elif other is not None:
-            other = row.arrays(node)[0]
-        if self.__class__ is Tensor and self._rare is None:
-            self = self._array
-        elif self is not None:
-            self = row.arrays(node)[1]
+        other, self = node.saved
+        if other is not None:
+            array = other._array if other.__class__ is Tensor and other._rare is None else content(other)
+            other = left(grad, row.arrays(node)[0] if array is None else array)
+        if self is not None:
+            array = self._array if self.__class__ is Tensor and self._rare is None else content(self)
+            self = right(grad, row.arrays(node)[1] if array is None else array)
         if not keep:
-            node.saved = FREED, FREED
-        return None if other is None else left(grad, other), None if self is None else right(grad, self)
+            node.saved = FREED_PAIR
+        return other, self
 
     return apply
+
+
+FREED_PAIR = FREED, FREED
+
+
+def content(saved: Any) -> Any:
+    """The array of a saved tensor that is as it was saved; None where that has to be looked into."""
+    kind = saved.__class__
+    if kind is SavedResult:
+        if saved.version.count != saved.expected:
+            return None
+        saved = saved.content
+        return saved if saved.__class__ is ndarray else saved._array
+    if kind is float or kind is int:
+        return saved
+    if isinstance(saved, Tensor):
+        rare = saved._rare
+        return saved._array if rare is None or rare.version is None or not rare.version.count else None
+    return None
 
 
 def apply_general(row: Row) -> Any:
@@ -210,7 +223,9 @@ def one_input(row: Row, fallback: Any) -> Any:
         result._rare = None
         edge = input._edge
         if edge is not None and mode.on:
-            if edge.__class__ is ref or input._rare is not None:
+            if edge.__class__ is ref:
+                edge = edge() or link(input)
+            elif input._rare is not None:
                 edge = edge_of(input)
             node = new(cls)
             node.edges = (edge,)
@@ -219,8 +234,7 @@ def one_input(row: Row, fallback: Any) -> Any:
             if keep_result:
                 node.saved = data
             elif keep_input:
-                rare = input._rare
-                node.saved = input if rare is None or rare.version is None or not rare.version.count else row.save((input,), (edge,), (data,))[0]
+                node.saved = input if input._rare is None else guarded(input)
             else:
                 node.saved = None
             result._edge = node
@@ -236,7 +250,7 @@ def one_input(row: Row, fallback: Any) -> Any:
 def two_inputs(row: Row, fallback: Any) -> Any:
     """Two tensors of one dtype in, one out; saves nothing, or each input for the other."""
     forward, cls = row.forward, row.cls
-    saves = bool(row.saved)
+    saves, floats = bool(row.saved), row.promote == "float"
 
     def call(input: Any, other: Any, *more: Any) -> Any:
         if input.__class__ is Tensor and other.__class__ is Tensor and not more:
@@ -248,27 +262,37 @@ def two_inputs(row: Row, fallback: Any) -> Any:
                     return fallback(input, other)
                 if data.__class__ is not ndarray:
                     data = np.asarray(data)
-                if data.dtype is not a.dtype:
+                if floats and data.dtype is not a.dtype:
                     return fallback(input, other)
                 result = new(Tensor)
                 result._array = data
                 result._rare = None
                 left, right = input._edge, other._edge
                 if (left is not None or right is not None) and mode.on:
-                    if left.__class__ is ref or input._rare is not None:
+                    if left.__class__ is ref:
+                        left = left() or link(input)
+                    elif input._rare is not None:
                         left = edge_of(input)
-                    if right.__class__ is ref or other._rare is not None:
+                    if right.__class__ is ref:
+                        right = right() or link(other)
+                    elif other._rare is not None:
                         right = edge_of(other)
                     node = new(cls)
                     node.edges = (left, right)
                     node.seq = next_seq()
                     node.shape = data.shape
-                    if not saves:
-                        node.saved = None
-                    elif input._rare is None and other._rare is None:
-                        node.saved = (other if left is not None else None, input if right is not None else None)
+                    if saves:
+                        if left is None:
+                            other = None
+                        elif other._rare is not None:
+                            other = guarded(other)
+                        if right is None:
+                            input = None
+                        elif input._rare is not None:
+                            input = guarded(input)
+                        node.saved = (other, input)
                     else:
-                        node.saved = row.save((input, other), node.edges, (data,))
+                        node.saved = None
                     result._edge = node
                 else:
                     result._edge = None
@@ -292,7 +316,9 @@ def two_inputs(row: Row, fallback: Any) -> Any:
         result._rare = None
         edge = input._edge
         if edge is not None and mode.on and not mode.formula:
-            if edge.__class__ is ref or input._rare is not None:
+            if edge.__class__ is ref:
+                edge = edge() or link(input)
+            elif input._rare is not None:
                 edge = edge_of(input)
             node = new(cls)
             node.edges = (edge, None)
@@ -441,9 +467,9 @@ def make_node(row: Row, args: tuple[Any, ...], arrays: list[Any], mixed: bool) -
     for i in row.edges:
         value = args[i]
         inputs.extend(value) if isinstance(value, list | tuple) else inputs.append(value)
-    edges = tuple(edge_of(v) if isinstance(v, Tensor) else None for v in inputs)
-    if all(edge is None for edge in edges):
+    if not any(isinstance(v, Tensor) and v._edge is not None for v in inputs):
         return None
+    edges = tuple(edge_of(v) if isinstance(v, Tensor) else None for v in inputs)
     node = new(row.cls)
     node.edges = edges
     node.seq = next_seq()
@@ -472,6 +498,7 @@ def mark_view(result: Tensor, source: Any, array: Any, row: Row) -> None:
         rare.origin = "multi"
     elif not mode.on and source.requires_grad:
         rare.origin = "no_grad"
+        result._edge = NO_GRAD_VIEW
     elif source._rare is not None and source._rare.origin:
         rare.origin = source._rare.origin
 

@@ -101,12 +101,14 @@ class Node:
         saved: what the forward call kept for the derivatives, in the order of ``row.saved``.
         seq: creation number.
         shape: of the output, to which a broadcast gradient is summed back.
+        pending: the gradient that has arrived so far; only set while a backward pass runs.
 
     Rare things (hooks, dtypes of mixed operands, metadata) live in ``__dict__``, which stays empty for most nodes;
     a node that has any is given the careful variant of its class, see ``hooks.py``.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "edges", "saved", "seq", "shape")
+    __slots__ = ("__dict__", "__weakref__", "edges", "pending", "saved", "seq", "shape")
+    pending: Any
     edges: tuple[Any, ...]
     saved: Any
     seq: int
@@ -272,9 +274,20 @@ def public_edge(edge: Any) -> tuple[Any, int]:
     return (edge.edges[0], edge.number) if isinstance(edge, Output) else (edge, 0)
 
 
-def link(edge: Any, tensor: Tensor) -> Any:
+class Nothing:
+    """What the weak reference below pointed to."""
+
+
+NO_GRAD_VIEW = ref(Nothing())
+"""The edge of a view made under no_grad of a tensor that requires a gradient: it says that it requires one, but leads nowhere."""
+
+
+def link(tensor: Tensor) -> Any:
     """The node behind a tensor's edge: for a leaf its AccumulateGrad, made anew if no graph holds one."""
+    edge = tensor._edge
     if edge.__class__ is ref:
+        if edge is NO_GRAD_VIEW:
+            return None
         node = edge()
         if node is None:
             node = AccumulateGrad(tensor)

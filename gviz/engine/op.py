@@ -338,7 +338,8 @@ def unsigned(name: str, value: Any) -> Any:
 
 def guarded(value: Any) -> Any:
     """A tensor to be saved: itself, or with its version if it was written in place before."""
-    version = version_of(value)
+    rare = getattr(value, "_rare", None)
+    version = None if rare is None else rare.version
     return SavedResult(value, version, version.count) if version is not None and version.count else value
 
 

@@ -410,7 +410,7 @@ def in_place_form(operation: Any) -> Any:
 
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write one value everywhere."""
-    return inplace.in_place(call["fill"], self, value.item() if isinstance(value, Tensor) else value)
+    return inplace.in_place(call["fill_tensor" if isinstance(value, Tensor) else "fill"], self, value)
 
 
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:  # noqa: ARG001, FBT001, FBT002

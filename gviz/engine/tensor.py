@@ -504,4 +504,4 @@ def edge_of(tensor: Tensor) -> Any:
     if tensor._rare is not None and tensor._rare.base is not None:
         tensor.refresh()
         edge = tensor._edge
-    return link(edge, tensor)
+    return link(tensor)

@@ -62,7 +62,7 @@ def narrow(self, dim, start, length):
     return slice_row(self, dim, start, start + length, 1)
 
 
-@op("IndexBackward0", lists=(), hidden=(), self=lambda grad, indices, self_sym_sizes: index_put(zeros_of(grad, self_sym_sizes), indices, grad, True))
+@op("IndexBackward0", lists=(), hidden=(), self=lambda grad, indices, self_sym_sizes: index_put_impl(zeros_of(grad, self_sym_sizes), indices, grad, True))
 def index(self, indices):
     return self[numpy_index(self, indices)]
 
@@ -73,6 +73,11 @@ def index(self, indices):
     values=lambda grad, indices, accumulate: index(grad, indices),
 )
 def index_put(self, indices, values, accumulate=False):
+    return index_put_arrays(self, indices, values, accumulate)
+
+
+def index_put_arrays(self, indices, values, accumulate):
+    """A copy with values written, or added, at the indices."""
     result = np.array(self)
     where = numpy_index(self, indices)
     if accumulate:
@@ -80,6 +85,15 @@ def index_put(self, indices, values, accumulate=False):
     else:
         result[where] = values
     return result
+
+
+@op(
+    "IndexPutImplBackward0",
+    self=lambda grad, indices, accumulate: grad if accumulate else index_put(grad, indices, zeros_like_index(grad, indices), False),
+    values=lambda grad, indices: index(grad, indices),
+)
+def index_put_impl(self, indices, values, accumulate):
+    return index_put_arrays(self, indices, values, accumulate)
 
 
 @composite
@@ -147,7 +161,7 @@ def views_of(self, key):
                 "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
             )
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
-    result, dim, indices, advanced = self, 0, [], False
+    result, dim, indices, advanced, selected = self, 0, [], False, 0
     for one in keys:
         if one is Ellipsis:
             skip = ndim - taken
@@ -176,7 +190,8 @@ def views_of(self, key):
             indices.append(None)
             dim += 1
         elif hasattr(one, "__index__"):
-            result = select_at(result, dim, int(one.__index__()))
+            result = select_at(result, dim, int(one.__index__()), dim + selected)
+            selected += 1
         else:
             raise IndexError(
                 "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
@@ -185,11 +200,11 @@ def views_of(self, key):
     return result, indices if advanced else None
 
 
-def select_at(tensor, dim, position):
+def select_at(tensor, dim, position, original):
     """Select, refusing an index out of range with the dimension counted as the user did."""
     size = tensor._array.shape[dim]
     if not -size <= position < size:
-        raise IndexError(f"index {position} is out of bounds for dimension {dim} with size {size}")
+        raise IndexError(f"index {position} is out of bounds for dimension {original} with size {size}")
     return TENSORS["select"](tensor, dim, position)
 
 

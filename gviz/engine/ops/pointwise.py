@@ -457,8 +457,13 @@ def copy_into(self, src):
     return np.array(src)
 
 
-@op("FillBackward2", self=lambda grad: zeros_like(grad), nondiff=("value",), promote="none")
+@op("FillBackward2", self=lambda grad: zeros_like(grad))
 def fill(self, value):
+    return np.full_like(self, value)
+
+
+@op("FillBackward3", promote="none", self=lambda grad: zeros_like(grad), value=lambda grad: sum_all(grad))
+def fill_tensor(self, value):
     return np.full_like(self, value)
 
 

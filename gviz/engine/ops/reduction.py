@@ -106,7 +106,7 @@ def min_all(self):
 def evenly_distribute(grad, self, result):
     """The gradient shared among all elements that equal the result."""
     chosen = same_or_nan(self, result)
-    return masked_fill_tensor(zeros_like(self), chosen, grad / number_of(count_true(chosen)))
+    return masked_fill_tensor(zeros_like(self), chosen, grad / count_true(chosen))
 
 
 @op(None, nondiff=("self", "other"))
@@ -117,12 +117,6 @@ def same_or_nan(self, other):
 @op(None, nondiff=("self",))
 def count_true(self):
     return np.asarray(self).sum()
-
-
-@everywhere
-def number_of(value):
-    """A one-element array or tensor as a number."""
-    return value.item()
 
 
 @op(

@@ -126,6 +126,8 @@ def expand(self, size):
 def sum_to(grad, size):
     """A gradient summed back to the shape that was expanded."""
     size = tuple(size)
+    if not size:
+        return sum_all(grad) if grad.shape else grad
     extra = len(grad.shape) - len(size)
     axes = tuple(range(extra)) + tuple(i + extra for i, s in enumerate(size) if s == 1 and grad.shape[i + extra] != 1)
     if axes:
@@ -174,14 +176,8 @@ def unsqueeze_dims(grad, dims, sizes):
 
 
 @op("UnsqueezeBackward0", view=True, self=lambda grad, dim: squeeze_dim(grad, dim))
-def unsqueeze_row(self, dim):
-    return np.expand_dims(self, dim)
-
-
-@composite
 def unsqueeze(self, dim):
-    """A dimension of size one; PyTorch saves the dimension counted from 0."""
-    return unsqueeze_row(self, wrap_dim(dim, len(self.shape) + 1))
+    return np.expand_dims(self, wrap_dim(dim, self.ndim + 1))
 
 
 everywhere(wrap_dim)
@@ -292,7 +288,7 @@ def zeros_of(self, size):
     return np.zeros(size, self.dtype)
 
 
-@op("StackBackward0", lists=("tensors",), tensors=lambda grad, dim: unbind(grad, dim))
+@op("StackBackward0", lists=("tensors",), hidden=("tensors_sym_sizes",), tensors=lambda grad, dim, tensors_sym_sizes: stack_backward(grad, dim, len(tensors_sym_sizes)))
 def stack(tensors, dim=0):
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
@@ -300,6 +296,12 @@ def stack(tensors, dim=0):
         if a.shape != tensors[0].shape:
             raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and {list(a.shape)} at entry {i}")
     return np.stack(tensors, wrap_dim(dim, tensors[0].ndim + 1))
+
+
+@composite
+def stack_backward(grad, dim, count):
+    """Each tensor's slice of the gradient."""
+    return tuple(select(grad, dim, i) for i in range(count))
 
 
 @op(

@@ -1,0 +1,225 @@
+"""``torch.autograd.Function``: an operation whose forward and backward the user writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gviz.engine.modes import mode
+from gviz.engine.node import FREED, Node, Output, Parts, freed_error, next_seq
+from gviz.engine.op import guarded
+from gviz.engine.tensor import Tensor, edge_of, from_array
+
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "once_differentiable"]
+
+
+class FunctionCtx:
+    """What forward leaves for backward; the node itself carries it, as in PyTorch."""
+
+    __slots__ = ()
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep these tensors for backward, freed with the graph."""
+        self.__dict__["to_save"] = tensors
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        """These inputs were written in place by forward."""
+        self.__dict__["dirty"] = tensors
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        """These outputs get no gradient."""
+        self.__dict__["non_differentiable"] = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:  # noqa: FBT001 - PyTorch's signature
+        """Whether outputs without a gradient give zeros (the default) or None to backward."""
+        self.__dict__["materialize"] = value
+
+
+class BackwardCFunction(FunctionCtx, Node):
+    """The node of one call of a Function: its context, and its place in the graph."""
+
+    __slots__ = ()
+    function: Any
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What ``save_for_backward`` kept.
+
+        Raises:
+            RuntimeError: backward has freed it, or it was modified in place since.
+        """
+        if self.saved is FREED:
+            raise freed_error()
+        return tuple(self.unpack(kept) for kept in self.saved or ())
+
+    saved_variables = saved_tensors
+
+    def unpack(self, kept: Any) -> Any:
+        """A saved tensor, with its place in the graph where it is an output."""
+        from gviz.engine.op import modified_error, version_of  # noqa: PLC0415 - rare
+
+        if kept is None:
+            return None
+        if isinstance(kept, tuple):
+            array, number = kept
+            outputs = self.__dict__["outputs"]
+            return from_array(array, Output(self, number, array.shape) if outputs > 1 else self)
+        expected, value = (kept.expected, kept.content) if hasattr(kept, "expected") else (0, kept)
+        version = version_of(value)
+        if version is not None and version.count != expected:
+            raise modified_error(self, value, None, version.count, expected)  # type: ignore[arg-type]
+        return value
+
+    def apply(self, grad: Any, keep: bool) -> Any:  # noqa: FBT001
+        """Run the user's backward on tensors, unrecorded."""
+        grads = {i: from_array(np.asarray(g), None) for i, g in self.parts(grad).items()}
+        return tuple(None if g is None else g._array for g in self.call_backward(grads, keep))
+
+    def apply_tensors(self, grad: Any, keep: bool) -> Any:  # noqa: FBT001
+        """Run the user's backward on tensors, recorded."""
+        before, mode.formula = mode.formula, False
+        try:
+            return tuple(self.call_backward(self.parts(grad), keep))
+        finally:
+            mode.formula = before
+
+    def parts(self, grad: Any) -> dict[int, Any]:
+        """The gradients by the number of their output."""
+        return grad.by_number if isinstance(grad, Parts) else {0: grad}
+
+    def call_backward(self, grads: dict[int, Any], keep: bool) -> list[Any]:  # noqa: FBT001
+        """The gradients of the tensor inputs, one for each edge.
+
+        Raises:
+            RuntimeError: backward gave another number of gradients than forward has inputs.
+        """
+        facts = self.__dict__
+        given = [grads.get(i) for i in range(facts["outputs"])]
+        if facts.get("materialize", True):
+            given = [from_array(np.zeros(shape, kind), None) if g is None else g for g, (shape, kind) in zip(given, facts["like"], strict=True)]
+        name = type(self).__name__
+        result = self.function.backward(self, *given)
+        if not keep:
+            self.saved = FREED if self.saved else self.saved
+        results = list(result) if isinstance(result, tuple | list) else [result]
+        positions = facts["positions"]
+        total = facts["inputs"]
+        if len(results) > total and all(r is None for r in results[total:]):
+            results = results[:total]
+        if len(results) != total:
+            raise RuntimeError(f"function {name} returned an incorrect number of gradients (expected {total}, got {len(results)})")
+        for one in results:
+            if one is not None and not isinstance(one, Tensor):
+                raise TypeError(f"expected Variable or None (got {type(one).__name__})")
+        return [results[p] for p in positions]
+
+    def __repr__(self) -> str:
+        """As PyTorch prints it."""
+        return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
+
+
+class Function:
+    """Base of the user's operations: static ``forward(ctx, ...)`` and ``backward(ctx, *grads)``, called through ``apply``.
+
+    Source: https://docs.pytorch.org/docs/2.13/autograd.html#function
+    """
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """To be written by the user."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """May be written by the user, where forward takes no ctx."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        """To be written by the user."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+        )
+
+    vjp = backward
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        """Run forward, and record one node for it."""
+        wanted = mode.on and any(isinstance(a, Tensor) and a.requires_grad for a in args)
+        node = make_node(cls, args, wanted=wanted)
+        before, mode.on = mode.on, False
+        try:
+            if cls.setup_context is not Function.setup_context:
+                output = cls.forward(*args)
+                cls.setup_context(node, args, output)
+            else:
+                output = cls.forward(node, *args)
+        finally:
+            mode.on = before
+        return wrap_outputs(node, args, output, wanted=wanted)
+
+
+def make_node(cls: Any, args: tuple[Any, ...], *, wanted: bool) -> Any:
+    """The node and context of a call."""
+    if "node_class" not in cls.__dict__:
+        cls.node_class = type(f"{cls.__name__}Backward", (BackwardCFunction,), {"__slots__": (), "function": cls, "__module__": "torch.autograd.function"})
+    node = object.__new__(cls.node_class)
+    positions = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+    facts = node.__dict__
+    facts["positions"], facts["inputs"] = positions, len(args)
+    facts["needs_input_grad"] = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
+    node.edges = tuple(edge_of(args[i]) for i in positions) if wanted else ()
+    node.saved = None
+    node.seq = next_seq()
+    node.shape = ()
+    return node
+
+
+def wrap_outputs(node: Any, args: tuple[Any, ...], output: Any, *, wanted: bool) -> Any:
+    """Give the outputs their place in the graph, and save what forward asked for."""
+    facts = node.__dict__
+    outputs = output if isinstance(output, tuple) else (output,)
+    plain, dirty = facts.pop("non_differentiable", ()), facts.pop("dirty", ())
+    facts["outputs"] = len(outputs)
+    facts["like"] = [(o._array.shape, o._array.dtype) if isinstance(o, Tensor) else ((), None) for o in outputs]
+    node.shape = outputs[0]._array.shape if len(outputs) == 1 and isinstance(outputs[0], Tensor) else ("parts",)
+    next_seq()
+    made: list[Any] = []
+    for i, one in enumerate(outputs):
+        if not isinstance(one, Tensor):
+            made.append(one)
+            continue
+        is_dirty = any(one is d for d in dirty)
+        result = one if is_dirty else from_array(one._array, None) if any(one is a for a in args) or one._edge is not None else one
+        if is_dirty:
+            result.version_cell().count += 1
+        if wanted and not any(one is p for p in plain) and one._array.dtype.kind in "fc":
+            result._edge = node if len(outputs) == 1 else Output(node, i, one._array.shape)
+        made.append(result)
+    to_save = facts.pop("to_save", ())
+    if to_save:
+        node.saved = tuple(save_one(kept, outputs, made) for kept in to_save)
+    return tuple(made) if isinstance(output, tuple) else made[0]
+
+
+def save_one(kept: Any, outputs: tuple[Any, ...], made: list[Any]) -> Any:
+    """An input as itself; an output as its array and number, since a tensor here would be a cycle."""
+    for i, one in enumerate(outputs):
+        if kept is one and made[i]._edge is not None:
+            return (one._array, i)
+    return None if kept is None else guarded(kept)
+
+
+def once_differentiable(backward: Any) -> Any:
+    """A backward whose result is not recorded."""
+
+    def run(ctx: Any, *grads: Any) -> Any:
+        before, mode.on = mode.on, False
+        try:
+            return backward(ctx, *grads)
+        finally:
+            mode.on = before
+
+    return run
