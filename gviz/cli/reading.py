@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
@@ -35,6 +36,7 @@ def read_source(source: str, options: SourceOptions, *, product_on_stdout: bool,
         if not is_script(source):
             stack.enter_context(_one_thread())
         else:
+            gc.enable()
             stack.enter_context(streams.interruptible())  # the script may have files to close
             if product_on_stdout:
                 stack.enter_context(streams.product_alone())
