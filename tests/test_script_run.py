@@ -80,7 +80,7 @@ def test_a_neighbouring_package_works(folder: Folder) -> None:
     assert not [name for name in sys.modules if name.partition(".")[0] == "parts"]
 
 
-def test_what_a_script_changes_is_put_back(folder: Folder) -> None:
+def test_what_a_script_changes_is_put_back(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
     before = (list(sys.path), sys.stdout, sys.stderr, os.getcwd(), sys.getrecursionlimit(), list(sys.meta_path))
     text = """
         import builtins, os, sys, torch, warnings
@@ -94,6 +94,7 @@ def test_what_a_script_changes_is_put_back(folder: Folder) -> None:
         builtins.new = 1
         warnings.simplefilter('error')
         torch.set_grad_enabled(False)
+        torch.set_printoptions(precision=2)
     """
     filters = list(warnings.filters)
     reading = folder.run(text)
@@ -103,7 +104,8 @@ def test_what_a_script_changes_is_put_back(folder: Folder) -> None:
     assert warnings.filters == filters
     assert callable(builtins.print)
     assert not hasattr(builtins, "new")
-    assert roots(folder.run(HEAD + "y = x * 2\n")) == ["y"]  # gradients are on again
+    assert roots(folder.run(HEAD + "y = x * 2\nprint(y / 8)\n")) == ["y"]  # gradients are on again
+    assert capsys.readouterr().out.startswith("tensor(0.5000, ")
 
 
 def test_torch_is_the_engine_only_while_a_script_runs(folder: Folder) -> None:

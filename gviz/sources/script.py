@@ -166,7 +166,7 @@ def _run(code: Any, space: dict[str, Any], script: Script) -> Failure | None:
 
 @contextmanager
 def _modes_kept(engine: Any) -> Iterator[None]:
-    """Put back what a script may switch for the whole process: the grad mode and the default dtype."""
+    """Put back what a script may switch for the whole process: the grad mode, the default dtype, how tensors print."""
     switches = [("is_grad_enabled", "set_grad_enabled"), ("get_default_dtype", "set_default_dtype")]
     before = [(put, getattr(engine, get)()) for get, put in switches if hasattr(engine, get) and hasattr(engine, put)]
     try:
@@ -174,6 +174,8 @@ def _modes_kept(engine: Any) -> Iterator[None]:
     finally:
         for put, state in before:
             getattr(engine, put)(state)
+        if hasattr(engine, "set_printoptions"):
+            engine.set_printoptions(profile="default")
 
 
 @contextmanager
@@ -210,7 +212,7 @@ def _read(ending: Ending, options: SourceOptions, talk: Talk, *, rootless: bool)
         if failure is not None:  # the name may be one that the script did not come to
             raise failure.error from None
         raise
-    if not roots and (not rootless or not left.names):
+    if not roots and (not rootless or (failure is not None and not left.names)):
         what, hint = why_no_root(left.names)
         raise failure.error if failure is not None else SourceError(what, hint=hint)
     if failure is not None:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Failure", "Script", "describe"]
 
+PYTHON = os.path.join(os.path.dirname(os.__file__), "")
+"""Where Python's own library is."""
+
 NO_ATTRIBUTE = re.compile(r"module '(torch(?:\.\w+)*)' has no attribute '(\w+)'")
 NO_METHOD = re.compile(r"'(\w+)' object has no attribute '(\w+)'")
 NO_IMPORT = re.compile(r"cannot import name '(\w+)' from '(torch(?:\.\w+)*)'(?: \([^)]*\))?")
@@ -46,8 +49,9 @@ class Script:
         """Whether code is the script's own or a neighbour's, rather than a library's, gviz's or Python's."""
         if code_file == self.code_file:
             return True
-        installed = "site-packages" in code_file or "dist-packages" in code_file
-        return code_file.startswith(os.path.join(self.folder, "")) and not code_file.startswith(GVIZ) and not installed
+        if code_file.startswith((GVIZ, PYTHON)) or "site-packages" in code_file or "dist-packages" in code_file:
+            return False
+        return code_file.startswith(os.path.join(self.folder, ""))
 
     def shown(self, code_file: str) -> str:
         """The name of a file in messages: the user's own for the script, short ones for its neighbours."""

@@ -1,0 +1,57 @@
+"""The recorded PyTorch programs as scripts: the table that a reading has is the state that PyTorch left."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripts import Folder
+
+from gviz.graph import TensorRow
+
+RECORDED = Path(__file__).parent / "recorded" / "oracle" / "shared.jsonl"
+NO_TORCH = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
+FIELDS = ("dtype", "requires_grad", "is_leaf", "retains_grad", "grad_fn")
+
+
+def recorded() -> list[Any]:
+    """The programs of the articles and of the rules for leaves."""
+    with RECORDED.open(encoding="utf-8") as lines:
+        cases = [json.loads(line) for line in lines]
+    return [
+        pytest.param(case, id=case["id"]) for case in cases if case["topic"] in {"seeds", "leaf"} and case["expect"]["names"]
+    ]
+
+
+def is_close(value: Any, other: Any) -> bool:
+    if isinstance(value, list):
+        return isinstance(other, tuple) and len(value) == len(other) and all(map(is_close, value, other))
+    if isinstance(value, float) and isinstance(other, float):
+        return math.isclose(value, other, rel_tol=1e-4, abs_tol=1e-5)
+    return bool(value == other)
+
+
+def differences(row: TensorRow, want: dict[str, Any]) -> list[str]:
+    wrong = [field for field in FIELDS if getattr(row, field) != want[field]]
+    wrong += [field for field in ("value", "grad") if not is_close(want[field], getattr(row, field))]
+    return wrong if list(row.shape) == want["shape"] else [*wrong, "shape"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("engine", ["gviz", pytest.param("torch", marks=[pytest.mark.torch, NO_TORCH])])
+@pytest.mark.parametrize("case", recorded())
+def test_a_recorded_program_has_its_recorded_table(case: dict[str, Any], engine: str, tmp_path: Path) -> None:
+    expect = case["expect"]
+    source = "import torch; from torch import nn; from torch.nn import functional as F\n" + case["source"]
+    reading = Folder(tmp_path).run(source, rootless=True, engine=engine)
+    assert [row.name for row in reading.graph.tensors] == list(expect["names"])
+    wrong = {row.name: differences(row, expect["names"][row.name]) for row in reading.graph.tensors}
+    assert not any(wrong.values()), wrong
+    assert reading.failed is ("error" in expect)
+    if reading.failed:
+        (error,) = [note.text for note in reading.notes if note.level == "error"]
+        assert f": {expect['error']['type']}: {expect['error']['message']}\n" in error
