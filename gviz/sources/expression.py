@@ -17,7 +17,7 @@ from gviz.sources.expression_parse import Source, parse
 from gviz.sources.expression_root import find_roots, not_finite, retain, run_backward
 from gviz.sources.expression_run import Runner
 from gviz.sources.expression_text import Item, kind_of
-from gviz.sources.names import FUNCTIONS, did_you_mean, load_engine
+from gviz.sources.names import FUNCTIONS, did_you_mean, load_engine, shown
 from gviz.sources.options import Evaluated, Note, SourceOptions
 from gviz.sources.values import find_dtype, make_value, normalized, unused_text
 
@@ -195,7 +195,9 @@ def _check_frozen(program: Program, options: SourceOptions) -> None:
             hint = f"freeze the values that it is made from, or write {name} = (...).detach()"
             raise SourceError(f"--frozen {name}: {name} is computed; only values can be frozen", hint=hint)
         there = f"the values are {', '.join(program.free)}" if program.free else "there is no value in it"
-        raise SourceError(f"--frozen {name}: there is no value {name}", hint=did_you_mean(name, program.free, there))
+        raise SourceError(
+            f"--frozen {shown(name)}: there is no value of that name", hint=did_you_mean(name, program.free, there)
+        )
 
 
 def _notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
@@ -214,5 +216,5 @@ def _notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
 
 def _unused(name: str, program: Program, values: Mapping[str, str]) -> str:
     if name in program.assigned:
-        return f"{name}={values[name]} is not used: the expression assigns {name} itself"
+        return f"{name}={shown(values[name])} is not used: the expression assigns {name} itself"
     return unused_text(name, values, program.free)

@@ -6,7 +6,6 @@ The walk has a stack of its own, so that whatever the parser accepts can be chec
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
@@ -50,13 +49,14 @@ _BINARY = (
 _COMPARED = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
-@dataclass
 class Program:
     """An expression that has passed the check.
 
     Args:
         source: its text.
         statements: assignments and bare expressions, in order.
+
+    Attributes:
         free: names that need a value, in the order of their first appearance.
         assigned: names that it assigns, in order.
         constants: names that stand for a number such as pi, in order.
@@ -64,13 +64,14 @@ class Program:
         is_random: whether it draws random numbers.
     """
 
-    source: Source
-    statements: list[ast.Assign | ast.Expr]
-    free: list[str] = field(default_factory=list)
-    assigned: list[str] = field(default_factory=list)
-    constants: list[str] = field(default_factory=list)
-    names: set[str] = field(default_factory=set)
-    is_random: bool = False
+    def __init__(self, source: Source, statements: list[ast.Assign | ast.Expr]) -> None:
+        self.source = source
+        self.statements = statements
+        self.free: list[str] = []
+        self.assigned: list[str] = []
+        self.constants: list[str] = []
+        self.names: set[str] = set()
+        self.is_random = False
 
 
 def check(statements: list[ast.stmt], source: Source, given: Collection[str] = ()) -> Program:

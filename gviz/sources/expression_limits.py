@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-__all__ = ["MAX_BITS", "MAX_ELEMENTS", "Budget", "bound", "check_power", "is_tensor"]
+__all__ = ["MAX_BITS", "MAX_ELEMENTS", "Budget", "bound", "check_power", "flat", "is_tensor"]
 
 MAX_ELEMENTS = 100_000_000
 """Elements of all tensors of an expression together: 0.4 GB of float32."""
@@ -81,7 +81,7 @@ def bound(name: str, args: Sequence[Any], kwargs: Mapping[str, Any], enough: flo
     if rule is not None:
         return rule(args, kwargs)
     rough = 1.0
-    for value in _flat([*args, *kwargs.values()]):
+    for value in flat([*args, *kwargs.values()]):
         if is_tensor(value):
             rough *= max(value.numel(), 1)
         elif isinstance(value, int):
@@ -123,7 +123,7 @@ def _elements(size: float) -> str:
     return f"{int(size):,} elements ({amount:.3g} {unit})"
 
 
-def _flat(values: Sequence[Any]) -> Iterator[Any]:
+def flat(values: Sequence[Any]) -> Iterator[Any]:
     """The values in nested lists and tuples, one by one."""
     todo = [*reversed(values)]
     while todo:
@@ -135,7 +135,7 @@ def _flat(values: Sequence[Any]) -> Iterator[Any]:
 
 
 def _tensors(values: Sequence[Any]) -> list[Any]:
-    return [value for value in _flat(values) if is_tensor(value)]
+    return [value for value in flat(values) if is_tensor(value)]
 
 
 def _number(value: Any) -> float:
@@ -151,10 +151,10 @@ def _number(value: Any) -> float:
 def _product(values: Sequence[Any]) -> float:
     """The product of all numbers among the values, those below one left out (they stand for "as it is")."""
     result = 1.0
-    for value in _flat(values):
+    for value in flat(values):
         number = _number(value)
         result *= number if number > 1 else 1.0
-    return 0.0 if any(_number(value) == 0 for value in _flat(values)) else result
+    return 0.0 if any(_number(value) == 0 for value in flat(values)) else result
 
 
 def _sizes(args: Sequence[Any], kwargs: Mapping[str, Any]) -> float:
@@ -228,12 +228,12 @@ def _sum(args: Sequence[Any], kwargs: Mapping[str, Any]) -> float:
 def _times(args: Sequence[Any], kwargs: Mapping[str, Any]) -> float:
     """Every element with every other, and all of it as often as the whole numbers say."""
     values = [*args, *kwargs.values()]
-    numbers = [value for value in _flat(values) if isinstance(value, int | float)]
+    numbers = [value for value in flat(values) if isinstance(value, int | float)]
     return math.prod(float(tensor.numel()) for tensor in _tensors(values)) * _product(numbers)
 
 
 def _expanded(args: Sequence[Any], kwargs: Mapping[str, Any]) -> float:
-    sizes = [_number(value) for value in _flat([*args[1:], kwargs.get("size", ())])]
+    sizes = [_number(value) for value in flat([*args[1:], kwargs.get("size", ())])]
     kept = float(args[0].numel()) if args and is_tensor(args[0]) and any(size < 0 for size in sizes) else 1.0
     return kept * _product(sizes)
 
@@ -241,7 +241,7 @@ def _expanded(args: Sequence[Any], kwargs: Mapping[str, Any]) -> float:
 def _padded(args: Sequence[Any], kwargs: Mapping[str, Any]) -> float:
     if not args or not is_tensor(args[0]):
         return 0.0
-    pads = [_number(value) for value in _flat([kwargs.get("pad", args[1] if len(args) > 1 else ())])]
+    pads = [_number(value) for value in flat([kwargs.get("pad", args[1] if len(args) > 1 else ())])]
     shape = [float(size) for size in args[0].shape]
     for position, pad in enumerate(pads):
         if position // 2 < len(shape):
@@ -279,7 +279,7 @@ def _convolved(args: Sequence[Any], kwargs: Mapping[str, Any]) -> float:
     tensors = _tensors([*args, *kwargs.values()])
     if len(tensors) < 2 or tensors[0].dim() < 2 or tensors[1].dim() < 3:
         return 0.0
-    numbers = [_number(value) for value in _flat([*args[2:], *kwargs.values()]) if isinstance(value, int)]
+    numbers = [_number(value) for value in flat([*args[2:], *kwargs.values()]) if isinstance(value, int)]
     extra = 2 * max([*numbers, 0.0])
     places = math.prod(size + extra for size in tensors[0].shape[2 - (tensors[0].dim() < tensors[1].dim()) :])
     batch = tensors[0].shape[0] if tensors[0].dim() == tensors[1].dim() else 1
@@ -317,7 +317,7 @@ def _indexed(args: Sequence[Any], _: Mapping[str, Any]) -> float:
     for item in items:
         if item is None or item is ...:
             continue
-        count = len(list(_flat(item))) if isinstance(item, list) else item.numel() if is_tensor(item) else 0
+        count = len(list(flat(item))) if isinstance(item, list) else item.numel() if is_tensor(item) else 0
         if count and not (is_tensor(item) and str(item.dtype).endswith("bool")):
             picked, kept = max(picked, count), kept / max(args[0].shape[at] if at < args[0].dim() else 1, 1)
         at += 1

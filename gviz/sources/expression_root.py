@@ -10,7 +10,7 @@ from gviz.errors import SourceError
 from gviz.sources.expression_limits import Budget
 from gviz.sources.expression_names import ROOT_NAME
 from gviz.sources.expression_run import ENGINE_ERRORS, engine_error
-from gviz.sources.names import did_you_mean
+from gviz.sources.names import did_you_mean, shown
 from gviz.sources.options import Note, SourceOptions
 from gviz.sources.values import make_value
 
@@ -130,7 +130,9 @@ def _kind(tensor: Any) -> str | None:
 
 def _unknown(name: str, option: str, tensors: Mapping[str, Any]) -> SourceError:
     listed = ", ".join(list(tensors)[:12]) + (", ..." if len(tensors) > 12 else "")
-    return SourceError(f"{option} {name}: there is no tensor {name}", hint=did_you_mean(name, tensors, f"there are {listed}"))
+    return SourceError(
+        f"{option} {shown(name)}: there is no tensor of that name", hint=did_you_mean(name, tensors, f"there are {listed}")
+    )
 
 
 def _no_graph(name: str, program: Program, options: SourceOptions, tensors: Mapping[str, Any]) -> SourceError:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from gviz.errors import GvizError, MissingError, SourceError
 from gviz.sources.expression_check import called_function, children, constant_name
-from gviz.sources.expression_limits import MAX_BITS, Budget, TooLargeError, check_power, is_tensor
+from gviz.sources.expression_limits import MAX_BITS, Budget, TooLargeError, check_power, flat, is_tensor
 from gviz.sources.expression_text import ATOM, Item, kind_of, number_text, operator_sign, text_of
-from gviz.sources.names import CONSTANTS, DTYPES, FIELDS, FUNCTIONS, find_function
+from gviz.sources.names import CONSTANTS, DTYPES, FIELDS, FIRST_IS_NO_TENSOR, FUNCTIONS, find_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -70,6 +70,10 @@ _OF_NUMBERS: dict[str, Callable[[float], float]] = {
     **{function.__name__: function for function in (math.sinh, math.cosh, math.tanh, math.floor, math.ceil, math.trunc)},
 }
 """Functions that people write of a number, as in ``x * sqrt(2)``; PyTorch has them for tensors only, Python in ``math``."""
+
+
+_UNFORESEEN = (AssertionError, AttributeError, KeyError, UnboundLocalError)
+"""What comes out of the engine where it was handed something that it does not expect, a number instead of a tensor."""
 
 
 def engine_error(error: BaseException, source: Source, node: ast.AST) -> SourceError:
@@ -162,6 +166,8 @@ class Runner:
             raise SourceError(
                 f"too large: {error}", place=self.source.place(node), hint="take a smaller one; gviz draws for people to read"
             ) from None
+        except _UNFORESEEN as error:
+            raise self._wrong_arguments(node, parts) from error
         except ENGINE_ERRORS as error:
             raise engine_error(error, self.source, node) from error
         text, rank = text_of(node, parts, function)
@@ -204,7 +210,7 @@ class Runner:
         for part, value in zip(children(node), values, strict=True):
             self._check_operand(part, value)
         if is_tensor(left) or is_tensor(right):
-            self.budget.check(name, values, {})
+            self._check_arguments(node, name, values, {})
             return compute(left, right)
         check_power(sign, left, right)
         try:
@@ -225,6 +231,22 @@ class Runner:
             raise TooLargeError(f"a number of {result.bit_length() * 30103 // 100000 + 1:,} digits")
         return result
 
+    def _wrong_arguments(self, node: ast.expr, parts: Sequence[Item]) -> SourceError:
+        """What PyTorch says of arguments that a function does not take."""
+        name = self.source.segment(node.func) if isinstance(node, ast.Call) else "this"
+        kinds = ", ".join(type(part.value).__name__ for part in parts)
+        what = f"{name}() received an invalid combination of arguments - got ({kinds})"
+        return SourceError(what, place=self.source.place(node))
+
+    def _check_arguments(self, node: ast.expr, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """Refuse what makes too large a result, and whole numbers beyond 64 bits, as PyTorch does."""
+        for value in flat([*args, *kwargs.values()]):
+            if isinstance(value, int) and value.bit_length() > 64:
+                raise SourceError(
+                    "int too big to convert", place=self.source.place(node), hint="write it as a decimal number, as in 1e30"
+                )
+        self.budget.check(name, args, kwargs)
+
     def _check_operand(self, node: ast.expr, value: object) -> None:
         """Refuse what takes no part in arithmetic: lists, tuples, None, dtypes."""
         if isinstance(value, int | float) or is_tensor(value):
@@ -239,7 +261,7 @@ class Runner:
     def _indexed(self, node: ast.Subscript, values: list[Any]) -> Any:
         value, index = values
         if is_tensor(value):
-            self.budget.check("index", [value, index], {})
+            self._check_arguments(node, "index", [value, index], {})
             return value[index]
         if isinstance(value, tuple | list) and isinstance(index, int | slice):
             return value[index]
@@ -252,7 +274,9 @@ class Runner:
     def _attribute(self, node: ast.Attribute, values: list[Any]) -> Any:
         name, value = node.attr, values[0]
         if is_tensor(value) and name not in FIELDS:
-            return getattr(value, name)
+            if hasattr(value, name):
+                return getattr(value, name)
+            raise self._missing(node, f"Tensor.{name}")
         if isinstance(value, tuple) and name in FIELDS and hasattr(value, name):
             return getattr(value, name)
         hint = (
@@ -271,7 +295,7 @@ class Runner:
             return self._call_function(node, str(function), args, kwargs)
         if not is_tensor(receiver[0]):
             raise self._no_method(node, method, receiver[0])
-        self.budget.check(method, [*receiver, *args], kwargs)
+        self._check_arguments(node, method, [*receiver, *args], kwargs)
         found = getattr(receiver[0], method, None)
         if found is None:
             raise self._missing(node, f"Tensor.{method}")
@@ -284,7 +308,10 @@ class Runner:
         found = find_function(self.engine, name)
         if found is None:
             raise self._missing(node, name)
-        self.budget.check(name, args, kwargs)
+        if args and not is_tensor(args[0]) and name not in FIRST_IS_NO_TENSOR:
+            what = f"{name}(): argument 'input' (position 1) must be Tensor, not {type(args[0]).__name__}"
+            raise SourceError(what, place=self.source.place(node), hint="a number is a tensor under a name: give it as a value")
+        self._check_arguments(node, name, args, kwargs)
         return found(*args, **kwargs)
 
     def _of_number(self, node: ast.Call, function: Callable[[float], float], number: float) -> float:
@@ -300,7 +327,7 @@ class Runner:
         hint = f"write {method}(...) of a tensor" if method in FUNCTIONS else "tensors have methods"
         return SourceError(f"{kind_of(receiver)} has no method {method}", place=self.source.place(node), hint=hint)
 
-    def _missing(self, node: ast.Call, name: str) -> MissingError:
+    def _missing(self, node: ast.expr, name: str) -> MissingError:
         hint = "a script can run with PyTorch itself: gviz render file.py --engine torch"
         return MissingError(f"{name} is PyTorch's, but not in gviz's engine yet", place=self.source.place(node), hint=hint)
 

@@ -126,6 +126,15 @@ MODULES = ("torch", "F", "torch.nn.functional", "nn.functional")
 OTHER_MODULES = frozenset({"jnp", "math", "np", "numpy", "tf"})
 """Prefixes of other libraries; their functions are not these."""
 
+FIRST_IS_NO_TENSOR = _words(
+    """
+    tensor ones zeros full eye arange linspace logspace rand randn randint randperm
+    cat concat concatenate stack hstack vstack dstack column_stack row_stack meshgrid broadcast_tensors atleast_1d atleast_2d
+    atleast_3d einsum pow float_power remainder xlogy bitwise_and bitwise_or bitwise_xor
+    """
+)
+"""Functions whose first argument may be something else than a tensor: numbers, lists of tensors."""
+
 OTHER_NAMES = {
     "average": "mean", "avg": "mean", "cot": "1/tan", "ctg": "1/tan", "dotproduct": "dot", "inv": "inverse",
     "lg": "log10", "ln": "log", "logistic": "sigmoid", "magnitude": "norm", "power": "pow", "sgm": "sigmoid", "sigm": "sigmoid",
@@ -155,9 +164,7 @@ def find_function(engine: Any, name: str) -> Any:
     if name not in FUNCTIONS:
         return None
     found = getattr(engine, name, None)
-    if found is None:
-        found = getattr(engine.nn.functional, name, None)
-    return found
+    return getattr(engine.nn.functional, name, None) if found is None else found
 
 
 def closest(name: str, among: Iterable[str]) -> str | None:
@@ -184,3 +191,22 @@ def did_you_mean(name: str, among: Iterable[str], otherwise: str = "") -> str:
     """
     found = closest(name, among)
     return f"did you mean {found}?" if found else otherwise
+
+
+def printable(text: str) -> str:
+    """A text without what a terminal would not show as it is.
+
+    >>> printable("x" + chr(27)) == "x" + chr(0xFFFD)
+    True
+    """
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+
+
+def shown(text: str) -> str:
+    """A text for a message: printable, and short.
+
+    >>> shown("a" * 50)
+    'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...'
+    """
+    text = printable(text[:41])
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -14,7 +14,7 @@ from unicodedata import name as character_name
 
 from gviz.errors import SourceError
 from gviz.sources.expression_parse import Source, too_deep
-from gviz.sources.names import FUNCTIONS, OTHER_NAMES
+from gviz.sources.names import FUNCTIONS, OTHER_NAMES, printable, shown
 from gviz.sources.notation_tokens import Token, foreign, replacement, rewrite, tokens
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def suggestion(source: Source, functions: Collection[str] = FUNCTIONS) -> str | 
     'write y=2*x'
     """
     text = rewrite(source.code, functions)
-    if len(text) > MAX_SUGGESTED or "\n" in text or text == source.code.strip() or not _can_be_read(text):
+    if len(text) > MAX_SUGGESTED or not text.isprintable() or text == source.code.strip() or not _can_be_read(text):
         return None
     return f"write {source.prefix}{text}"
 
@@ -91,18 +91,19 @@ def _can_be_read(text: str) -> bool:
 def _at(source: Source, error: SyntaxError, what: str, hint: str | None) -> SourceError:
     """An error where the parser stopped."""
     place = source.place_at(error.lineno or 1, max((error.offset or 1) - 1, 0))
-    return SourceError(what, place=place, hint=hint)
+    return SourceError(printable(what), place=place, hint=hint and printable(hint))
 
 
 def _on(source: Source, token: Token, what: str, hint: str | None) -> SourceError:
     """An error on a token."""
     length = 1 if token.kind == "newline" else len(token.text)
-    return SourceError(what, place=source.place_at(token.line, token.column, length), hint=hint)
+    place = source.place_at(token.line, token.column, length)
+    return SourceError(printable(what), place=place, hint=hint and printable(hint))
 
 
 def _foreign_at(source: Source, line: int, column: int, character: str) -> SourceError:
     meant = replacement(character)
-    known = f"{character} ({character_name(character, f'U+{ord(character):04X}').lower()})"
+    known = f"{shown(character)} ({character_name(character, f'U+{ord(character):04X}').lower()})"
     written = {None: "is no part of an expression", "": "has to be left out"}.get(meant, f"is written {meant} in an expression")
     if character == "√":
         written = "is written sqrt(...) in an expression"

@@ -16,7 +16,7 @@ from gviz.sources.expression_limits import Budget, is_tensor
 from gviz.sources.expression_names import parts_of
 from gviz.sources.expression_parse import MAX_VALUE_CHARACTERS, Source, parse
 from gviz.sources.expression_run import ENGINE_ERRORS, Runner, engine_error
-from gviz.sources.names import did_you_mean
+from gviz.sources.names import did_you_mean, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -51,7 +51,7 @@ def split_values(texts: Iterable[str]) -> dict[str, str]:
         if name in found:
             place = Source(text).place_at(1, 0, len(name))
             raise SourceError(
-                f"{name} has a value twice: {_shown(found[name])} and {_shown(value)}", place=place, hint="leave one out"
+                f"{name} has a value twice: {shown(found[name])} and {shown(value)}", place=place, hint="leave one out"
             )
         found[name] = value
     return found
@@ -104,7 +104,7 @@ def normalized(name: str, source: Source | None = None) -> str:
         hint = "call it lam" if plain == "lambda" else f"choose another name, such as {plain}_"
         raise SourceError(f"{plain} is a word of Python's own and cannot be a name", place=place, hint=hint)
     raise SourceError(
-        f"{_shown(name)} is no name", place=place, hint="a name has letters, digits and _, and begins with no digit"
+        f"{shown(name)} is no name", place=place, hint="a name has letters, digits and _, and begins with no digit"
     )
 
 
@@ -122,7 +122,7 @@ def find_dtype(engine: Any, name: str | None) -> Any:
     hint = did_you_mean(plain, there, f"there are {', '.join(there)}")
     if plain.startswith(("int", "uint", "bool", "complex")):
         raise SourceError(f"values of dtype {plain} have no gradients", hint=f"there are {', '.join(there)}")
-    raise SourceError(f"there is no dtype {_shown(name or '')}", hint=hint)
+    raise SourceError(f"there is no dtype {shown(name or '')}", hint=hint)
 
 
 def make_value(
@@ -196,7 +196,7 @@ def _numbers(value: Any, source: Source, node: ast.expr) -> Any:
     if is_tensor(value) or isinstance(value, int | float):
         return value
     if not isinstance(value, list | tuple):
-        what = f"{_shown(source.segment(node))} is no value"
+        what = f"{shown(source.segment(node))} is no value"
         raise SourceError(what, place=source.place(node), hint="write a number or a list of numbers")
     tensors = parts_of(value, source.segment(node))
     if tensors:
@@ -232,7 +232,7 @@ def _check_rows(value: list[Any] | tuple[Any, ...], source: Source, node: ast.ex
             )
         if not isinstance(part, int | float):
             raise SourceError(
-                f"{_shown(source.segment(place))} is no number",
+                f"{shown(source.segment(place))} is no number",
                 place=source.place(place),
                 hint="a list has numbers only, as in [1, 2]",
             )
@@ -243,13 +243,7 @@ def _part(node: ast.expr, number: int) -> ast.expr:
     return node.elts[number] if isinstance(node, ast.List | ast.Tuple) else node
 
 
-def _shown(text: str) -> str:
-    """A text for a message: short, and without what a terminal would not show as it is."""
-    text = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text[:41])
-    return text if len(text) <= 40 else text[:37] + "..."
-
-
 def unused_text(name: str, values: Mapping[str, str], used: Iterable[str]) -> str:
     """What to say of a value that the expression does not use."""
     hint = did_you_mean(name, [other for other in used if other not in values])
-    return f"{name}={_shown(values[name])} is not used: the expression has no {name}" + (f"; {hint}" if hint else "")
+    return f"{name}={shown(values[name])} is not used: the expression has no {name}" + (f"; {hint}" if hint else "")
