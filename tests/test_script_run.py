@@ -47,9 +47,7 @@ def test_main_is_the_script_while_it_runs(folder: Folder) -> None:
 
 
 def test_neighbours_are_imported_and_get_the_engine_too(folder: Folder) -> None:
-    folder.write(
-        "layers.py", "import torch\nimport torch.nn.functional as F\ndef double(x):\n    return F.relu(torch.mul(x, 2))\n"
-    )
+    folder.write("layers.py", "import torch\ndef double(x):\n    return torch.relu(torch.mul(x, 2))\n")
     reading = folder.run(HEAD + "from layers import double\ny = double(x)\n")
     assert roots(reading) == ["y"]
     assert rows(reading)["y"].grad_fn == "ReluBackward0"
@@ -74,7 +72,7 @@ def test_a_neighbour_comes_before_a_module_that_is_loaded(folder: Folder) -> Non
 
 def test_a_neighbouring_package_works(folder: Folder) -> None:
     folder.write("parts/__init__.py", "")
-    folder.write("parts/one.py", "from torch import nn\nONE = 1\n")
+    folder.write("parts/one.py", "from torch import tensor\nONE = tensor(1)\n")
     reading = folder.run(HEAD + "from parts.one import ONE\ny = x + ONE\n")
     assert roots(reading) == ["y"]
     assert not [name for name in sys.modules if name.partition(".")[0] == "parts"]
