@@ -116,7 +116,11 @@ class Walker:
         tensor, view_of = root, None
         while first is None or view_of is not None:
             known = id(tensor) in self.ids
-            here = self.ids[id(tensor)] if known else self.add_tensor(tensor, name if tensor is root else None, "output" if tensor is root else "intermediate")
+            here = (
+                self.ids[id(tensor)]
+                if known
+                else self.add_tensor(tensor, name if tensor is root else None, "output" if tensor is root else "intermediate")
+            )
             first = first or here
             if view_of is not None:
                 self.edges.append(Edge(here, view_of, kind="view"))
@@ -179,7 +183,9 @@ class Walker:
         attrs = tuple((key, brief(value)) for key, value in attributes)
         row = self.rows[names[0]] if names else None
         facts = NO_FACTS if row is None else (row.name, row.shape, row.dtype, row.value, row.grad)
-        state = "freed" if any(text == FREED for _, text in attrs) else "retained" if row is not None and row.retains_grad else ""
+        state = (
+            "freed" if any(text == FREED for _, text in attrs) else "retained" if row is not None and row.retains_grad else ""
+        )
         self.nodes.append((node_id, "operation", type(node).__name__, *facts, state, len(node.next_functions), attrs))
         if self.saved:
             self.add_saved(node_id, attributes)
@@ -194,7 +200,6 @@ class Walker:
                 label = key if index is None else f"{key}[{index}]"
                 known = self.ids.get(id(item)) or self.add_tensor(item, None, "saved", label)
                 self.edges.append(Edge(known, node_id, label=label, kind="saved"))
-
 
     def saved_attributes(self, node: Any) -> Iterator[tuple[str, Any]]:
         """(name, value) of what the node saved, in order of the names; freed tensors are told as such."""

@@ -32,8 +32,8 @@ import warnings
 from typing import Any
 
 from gviz.engine import creation, dtypes, ops, surface
+from gviz.engine.dtypes import dtype as dtype
 from gviz.engine.dtypes import finfo, get_default_dtype, iinfo, promote_types, set_default_dtype
-from gviz.engine.dtypes import dtype as dtype  # noqa: PLC0414 - offered as torch.dtype
 from gviz.engine.modes import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from gviz.engine.printing import Size, get_printoptions, set_printoptions
 from gviz.engine.tensor import Tensor

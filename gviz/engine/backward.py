@@ -30,8 +30,8 @@ by_seq = attrgetter("seq")
 def backward(
     tensors: Any,
     grad_tensors: Any = None,
-    retain_graph: bool | None = None,  # noqa: FBT001
-    create_graph: bool = False,  # noqa: FBT001, FBT002
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
     """Add the gradients of ``tensors`` to the ``.grad`` of the leaves below them.
@@ -61,7 +61,11 @@ def backward(
                 raise RuntimeError("One of the differentiated Tensors does not require grad")
     if create_graph:
         warn_cycle()
-    starts = [(edge, start_gradient(root, grad, i, create=create_graph)) for i, (root, grad) in enumerate(zip(roots, grads, strict=True)) for edge in [root_edge(root, i)]]
+    starts = [
+        (edge, start_gradient(root, grad, i, create=create_graph))
+        for i, (root, grad) in enumerate(zip(roots, grads, strict=True))
+        for edge in [root_edge(root, i)]
+    ]
     keep = create_graph if retain_graph is None else retain_graph
     catch = None if wanted is None else {edge_of(t): None for t in wanted}
     run(starts, keep=bool(keep), create=bool(create_graph), catch=catch, accumulate=True)
@@ -75,11 +79,11 @@ def grad(
     outputs: Any,
     inputs: Any,
     grad_outputs: Any = None,
-    retain_graph: bool | None = None,  # noqa: FBT001
-    create_graph: bool = False,  # noqa: FBT001, FBT002
-    allow_unused: bool | None = None,  # noqa: FBT001
-    is_grads_batched: bool = False,  # noqa: ARG001, FBT001, FBT002
-    materialize_grads: bool = False,  # noqa: FBT001, FBT002
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,  # noqa: ARG001
+    materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
     """The gradients of ``outputs`` with respect to ``inputs``, without touching any ``.grad``.
 
@@ -92,7 +96,11 @@ def grad(
     wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     grads = [grad_outputs] if grad_outputs is None or isinstance(grad_outputs, Tensor) else list(grad_outputs)
     grads += [None] * (len(roots) - len(grads))
-    starts = [(edge, start_gradient(root, g, i, create=create_graph)) for i, (root, g) in enumerate(zip(roots, grads, strict=True)) for edge in [root_edge(root, i)]]
+    starts = [
+        (edge, start_gradient(root, g, i, create=create_graph))
+        for i, (root, g) in enumerate(zip(roots, grads, strict=True))
+        for edge in [root_edge(root, i)]
+    ]
     for tensor in wanted:
         if tensor._edge is None:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
@@ -109,7 +117,11 @@ def grad(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
                 "Set allow_unused=True if this is the desired behavior."
             )
-        results.append(found if found is None or isinstance(found, Tensor) else from_array(np.array(found, dtype=tensor._array.dtype), None))
+        results.append(
+            found
+            if found is None or isinstance(found, Tensor)
+            else from_array(np.array(found, dtype=tensor._array.dtype), None)
+        )
     return tuple(results)
 
 
@@ -161,7 +173,9 @@ def reach(starts: list[Any]) -> list[Any]:
     return order
 
 
-def run(starts: Sequence[tuple[Any, Any]], *, keep: bool, create: bool, catch: dict[Any, Any] | None = None, accumulate: bool) -> None:
+def run(
+    starts: Sequence[tuple[Any, Any]], *, keep: bool, create: bool, catch: dict[Any, Any] | None = None, accumulate: bool
+) -> None:
     """Run the nodes below the starts, each once, when all its gradient has arrived.
 
     Args:
@@ -235,14 +249,18 @@ def fit(grad: Any, shape: tuple[int, ...]) -> Any:
     """
     got = tuple(grad.shape)
     extra = len(got) - len(shape)
-    axes = tuple(range(extra)) + tuple(i + extra for i, size in enumerate(shape) if extra >= 0 and size == 1 and got[i + extra] != 1)
+    axes = tuple(range(extra)) + tuple(
+        i + extra for i, size in enumerate(shape) if extra >= 0 and size == 1 and got[i + extra] != 1
+    )
     if extra < 0 or any(size not in (1, got[i + extra]) for i, size in enumerate(shape)):
-        raise RuntimeError(f"Function returned an invalid gradient at index 0 - got {list(got)} but expected shape compatible with {list(shape)}")
+        raise RuntimeError(
+            f"Function returned an invalid gradient at index 0 - got {list(got)} but expected shape compatible with {list(shape)}"
+        )
     if isinstance(grad, Tensor):
         if not shape:
             return TENSORS["sum_all"](grad)
         if axes:
-            grad = TENSORS["sum_dim"](grad, axes, True)  # noqa: FBT003
+            grad = TENSORS["sum_dim"](grad, axes, True)
         return TENSORS["view"](grad, shape) if extra else grad
     return grad.sum(axis=axes, keepdims=True).reshape(shape)
 
@@ -258,7 +276,7 @@ def leaves(order: list[Any]) -> list[Any]:
 def watched(node: Any) -> bool:
     """Whether somebody would notice when this leaf is run."""
     rare = node.variable._rare
-    return rare is not None and bool(rare.hooks or rare.post_hooks) or node.careful
+    return (rare is not None and bool(rare.hooks or rare.post_hooks)) or node.careful
 
 
 def leaves_early(order: list[Any]) -> list[Any]:
@@ -294,7 +312,7 @@ def captured(node: Any, grad: Any, catch: dict[Any, Any], *, create: bool, accum
     if isinstance(node, AccumulateGrad):
         rare = node.variable._rare
         if accumulate:
-            (node.apply_tensors if create else node.apply)(grad, False)  # noqa: FBT003
+            (node.apply_tensors if create else node.apply)(grad, False)
             return None
         for hook in tuple(rare.hooks or ()) if rare is not None else ():
             given = grad if create else from_array(np.asarray(grad), None)
@@ -318,7 +336,7 @@ def keep_on(tensor: Tensor, found: Any) -> None:
 
 def warn_cycle() -> None:
     """PyTorch's warning for ``backward(create_graph=True)``, once per program."""
-    import warnings  # noqa: PLC0415 - rare
+    import warnings
 
     warnings.warn(
         "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause "
@@ -334,5 +352,3 @@ def call_node(node: Node, grads: tuple[Any, ...]) -> Any:
     given = Parts({i: g for i, g in enumerate(grads) if g is not None}) if node.shape == ("parts",) else grads[0]
     out = node.apply_tensors(given, keep=True)
     return out
-
-

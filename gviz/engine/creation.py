@@ -17,7 +17,7 @@ MAX_BYTES = 64 * 2**30
 """A tensor larger than this is refused before numpy tries."""
 
 
-def finish(array: Any, requires_grad: bool, device: Any = None) -> Tensor:  # noqa: FBT001
+def finish(array: Any, requires_grad: bool, device: Any = None) -> Tensor:
     """A tensor around a fresh array, requiring a gradient if asked for.
 
     Raises:
@@ -34,7 +34,7 @@ def finish(array: Any, requires_grad: bool, device: Any = None) -> Tensor:  # no
 
 
 def plain(dtype: Any, default: Any = None) -> Any:
-    """numpy's dtype for PyTorch's, or for the default one."""
+    """Numpy's dtype for PyTorch's, or for the default one."""
     return dtype.np if dtype is not None else (default or dtypes.get_default_dtype()).np
 
 
@@ -52,7 +52,9 @@ def sizes(shape: Sequence[Any], keyword: Any = None) -> tuple[int, ...]:
     found = []
     for i, size in enumerate(shape):
         if isinstance(size, bool | float | str) or not hasattr(size, "__index__"):
-            raise TypeError(f"empty(): argument 'size' failed to unpack the object at pos {i + 1} with error \"type must be tuple of ints,but got {type(size).__name__}\"")
+            raise TypeError(
+                f"empty(): argument 'size' failed to unpack the object at pos {i + 1} with error \"type must be tuple of ints,but got {type(size).__name__}\""
+            )
         found.append(int(size.__index__()))
     total = 8
     for size in found:
@@ -60,11 +62,15 @@ def sizes(shape: Sequence[Any], keyword: Any = None) -> tuple[int, ...]:
         if size < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {size}: {found}")
     if total > MAX_BYTES:
-        raise RuntimeError(f"[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory: you tried to allocate {total} bytes. Error code 12 (Cannot allocate memory)")
+        raise RuntimeError(
+            f"[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory: you tried to allocate {total} bytes. Error code 12 (Cannot allocate memory)"
+        )
     return tuple(found)
 
 
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # noqa: ARG001
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:  # noqa: ARG001
     """A tensor from a number, nested lists, or an array, copied.
 
     Args:
@@ -109,12 +115,16 @@ def from_numpy(array: Any) -> Tensor:
     return from_array(dtypes.check_numpy(array), None)
 
 
-def zeros(*size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, out: Any = None, layout: Any = None) -> Tensor:  # noqa: ARG001
+def zeros(
+    *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, out: Any = None, layout: Any = None
+) -> Tensor:  # noqa: ARG001
     """Zeros of that shape."""
     return finish(np.zeros(sizes(size), plain(dtype)), requires_grad, device)
 
 
-def ones(*size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, out: Any = None, layout: Any = None) -> Tensor:  # noqa: ARG001
+def ones(
+    *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, out: Any = None, layout: Any = None
+) -> Tensor:  # noqa: ARG001
     """Ones of that shape."""
     return finish(np.ones(sizes(size), plain(dtype)), requires_grad, device)
 
@@ -132,7 +142,15 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool 
     return finish(np.eye(n, m, dtype=plain(dtype)), requires_grad, device)
 
 
-def arange(*args: Any, start: Any = None, end: Any = None, step: Any = None, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+def arange(
+    *args: Any,
+    start: Any = None,
+    end: Any = None,
+    step: Any = None,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    device: Any = None,
+) -> Tensor:
     """Numbers from start (0) up to end, in steps (1); integers where all three are.
 
     Raises:
@@ -143,7 +161,7 @@ def arange(*args: Any, start: Any = None, end: Any = None, step: Any = None, dty
         end = given[0]
     elif given:
         start, end = given[0], given[1]
-        step = given[2] if len(given) > 2 else step  # noqa: PLR2004
+        step = given[2] if len(given) > 2 else step
     start, step = 0 if start is None else start, 1 if step is None else step
     if step == 0:
         raise RuntimeError("step must be nonzero")
@@ -167,7 +185,7 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_gr
         raise RuntimeError("number of steps must be non-negative")
     kind = plain(dtype)
     low, high = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
-    if kind.kind != "f" or steps < 2:  # noqa: PLR2004
+    if kind.kind != "f" or steps < 2:
         return finish(np.linspace(low, high, steps).astype(kind), requires_grad, device)
     step = kind.type((high - low) / (steps - 1))
     index = np.arange(steps, dtype=kind)
@@ -175,7 +193,9 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_gr
     return finish(values.astype(kind), requires_grad, device)
 
 
-def logspace(start: float, end: float, steps: int, base: float = 10.0, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def logspace(
+    start: float, end: float, steps: int, base: float = 10.0, *, dtype: Any = None, requires_grad: bool = False
+) -> Tensor:
     """Powers of ``base``, their exponents in equal steps."""
     return finish(np.logspace(start, end, steps, base=base).astype(plain(dtype)), requires_grad)
 
@@ -183,7 +203,9 @@ def logspace(start: float, end: float, steps: int, base: float = 10.0, *, dtype:
 def like(fill: Any) -> Any:
     """A function that makes a tensor like another one, filled with that value."""
 
-    def make(input: Tensor, *, dtype: Any = None, requires_grad: bool = False, device: Any = None, memory_format: Any = None) -> Tensor:  # noqa: ARG001
+    def make(
+        input: Tensor, *, dtype: Any = None, requires_grad: bool = False, device: Any = None, memory_format: Any = None
+    ) -> Tensor:  # noqa: ARG001
         kind = plain(dtype) if dtype is not None else input._array.dtype
         return finish(np.full(input._array.shape, fill, kind), requires_grad, device)
 
@@ -205,7 +227,7 @@ def shaped(generate: Any) -> Any:
     """A creation function around one of ``random``'s functions of (shape, dtype)."""
 
     def make(*size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, generator: Any = None) -> Tensor:
-        from gviz.engine import random  # noqa: PLC0415 - only programs with random numbers need it
+        from gviz.engine import random
 
         shape = sizes(size)
         more = {} if generator is None else {"generator": generator}
@@ -219,9 +241,11 @@ rand = shaped("rand")
 randn = shaped("randn")
 
 
-def randint(low: int, high: Any = None, size: Any = None, *, dtype: Any = None, requires_grad: bool = False, generator: Any = None) -> Tensor:
+def randint(
+    low: int, high: Any = None, size: Any = None, *, dtype: Any = None, requires_grad: bool = False, generator: Any = None
+) -> Tensor:
     """Integers from low up to, not including, high."""
-    from gviz.engine import random  # noqa: PLC0415
+    from gviz.engine import random
 
     if size is None:
         low, high, size = 0, low, high
@@ -231,7 +255,7 @@ def randint(low: int, high: Any = None, size: Any = None, *, dtype: Any = None, 
 
 def randperm(n: int, *, dtype: Any = None, generator: Any = None) -> Tensor:
     """The numbers below n in random order."""
-    from gviz.engine import random  # noqa: PLC0415
+    from gviz.engine import random
 
     more = {} if generator is None else {"generator": generator}
     return finish(random.randperm(n, **more).astype(plain(dtype, dtypes.int64)), requires_grad=False)
@@ -249,7 +273,7 @@ def randn_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False)
 
 def manual_seed(seed: int) -> Any:
     """Start the random stream anew, as PyTorch's CPU generator does."""
-    from gviz.engine import random  # noqa: PLC0415
+    from gviz.engine import random
 
     return random.manual_seed(seed)
 
@@ -290,6 +314,6 @@ class LegacyType:
         return f"<class 'torch.{self.__name__}'>"
 
 
-def rebuild(array: Any, requires_grad: bool) -> Tensor:  # noqa: FBT001
+def rebuild(array: Any, requires_grad: bool) -> Tensor:
     """A tensor from its pickle."""
     return finish(array, requires_grad)

@@ -60,17 +60,24 @@ def careful(node: Node) -> None:
         CAREFUL[plain] = type(
             plain.__name__,
             (plain,),
-            {"__slots__": (), "careful": True, "plain": plain, "apply": apply, "apply_tensors": apply_tensors, "__module__": plain.__module__},
+            {
+                "__slots__": (),
+                "careful": True,
+                "plain": plain,
+                "apply": apply,
+                "apply_tensors": apply_tensors,
+                "__module__": plain.__module__,
+            },
         )
     node.__class__ = CAREFUL[plain]  # type: ignore[assignment]
 
 
-def apply(node: Any, grad: Any, keep: bool) -> Any:  # noqa: FBT001
+def apply(node: Any, grad: Any, keep: bool) -> Any:
     """Run hooks on tensors around the plain derivative on arrays."""
     return run(node, tensor_hooks(node, grad, on_tensors=False), keep, on_tensors=False)
 
 
-def apply_tensors(node: Any, grad: Any, keep: bool) -> Any:  # noqa: FBT001
+def apply_tensors(node: Any, grad: Any, keep: bool) -> Any:
     """The same where gradients are tensors already."""
     return run(node, tensor_hooks(node, grad, on_tensors=True), keep, on_tensors=True)
 
@@ -98,7 +105,7 @@ def keep_gradient(kept: Any, grad: Any, *, on_tensors: bool) -> None:
         rare.grad = rare.grad + grad
 
 
-def run(node: Any, grad: Any, keep: bool, *, on_tensors: bool) -> Any:  # noqa: FBT001
+def run(node: Any, grad: Any, keep: bool, *, on_tensors: bool) -> Any:
     """Pre-hooks, the plain derivative, casts, post-hooks."""
     rare = node.__dict__
     plain = type(node).plain
@@ -126,7 +133,8 @@ def hook_arguments(grad: Any, *, on_tensors: bool) -> tuple[Any, ...]:
     """The gradients of a node's outputs as hooks see them."""
     if isinstance(grad, Parts):
         return tuple(
-            None if i not in grad.by_number else to_tensor(grad.by_number[i], on_tensors=on_tensors) for i in range(max(grad.by_number) + 1)
+            None if i not in grad.by_number else to_tensor(grad.by_number[i], on_tensors=on_tensors)
+            for i in range(max(grad.by_number) + 1)
         )
     return (to_tensor(grad, on_tensors=on_tensors),)
 
@@ -142,7 +150,7 @@ def cast(grad: Any, kind: Any, *, on_tensors: bool) -> Any:
     if grad is None or kind is None or kind.kind not in "fc":
         return grad
     if on_tensors:
-        from gviz.engine import dtypes  # noqa: PLC0415 - only mixed operands under create_graph
+        from gviz.engine import dtypes
 
         return grad if grad._array.dtype == kind else grad.to(dtypes.of(kind))
     return grad if grad.dtype == kind else np.asarray(grad).astype(kind)
@@ -152,6 +160,6 @@ def to_tensor(grad: Any, *, on_tensors: bool) -> Any:
     """A gradient as a tensor."""
     if on_tensors or isinstance(grad, Output):
         return grad
-    from gviz.engine.tensor import from_array  # noqa: PLC0415 - tensor imports hooks
+    from gviz.engine.tensor import from_array
 
     return from_array(np.asarray(grad), None)

@@ -36,7 +36,9 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any, **kwargs
     result = operation(twin, *args, **kwargs)
     array = result._array
     if array.shape != tensor._array.shape:
-        raise RuntimeError(f"output with shape {list(tensor._array.shape)} doesn't match the broadcast shape {list(array.shape)}")
+        raise RuntimeError(
+            f"output with shape {list(tensor._array.shape)} doesn't match the broadcast shape {list(array.shape)}"
+        )
     refuse_cast(array.dtype, tensor._array.dtype)
     tensor._array[...] = array
     write(tensor, result._edge)
@@ -53,7 +55,9 @@ def refuse_cast(have: Any, want: Any) -> None:
     order = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
     if have.kind in kinds and order[have.kind] > order[want.kind]:
         names = text.SCALAR_NAMES
-        raise RuntimeError(f"result type {names.get(have.name, have.name)} can't be cast to the desired output type {names.get(want.name, want.name)}")
+        raise RuntimeError(
+            f"result type {names.get(have.name, have.name)} can't be cast to the desired output type {names.get(want.name, want.name)}"
+        )
 
 
 def check(tensor: Tensor, others: tuple[Any, ...] = ()) -> None:
@@ -112,7 +116,7 @@ def write(tensor: Tensor, edge: Any) -> None:
 def move_hooks(tensor: Tensor) -> None:
     """A retained gradient is that of the tensor as it is now."""
     if tensor._rare is not None and tensor._rare.retains:
-        from gviz.engine import hooks  # noqa: PLC0415 - rare
+        from gviz.engine import hooks
 
         hooks.retain(tensor._edge, tensor)
 
@@ -122,7 +126,9 @@ def save_written(node: Node, tensor: Tensor, version: Any) -> None:
     row = type(node).row
     kept = node.saved if node.saved.__class__ is tuple else (node.saved,)
     changed = tuple(
-        SavedResult(tensor._array, version, version.count) if i in row.tensor_positions and row.saved[i].kind == "result" else value
+        SavedResult(tensor._array, version, version.count)
+        if i in row.tensor_positions and row.saved[i].kind == "result"
+        else value
         for i, value in enumerate(kept)
     )
     node.saved = changed if node.saved.__class__ is tuple else changed[0] if kept and row.saved else node.saved
@@ -149,7 +155,7 @@ class CopySlices(Node):
         self.view_shape, self.view_strides = part.shape, part.strides
         self.offset = address(part) - address(array)
 
-    def apply(self, grad: Any, keep: bool) -> Any:  # noqa: FBT001
+    def apply(self, grad: Any, keep: bool) -> Any:
         """The gradients of the old base and of what was written."""
         full, part = self.layout(grad.dtype)
         full[...] = grad
@@ -166,7 +172,7 @@ class CopySlices(Node):
         full = as_strided(memory, self.base_shape, self.base_strides)
         return full, as_strided(memory[self.offset // item :], self.view_shape, self.view_strides)
 
-    def apply_tensors(self, grad: Any, keep: bool) -> Any:  # noqa: FBT001
+    def apply_tensors(self, grad: Any, keep: bool) -> Any:
         """The same, recorded."""
         item = grad._array.itemsize
         size, stride, offset = self.view_shape, tuple(s // item for s in self.view_strides), self.offset // item
@@ -188,7 +194,9 @@ def renew_edge(view: Tensor) -> None:
     stride = tuple(s // item for s in view._array.strides)
     before, mode.on = mode.on, True
     try:
-        fresh = ROWS["as_strided"].ready()(base, view._array.shape, stride, (address(view._array) - address(base._array)) // item)
+        fresh = ROWS["as_strided"].ready()(
+            base, view._array.shape, stride, (address(view._array) - address(base._array)) // item
+        )
     finally:
         mode.on = before
     view._edge = fresh._edge
@@ -196,7 +204,7 @@ def renew_edge(view: Tensor) -> None:
 
 def set_item(tensor: Tensor, key: Any, value: Any) -> None:
     """``tensor[key] = value``: through a view where the key gives one, else as ``index_put_``."""
-    from gviz.engine.ops.indexing import views_of  # noqa: PLC0415 - ops import this module's neighbours
+    from gviz.engine.ops.indexing import views_of
 
     part, indices = views_of(tensor, key)
     if not isinstance(value, Tensor):
@@ -204,7 +212,7 @@ def set_item(tensor: Tensor, key: Any, value: Any) -> None:
     if value._array.dtype != part._array.dtype:
         value = value.to(dtypes.of(part._array.dtype))  # type: ignore[attr-defined]
     if indices is not None:
-        in_place(TENSORS["index_put"], part, indices, value, False)  # noqa: FBT003
+        in_place(TENSORS["index_put"], part, indices, value, False)
         return
     shape = part._array.shape
     if value._array.shape != shape:

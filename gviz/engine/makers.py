@@ -34,7 +34,13 @@ def node_class(row: Row) -> Any:
     """The grad_fn class of a row, None for a row that is not differentiable."""
     if row.node is None:
         return None
-    body = {"__slots__": (), "row": row, "__module__": "gviz.engine", "apply": apply_maker(row), "apply_tensors": tensor_apply(row)}
+    body = {
+        "__slots__": (),
+        "row": row,
+        "__module__": "gviz.engine",
+        "apply": apply_maker(row),
+        "apply_tensors": tensor_apply(row),
+    }
     return type(row.node, (Node,), body)
 
 
@@ -49,7 +55,7 @@ def apply_maker(row: Row) -> Any:
     if lone and not row.saved:
         formula = formulas[0]
         return lambda node, grad, keep: formula(grad)  # noqa: ARG005
-    if len(row.edges) == 2 and len(formulas) == 2 and not row.lists:  # noqa: PLR2004
+    if len(row.edges) == 2 and len(formulas) == 2 and not row.lists:
         if all(f is PASS for f in row.formulas.values()):
             return lambda node, grad, keep: (grad, grad)  # noqa: ARG005
         if crossed(row):
@@ -66,7 +72,7 @@ def crossed(row: Row) -> bool:
 def apply_one(row: Row, formula: Any) -> Any:
     """One input, one saved tensor: ``node.saved`` is that tensor, or the result's array."""
 
-    def apply(node: Node, grad: Any, keep: bool) -> Any:  # noqa: FBT001
+    def apply(node: Node, grad: Any, keep: bool) -> Any:
         saved = node.saved
         if saved.__class__ is not ndarray:
             saved = content(saved)
@@ -82,7 +88,7 @@ def apply_one(row: Row, formula: Any) -> Any:
 def apply_crossed(row: Row, left: Any, right: Any) -> Any:
     """Two inputs, each saved for the other: ``node.saved`` is (second, first), None where it is not needed."""
 
-    def apply(node: Node, grad: Any, keep: bool) -> Any:  # noqa: FBT001
+    def apply(node: Node, grad: Any, keep: bool) -> Any:
         other, self = node.saved
         if other is not None:
             array = other._array if other.__class__ is Tensor and other._rare is None else content(other)
@@ -120,7 +126,7 @@ def apply_general(row: Row) -> Any:
     """Any row: read what was saved, evaluate the formulas of the inputs that want a gradient."""
     spread = spreader(row, row.on_arrays)
 
-    def apply(node: Node, grad: Any, keep: bool) -> Any:  # noqa: FBT001
+    def apply(node: Node, grad: Any, keep: bool) -> Any:
         values = row.arrays(node)
         if not keep:
             row.release(node)
@@ -133,7 +139,7 @@ def tensor_apply(row: Row) -> Any:
     """The derivative on tensors, recorded: the same formulas, bound to the recording functions."""
     spread = spreader(row, row.on_tensors)
 
-    def apply_tensors(node: Node, grad: Any, keep: bool) -> Any:  # noqa: FBT001
+    def apply_tensors(node: Node, grad: Any, keep: bool) -> Any:
         values = row.tensors(node)
         if not keep:
             row.release(node)
@@ -196,9 +202,15 @@ def choose(row: Row, fallback: Any) -> Any:
     """The maker for a row: a hot path where the row is plain, else the general one."""
     plain = not row.outputs and not row.view and not row.lists and row.node is not None and row.promote != "none"
     names = row.parameters
-    if plain and len(names) == 1 and len(row.edges) == 1 and len(row.saved) <= 1 and all(s.kind in ("input", "result") for s in row.saved):
+    if (
+        plain
+        and len(names) == 1
+        and len(row.edges) == 1
+        and len(row.saved) <= 1
+        and all(s.kind in ("input", "result") for s in row.saved)
+    ):
         return one_input(row, fallback)
-    if plain and len(names) == 2 and len(row.edges) == 2 and (not row.saved or crossed(row)):  # noqa: PLR2004
+    if plain and len(names) == 2 and len(row.edges) == 2 and (not row.saved or crossed(row)):
         return two_inputs(row, fallback)
     return fallback
 
@@ -299,7 +311,12 @@ def two_inputs(row: Row, fallback: Any) -> Any:
                     if mode.inference:
                         result.rare().inference = True
                 return result
-        elif not more and input.__class__ is Tensor and (other.__class__ is float or other.__class__ is int) and input._array.dtype.kind == "f":
+        elif (
+            not more
+            and input.__class__ is Tensor
+            and (other.__class__ is float or other.__class__ is int)
+            and input._array.dtype.kind == "f"
+        ):
             return with_number(input, other)
         return fallback(input, other, *more)
 
@@ -344,7 +361,11 @@ def general(row: Row) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         if kwargs or len(args) != arity:
             args = bound(row, args, kwargs)
-        if mode.formula and (scalar := SCALAR_ROWS.get(row.key)) is not None and any(isinstance(args[i], NUMBERS) for i in row.inputs):
+        if (
+            mode.formula
+            and (scalar := SCALAR_ROWS.get(row.key)) is not None
+            and any(isinstance(args[i], NUMBERS) for i in row.inputs)
+        ):
             return TENSORS[scalar](*args)
         arrays, mixed = operands(row, args)
         try:
@@ -412,7 +433,9 @@ def promoted(row: Row, arrays: list[Any]) -> tuple[list[Any], bool]:
     flat: list[Any] = []
     for i in row.edges:
         value = arrays[i]
-        flat.extend(v for v in value if v is not None) if isinstance(value, list) else flat.append(value) if value is not None else None
+        flat.extend(v for v in value if v is not None) if isinstance(value, list) else flat.append(
+            value
+        ) if value is not None else None
     first = flat[0]
     if len(flat) == 1:
         target = first.dtype if isinstance(first, ndarray) else None
@@ -439,7 +462,7 @@ def promoted(row: Row, arrays: list[Any]) -> tuple[list[Any], bool]:
     return arrays, mixed
 
 
-def record(row: Row, args: tuple[Any, ...], data: Any, mixed: bool) -> Any:  # noqa: FBT001
+def record(row: Row, args: tuple[Any, ...], data: Any, mixed: bool) -> Any:
     """Wrap what the forward gave, with a node if some input wants a gradient."""
     several = row.outputs
     arrays = list(data) if several else [data]
@@ -461,7 +484,7 @@ def record(row: Row, args: tuple[Any, ...], data: Any, mixed: bool) -> Any:  # n
     return tuple(results) if several == ("...",) else named_results(row)(results)
 
 
-def make_node(row: Row, args: tuple[Any, ...], arrays: list[Any], mixed: bool) -> Any:  # noqa: FBT001
+def make_node(row: Row, args: tuple[Any, ...], arrays: list[Any], mixed: bool) -> Any:
     """The node of a call, None if no input wants a gradient."""
     inputs: list[Any] = []
     for i in row.edges:
@@ -509,7 +532,7 @@ NAMED: dict[str, Any] = {}
 def named_results(row: Row) -> Any:
     """The class of a row's named results, as ``torch.return_types.max``."""
     if row.key not in NAMED:
-        from gviz.engine.results import result_class  # noqa: PLC0415 - only operations with several outputs need it
+        from gviz.engine.results import result_class
 
         NAMED[row.key] = result_class(row.key.partition("_")[0], row.outputs)
     return NAMED[row.key]

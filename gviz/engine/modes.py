@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "mode", "no_grad", "set_grad_enabled"]
+__all__ = [
+    "enable_grad",
+    "inference_mode",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "mode",
+    "no_grad",
+    "set_grad_enabled",
+]
 
 
 class Mode:
@@ -64,7 +72,7 @@ class GradMode:
         return type(self)()
 
 
-class no_grad(GradMode):  # noqa: N801 - PyTorch's name
+class no_grad(GradMode):
     """Operations in the block are not recorded; their results require no gradient."""
 
     on = False
@@ -75,20 +83,20 @@ class no_grad(GradMode):  # noqa: N801 - PyTorch's name
         return made if function is None else made(function)
 
 
-class enable_grad(no_grad):  # noqa: N801 - PyTorch's name
+class enable_grad(no_grad):
     """Operations in the block are recorded, whatever the mode outside."""
 
     on = True
 
 
-class inference_mode(GradMode):  # noqa: N801 - PyTorch's name
+class inference_mode(GradMode):
     """Like :class:`no_grad`; tensors made in the block are inference tensors.
 
     Args:
         mode: False makes the block do nothing; a function makes this a decorator.
     """
 
-    def __new__(cls, mode: Any = True) -> Any:  # noqa: FBT002 - PyTorch's signature
+    def __new__(cls, mode: Any = True) -> Any:
         """``@inference_mode`` works without brackets too."""
         made = super().__new__(cls)
         made.on = not mode
@@ -100,14 +108,14 @@ class inference_mode(GradMode):  # noqa: N801 - PyTorch's name
         return inference_mode(self.inference)  # type: ignore[no-any-return]
 
 
-class set_grad_enabled(GradMode):  # noqa: N801 - PyTorch's name
+class set_grad_enabled(GradMode):
     """Set the grad mode at once; as a context manager, put it back at the end of the block.
 
     Args:
         mode: whether operations are recorded.
     """
 
-    def __init__(self, mode: bool) -> None:  # noqa: FBT001 - PyTorch's signature
+    def __init__(self, mode: bool) -> None:
         self.on = bool(mode)
         self.before = (STATE.on, STATE.inference)
         STATE.on = self.on

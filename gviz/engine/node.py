@@ -23,7 +23,19 @@ if TYPE_CHECKING:
     from gviz.engine.op import Row
     from gviz.engine.tensor import Tensor
 
-__all__ = ["FREED", "AccumulateGrad", "Handle", "Node", "Output", "Parts", "SavedResult", "Version", "freed_error", "link", "public_edge"]
+__all__ = [
+    "FREED",
+    "AccumulateGrad",
+    "Handle",
+    "Node",
+    "Output",
+    "Parts",
+    "SavedResult",
+    "Version",
+    "freed_error",
+    "link",
+    "public_edge",
+]
 
 next_seq = count(1).__next__
 """Creation numbers: a node is always younger than its inputs, so sorting by them is a topological order."""
@@ -116,17 +128,17 @@ class Node:
     row: ClassVar[Row]
     careful: ClassVar[bool] = False
 
-    def apply(self, grad: Any, keep: bool) -> Any:  # noqa: FBT001 - hot path, positional
+    def apply(self, grad: Any, keep: bool) -> Any:
         """The gradients of the inputs, on arrays: one for a node of one input, else a tuple."""
         raise NotImplementedError
 
-    def apply_tensors(self, grad: Any, keep: bool) -> Any:  # noqa: FBT001 - hot path, positional
+    def apply_tensors(self, grad: Any, keep: bool) -> Any:
         """The same on tensors, recorded: ``create_graph=True``."""
         raise NotImplementedError
 
     def output_tensor(self, array: Any) -> Tensor:
         """A tensor around a saved result of this node, with its place in the graph."""
-        from gviz.engine.tensor import from_array  # noqa: PLC0415 - tensor imports node
+        from gviz.engine.tensor import from_array
 
         return from_array(array, self)
 
@@ -156,19 +168,19 @@ class Node:
 
     def register_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call ``hook(grad_inputs, grad_outputs)`` after this node has run; what it returns replaces grad_inputs."""
-        from gviz.engine.hooks import hook_node  # noqa: PLC0415 - hooks imports node
+        from gviz.engine.hooks import hook_node
 
         return hook_node(self, "post_hooks", hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> Handle:
         """Call ``hook(grad_outputs)`` before this node runs; what it returns replaces grad_outputs."""
-        from gviz.engine.hooks import hook_node  # noqa: PLC0415 - hooks imports node
+        from gviz.engine.hooks import hook_node
 
         return hook_node(self, "pre_hooks", hook)
 
     def __call__(self, *grads: Any) -> Any:
         """The gradients of the inputs for those of the outputs, as ``y.grad_fn(g)`` in PyTorch."""
-        from gviz.engine.backward import call_node  # noqa: PLC0415 - backward imports node
+        from gviz.engine.backward import call_node
 
         return call_node(self, grads)
 
@@ -201,7 +213,7 @@ class AccumulateGrad(Node):
         """PyTorch's long name."""
         return "torch::autograd::AccumulateGrad"
 
-    def apply(self, grad: Any, keep: bool) -> Any:  # noqa: ARG002, FBT001
+    def apply(self, grad: Any, keep: bool) -> Any:  # noqa: ARG002
         """Add an array to the leaf's gradient: in place where there is one, else a copy (the array may be shared)."""
         leaf = self.variable
         rare = leaf.rare()
@@ -217,7 +229,7 @@ class AccumulateGrad(Node):
                 hook(leaf)
         return ()
 
-    def apply_tensors(self, grad: Any, keep: bool) -> Any:  # noqa: ARG002, FBT001
+    def apply_tensors(self, grad: Any, keep: bool) -> Any:  # noqa: ARG002
         """Add a tensor to the leaf's gradient, recorded, and never in place."""
         leaf = self.variable
         rare = leaf.rare()
@@ -245,7 +257,7 @@ class Output(Node):
         self.shape = shape
         self.number = number
 
-    def apply(self, grad: Any, keep: bool) -> Any:  # noqa: ARG002, FBT001
+    def apply(self, grad: Any, keep: bool) -> Any:  # noqa: ARG002
         """The gradient, marked with the number of the output."""
         return Parts({self.number: grad})
 
@@ -303,7 +315,7 @@ def replaced(new: Any, old: Any) -> Any:
 
 def run_array_hooks(hooks: list[Any], grad: Any) -> Any:
     """Run tensor hooks on an array: each sees a tensor and may replace it."""
-    from gviz.engine.tensor import from_array  # noqa: PLC0415 - tensor imports node
+    from gviz.engine.tensor import from_array
 
     tensor = from_array(np.asarray(grad), None)
     for hook in tuple(hooks):

@@ -91,7 +91,7 @@ class Row:
     def ready(self) -> Any:
         """Read the formulas, make the node class and the function; from now on every place calls that function."""
         if self.call is None:
-            from gviz.engine import makers  # noqa: PLC0415 - makers import tensor, which imports op
+            from gviz.engine import makers
 
             self.parameters = parameters(self.forward)
             self.defaults = self.forward.__defaults__ or ()
@@ -100,7 +100,11 @@ class Row:
             self.edges = [i for i in self.inputs if self.differentiable(self.parameters[i])]
             self.edge_names = [self.parameters[i] for i in self.edges]
             self.needs = [parameters(f)[1:] for f in self.formulas.values()]
-            self.saved = [self.plan_save(name) for name in dict.fromkeys(n for need in self.needs for n in need) if name != "grad_input_mask"]
+            self.saved = [
+                self.plan_save(name)
+                for name in dict.fromkeys(n for need in self.needs for n in need)
+                if name != "grad_input_mask"
+            ]
             self.position = {s.name: i for i, s in enumerate(self.saved)}
             self.tensor_positions = [i for i, s in enumerate(self.saved) if s.kind in ("input", "result")]
             self.on_arrays = [bind(f, ARRAYS) for f in self.formulas.values()]
@@ -145,7 +149,13 @@ class Row:
     def guard(self, name: str, index: int) -> int | None:
         """The edge that alone needs this input; None where it is always saved."""
         users = [i for i, need in enumerate(self.needs) if name in need]
-        if index not in self.inputs or len(self.formulas) < 2 or len(users) != 1 or "_backward" in self.key or len(self.groups[users[0]]) > 1:  # noqa: PLR2004
+        if (
+            index not in self.inputs
+            or len(self.formulas) < 2
+            or len(users) != 1
+            or "_backward" in self.key
+            or len(self.groups[users[0]]) > 1
+        ):
             return None
         return self.edge_names.index(self.groups[users[0]][0])
 
@@ -218,7 +228,13 @@ class Row:
         values = list(kept)
         for i in self.tensor_positions:
             value = self.checked(node, kept[i], self.saved[i])
-            values[i] = [getattr(v, "_array", v) for v in value] if value.__class__ in (list, tuple) else value if value is None or value.__class__ is np.ndarray else getattr(value, "_array", value)
+            values[i] = (
+                [getattr(v, "_array", v) for v in value]
+                if value.__class__ in (list, tuple)
+                else value
+                if value is None or value.__class__ is np.ndarray
+                else getattr(value, "_array", value)
+            )
         return values
 
     def tensors(self, node: Node) -> list[Any]:
@@ -279,7 +295,15 @@ def op(
     Returns:
         The recording function (made at its first call).
     """
-    declared = {"nondiff": nondiff, "lists": lists, "outputs": outputs, "view": view, "promote": promote, "shows": shows or {}, "hidden": hidden}
+    declared = {
+        "nondiff": nondiff,
+        "lists": lists,
+        "outputs": outputs,
+        "view": view,
+        "promote": promote,
+        "shows": shows or {},
+        "hidden": hidden,
+    }
 
     def store(forward: Any) -> Any:
         row = Row(key or forward.__name__, node, forward, formulas, declared)
@@ -331,7 +355,11 @@ def unsigned(name: str, value: Any) -> Any:
     """Dims and indices as PyTorch's getters give them: negative ones as unsigned 64-bit numbers."""
     if isinstance(value, tuple | list):
         return tuple(unsigned(name, v) for v in value)
-    if value.__class__ is int and value < 0 and name in ("dim", "dims", "dim0", "dim1", "index", "ignore_index", "padding_idx", "start"):
+    if (
+        value.__class__ is int
+        and value < 0
+        and name in ("dim", "dims", "dim0", "dim1", "index", "ignore_index", "padding_idx", "start")
+    ):
         return value + 2**64
     return value
 
@@ -351,12 +379,14 @@ def version_of(value: Any) -> Any:
 
 def modified_error(node: Node, value: Any, saved: Saved, found: int, expected: int) -> RuntimeError:
     """PyTorch's error for a saved tensor that was written in place since."""
-    from gviz.engine.node import public_edge  # noqa: PLC0415 - only on the way to an error
-    from gviz.engine.text import type_name  # noqa: PLC0415
+    from gviz.engine.node import public_edge
+    from gviz.engine.text import type_name
 
     array = value if value.__class__ is np.ndarray else value._array
     maker, number = (node, saved.index) if value.__class__ is np.ndarray else public_edge(value.grad_fn and value._edge)
-    origin = "" if maker is None else f", which is output {number} of {maker.name().removesuffix('0').removesuffix('Backward')},"
+    origin = (
+        "" if maker is None else f", which is output {number} of {maker.name().removesuffix('0').removesuffix('Backward')},"
+    )
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[{type_name(array.dtype)} {list(array.shape)}]{origin} is at version {found}; expected version {expected} instead. "
@@ -367,7 +397,7 @@ def modified_error(node: Node, value: Any, saved: Saved, found: int, expected: i
 
 def from_array(array: Any, edge: Any) -> Tensor:
     """A tensor around an array (tensor.py imports this module, so it is imported here at the first call)."""
-    from gviz.engine import tensor  # noqa: PLC0415
+    from gviz.engine import tensor
 
     globals()["from_array"] = tensor.from_array
     return tensor.from_array(array, edge)

@@ -172,7 +172,7 @@ def as_dims(dim: Any) -> tuple[int, ...]:
     return (dim,) if isinstance(dim, int) else tuple(dim)
 
 
-def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Tensor:  # noqa: A001, FBT001, FBT002
+def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Tensor:
     """The sum of all elements, or along dims."""
     input, dim = typed(input, dtype), axis if dim is None else dim
     if no_dim(dim) and not keepdim:
@@ -180,7 +180,7 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
     return call["sum_dim"](input, as_dims(dim if dim is not None else ()), keepdim)  # type: ignore[no-any-return]
 
 
-def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Tensor:  # noqa: FBT001, FBT002
+def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Tensor:
     """The mean of all elements, or along dims."""
     input, dim = typed(input, dtype), axis if dim is None else dim
     if no_dim(dim) and not keepdim:
@@ -191,7 +191,7 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 def extreme(name: str, pairwise: str) -> Any:
     """``max`` or ``min``: of everything, along a dim with indices, or of two tensors."""
 
-    def choose(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None, axis: Any = None) -> Any:  # noqa: FBT001, FBT002
+    def choose(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None, axis: Any = None) -> Any:
         dim = axis if dim is None else dim
         if isinstance(dim, Tensor) or other is not None:
             return call[pairwise](input, dim if other is None else other)
@@ -338,7 +338,9 @@ def property_mt(self: Tensor) -> Tensor:
 
 
 # ------------------------------------------------------------------ dtype
-def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False, non_blocking: bool = False) -> Tensor:  # noqa: ARG001
+def to(
+    self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False, non_blocking: bool = False
+) -> Tensor:  # noqa: ARG001
     """In another dtype; the tensor itself where nothing changes."""
     for arg in args:
         if isinstance(arg, dtypes.dtype):
@@ -413,9 +415,13 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     return inplace.in_place(call["fill_tensor" if isinstance(value, Tensor) else "fill"], self, value)
 
 
-def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:  # noqa: ARG001, FBT001, FBT002
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:  # noqa: ARG001
     """Write another tensor's values, broadcast and cast."""
-    source = inplace.fitted(to(creation.as_tensor(src), self.dtype), self._array.shape) if creation.as_tensor(src)._array.shape != self._array.shape else to(creation.as_tensor(src), self.dtype)
+    source = (
+        inplace.fitted(to(creation.as_tensor(src), self.dtype), self._array.shape)
+        if creation.as_tensor(src)._array.shape != self._array.shape
+        else to(creation.as_tensor(src), self.dtype)
+    )
     return inplace.in_place(call["copy_into"], self, source)
 
 

@@ -61,7 +61,7 @@ class Tensor:
 
     def __new__(cls, *data: Any, **_: Any) -> Any:
         """``Tensor(3, 5)`` has that shape (zeros here, where PyTorch leaves what was in memory); ``Tensor([1, 2])`` those values."""
-        from gviz.engine import creation  # noqa: PLC0415 - creation imports tensor
+        from gviz.engine import creation
 
         return creation.legacy(cls, data)
 
@@ -185,7 +185,7 @@ class Tensor:
         elif not wanted:
             self._edge = None
 
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:  # noqa: FBT001, FBT002 - PyTorch's signature
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set :attr:`requires_grad` and return the tensor."""
         if requires_grad and self._array.dtype.kind not in "fc":
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
@@ -244,7 +244,7 @@ class Tensor:
             return
         self.rare().grad = grad
 
-    def backward(self, gradient: Any = None, retain_graph: Any = None, create_graph: bool = False, inputs: Any = None) -> None:  # noqa: FBT001, FBT002
+    def backward(self, gradient: Any = None, retain_graph: Any = None, create_graph: bool = False, inputs: Any = None) -> None:
         """Compute the gradients of this tensor for all leaves below it, and add them to their ``.grad``.
 
         Args:
@@ -256,7 +256,7 @@ class Tensor:
         Raises:
             RuntimeError: no graph, not a scalar, or saved tensors freed before.
         """
-        from gviz.engine.backward import backward  # noqa: PLC0415 - backward imports tensor
+        from gviz.engine.backward import backward
 
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
@@ -364,7 +364,7 @@ class Tensor:
         """Bring a view's edge up to date after its base was written in place."""
         rare = self._rare
         if rare is not None and rare.base is not None and rare.version is not None and rare.seen != rare.version.count:
-            from gviz.engine.inplace import renew_edge  # noqa: PLC0415 - inplace imports tensor
+            from gviz.engine.inplace import renew_edge
 
             renew_edge(self)
 
@@ -384,7 +384,7 @@ class Tensor:
 
     def copied(self) -> Tensor:
         """A copy that is recorded as PyTorch records it when a gradient with a graph is accumulated."""
-        from gviz.engine.op import ROWS  # noqa: PLC0415 - op makes tensors
+        from gviz.engine.op import ROWS
 
         return ROWS["copy_into"].ready()(from_array(np.empty_like(self._array), None), self)  # type: ignore[no-any-return]
 
@@ -475,7 +475,7 @@ class Tensor:
 
     def __reduce__(self) -> Any:
         """Pickle as values and flag."""
-        from gviz.engine.creation import rebuild  # noqa: PLC0415 - creation imports tensor
+        from gviz.engine.creation import rebuild
 
         return rebuild, (self._array.copy(), self.requires_grad)
 

@@ -68,7 +68,9 @@ def check_device(device: Any) -> None:
         RuntimeError: gviz's engine has the CPU only.
     """
     if device is not None and Device(device).type != "cpu":
-        raise RuntimeError(f"gviz's engine runs on the CPU only: device '{device}' is not there; leave it out, or run on real PyTorch")
+        raise RuntimeError(
+            f"gviz's engine runs on the CPU only: device '{device}' is not there; leave it out, or run on real PyTorch"
+        )
 
 
 def type_name(dtype: Any) -> str:

@@ -9,10 +9,22 @@ from gviz.engine.backward import backward, grad
 from gviz.engine.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 from gviz.engine.tensor import Tensor
 
-__all__ = ["Function", "Variable", "backward", "enable_grad", "function", "functional", "grad", "graph", "inference_mode", "no_grad", "set_grad_enabled"]
+__all__ = [
+    "Function",
+    "Variable",
+    "backward",
+    "enable_grad",
+    "function",
+    "functional",
+    "grad",
+    "graph",
+    "inference_mode",
+    "no_grad",
+    "set_grad_enabled",
+]
 
 
-def Variable(data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:  # noqa: ARG001, FBT001, FBT002, N802
+def Variable(data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:  # noqa: ARG001
     """The tensor itself on its memory, as old programs wrap it."""
     made = data.detach()
     if requires_grad:

@@ -31,7 +31,7 @@ class FunctionCtx:
         """These outputs get no gradient."""
         self.__dict__["non_differentiable"] = tensors
 
-    def set_materialize_grads(self, value: bool) -> None:  # noqa: FBT001 - PyTorch's signature
+    def set_materialize_grads(self, value: bool) -> None:
         """Whether outputs without a gradient give zeros (the default) or None to backward."""
         self.__dict__["materialize"] = value
 
@@ -57,7 +57,7 @@ class BackwardCFunction(FunctionCtx, Node):
 
     def unpack(self, kept: Any) -> Any:
         """A saved tensor, with its place in the graph where it is an output."""
-        from gviz.engine.op import modified_error, version_of  # noqa: PLC0415 - rare
+        from gviz.engine.op import modified_error, version_of
 
         if kept is None:
             return None
@@ -71,12 +71,12 @@ class BackwardCFunction(FunctionCtx, Node):
             raise modified_error(self, value, None, version.count, expected)  # type: ignore[arg-type]
         return value
 
-    def apply(self, grad: Any, keep: bool) -> Any:  # noqa: FBT001
+    def apply(self, grad: Any, keep: bool) -> Any:
         """Run the user's backward on tensors, unrecorded."""
         grads = {i: from_array(np.asarray(g), None) for i, g in self.parts(grad).items()}
         return tuple(None if g is None else g._array for g in self.call_backward(grads, keep))
 
-    def apply_tensors(self, grad: Any, keep: bool) -> Any:  # noqa: FBT001
+    def apply_tensors(self, grad: Any, keep: bool) -> Any:
         """Run the user's backward on tensors, recorded."""
         before, mode.formula = mode.formula, False
         try:
@@ -88,7 +88,7 @@ class BackwardCFunction(FunctionCtx, Node):
         """The gradients by the number of their output."""
         return grad.by_number if isinstance(grad, Parts) else {0: grad}
 
-    def call_backward(self, grads: dict[int, Any], keep: bool) -> list[Any]:  # noqa: FBT001
+    def call_backward(self, grads: dict[int, Any], keep: bool) -> list[Any]:
         """The gradients of the tensor inputs, one for each edge.
 
         Raises:
@@ -97,7 +97,10 @@ class BackwardCFunction(FunctionCtx, Node):
         facts = self.__dict__
         given = [grads.get(i) for i in range(facts["outputs"])]
         if facts.get("materialize", True):
-            given = [from_array(np.zeros(shape, kind), None) if g is None else g for g, (shape, kind) in zip(given, facts["like"], strict=True)]
+            given = [
+                from_array(np.zeros(shape, kind), None) if g is None else g
+                for g, (shape, kind) in zip(given, facts["like"], strict=True)
+            ]
         name = type(self).__name__
         result = self.function.backward(self, *given)
         if not keep:
@@ -108,7 +111,9 @@ class BackwardCFunction(FunctionCtx, Node):
         if len(results) > total and all(r is None for r in results[total:]):
             results = results[:total]
         if len(results) != total:
-            raise RuntimeError(f"function {name} returned an incorrect number of gradients (expected {total}, got {len(results)})")
+            raise RuntimeError(
+                f"function {name} returned an incorrect number of gradients (expected {total}, got {len(results)})"
+            )
         for one in results:
             if one is not None and not isinstance(one, Tensor):
                 raise TypeError(f"expected Variable or None (got {type(one).__name__})")
@@ -164,7 +169,11 @@ class Function:
 def make_node(cls: Any, args: tuple[Any, ...], *, wanted: bool) -> Any:
     """The node and context of a call."""
     if "node_class" not in cls.__dict__:
-        cls.node_class = type(f"{cls.__name__}Backward", (BackwardCFunction,), {"__slots__": (), "function": cls, "__module__": "torch.autograd.function"})
+        cls.node_class = type(
+            f"{cls.__name__}Backward",
+            (BackwardCFunction,),
+            {"__slots__": (), "function": cls, "__module__": "torch.autograd.function"},
+        )
     node = object.__new__(cls.node_class)
     positions = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
     facts = node.__dict__
@@ -192,7 +201,9 @@ def wrap_outputs(node: Any, args: tuple[Any, ...], output: Any, *, wanted: bool)
             made.append(one)
             continue
         is_dirty = any(one is d for d in dirty)
-        result = one if is_dirty else from_array(one._array, None) if any(one is a for a in args) or one._edge is not None else one
+        result = (
+            one if is_dirty else from_array(one._array, None) if any(one is a for a in args) or one._edge is not None else one
+        )
         if is_dirty:
             result.version_cell().count += 1
         if wanted and not any(one is p for p in plain) and one._array.dtype.kind in "fc":

@@ -1,7 +1,5 @@
 """What ``torch.nn.functional`` adds: activations, losses and the linear layer, as rows and as functions made of rows."""
 
-# ruff: noqa: F821 - formulas are looked up in the table's namespaces, not in this module
-
 from __future__ import annotations
 
 import numpy as np

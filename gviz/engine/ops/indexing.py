@@ -1,7 +1,5 @@
 """Indexing: ``x[...]`` is taken apart into select, slice, unsqueeze and index, as PyTorch does."""
 
-# ruff: noqa: F821 - formulas are looked up in the table's namespaces, not in this module
-
 from __future__ import annotations
 
 import numpy as np
@@ -18,7 +16,11 @@ def at(dim, index):
     return (slice(None),) * dim + (index,)
 
 
-@op("SelectBackward0", view=True, self=lambda grad, self_sym_sizes, dim, index: select_backward(grad, self_sym_sizes, dim, index))
+@op(
+    "SelectBackward0",
+    view=True,
+    self=lambda grad, self_sym_sizes, dim, index: select_backward(grad, self_sym_sizes, dim, index),
+)
 def select(self, dim, index):
     if self.ndim == 0:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -62,7 +64,12 @@ def narrow(self, dim, start, length):
     return slice_row(self, dim, start, start + length, 1)
 
 
-@op("IndexBackward0", lists=(), hidden=(), self=lambda grad, indices, self_sym_sizes: index_put_impl(zeros_of(grad, self_sym_sizes), indices, grad, True))
+@op(
+    "IndexBackward0",
+    lists=(),
+    hidden=(),
+    self=lambda grad, indices, self_sym_sizes: index_put_impl(zeros_of(grad, self_sym_sizes), indices, grad, True),
+)
 def index(self, indices):
     return self[numpy_index(self, indices)]
 
@@ -89,7 +96,9 @@ def index_put_arrays(self, indices, values, accumulate):
 
 @op(
     "IndexPutImplBackward0",
-    self=lambda grad, indices, accumulate: grad if accumulate else index_put(grad, indices, zeros_like_index(grad, indices), False),
+    self=lambda grad, indices, accumulate: (
+        grad if accumulate else index_put(grad, indices, zeros_like_index(grad, indices), False)
+    ),
     values=lambda grad, indices: index(grad, indices),
 )
 def index_put_impl(self, indices, values, accumulate):
@@ -103,7 +112,7 @@ def zeros_like_index(grad, indices):
 
 
 def numpy_index(array, indices):
-    """numpy's index for a list of index tensors (None where a dimension is taken whole).
+    """Numpy's index for a list of index tensors (None where a dimension is taken whole).
 
     Raises:
         IndexError: a mask or an index does not fit, in PyTorch's words.
@@ -176,7 +185,7 @@ def views_of(self, key):
             indices.append(from_array(np.array([0] if one else [], np.int64), None))
             advanced = True
             dim += 1
-        elif isinstance(one, Tensor) and one._array.ndim > 0 or isinstance(one, Tensor) and one._array.dtype.kind == "b":
+        elif (isinstance(one, Tensor) and one._array.ndim > 0) or (isinstance(one, Tensor) and one._array.dtype.kind == "b"):
             if one._array.dtype.kind not in "biu":
                 raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
             indices.append(one)

@@ -1,7 +1,5 @@
 """Matrix products. ``matmul`` is made of the others, as in PyTorch."""
 
-# ruff: noqa: F821 - formulas are looked up in the table's namespaces, not in this module
-
 from __future__ import annotations
 
 import numpy as np
@@ -47,7 +45,9 @@ def check_shapes(a, b):
         RuntimeError: in PyTorch's words.
     """
     if a.shape[1] != b.shape[0]:
-        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})")
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})"
+        )
 
 
 @everywhere
@@ -76,12 +76,18 @@ def mm_right(grad, mat1, sizes, strides):
     "AddmmBackward0",
     promote="none",
     self=lambda grad, beta: maybe_multiply(grad, beta),
-    mat1=lambda grad, mat2, mat1_sym_sizes, mat1_sym_strides, alpha: maybe_multiply(mm_left(grad, mat2, mat1_sym_sizes, mat1_sym_strides), alpha),
-    mat2=lambda grad, mat1, mat2_sym_sizes, mat2_sym_strides, alpha: maybe_multiply(mm_right(grad, mat1, mat2_sym_sizes, mat2_sym_strides), alpha),
+    mat1=lambda grad, mat2, mat1_sym_sizes, mat1_sym_strides, alpha: maybe_multiply(
+        mm_left(grad, mat2, mat1_sym_sizes, mat1_sym_strides), alpha
+    ),
+    mat2=lambda grad, mat1, mat2_sym_sizes, mat2_sym_strides, alpha: maybe_multiply(
+        mm_right(grad, mat1, mat2_sym_sizes, mat2_sym_strides), alpha
+    ),
 )
 def addmm(self, mat1, mat2, beta=1, alpha=1):
     if mat1.ndim != 2 or mat2.ndim != 2:
-        raise RuntimeError(f"{'mat1' if mat1.ndim != 2 else 'mat2'} must be a matrix, got {mat1.ndim if mat1.ndim != 2 else mat2.ndim}-D tensor")
+        raise RuntimeError(
+            f"{'mat1' if mat1.ndim != 2 else 'mat2'} must be a matrix, got {mat1.ndim if mat1.ndim != 2 else mat2.ndim}-D tensor"
+        )
     check_shapes(mat1, mat2)
     check_same_dtype(mat1, mat2)
     product = mat1 @ mat2
@@ -94,7 +100,9 @@ def mv(self, vec):
     if self.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}")
     if self.shape[1] != vec.shape[0]:
-        raise RuntimeError(f"size mismatch, got input ({self.shape[0]}), mat ({self.shape[0]}x{self.shape[1]}), vec ({vec.shape[0]})")
+        raise RuntimeError(
+            f"size mismatch, got input ({self.shape[0]}), mat ({self.shape[0]}x{self.shape[1]}), vec ({vec.shape[0]})"
+        )
     check_same_dtype(self, vec)
     return self @ vec
 
@@ -122,7 +130,12 @@ def dot(self, tensor):
     return np.dot(self, tensor)
 
 
-@op("BmmBackward0", promote="none", self=lambda grad, mat2: bmm(grad, transpose(mat2, 1, 2)), mat2=lambda grad, self: bmm(transpose(self, 1, 2), grad))
+@op(
+    "BmmBackward0",
+    promote="none",
+    self=lambda grad, mat2: bmm(grad, transpose(mat2, 1, 2)),
+    mat2=lambda grad, self: bmm(transpose(self, 1, 2), grad),
+)
 def bmm(self, mat2):
     if self.ndim != 3 or mat2.ndim != 3:
         raise RuntimeError(f"batch{1 if self.ndim != 3 else 2} must be a 3D tensor")
@@ -147,7 +160,7 @@ def matmul(self, other):
         return squeeze_dim_(mm(unsqueeze(self, 0), other), 0)
     if left == 2 and right == 2:
         return mm(self, other)
-    if left >= 3 and right <= 2 or right >= 3 and left <= 2:
+    if (left >= 3 and right <= 2) or (right >= 3 and left <= 2):
         return matmul_folded(self, other)
     return matmul_batched(self, other)
 

@@ -1,18 +1,15 @@
 """Reductions, and what is computed along a dimension."""
 
-# ruff: noqa: F821 - formulas are looked up in the table's namespaces, not in this module
-
 from __future__ import annotations
 
 import numpy as np
-
 
 from gviz.engine.op import composite, everywhere, op
 from gviz.engine.text import wrap_dim, wrap_dims
 
 
 def axes_of(array, dim):
-    """numpy's axes for PyTorch's dims: none or an empty list mean all."""
+    """Numpy's axes for PyTorch's dims: none or an empty list mean all."""
     dims = (dim,) if isinstance(dim, int) else tuple(dim or ())
     return wrap_dims(dims, array.ndim) if dims else None
 
@@ -55,7 +52,9 @@ def mean_all(self):
 
 @op(
     "MeanBackward1",
-    self=lambda grad, dim, keepdim, self_sym_numel, self_sym_sizes: sum_backward(grad, self_sym_sizes, dim, keepdim) / reduced_count(self_sym_sizes, dim),
+    self=lambda grad, dim, keepdim, self_sym_numel, self_sym_sizes: (
+        sum_backward(grad, self_sym_sizes, dim, keepdim) / reduced_count(self_sym_sizes, dim)
+    ),
 )
 def mean_dim(self, dim, keepdim=False):
     return check_mean(self).mean(axis=axes_of(self, dim), keepdims=keepdim)
@@ -68,8 +67,12 @@ def check_mean(array):
         RuntimeError: in PyTorch's words.
     """
     if array.dtype.kind in "biu":
-        name = {"int64": "Long", "int32": "Int", "bool": "Bool", "uint8": "Byte", "int16": "Short", "int8": "Char"}.get(array.dtype.name, array.dtype.name)
-        raise RuntimeError(f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: {name}")
+        name = {"int64": "Long", "int32": "Int", "bool": "Bool", "uint8": "Byte", "int16": "Short", "int8": "Char"}.get(
+            array.dtype.name, array.dtype.name
+        )
+        raise RuntimeError(
+            f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: {name}"
+        )
     return array
 
 
@@ -87,7 +90,9 @@ def reduced_count(sizes, dims):
 def check_not_empty(array, name):
     """PyTorch's refusal of a maximum over nothing."""
     if array.size == 0:
-        raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
+        )
 
 
 @op("MaxBackward1", self=lambda grad, self, result: evenly_distribute(grad, self, result))
@@ -163,7 +168,12 @@ def select_backward_of(grad, dim, indices, sizes, keepdim):
     return scatter(zeros_of(grad, sizes), dim, indices, grad)
 
 
-@op("ScatterBackward0", nondiff=("index",), self=lambda grad, dim, index: scatter_value(grad, dim, index, 0), src=lambda grad, dim, index: gather(grad, dim, index))
+@op(
+    "ScatterBackward0",
+    nondiff=("index",),
+    self=lambda grad, dim, index: scatter_value(grad, dim, index, 0),
+    src=lambda grad, dim, index: gather(grad, dim, index),
+)
 def scatter(self, dim, index, src):
     result = np.array(self)
     if result.ndim:
@@ -249,7 +259,11 @@ def softmax_backward_data(grad_output, output, dim):
 @composite
 def softmax_double_backward(grad, grad_output, dim, output):
     """Second derivative of softmax, written as PyTorch does."""
-    return grad_output * grad - sum_dim(output * grad_output, (dim,), True) * grad - grad_output * sum_dim(output * grad, (dim,), True)
+    return (
+        grad_output * grad
+        - sum_dim(output * grad_output, (dim,), True) * grad
+        - grad_output * sum_dim(output * grad, (dim,), True)
+    )
 
 
 @op("LogSoftmaxBackward0", promote="float", self=lambda grad, dim, result: log_softmax_backward_data(grad, result, dim))
@@ -268,5 +282,3 @@ def log_softmax_row(self, dim):
 )
 def log_softmax_backward_data(grad_output, output, dim):
     return grad_output - np.exp(output) * (grad_output.sum(axis=dim, keepdims=True) if np.ndim(output) else grad_output)
-
-

@@ -1,7 +1,5 @@
 """Shape and view operations. A row with ``view=True`` gives a tensor that shares its input's memory."""
 
-# ruff: noqa: F821 - formulas are looked up in the table's namespaces, not in this module
-
 from __future__ import annotations
 
 import numpy as np
@@ -218,7 +216,10 @@ def as_strided(self, size, stride, storage_offset=0):
     return strided(flat_memory(self)[storage_offset:], size, tuple(s * self.itemsize for s in stride))
 
 
-@op("AsStridedBackwardBackward0", grad_output=lambda grad, size, stride, storage_offset: as_strided(grad, size, stride, storage_offset))
+@op(
+    "AsStridedBackwardBackward0",
+    grad_output=lambda grad, size, stride, storage_offset: as_strided(grad, size, stride, storage_offset),
+)
 def as_strided_backward(grad_output, sizes, strides, size, stride, storage_offset):
     item = grad_output.itemsize
     memory = np.zeros(1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if all(sizes) else 0, grad_output.dtype)
@@ -228,7 +229,9 @@ def as_strided_backward(grad_output, sizes, strides, size, stride, storage_offse
 
 @op(
     "AsStridedScatterBackward0",
-    self=lambda grad, size, stride, storage_offset: as_strided_scatter(grad, zeros_of(grad, size), size, stride, storage_offset),
+    self=lambda grad, size, stride, storage_offset: as_strided_scatter(
+        grad, zeros_of(grad, size), size, stride, storage_offset
+    ),
     src=lambda grad, size, stride, storage_offset: clone(as_strided(grad, size, stride, storage_offset)),
 )
 def as_strided_scatter(self, src, size, stride, storage_offset):
@@ -244,7 +247,12 @@ def flat_memory(array):
 
 
 # ------------------------------------------------------------------ joining and splitting
-@op("CatBackward0", lists=("tensors",), hidden=("tensors_sym_sizes",), tensors=lambda grad, dim, tensors_sym_sizes: cat_backward(grad, dim, tensors_sym_sizes))
+@op(
+    "CatBackward0",
+    lists=("tensors",),
+    hidden=("tensors_sym_sizes",),
+    tensors=lambda grad, dim, tensors_sym_sizes: cat_backward(grad, dim, tensors_sym_sizes),
+)
 def cat(tensors, dim=0):
     if not tensors:
         raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
@@ -288,13 +296,20 @@ def zeros_of(self, size):
     return np.zeros(size, self.dtype)
 
 
-@op("StackBackward0", lists=("tensors",), hidden=("tensors_sym_sizes",), tensors=lambda grad, dim, tensors_sym_sizes: stack_backward(grad, dim, len(tensors_sym_sizes)))
+@op(
+    "StackBackward0",
+    lists=("tensors",),
+    hidden=("tensors_sym_sizes",),
+    tensors=lambda grad, dim, tensors_sym_sizes: stack_backward(grad, dim, len(tensors_sym_sizes)),
+)
 def stack(tensors, dim=0):
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
     for i, a in enumerate(tensors):
         if a.shape != tensors[0].shape:
-            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and {list(a.shape)} at entry {i}")
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and {list(a.shape)} at entry {i}"
+            )
     return np.stack(tensors, wrap_dim(dim, tensors[0].ndim + 1))
 
 
@@ -388,5 +403,7 @@ def split_backward(grads, sizes, dim, full):
     some = next(g for g in grads if g is not None)
     lengths = piece_sizes(sizes, full[dim])
     filled = list(grads) + [None] * (len(lengths) - len(grads))
-    parts = [zeros_of(some, tuple(full[:dim]) + (n,) + tuple(full[dim + 1 :])) if g is None else g for g, n in zip(filled, lengths)]
+    parts = [
+        zeros_of(some, tuple(full[:dim]) + (n,) + tuple(full[dim + 1 :])) if g is None else g for g, n in zip(filled, lengths)
+    ]
     return cat(parts, dim)
