@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import linecache
 import os
 import sys
 from contextlib import contextmanager
@@ -124,7 +123,8 @@ def _execute(
     finder = EngineFinder(torch, lambda: make_dot or importlib.import_module("gviz").make_dot)
     watch = BackwardWatch(engine, script.code_file, space)
     process = as_main(main, script.folder, (script.file, *options.argv), finder, stdout)
-    with _modes_kept(engine), _source_known(script), watch, process:
+    is_as_filed = script.file != STDIN and not parsed.notes
+    with _modes_kept(engine), _source_known(script, is_as_filed=is_as_filed), watch, process:
         failure = _run(code, space, script)
     if sys.stdout is not None and not sys.stdout.closed:
         sys.stdout.flush()  # what the script printed comes before what is said about it
@@ -179,8 +179,13 @@ def _modes_kept(engine: Any) -> Iterator[None]:
 
 
 @contextmanager
-def _source_known(script: Script) -> Iterator[None]:
+def _source_known(script: Script, *, is_as_filed: bool) -> Iterator[None]:
     """Let tracebacks and warnings show the lines of a script that is in no file, or was a pasted session."""
+    if is_as_filed:
+        yield
+        return
+    import linecache  # brings tokenize along, which a script in a file has no need of
+
     lines = [f"{line}\n" for line in script.lines]
     linecache.cache[script.code_file] = (len(lines), None, lines, script.code_file)
     try:

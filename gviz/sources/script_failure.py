@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import os
 import re
 import sys
@@ -62,6 +61,8 @@ class Script:
     def line(self, code_file: str, number: int) -> str:
         """A line of the script or of a neighbour; "" where there is none."""
         if code_file != self.code_file:
+            import linecache  # brings tokenize along, which a script that works has no need of
+
             return linecache.getline(code_file, number).rstrip("\n")
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import builtins
 import importlib
-import importlib.abc
 import importlib.machinery
 import os
 import re
@@ -32,8 +31,10 @@ PUBLIC = re.compile(
 """PyTorch's own submodules: a script may import those that the engine has, and none of the engine's other modules."""
 
 
-class EngineFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class EngineFinder:
     """Resolves ``import torch.nn`` to ``gviz.engine.nn``, and ``import torchviz`` to gviz's ``make_dot``.
+
+    A finder and loader by its methods alone: ``importlib.abc``, which has their base classes, takes 12 ms to import.
 
     Args:
         engine: the module that is torch; None leaves torch alone and stands in for torchviz only.
@@ -57,12 +58,15 @@ class EngineFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """
         package = _package(fullname)
         if package == "torchviz" and fullname in {"torchviz", "torchviz.dot"}:
-            return importlib.machinery.ModuleSpec(fullname, self, is_package=fullname == "torchviz")
+            return importlib.machinery.ModuleSpec(fullname, self._loader(), is_package=fullname == "torchviz")
         if package != "torch" or self.engine is None:
             return None
         if engine_module(fullname) is None:  # not left to the other finders: torch's path is gviz's own folder
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
-        return importlib.machinery.ModuleSpec(fullname, self)
+        return importlib.machinery.ModuleSpec(fullname, self._loader())
+
+    def _loader(self) -> Any:
+        return self  # has a loader's methods, not its base class
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
         """A new module, as the import system makes it."""
