@@ -88,7 +88,8 @@ def test_what_a_script_changes_is_put_back(folder: Folder, capsys: pytest.Captur
         sys.path.insert(0, '/nowhere')
         sys.setrecursionlimit(5000)
         sys.stdout = sys.stderr = None
-        builtins.print = None
+        sys.meta_path.clear()
+        builtins.print = builtins.isinstance = builtins.len = None
         builtins.new = 1
         warnings.simplefilter('error')
         torch.set_grad_enabled(False)
@@ -104,6 +105,18 @@ def test_what_a_script_changes_is_put_back(folder: Folder, capsys: pytest.Captur
     assert not hasattr(builtins, "new")
     assert roots(folder.run(HEAD + "y = x * 2\nprint(y / 8)\n")) == ["y"]  # gradients are on again
     assert capsys.readouterr().out.startswith("tensor(0.5000, ")
+
+
+def test_a_script_may_delete_the_folder_it_is_run_from(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = folder.path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    assert roots(folder.run(HEAD + "import os\nos.chdir('..')\nos.rmdir('gone')\ny = x * 2\n")) == ["y"]
+
+
+def test_an_error_is_shown_even_where_a_script_broke_the_builtins(folder: Folder) -> None:
+    reading = folder.run(HEAD + "import builtins\ny = x * 2\nbuiltins.isinstance = builtins.str = None\n1 / 0\n")
+    assert "ZeroDivisionError: division by zero" in texts(reading, "error")[0]
 
 
 def test_torch_is_the_engine_only_while_a_script_runs(folder: Folder) -> None:

@@ -125,13 +125,13 @@ def _execute(
     process = as_main(main, script.folder, (script.file, *options.argv), finder, stdout)
     is_as_filed = script.file != STDIN and not parsed.notes
     with _modes_kept(engine), _source_known(script, is_as_filed=is_as_filed), watch, process:
-        failure = _run(code, space, script)
-    if sys.stdout is not None and not sys.stdout.closed:
-        sys.stdout.flush()  # what the script printed comes before what is said about it
+        error = _run(code, space)
+    _flush()
     kinds, call = _kinds(engine), watch.last
     names = named(space, kinds)
     then = named(call.names, kinds) if call else {}
     local = named(call.local_names, kinds) if call else {}
+    failure = None if error is None else describe(error, script)
     return Ending(Left(parsed.tree, names, call, then, local, failure.line if failure else None), failure)
 
 
@@ -151,17 +151,29 @@ def _compile(parsed: snippet.Parsed, script: Script) -> Any:
         raise SourceError(f"{script.file} is nested too deeply for Python to compile") from None
 
 
-def _run(code: Any, space: dict[str, Any], script: Script) -> Failure | None:
-    """Run the code in its namespace; what it raised, described."""
+def _run(code: Any, space: dict[str, Any]) -> BaseException | None:
+    """Run the code in its namespace; what it raised, if that is the script's own affair."""
     try:
         exec(code, space)  # noqa: S102 - running the user's own script is what it was given for
     except (KeyboardInterrupt, BrokenPipeError):
         raise  # not the script's: someone pressed Ctrl-C, or reads its output no further
     except SystemExit as end:
-        return None if end.code is None or end.code == 0 else describe(end, script)
+        return None if end.code is None or end.code == 0 else end
     except BaseException as error:  # noqa: BLE001 - whatever a script raises is shown as the script's
-        return describe(error, script)
+        return error
     return None
+
+
+def _flush() -> None:
+    """Let what the script printed come before what is said about it."""
+    if sys.stdout is None or sys.stdout.closed:
+        return
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError:
+        return  # a full disk: it stays in the buffer, and whoever owns the stream meets it at the end
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import warnings
-from contextlib import ExitStack, contextmanager, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def as_main(
         stdout: where the script's prints go; None leaves them on standard output.
     """
     with ExitStack() as after:
-        after.callback(_put_back(sys, "argv", "path", "stdout", "stderr", "stdin", "excepthook", "displayhook"))
+        after.callback(_put_back("argv", "path", "meta_path", "stdout", "stderr", "stdin", "excepthook", "displayhook"))
         after.callback(_put_back_all(vars(builtins)))
         after.callback(sys.setrecursionlimit, sys.getrecursionlimit())
         after.callback(_put_back_folder())
@@ -131,7 +131,6 @@ def as_main(
         sys.argv = list(argv)
         sys.path = [folder, *sys.path]
         sys.meta_path.insert(0, finder)
-        after.callback(sys.meta_path.remove, finder)
         importlib.invalidate_caches()  # a file written a moment ago is found
         yield
         for thread in _threads() - threads:
@@ -139,15 +138,16 @@ def as_main(
                 thread.join()  # as Python does at its end: it may still be computing
 
 
-def _put_back(owner: Any, *names: str) -> Callable[[], None]:
-    """A function that gives the attributes the values they have now."""
-    before = {name: getattr(owner, name) for name in names}
-    before_path = list(sys.path)
+def _put_back(*names: str) -> Callable[[], None]:
+    """A function that gives these names of sys the values they have now, and lists their items."""
+    before = {name: getattr(sys, name) for name in names}
+    items = [(value, list(value)) for value in before.values() if isinstance(value, list)]
 
     def put_back() -> None:
         for name, value in before.items():
-            setattr(owner, name, value)
-        sys.path[:] = before_path
+            setattr(sys, name, value)
+        for value, contents in items:
+            value[:] = contents
 
     return put_back
 
@@ -170,7 +170,12 @@ def _put_back_folder() -> Callable[[], None]:
         before = os.getcwd()
     except OSError:  # it was deleted: nowhere to go back to
         return lambda: None
-    return lambda: os.chdir(before)
+
+    def put_back() -> None:
+        with suppress(OSError):  # the script has deleted it
+            os.chdir(before)
+
+    return put_back
 
 
 def _put_back_modules(folder: str, finder: EngineFinder) -> Callable[[], None]:
