@@ -7,6 +7,7 @@ each node; an explicit stack takes the place of recursion, so a chain of a milli
 
 from __future__ import annotations
 
+import gc
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -43,9 +44,15 @@ def walk(
         named.setdefault(name, root)
     rows = {name: tensor_row(name, tensor, (expressions or {}).get(name)) for name, tensor in named.items()}
     walker = Walker(named, rows, saved=saved)
-    root_ids = tuple(walker.add_root(name, root) for name, root in roots.items())
+    collects = gc.isenabled()
+    gc.disable()  # hundreds of thousands of small objects are made and none is dropped: looking for garbage only costs
+    try:
+        root_ids = tuple(walker.add_root(name, root) for name, root in roots.items())
+    finally:
+        if collects:
+            gc.enable()
     return Graph(
-        nodes=tuple(Node(*fields) for fields in walker.nodes),
+        nodes=tuple(walker.nodes),
         edges=tuple(walker.edges),
         roots=root_ids,
         tensors=tuple(rows.values()),
@@ -90,7 +97,7 @@ class Walker:
     def __init__(self, named: Mapping[str, Any], rows: Mapping[str, TensorRow], *, saved: bool) -> None:
         self.rows = rows
         self.saved = saved
-        self.nodes: list[tuple[Any, ...]] = []
+        self.nodes: list[Node] = []
         self.edges: list[Edge] = []
         self.ids: dict[int, str] = {}
         self.alive: list[Any] = []
@@ -116,11 +123,7 @@ class Walker:
         tensor, view_of = root, None
         while first is None or view_of is not None:
             known = id(tensor) in self.ids
-            here = (
-                self.ids[id(tensor)]
-                if known
-                else self.add_tensor(tensor, name if tensor is root else None, "output" if tensor is root else "intermediate")
-            )
+            here = self.ids[id(tensor)] if known else self.add_root_tensor(tensor, name if tensor is root else None)
             first = first or here
             if view_of is not None:
                 self.edges.append(Edge(here, view_of, kind="view"))
@@ -134,6 +137,10 @@ class Walker:
             tensor, view_of = tensor._base, here
         return first
 
+    def add_root_tensor(self, tensor: Any, name: str | None) -> str:
+        """A box for a root, or (without a name of its own) for a base that it is a view of."""
+        return self.add_tensor(tensor, name, "intermediate" if name is None else "output")
+
     def add_tensor(self, tensor: Any, name: str | None, kind: str, label: str = "") -> str:
         """A box for a tensor."""
         name = self.name_of.get(id(tensor), name) if name is None else name
@@ -141,7 +148,8 @@ class Walker:
         if row is None:
             row = tensor_row(name or "", tensor)
         node_id = self.new_id(tensor)
-        self.nodes.append((node_id, kind, label, name, row.shape, row.dtype, row.value, row.grad, state_of(row, tensor)))
+        state = state_of(row, tensor)
+        self.nodes.append(Node(node_id, kind, label, name, row.shape, row.dtype, row.value, row.grad, state))
         return node_id
 
     def add_below(self, start: Any) -> None:
@@ -152,8 +160,8 @@ class Walker:
         if id(start) in self.ids:
             return
         ids, edges = self.ids, self.edges
-        self.enter(start)
-        stack: list[tuple[str, Iterator[tuple[int, tuple[Any, int]]]]] = [(ids[id(start)], enumerate(start.next_functions))]
+        here, slots = self.enter(start)
+        stack = [(here, enumerate(slots))]
         while stack:
             target, slots = stack[-1]
             for slot, (node, number) in slots:
@@ -161,34 +169,41 @@ class Walker:
                     continue
                 known = ids.get(id(node))
                 if known is None:
-                    self.enter(node)
-                    edges.append(Edge(ids[id(node)], target, slot, "", "data", number))
-                    stack.append((ids[id(node)], enumerate(node.next_functions)))
+                    known, below = self.enter(node)
+                    edges.append(Edge(known, target, slot, "", "data", number))
+                    stack.append((known, enumerate(below)))
                     break
                 edges.append(Edge(known, target, slot, "", "data", number))
             else:
                 stack.pop()
 
-    def enter(self, node: Any) -> None:
-        """A box for an operation, or for a leaf's AccumulateGrad together with the leaf."""
+    def enter(self, node: Any) -> tuple[str, Any]:
+        """A box for an operation, or for a leaf's AccumulateGrad together with the leaf; returns its id and its slots."""
         node_id = self.new_id(node)
-        variable = getattr(node, "variable", None) if type(node).__name__ == "AccumulateGrad" else None
-        if variable is not None:
-            self.nodes.append((node_id, "accumulate", "AccumulateGrad"))
+        label, slots = type(node).__name__, node.next_functions
+        if label == "AccumulateGrad" and (variable := getattr(node, "variable", None)) is not None:
+            self.nodes.append(Node(node_id, "accumulate", label))
             leaf = self.ids.get(id(variable)) or self.add_tensor(variable, None, "leaf")
             self.edges.append(Edge(leaf, node_id))
-            return
+            return node_id, slots
         names = self.made_by.get(id(node))
-        attributes = tuple(self.saved_attributes(node)) if self.saved or len(self.nodes) < DETAILED else ()
+        if not names and not self.saved and len(self.nodes) >= DETAILED:
+            self.nodes.append(Node(node_id, "operation", label, slots=len(slots)))
+            return node_id, slots
+        attributes = tuple(self.saved_attributes(node))
         attrs = tuple((key, brief(value)) for key, value in attributes)
-        row = self.rows[names[0]] if names else None
-        facts = NO_FACTS if row is None else (row.name, row.shape, row.dtype, row.value, row.grad)
-        state = (
-            "freed" if any(text == FREED for _, text in attrs) else "retained" if row is not None and row.retains_grad else ""
-        )
-        self.nodes.append((node_id, "operation", type(node).__name__, *facts, state, len(node.next_functions), attrs))
+        state = FREED if any(text == FREED for _, text in attrs) else ""
+        if names:
+            row = self.rows[names[0]]
+            state = state or ("retained" if row.retains_grad else "")
+            self.nodes.append(
+                Node(node_id, "operation", label, row.name, row.shape, row.dtype, row.value, row.grad, state, len(slots), attrs)
+            )
+        else:
+            self.nodes.append(Node(node_id, "operation", label, state=state, slots=len(slots), attrs=attrs))
         if self.saved:
             self.add_saved(node_id, attributes)
+        return node_id, slots
 
     def add_saved(self, node_id: str, attributes: tuple[tuple[str, Any], ...]) -> None:
         """Boxes for the tensors that an operation keeps."""
@@ -216,7 +231,6 @@ class Walker:
 
 DETAILED = 5_000
 """Only the first boxes of a large graph tell what they saved: reading it costs more than the walk itself."""
-NO_FACTS = (None,) * 5
 FREED = "freed"
 
 
