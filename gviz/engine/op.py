@@ -91,7 +91,7 @@ class Row:
     def ready(self) -> Any:
         """Read the formulas, make the node class and the function; from now on every place calls that function."""
         if self.call is None:
-            from gviz.engine import makers
+            from gviz.engine import derivatives, makers
 
             self.parameters = parameters(self.forward)
             self.defaults = self.forward.__defaults__ or ()
@@ -109,7 +109,7 @@ class Row:
             self.tensor_positions = [i for i, s in enumerate(self.saved) if s.kind in ("input", "result")]
             self.on_arrays = [bind(f, ARRAYS) for f in self.formulas.values()]
             self.on_tensors = [bind(f, TENSORS) for f in self.formulas.values()]
-            self.cls: Any = makers.node_class(self)
+            self.cls: Any = derivatives.node_class(self)
             self.call, self.operator = makers.make(self)
             for owner, name in self.places:
                 if isinstance(owner, dict):
@@ -397,10 +397,9 @@ def modified_error(node: Node, value: Any, saved: Saved, found: int, expected: i
 
 def from_array(array: Any, edge: Any) -> Tensor:
     """A tensor around an array (tensor.py imports this module, so it is imported here at the first call)."""
-    from gviz.engine import tensor
+    from gviz.engine.tensor import from_array as make
 
-    globals()["from_array"] = tensor.from_array
-    return tensor.from_array(array, edge)
+    return make(array, edge)
 
 
 if TYPE_CHECKING:

@@ -1,0 +1,170 @@
+"""The walk: TorchViz's nodes and edges, from whatever has next_functions."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gviz import engine as torch
+from gviz.graph import Graph
+from gviz.walk import walk
+
+
+@pytest.fixture
+def y_of_x_and_w() -> dict[str, Any]:
+    x = torch.tensor(2.0, requires_grad=True)
+    w = torch.tensor(1.0, requires_grad=True)
+    a = x + w
+    b = w + 1
+    y = a * b
+    return {"x": x, "w": w, "a": a, "b": b, "y": y}
+
+
+def kinds(graph: Graph) -> list[str]:
+    return [node.kind for node in graph.nodes]
+
+
+def test_the_graph_of_the_articles_has_8_nodes_and_8_edges(y_of_x_and_w: dict[str, Any]) -> None:
+    graph = walk({"y": y_of_x_and_w["y"]}, y_of_x_and_w)
+
+    assert (len(graph.nodes), len(graph.edges)) == (8, 8)
+    assert sorted(kinds(graph)) == ["accumulate"] * 2 + ["leaf"] * 2 + ["operation"] * 3 + ["output"]
+
+
+def test_ids_are_counted_from_the_root_in_the_order_of_the_walk(y_of_x_and_w: dict[str, Any]) -> None:
+    graph = walk({"y": y_of_x_and_w["y"]}, y_of_x_and_w)
+
+    assert [node.id for node in graph.nodes] == [f"n{i}" for i in range(8)]
+    assert graph.roots == ("n0",)
+    assert [node.name for node in graph.nodes if node.kind != "accumulate"] == ["y", "y", "a", "x", "w", "b"]
+
+
+def test_the_empty_slot_of_a_constant_is_kept_as_a_count(y_of_x_and_w: dict[str, Any]) -> None:
+    graph = walk({"y": y_of_x_and_w["y"]}, y_of_x_and_w)
+    b = next(node for node in graph.nodes if node.name == "b")
+
+    assert b.slots == 2
+    assert [edge.slot for edge in graph.edges if edge.target == b.id] == [0]
+
+
+def test_one_accumulate_node_serves_every_use_of_a_leaf(y_of_x_and_w: dict[str, Any]) -> None:
+    graph = walk({"y": y_of_x_and_w["y"]}, y_of_x_and_w)
+    w = next(node for node in graph.nodes if node.kind == "leaf" and node.name == "w")
+    (collector,) = [edge.target for edge in graph.edges if edge.source == w.id]
+
+    assert sum(edge.source == collector for edge in graph.edges) == 2
+
+
+def test_both_slots_of_a_square_are_edges() -> None:
+    x = torch.tensor(3.0, requires_grad=True)
+    graph = walk({"y": x * x})
+
+    assert sorted((edge.source, edge.slot) for edge in graph.edges if edge.target == "n1") == [("n2", 0), ("n2", 1)]
+
+
+def test_several_roots_are_drawn_in_the_order_given(y_of_x_and_w: dict[str, Any]) -> None:
+    graph = walk({"b": y_of_x_and_w["b"], "y": y_of_x_and_w["y"]}, y_of_x_and_w)
+
+    assert graph.title == "b, y"
+    assert [next(n.name for n in graph.nodes if n.id == root) for root in graph.roots] == ["b", "y"]
+    assert kinds(graph).count("output") == 2
+
+
+def test_the_same_root_twice_is_one_node(y_of_x_and_w: dict[str, Any]) -> None:
+    y = y_of_x_and_w["y"]
+    graph = walk({"y": y, "again": y})
+
+    assert graph.roots == ("n0", "n0")
+
+
+def test_a_leaf_alone_is_a_graph_of_one_node() -> None:
+    graph = walk({"x": torch.tensor(1.0, requires_grad=True)})
+
+    assert kinds(graph) == ["output"]
+    assert graph.edges == ()
+
+
+def test_a_view_as_root_shows_its_base_by_a_view_edge() -> None:
+    x = torch.ones(2, 3, requires_grad=True)
+    graph = walk({"y": x.t()}, {"x": x})
+    (edge,) = [edge for edge in graph.edges if edge.kind == "view"]
+
+    assert edge.target == graph.roots[0]
+    assert next(node for node in graph.nodes if node.id == edge.source).name == "x"
+
+
+def test_saved_tensors_are_nodes_when_asked_for(y_of_x_and_w: dict[str, Any]) -> None:
+    y = y_of_x_and_w["y"]
+
+    assert "saved" not in kinds(walk({"y": y}))
+    graph = walk({"y": y}, y_of_x_and_w, saved=True)
+    assert [(edge.label, edge.kind) for edge in graph.edges if edge.kind == "saved"] == [("other", "saved"), ("self", "saved")]
+
+
+def test_what_an_operation_saved_is_told(y_of_x_and_w: dict[str, Any]) -> None:
+    graph = walk({"y": y_of_x_and_w["y"]}, y_of_x_and_w)
+
+    assert next(node for node in graph.nodes if node.name == "a" and node.kind == "operation").attrs == (("alpha", "1"),)
+
+
+def test_an_operation_whose_saved_tensors_are_gone_is_freed(y_of_x_and_w: dict[str, Any]) -> None:
+    y = y_of_x_and_w["y"]
+    y.backward()
+
+    assert [node.state for node in walk({"y": y}).nodes if node.label == "MulBackward0"] == ["freed"]
+
+
+def test_a_row_for_each_named_tensor_even_outside_the_graph() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    frozen = torch.ones(2, dtype=torch.float64)
+    graph = walk({"y": (x * 2).sum()}, {"x": x, "frozen": frozen})
+    rows = {row.name: row for row in graph.tensors}
+
+    assert list(rows) == ["x", "frozen", "y"]
+    assert rows["x"].is_leaf
+    assert rows["x"].value == (1.0, 2.0)
+    assert (rows["frozen"].requires_grad, rows["frozen"].dtype) == (False, "float64")
+    assert (rows["y"].grad_fn, rows["y"].shape) == ("SumBackward0", ())
+
+
+def test_walking_twice_gives_equal_graphs(y_of_x_and_w: dict[str, Any]) -> None:
+    first, second = (walk({"y": y_of_x_and_w["y"]}, y_of_x_and_w) for _ in range(2))
+
+    assert first == second
+    assert first.to_json() == second.to_json()
+
+
+def test_a_chain_deeper_than_any_recursion_limit_is_walked() -> None:
+    x = torch.tensor(1.0, requires_grad=True)
+    y = x
+    for _ in range(30_000):
+        y = y + x
+    graph = walk({"y": y})
+
+    assert len(graph.nodes) == 30_003
+
+
+def test_the_walk_needs_no_more_than_next_functions() -> None:
+    class AccumulateGrad:
+        next_functions = ()
+
+    class FooBackward0:
+        next_functions: tuple[object, ...] = ()
+
+    def tensor(**facts: object) -> SimpleNamespace:
+        plain = {"shape": (), "dtype": "torch.float32", "requires_grad": True, "is_leaf": True, "retains_grad": False}
+        made = SimpleNamespace(**plain, grad=None, grad_fn=None, _is_view=lambda: False, _base=None)
+        made.detach = lambda: SimpleNamespace(tolist=lambda: 1.0)
+        made.__dict__.update(facts)
+        return made
+
+    leaf = AccumulateGrad()
+    leaf.variable = tensor()  # type: ignore[attr-defined]
+    node = FooBackward0()
+    node.next_functions = ((None, 0), (leaf, 0))
+    graph = walk({"y": tensor(is_leaf=False, grad_fn=node)})
+
+    assert [n.label for n in graph.nodes] == ["", "FooBackward0", "AccumulateGrad", ""]
+    assert [(e.source, e.target, e.slot) for e in graph.edges] == [("n3", "n2", 0), ("n2", "n1", 1), ("n1", "n0", 0)]
