@@ -70,7 +70,7 @@ def sizes(shape: Sequence[Any], keyword: Any = None) -> tuple[int, ...]:
 
 def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
-) -> Tensor:  # noqa: ARG001
+) -> Tensor:
     """A tensor from a number, nested lists, or an array, copied.
 
     Args:
@@ -117,14 +117,14 @@ def from_numpy(array: Any) -> Tensor:
 
 def zeros(
     *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, out: Any = None, layout: Any = None
-) -> Tensor:  # noqa: ARG001
+) -> Tensor:
     """Zeros of that shape."""
     return finish(np.zeros(sizes(size), plain(dtype)), requires_grad, device)
 
 
 def ones(
     *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, out: Any = None, layout: Any = None
-) -> Tensor:  # noqa: ARG001
+) -> Tensor:
     """Ones of that shape."""
     return finish(np.ones(sizes(size), plain(dtype)), requires_grad, device)
 
@@ -205,7 +205,7 @@ def like(fill: Any) -> Any:
 
     def make(
         input: Tensor, *, dtype: Any = None, requires_grad: bool = False, device: Any = None, memory_format: Any = None
-    ) -> Tensor:  # noqa: ARG001
+    ) -> Tensor:
         kind = plain(dtype) if dtype is not None else input._array.dtype
         return finish(np.full(input._array.shape, fill, kind), requires_grad, device)
 
@@ -317,3 +317,11 @@ class LegacyType:
 def rebuild(array: Any, requires_grad: bool) -> Tensor:
     """A tensor from its pickle."""
     return finish(array, requires_grad)
+
+
+FUNCTIONS: dict[str, Any] = {
+    "tensor": tensor, "as_tensor": as_tensor, "from_numpy": from_numpy, "zeros": zeros, "ones": ones, "empty": zeros, "full": full,
+    "eye": eye, "arange": arange, "linspace": linspace, "logspace": logspace, "zeros_like": zeros_like, "ones_like": ones_like,
+    "full_like": full_like, "empty_like": zeros_like, "rand": rand, "randn": randn, "randint": randint, "randperm": randperm,
+    "rand_like": rand_like, "randn_like": randn_like, "manual_seed": manual_seed,
+}  # fmt: skip

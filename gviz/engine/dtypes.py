@@ -146,7 +146,7 @@ def set_default_dtype(d: dtype) -> None:
         raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
     if not d.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
-    global _default  # noqa: PLW0603 - PyTorch has one default for the whole process
+    global _default
     _default = d
 
 

@@ -213,7 +213,7 @@ class AccumulateGrad(Node):
         """PyTorch's long name."""
         return "torch::autograd::AccumulateGrad"
 
-    def apply(self, grad: Any, keep: bool) -> Any:  # noqa: ARG002
+    def apply(self, grad: Any, keep: bool) -> Any:
         """Add an array to the leaf's gradient: in place where there is one, else a copy (the array may be shared)."""
         leaf = self.variable
         rare = leaf.rare()
@@ -229,7 +229,7 @@ class AccumulateGrad(Node):
                 hook(leaf)
         return ()
 
-    def apply_tensors(self, grad: Any, keep: bool) -> Any:  # noqa: ARG002
+    def apply_tensors(self, grad: Any, keep: bool) -> Any:
         """Add a tensor to the leaf's gradient, recorded, and never in place."""
         leaf = self.variable
         rare = leaf.rare()
@@ -257,7 +257,7 @@ class Output(Node):
         self.shape = shape
         self.number = number
 
-    def apply(self, grad: Any, keep: bool) -> Any:  # noqa: ARG002
+    def apply(self, grad: Any, keep: bool) -> Any:
         """The gradient, marked with the number of the output."""
         return Parts({self.number: grad})
 

@@ -43,7 +43,7 @@ class _Options:
 _options = _Options()
 
 
-def set_printoptions(  # noqa: PLR0917 - PyTorch takes them by position too
+def set_printoptions(
     precision: int | None = None,
     threshold: float | None = None,
     edgeitems: int | None = None,

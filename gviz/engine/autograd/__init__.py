@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-def Variable(data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:  # noqa: ARG001
+def Variable(data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:
     """The tensor itself on its memory, as old programs wrap it."""
     made = data.detach()
     if requires_grad:

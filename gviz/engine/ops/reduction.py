@@ -135,7 +135,7 @@ def masked_fill_tensor(self, mask, value):
     return np.where(mask, np.asarray(value, self.dtype), self)
 
 
-SELECT = lambda grad, dim, keepdim, indices, self_sym_sizes: select_backward_of(grad, dim, indices, self_sym_sizes, keepdim)  # noqa: E731
+SELECT = lambda grad, dim, keepdim, indices, self_sym_sizes: select_backward_of(grad, dim, indices, self_sym_sizes, keepdim)
 
 
 @op("MaxBackward0", outputs=("values", "indices"), self=SELECT)

@@ -1,0 +1,174 @@
+"""From a row's formulas to its node class: ``apply`` on arrays (fast) and ``apply_tensors`` (recorded).
+
+The two shapes that most operations have are written out by hand: one saved tensor (``apply_one``), and two inputs that are each
+saved for the other (``apply_crossed``). All other rows go through ``apply_general``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gviz.engine.modes import mode
+from gviz.engine.node import FREED, Node, Parts, SavedResult
+from gviz.engine.op import PASS
+from gviz.engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from gviz.engine.op import Row
+
+__all__ = ["crossed", "node_class"]
+
+ndarray = np.ndarray
+
+FREED_PAIR = FREED, FREED
+
+
+def node_class(row: Row) -> Any:
+    """The grad_fn class of a row, None for a row that is not differentiable."""
+    if row.node is None:
+        return None
+    body = {
+        "__slots__": (),
+        "row": row,
+        "__module__": "gviz.engine",
+        "apply": apply_maker(row),
+        "apply_tensors": tensor_apply(row),
+    }
+    return type(row.node, (Node,), body)
+
+
+def apply_maker(row: Row) -> Any:
+    """The derivative on arrays: specialised where a row saves nothing, its result, or each input for the other."""
+    formulas, needs = row.on_arrays, row.needs
+    lone = len(row.edges) == 1 and not row.lists
+    if lone and row.formulas[row.edge_names[0]] is PASS:
+        return lambda node, grad, keep: grad
+    if lone and len(row.saved) == 1 and row.tensor_positions and needs[0] == (row.saved[0].name,):
+        return apply_one(row, formulas[0])
+    if lone and not row.saved:
+        formula = formulas[0]
+        return lambda node, grad, keep: formula(grad)
+    if len(row.edges) == 2 and len(formulas) == 2 and not row.lists:
+        if all(f is PASS for f in row.formulas.values()):
+            return lambda node, grad, keep: (grad, grad)
+        if crossed(row):
+            return apply_crossed(row, *formulas)
+    return apply_general(row)
+
+
+def crossed(row: Row) -> bool:
+    """Whether each of two inputs is saved for the derivative of the other, as in a product."""
+    first, second = row.edge_names
+    return row.needs == [(second,), (first,)] and [s.name for s in row.saved] == [second, first] and "_backward" not in row.key
+
+
+def apply_one(row: Row, formula: Any) -> Any:
+    """One input, one saved tensor: ``node.saved`` is that tensor, or the result's array."""
+
+    def apply(node: Node, grad: Any, keep: bool) -> Any:
+        saved = node.saved
+        if saved.__class__ is not ndarray:
+            saved = content(saved)
+            if saved is None:
+                saved = row.arrays(node)[0]
+        if not keep:
+            node.saved = FREED
+        return formula(grad, saved)
+
+    return apply
+
+
+def apply_crossed(row: Row, left: Any, right: Any) -> Any:
+    """Two inputs, each saved for the other: ``node.saved`` is (second, first), None where it is not needed."""
+
+    def apply(node: Node, grad: Any, keep: bool) -> Any:
+        other, self = node.saved
+        if other is not None:
+            array = other._array if other.__class__ is Tensor and other._rare is None else content(other)
+            other = left(grad, row.arrays(node)[0] if array is None else array)
+        if self is not None:
+            array = self._array if self.__class__ is Tensor and self._rare is None else content(self)
+            self = right(grad, row.arrays(node)[1] if array is None else array)
+        if not keep:
+            node.saved = FREED_PAIR
+        return other, self
+
+    return apply
+
+
+def content(saved: Any) -> Any:
+    """The array of a saved tensor that is as it was saved; None where that has to be looked into."""
+    kind = saved.__class__
+    if kind is SavedResult:
+        if saved.version.count != saved.expected:
+            return None
+        saved = saved.content
+        return saved if saved.__class__ is ndarray else saved._array
+    if kind is float or kind is int:
+        return saved
+    if isinstance(saved, Tensor):
+        rare = saved._rare
+        return saved._array if rare is None or rare.version is None or not rare.version.count else None
+    return None
+
+
+def apply_general(row: Row) -> Any:
+    """Any row: read what was saved, evaluate the formulas of the inputs that want a gradient."""
+    spread = spreader(row, row.on_arrays)
+
+    def apply(node: Node, grad: Any, keep: bool) -> Any:
+        values = row.arrays(node)
+        if not keep:
+            row.release(node)
+        return spread(node, unpacked(row, grad), values)
+
+    return apply
+
+
+def tensor_apply(row: Row) -> Any:
+    """The derivative on tensors, recorded: the same formulas, bound to the recording functions."""
+    spread = spreader(row, row.on_tensors)
+
+    def apply_tensors(node: Node, grad: Any, keep: bool) -> Any:
+        values = row.tensors(node)
+        if not keep:
+            row.release(node)
+        before, mode.formula = mode.formula, True
+        try:
+            return spread(node, unpacked(row, grad), values)
+        finally:
+            mode.formula = before
+
+    return apply_tensors
+
+
+def spreader(row: Row, formulas: list[Any]) -> Any:
+    """A function that evaluates the formulas and puts each gradient at the edge of its input."""
+    picks = [[-1 if name == "grad_input_mask" else row.position[name] for name in need] for need in row.needs]
+    plan = list(zip(formulas, picks, row.groups, strict=True))
+    names = row.edge_names
+
+    def spread_one(node: Node, grad: Any, values: list[Any]) -> Any:
+        formula, picks, _ = plan[0]
+        return formula(grad, *[values[p] for p in picks])
+
+    def spread(node: Node, grad: Any, values: list[Any]) -> Any:
+        mask = tuple(edge is not None for edge in node.edges)
+        found: dict[str, Any] = {}
+        for formula, picks, group in plan:
+            if any(mask[names.index(name)] for name in group):
+                out = formula(grad, *[mask if p < 0 else values[p] for p in picks])
+                found.update(zip(group, out, strict=True) if len(group) > 1 else [(group[0], out)])
+        return tuple(found.get(name) for name in names)
+
+    return spread_one if len(row.edges) == 1 else spread
+
+
+def unpacked(row: Row, grad: Any) -> Any:
+    """The gradient; for several outputs a list with None for outputs that got none."""
+    if grad.__class__.__name__ == "Parts":
+        by_number = grad.by_number
+        return [by_number.get(i) for i in range(max(by_number) + 1 if row.outputs == ("...",) else len(row.outputs))]
+    return grad

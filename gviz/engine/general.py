@@ -1,0 +1,213 @@
+"""A call of any row with any operands: arguments in order, one dtype for all, the forward, the node.
+
+The hot paths of ``makers.py`` come here with what is not plain: keywords, numbers, lists, None, mixed dtypes, views, several
+outputs. Recording is the same there and here: one node, its edges, its shape, its creation number and what it saves.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gviz.engine import dtypes, hooks, text
+from gviz.engine.modes import mode
+from gviz.engine.node import NO_GRAD_VIEW, Output, next_seq
+from gviz.engine.op import TENSORS
+from gviz.engine.results import result_class
+from gviz.engine.tensor import Tensor, edge_of, from_array
+
+if TYPE_CHECKING:
+    from gviz.engine.op import Row
+
+__all__ = ["NUMBERS", "OPERANDS", "general"]
+
+ndarray = np.ndarray
+new = object.__new__
+
+NUMBERS = (int, float, bool, complex, np.generic)
+
+OPERANDS = (Tensor, *NUMBERS)
+
+SCALAR_ROWS = {"add": "add_scalar", "sub": "sub_scalar", "mul": "mul_scalar", "div": "div_scalar"}
+"""In a derivative that is recorded, a number next to a tensor is PyTorch's scalar overload (``MulBackward1``)."""
+
+
+def general(row: Row) -> Any:
+    """Any row, any operands: keywords, numbers, lists, None, mixed dtypes, views, several outputs."""
+    forward, arity = row.forward, len(row.parameters)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs or len(args) != arity:
+            args = bound(row, args, kwargs)
+        if (
+            mode.formula
+            and (scalar := SCALAR_ROWS.get(row.key)) is not None
+            and any(isinstance(args[i], NUMBERS) for i in row.inputs)
+        ):
+            return TENSORS[scalar](*args)
+        arrays, mixed = operands(row, args)
+        try:
+            data = forward(*arrays)
+        except ValueError:
+            text.broadcast_shape(*(np.shape(arrays[i]) for i in row.inputs if not isinstance(arrays[i], list)))
+            raise
+        return record(row, args, data, mixed)
+
+    return call
+
+
+def bound(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """Arguments in the order of the row's parameters, defaults filled in.
+
+    Raises:
+        TypeError: too many, unknown, or missing ones.
+    """
+    names = row.parameters
+    values = dict(zip(names, args, strict=False))
+    if "input" in kwargs and "input" not in names:
+        kwargs[names[0]] = kwargs.pop("input")
+    for name, value in kwargs.items():
+        if name not in names:
+            raise TypeError(f"{row.key}() got an unexpected keyword argument '{name}'")
+        values[name] = value
+    first_default = len(names) - len(row.defaults)
+    for i, name in enumerate(names):
+        if name not in values:
+            if i < first_default:
+                raise TypeError(f'{row.key}() missing 1 required positional arguments: "{name}"')
+            values[name] = row.defaults[i - first_default]
+    if len(args) > len(names):
+        raise TypeError(f"{row.key}() takes {len(names)} positional arguments but {len(args)} were given")
+    return tuple(values[name] for name in names)
+
+
+def operands(row: Row, args: tuple[Any, ...]) -> tuple[list[Any], bool]:
+    """The arrays for the forward, brought to one dtype by PyTorch's rule; and whether that changed any."""
+    arrays = list(args)
+    for i in row.inputs:
+        value = args[i]
+        if isinstance(value, Tensor):
+            arrays[i] = value._array
+        elif isinstance(value, list | tuple):
+            arrays[i] = [v._array if isinstance(v, Tensor) else v for v in value]
+        elif isinstance(value, NUMBERS):
+            arrays[i] = value.item() if isinstance(value, np.generic) else value
+        elif value is not None:
+            raise TypeError(
+                f"{row.key}(): argument '{row.parameters[i].replace('self', 'input')}' (position {i + 1}) must be Tensor, "
+                f"not {type(value).__name__}"
+            )
+    if row.promote == "none" or not row.edges:
+        return arrays, False
+    return promoted(row, arrays)
+
+
+def promoted(row: Row, arrays: list[Any]) -> tuple[list[Any], bool]:
+    """Cast the differentiable operands to their common dtype; integers to the default float where the row is about floats."""
+    flat: list[Any] = []
+    for i in row.edges:
+        value = arrays[i]
+        flat.extend(v for v in value if v is not None) if isinstance(value, list) else flat.append(
+            value
+        ) if value is not None else None
+    first = flat[0]
+    if len(flat) == 1:
+        target = first.dtype if isinstance(first, ndarray) else None
+    else:
+        target = dtypes.result_type(*flat)
+    if target is not None and row.promote == "float" and target.kind in "iub":
+        target = dtypes.get_default_dtype().np
+    if target is None:
+        return arrays, False
+    mixed = False
+
+    def cast(value: Any) -> Any:
+        nonlocal mixed
+        if isinstance(value, ndarray):
+            if value.dtype is target or value.dtype == target:
+                return value
+            mixed = True
+            return value.astype(target)
+        return value if value is None else np.asarray(value, target)
+
+    for i in row.edges:
+        value = arrays[i]
+        arrays[i] = [cast(v) for v in value] if isinstance(value, list) else cast(value)
+    return arrays, mixed
+
+
+def record(row: Row, args: tuple[Any, ...], data: Any, mixed: bool) -> Any:
+    """Wrap what the forward gave, with a node if some input wants a gradient."""
+    several = row.outputs
+    arrays = list(data) if several else [data]
+    arrays = [a if a.__class__ is ndarray else np.asarray(a) for a in arrays]
+    node = make_node(row, args, arrays, mixed) if mode.on and row.cls is not None else None
+    if not several:
+        result = from_array(arrays[0], node if arrays[0].dtype.kind in "fc" else None)
+        if row.view:
+            mark_view(result, args[row.inputs[0]], arrays[0], row)
+        return result
+    results = []
+    for i, array in enumerate(arrays):
+        edge = None
+        if node is not None and array.dtype.kind in "fc":
+            edge = Output(node, i, array.shape) if row.several else node  # type: ignore[attr-defined]
+        results.append(from_array(array, edge))
+        if row.view:
+            mark_view(results[-1], args[row.inputs[0]], array, row)
+    return tuple(results) if several == ("...",) else named_results(row)(results)
+
+
+def make_node(row: Row, args: tuple[Any, ...], arrays: list[Any], mixed: bool) -> Any:
+    """The node of a call, None if no input wants a gradient."""
+    inputs: list[Any] = []
+    for i in row.edges:
+        value = args[i]
+        inputs.extend(value) if isinstance(value, list | tuple) else inputs.append(value)
+    if not any(isinstance(v, Tensor) and v._edge is not None for v in inputs):
+        return None
+    edges = tuple(edge_of(v) if isinstance(v, Tensor) else None for v in inputs)
+    node = new(row.cls)
+    node.edges = edges
+    node.seq = next_seq()
+    node.shape = arrays[0].shape
+    if row.outputs:
+        row.several = row.outputs == ("...",) or sum(a.dtype.kind in "fc" for a in arrays) > 1  # type: ignore[attr-defined]
+        if row.several:  # type: ignore[attr-defined]
+            next_seq()  # an output's edge is younger than its node
+            node.shape = ("parts",)
+    saved = row.save(args, edges, arrays)
+    node.saved = saved[0] if len(saved) == 1 and row.saved[0].kind in ("input", "result") and len(row.edges) == 1 else saved
+    if mixed or any(isinstance(v, Tensor) and v._array.dtype != arrays[0].dtype for v in inputs):
+        hooks.cast_gradients(node, [v._array.dtype if isinstance(v, Tensor) else None for v in inputs])
+    return node
+
+
+def mark_view(result: Tensor, source: Any, array: Any, row: Row) -> None:
+    """Note that the result shares the memory of an input (if it really does), and with it the version."""
+    if array.base is None and array is not source._array:
+        return
+    rare = result.rare()
+    rare.base = source._base if source._is_view() else source
+    rare.version = source.version_cell()
+    rare.seen = rare.version.count
+    if row.outputs:
+        rare.origin = "multi"
+    elif not mode.on and source.requires_grad:
+        rare.origin = "no_grad"
+        result._edge = NO_GRAD_VIEW
+    elif source._rare is not None and source._rare.origin:
+        rare.origin = source._rare.origin
+
+
+NAMED: dict[str, Any] = {}
+
+
+def named_results(row: Row) -> Any:
+    """The class of a row's named results, as ``torch.return_types.max``."""
+    if row.key not in NAMED:
+        from gviz.engine.results import result_class
+
+        NAMED[row.key] = result_class(row.key.partition("_")[0], row.outputs)
+    return NAMED[row.key]

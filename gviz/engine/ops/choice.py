@@ -1,0 +1,120 @@
+"""Choices between values: relu, maximum, minimum, clamp, where, masked_fill."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gviz.engine import dtypes
+from gviz.engine.op import composite, op
+from gviz.engine.ops.constants import ZERO
+
+
+@op("ReluBackward0", self=lambda grad, result: threshold_backward(grad, result, 0))
+def relu(self):
+    return np.maximum(self, ZERO[self.dtype])
+
+
+@op(
+    "ThresholdBackwardBackward0",
+    grad_output=lambda grad, self, threshold: threshold_backward(grad, self, threshold),
+    self=lambda grad: zeros_like(grad),
+)
+def threshold_backward(grad_output, self, threshold):
+    zero = ZERO[grad_output.dtype]
+    return np.where(self > (threshold or zero), grad_output, zero)
+
+
+@op(
+    "MaximumBackward0",
+    self=lambda grad, self, other: masked_fill(where(equal(self, other), grad / 2, grad), less(self, other), 0),
+    other=lambda grad, self, other: masked_fill(where(equal(self, other), grad / 2, grad), greater(self, other), 0),
+)
+def maximum(self, other):
+    return np.maximum(self, other)
+
+
+@op(
+    "MinimumBackward0",
+    self=lambda grad, self, other: masked_fill(where(equal(self, other), grad / 2, grad), greater(self, other), 0),
+    other=lambda grad, self, other: masked_fill(where(equal(self, other), grad / 2, grad), less(self, other), 0),
+)
+def minimum(self, other):
+    return np.minimum(self, other)
+
+
+@op("ClampBackward1", self=lambda grad, self, min, max: clamp_backward(grad, self, min, max))
+def clamp_scalar(self, min=None, max=None):
+    if isinstance(min, float) or isinstance(max, float):
+        self = self.astype(dtypes.result_type(self, *(v for v in (min, max) if v is not None)), copy=False)
+    data = self if min is None else np.maximum(self, self.dtype.type(min))
+    return data.copy() if max is None and min is None else data if max is None else np.minimum(data, self.dtype.type(max))
+
+
+@composite
+def clamp_backward(grad, self, min, max):
+    """The gradient where the value lies between the bounds, bounds included."""
+    return where(within(self, min, max), grad, 0.0)
+
+
+@op(None, nondiff=("self",))
+def within(self, min, max):
+    inside = np.ones(self.shape, bool)
+    if min is not None:
+        inside &= self >= min
+    if max is not None:
+        inside &= self <= max
+    return inside
+
+
+@op(
+    "ClampBackward0",
+    promote="pointwise",
+    self=lambda grad, self, min, max: clamp_backward_self(grad, self, min, max),
+    min=lambda grad, self, min, max: clamp_backward_min(grad, self, min, max),
+    max=lambda grad, self, min, max: clamp_backward_max(grad, self, min, max),
+)
+def clamp_tensor(self, min=None, max=None):
+    data = self if min is None else np.maximum(self, min)
+    return data if max is None else np.minimum(data, max)
+
+
+@composite
+def clamp_backward_self(grad, self, min, max):
+    """The gradient where the value lies between its bounds."""
+    zero = 0.0
+    if min is not None and max is not None:
+        return where(logical_and(greater_equal(self, min), less_equal(self, max)), grad, zero)
+    return where(greater_equal(self, min), grad, zero) if max is None else where(less_equal(self, max), grad, zero)
+
+
+@composite
+def clamp_backward_min(grad, self, min, max):
+    """The gradient where the lower bound was taken (and is below the upper one)."""
+    zero = 0.0
+    if max is None:
+        return where(less(self, min), grad, zero)
+    return where(logical_and(less(min, max), less(self, min)), grad, zero)
+
+
+@composite
+def clamp_backward_max(grad, self, min, max):
+    """The gradient where the upper bound was taken."""
+    zero = 0.0
+    if min is None:
+        return where(greater(self, max), grad, zero)
+    return where(logical_or(greater(self, max), less(max, min)), grad, zero)
+
+
+@op(
+    "WhereBackward0",
+    nondiff=("condition",),
+    self=lambda grad, condition: where(condition, grad, 0.0),
+    other=lambda grad, condition: where(condition, 0.0, grad),
+)
+def where(condition, self, other):
+    return np.where(condition, self, other)
+
+
+@op("MaskedFillBackward0", nondiff=("mask",), promote="none", self=lambda grad, mask: masked_fill(grad, mask, 0))
+def masked_fill(self, mask, value):
+    return np.where(mask, self.dtype.type(value), self)

@@ -1,0 +1,52 @@
+"""Copies, casts and fills: what writes or makes memory without computing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gviz.engine.op import PASS, op
+
+
+@op("CloneBackward0", self=PASS)
+def clone(self):
+    return np.array(self)
+
+
+@op("CopyBackwards", self=lambda grad: zeros_like(grad), src=PASS)
+def copy_into(self, src):
+    return np.array(src)
+
+
+@op("FillBackward2", self=lambda grad: zeros_like(grad))
+def fill(self, value):
+    return np.full_like(self, value)
+
+
+@op("FillBackward3", promote="none", self=lambda grad: zeros_like(grad), value=lambda grad: sum_all(grad))
+def fill_tensor(self, value):
+    return np.full_like(self, value)
+
+
+@op("ZeroBackward0", self=lambda grad: zeros_like(grad))
+def zero(self):
+    return np.zeros_like(self)
+
+
+@op(
+    "ToCopyBackward0",
+    promote="none",
+    hidden=("self_sym_dtype",),
+    self=lambda grad, self_sym_dtype: to_dtype(grad, self_sym_dtype),
+)
+def to_dtype(self, dtype):
+    return self.astype(dtype)
+
+
+@op(None, nondiff=("self",))
+def zeros_like(self):
+    return np.zeros_like(self)
+
+
+@op(None, nondiff=("self",))
+def zeros_of(self, size):
+    return np.zeros(size, self.dtype)

@@ -1,0 +1,92 @@
+"""Functions of one variable: exponentials, logarithms, roots, trigonometry, tanh, sigmoid."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gviz.engine.op import op
+from gviz.engine.ops.constants import ONE
+
+
+@op("ExpBackward0", promote="float", self=lambda grad, result: grad * result)
+def exp(self):
+    return np.exp(self)
+
+
+@op("LogBackward0", promote="float", self=lambda grad, self: grad / self)
+def log(self):
+    return np.log(self)
+
+
+@op("Log2Backward0", promote="float", self=lambda grad, self: grad / (self * 0.6931471805599453))
+def log2(self):
+    return np.log2(self)
+
+
+@op("Log10Backward0", promote="float", self=lambda grad, self: grad / (self * 2.302585092994046))
+def log10(self):
+    return np.log10(self)
+
+
+@op("Log1PBackward0", promote="float", self=lambda grad, self: grad / (self + 1))
+def log1p(self):
+    return np.log1p(self)
+
+
+@op("Expm1Backward0", promote="float", self=lambda grad, result: grad * (result + 1))
+def expm1(self):
+    return np.expm1(self)
+
+
+@op("SqrtBackward0", promote="float", self=lambda grad, result: grad / (2 * result))
+def sqrt(self):
+    return np.sqrt(self)
+
+
+@op("RsqrtBackward0", promote="float", self=lambda grad, result: -0.5 * grad * power(result, 3))
+def rsqrt(self):
+    return 1 / np.sqrt(self)
+
+
+@op("SinBackward0", promote="float", self=lambda grad, self: grad * cos(self))
+def sin(self):
+    return np.sin(self)
+
+
+@op("CosBackward0", promote="float", self=lambda grad, self: grad * neg(sin(self)))
+def cos(self):
+    return np.cos(self)
+
+
+@op("TanBackward0", promote="float", self=lambda grad, result: grad * (1 + power(result, 2)))
+def tan(self):
+    return np.tan(self)
+
+
+@op("TanhBackward0", promote="float", self=lambda grad, result: tanh_backward(grad, result))
+def tanh(self):
+    return np.tanh(self)
+
+
+@op(
+    "TanhBackwardBackward0",
+    grad_output=lambda grad, output: tanh_backward(grad, output),
+    output=lambda grad, grad_output, output: grad_output * (-2 * output * grad),
+)
+def tanh_backward(grad_output, output):
+    return grad_output - grad_output * output * output  # three operations on arrays and no number: numbers are slow
+
+
+@op("SigmoidBackward0", promote="float", self=lambda grad, result: sigmoid_backward(grad, result))
+def sigmoid(self):
+    one = ONE[self.dtype]
+    return one / (one + np.exp(-self))
+
+
+@op(
+    "SigmoidBackwardBackward0",
+    grad_output=lambda grad, output: sigmoid_backward(grad, output),
+    output=lambda grad, grad_output, output: grad * grad_output * (-2 * output + 1),
+)
+def sigmoid_backward(grad_output, output):
+    return (grad_output - grad_output * output) * output

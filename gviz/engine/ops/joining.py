@@ -1,0 +1,165 @@
+"""Joining and splitting: cat, stack, unbind, split. Lists of tensors go in, or come out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gviz.engine.op import composite, everywhere, op
+from gviz.engine.text import wrap_dim
+
+
+@op(
+    "CatBackward0",
+    lists=("tensors",),
+    hidden=("tensors_sym_sizes",),
+    tensors=lambda grad, dim, tensors_sym_sizes: cat_backward(grad, dim, tensors_sym_sizes),
+)
+def cat(tensors, dim=0):
+    if not tensors:
+        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+    kept = [a for a in tensors if a.shape != (0,)] or tensors
+    for i, a in enumerate(tensors):
+        if a.ndim == 0:
+            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+    first = kept[0]
+    axis = wrap_dim(dim, first.ndim)
+    for i, a in enumerate(tensors):
+        if a.shape == (0,):
+            continue
+        if a.ndim != first.ndim:
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {a.ndim}")
+        for d in range(first.ndim):
+            if d != axis and a.shape[d] != first.shape[d]:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {axis}. Expected size {first.shape[d]} but got size {a.shape[d]} "
+                    f"for tensor number {i} in the list."
+                )
+    return np.concatenate(kept, axis)
+
+
+@composite
+def cat_backward(grad, dim, sizes):
+    """Each tensor's piece of the gradient."""
+    dim = wrap_dim(dim, len(grad.shape))
+    pieces = []
+    start = 0
+    for size in sizes:
+        if size == (0,):
+            pieces.append(zeros_of(grad, size))
+            continue
+        pieces.append(narrow(grad, dim, start, size[dim]))
+        start += size[dim]
+    return tuple(pieces)
+
+
+@op(
+    "StackBackward0",
+    lists=("tensors",),
+    hidden=("tensors_sym_sizes",),
+    tensors=lambda grad, dim, tensors_sym_sizes: stack_backward(grad, dim, len(tensors_sym_sizes)),
+)
+def stack(tensors, dim=0):
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    for i, a in enumerate(tensors):
+        if a.shape != tensors[0].shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and {list(a.shape)} at entry {i}"
+            )
+    return np.stack(tensors, wrap_dim(dim, tensors[0].ndim + 1))
+
+
+@composite
+def stack_backward(grad, dim, count):
+    """Each tensor's slice of the gradient."""
+    return tuple(select(grad, dim, i) for i in range(count))
+
+
+@op(
+    "UnbindBackward0",
+    view=True,
+    outputs=("...",),
+    hidden=("self_sym_sizes",),
+    self=lambda grad, dim, self_sym_sizes: unbind_backward(grad, dim, self_sym_sizes),
+)
+def unbind(self, dim=0):
+    dim = wrap_dim(dim, self.ndim)
+    if self.ndim == 0:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    before = (slice(None),) * dim
+    return [self[(*before, i, ...)] for i in range(self.shape[dim])]
+
+
+@composite
+def unbind_backward(grads, dim, sizes):
+    """The outputs' gradients stacked, zeros for those that got none."""
+    dim = wrap_dim(dim, len(sizes))
+    size = tuple(sizes[:dim]) + tuple(sizes[dim + 1 :])
+    some = next(g for g in grads if g is not None)
+    full = list(grads) + [None] * (sizes[dim] - len(grads))
+    return stack([zeros_of(some, size) if g is None else g for g in full], dim)
+
+
+@op(
+    "SplitBackward0",
+    view=True,
+    outputs=("...",),
+    self=lambda grad, split_size, dim, self_sym_sizes: split_backward(grad, split_size, dim, self_sym_sizes),
+)
+def split_size(self, split_size, dim=0):
+    dim = wrap_dim(dim, self.ndim)
+    if self.ndim == 0:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    if split_size < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
+    length = self.shape[dim]
+    if split_size == 0 and length:
+        raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {length}")
+    return pieces(self, piece_sizes(split_size, length), dim)
+
+
+@op(
+    "SplitWithSizesBackward0",
+    view=True,
+    outputs=("...",),
+    self=lambda grad, split_sizes, dim, self_sym_sizes: split_backward(grad, split_sizes, dim, self_sym_sizes),
+)
+def split_with_sizes(self, split_sizes, dim=0):
+    dim = wrap_dim(dim, self.ndim)
+    length = self.shape[dim]
+    if sum(split_sizes) != length:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at dimension {dim}), "
+            f"but got split_sizes={list(split_sizes)}"
+        )
+    return pieces(self, split_sizes, dim)
+
+
+@everywhere
+def piece_sizes(size, length):
+    """Sizes of the pieces when a length is cut every ``size``; a list stays as it is."""
+    if isinstance(size, list | tuple):
+        return list(size)
+    return [min(size, length - start) for start in range(0, length, size)] if length else [0]
+
+
+def pieces(array, sizes, dim):
+    """Views of consecutive pieces along a dimension."""
+    before, start, found = (slice(None),) * dim, 0, []
+    for size in sizes:
+        found.append(array[(*before, slice(start, start + size))])
+        start += size
+    return found
+
+
+@composite
+def split_backward(grads, sizes, dim, full):
+    """The outputs' gradients joined again, zeros for those that got none."""
+    dim = wrap_dim(dim, len(full))
+    some = next(g for g in grads if g is not None)
+    lengths = piece_sizes(sizes, full[dim])
+    filled = list(grads) + [None] * (len(lengths) - len(grads))
+    parts = [
+        zeros_of(some, tuple(full[:dim]) + (n,) + tuple(full[dim + 1 :])) if g is None else g for g, n in zip(filled, lengths)
+    ]
+    return cat(parts, dim)

@@ -1,0 +1,50 @@
+"""What the engine offers under PyTorch's names, and which row each call form means.
+
+An overload is a row; a public name is a choice among rows. At the end of each file here stand its names:
+
+- ``ROWS``: names (of a function and a method) that are one row or composite, by its key;
+- ``OPERATORS``: likewise for Python's operators;
+- ``BOTH``: functions of the file that choose a row by their arguments, offered as ``torch.NAME`` and as methods;
+- ``METHODS`` and ``FUNCTIONS``: what is only the one or the other.
+
+:func:`install` binds them all to the tensor class and to the engine's namespace.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gviz.engine import creation
+from gviz.engine.op import ROWS, TENSORS
+from gviz.engine.surface import arithmetic, conversion, reductions, shape, writing
+from gviz.engine.tensor import Tensor
+
+__all__ = ["install"]
+
+FAMILIES = (arithmetic, reductions, shape, conversion, writing, creation)
+
+
+def install(namespace: dict[str, Any]) -> None:
+    """Bind everything to the tensor class and to the engine's namespace."""
+    for family in FAMILIES:
+        declared = vars(family)
+        for name, key in declared.get("ROWS", {}).items():
+            place(key, Tensor, name)
+            place(key, namespace, name)
+        for name, key in declared.get("OPERATORS", {}).items():
+            place(key, Tensor, name)
+        for name, function in (declared.get("BOTH", {}) | declared.get("METHODS", {})).items():
+            setattr(Tensor, name, function)
+        namespace.update(declared.get("BOTH", {}) | declared.get("FUNCTIONS", {}))
+
+
+def place(key: str, owner: Any, name: str) -> None:
+    """Bind a row's function to a name now, and again when the row has been made ready."""
+    row = ROWS.get(key)
+    function = TENSORS[key] if row is None else row.entry(name)
+    if row is not None:
+        row.places.append((owner, name))
+    if isinstance(owner, dict):
+        owner[name] = function
+    else:
+        setattr(owner, name, function)

@@ -1,0 +1,159 @@
+"""Arithmetic, functions, comparison, logic, where and clamp: which row each call form means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gviz.engine import dtypes
+from gviz.engine.general import NUMBERS, OPERANDS
+from gviz.engine.op import TENSORS as call
+from gviz.engine.surface.conversion import itself
+from gviz.engine.tensor import Tensor, from_array
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """``input + alpha * other``."""
+    return call["add"](input, other) if alpha == 1 else call["add_alpha"](input, as_operand(input, other), alpha)
+
+
+def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """``input - alpha * other``."""
+    return call["sub"](input, other) if alpha == 1 else call["sub_alpha"](input, as_operand(input, other), alpha)
+
+
+def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """``other - alpha * input``."""
+    return call["rsub"](input, other, alpha) if isinstance(other, Tensor) else call["rsub_scalar"](input, other, alpha)
+
+
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """``input / other``."""
+    if rounding_mode is None:
+        return call["div"](input, other)
+    raise NotImplementedError(f"div(rounding_mode={rounding_mode!r}) is not in gviz's engine")
+
+
+def power(input: Any, exponent: Any) -> Tensor:
+    """``input ** exponent``: a row for each of number and tensor on either side."""
+    if not isinstance(input, Tensor):
+        return call["pow_base"](input, exponent)
+    if isinstance(exponent, Tensor):
+        return call["pow_tensor"](input, exponent)
+    return call["power"](input, exponent)
+
+
+def as_operand(input: Any, other: Any) -> Any:
+    """A number as the 0-d tensor that PyTorch makes of it."""
+    if isinstance(other, NUMBERS):
+        return from_array(np.asarray(other, dtypes.result_type(input._array, other)), None)
+    return other
+
+
+def reversed_sub(self: Tensor, other: Any) -> Any:
+    """``other - self``."""
+    return call["rsub_scalar"](self, other, 1) if isinstance(other, NUMBERS) else NotImplemented
+
+
+def reversed_div(self: Tensor, other: Any) -> Any:
+    """``other / self``: the reciprocal, then a product, as PyTorch does."""
+    return call["mul"](call["reciprocal"](self), other) if isinstance(other, NUMBERS) else NotImplemented
+
+
+def operator_power(self: Tensor, other: Any) -> Any:
+    """``self ** other``."""
+    return power(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+
+def reversed_power(self: Tensor, other: Any) -> Any:
+    """``other ** self``."""
+    return call["pow_base"](other, self) if isinstance(other, NUMBERS) else NotImplemented
+
+
+def operator_matmul(self: Tensor, other: Any) -> Any:
+    """``self @ other``."""
+    return call["matmul"](self, other) if isinstance(other, Tensor) else NotImplemented
+
+
+def square(input: Tensor) -> Tensor:
+    """``input ** 2``."""
+    return call["power"](input, 2)
+
+
+def logical(key: str, on_integers: Callable[[Any, Any], Any]) -> Any:
+    """``&``, ``|`` or ``^``: logical on booleans, bit by bit on integers."""
+
+    def operator(self: Tensor, other: Any) -> Any:
+        array = getattr(other, "_array", other)
+        if self._array.dtype.kind == "b" and np.asarray(array).dtype.kind == "b":
+            return call[key](self, other)
+        return from_array(on_integers(self._array, array), None)
+
+    return operator
+
+
+def invert(self: Tensor) -> Tensor:
+    """``~self``."""
+    return from_array(~self._array, None)
+
+
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """Elements of ``input`` where the condition holds, else of ``other``; alone, the indices where it holds."""
+    if input is None:
+        return tuple(from_array(a, None) for a in np.nonzero(condition._array))
+    return call["where"](condition, input, other)
+
+
+def where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """``self`` where the condition holds, else ``other``."""
+    return call["where"](condition, self, other)
+
+
+def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """Values kept between two bounds, numbers or tensors.
+
+    Raises:
+        RuntimeError: no bound at all.
+    """
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    tensors = isinstance(min, Tensor) or isinstance(max, Tensor)
+    return call["clamp_tensor" if tensors else "clamp_scalar"](input, min, max)
+
+
+ROWS = {
+    "mul": "mul", "multiply": "mul", "neg": "neg", "negative": "neg", "reciprocal": "reciprocal",
+    "abs": "absolute", "absolute": "absolute", "sign": "sign", "sgn": "sgn",
+    "exp": "exp", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p", "expm1": "expm1",
+    "sqrt": "sqrt", "rsqrt": "rsqrt", "sin": "sin", "cos": "cos", "tan": "tan", "tanh": "tanh", "sigmoid": "sigmoid",
+    "relu": "relu", "maximum": "maximum", "minimum": "minimum",
+    "eq": "equal", "ne": "not_equal", "not_equal": "not_equal", "lt": "less", "less": "less",
+    "le": "less_equal", "less_equal": "less_equal", "gt": "greater", "greater": "greater",
+    "ge": "greater_equal", "greater_equal": "greater_equal",
+    "logical_and": "logical_and", "logical_or": "logical_or", "logical_xor": "logical_xor", "logical_not": "logical_not",
+    "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite",
+}  # fmt: skip
+
+OPERATORS = {
+    "__add__": "add", "__radd__": "add", "__sub__": "sub", "__mul__": "mul", "__rmul__": "mul", "__truediv__": "div",
+    "__neg__": "neg", "__abs__": "absolute", "__lt__": "less", "__le__": "less_equal", "__gt__": "greater",
+    "__ge__": "greater_equal", "__eq__": "equal", "__ne__": "not_equal",
+}  # fmt: skip
+
+BOTH: dict[str, Any] = {
+    "add": add, "sub": sub, "subtract": sub, "rsub": rsub, "div": div, "divide": div, "true_divide": div,
+    "pow": power, "square": square, "clamp": clamp, "clip": clamp,
+}  # fmt: skip
+
+METHODS: dict[str, Any] = {
+    "where": where_method, "__rsub__": reversed_sub, "__rtruediv__": reversed_div,
+    "__pow__": operator_power, "__rpow__": reversed_power, "__matmul__": operator_matmul,
+    "__and__": logical("logical_and", np.bitwise_and), "__or__": logical("logical_or", np.bitwise_or),
+    "__xor__": logical("logical_xor", np.bitwise_xor), "__invert__": invert, "__pos__": itself,
+}  # fmt: skip
+
+FUNCTIONS: dict[str, Any] = {"where": where}

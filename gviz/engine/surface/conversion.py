@@ -1,0 +1,86 @@
+"""Other dtypes, and tensors made after the model of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gviz.engine import creation, dtypes, text
+from gviz.engine.op import TENSORS as call
+from gviz.engine.tensor import Tensor
+
+
+def to(
+    self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False, non_blocking: bool = False
+) -> Tensor:
+    """In another dtype; the tensor itself where nothing changes."""
+    for arg in args:
+        if isinstance(arg, dtypes.dtype):
+            dtype = arg
+        elif isinstance(arg, Tensor):
+            dtype = arg.dtype
+        elif not isinstance(arg, bool):
+            device = arg
+    if device is not None:
+        text.check_device(device)
+    if dtype is None or dtype.np == self._array.dtype:
+        return call["clone"](self) if copy else self
+    return call["to_dtype"](self, dtype.np)
+
+
+def caster(dtype: Any) -> Any:
+    """``x.double()`` and its kin."""
+
+    def cast(self: Tensor, memory_format: Any = None) -> Tensor:
+        return to(self, dtype)
+
+    return cast
+
+
+def type_method(self: Tensor, dtype: Any = None) -> Any:
+    """The old type name, or the tensor in another dtype."""
+    if dtype is None:
+        return text.type_name(self._array.dtype)
+    if isinstance(dtype, str):
+        names = {name: short for short, name in text.TYPE_NAMES.items()}
+        return to(self, getattr(dtypes, names[dtype]))
+    return to(self, getattr(dtype, "legacy_dtype", dtype))
+
+
+def itself(self: Tensor, *_: Any, **__: Any) -> Tensor:
+    """``x.cpu()``: everything is on the CPU."""
+    return self
+
+
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """In the dtype of another tensor."""
+    return to(self, other.dtype)
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether it is a tensor."""
+    return isinstance(obj, Tensor)
+
+
+def new_filled(fill: float) -> Any:
+    """``x.new_zeros(2, 3)`` and its kin: a tensor of the same dtype."""
+
+    def make(self: Tensor, *size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+        kind = self._array.dtype if dtype is None else dtype.np
+        return creation.finish(np.full(creation.sizes(size), fill, kind), requires_grad)
+
+    return make
+
+
+ROWS = {"clone": "clone"}
+
+METHODS: dict[str, Any] = {
+    "to": to, "type": type_method, "type_as": type_as, "cpu": itself, "new_zeros": new_filled(0), "new_ones": new_filled(1),
+    "float": caster(dtypes.float32), "double": caster(dtypes.float64), "half": caster(dtypes.float16),
+    "long": caster(dtypes.int64), "int": caster(dtypes.int32), "bool": caster(dtypes.bool),
+}  # fmt: skip
+
+FUNCTIONS: dict[str, Any] = {
+    "numel": Tensor.numel, "is_floating_point": Tensor.is_floating_point, "is_tensor": is_tensor,
+}  # fmt: skip

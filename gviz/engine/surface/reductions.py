@@ -1,0 +1,78 @@
+"""Reductions and softmax: over everything or along dims, which row each call form means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gviz.engine.op import TENSORS as call
+from gviz.engine.surface.conversion import to
+from gviz.engine.tensor import Tensor
+
+
+def typed(input: Tensor, dtype: Any) -> Tensor:
+    """The input in the dtype that the result is asked for."""
+    return input if dtype is None else to(input, dtype)
+
+
+def no_dim(dim: Any) -> bool:
+    """Whether a reduction is over everything."""
+    return dim is None or (isinstance(dim, list | tuple) and not dim)
+
+
+def as_dims(dim: Any) -> tuple[int, ...]:
+    """One dim or several as a tuple, as PyTorch saves them."""
+    return (dim,) if isinstance(dim, int) else tuple(dim)
+
+
+def sum_of(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Tensor:
+    """The sum of all elements, or along dims."""
+    input, dim = typed(input, dtype), axis if dim is None else dim
+    if no_dim(dim) and not keepdim:
+        return call["sum_all"](input)
+    return call["sum_dim"](input, as_dims(dim if dim is not None else ()), keepdim)
+
+
+def mean_of(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Tensor:
+    """The mean of all elements, or along dims."""
+    input, dim = typed(input, dtype), axis if dim is None else dim
+    if no_dim(dim) and not keepdim:
+        return call["mean_all"](input)
+    return call["mean_dim"](input, as_dims(dim if dim is not None else ()), keepdim)
+
+
+def extreme(name: str, pairwise: str) -> Any:
+    """``max`` or ``min``: of everything, along a dim with indices, or of two tensors."""
+
+    def choose(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None, axis: Any = None) -> Any:
+        dim = axis if dim is None else dim
+        if isinstance(dim, Tensor) or other is not None:
+            return call[pairwise](input, dim if other is None else other)
+        if dim is None:
+            return call[f"{name}_all"](input)
+        return call[f"{name}_dim"](input, dim, keepdim)
+
+    choose.__name__ = name
+    return choose
+
+
+def softmax(input: Tensor, dim: Any = None, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
+    """Exponentials that sum to one along ``dim``."""
+    return call["softmax_row"](typed(input, dtype), implicit_dim(input, dim))
+
+
+def log_softmax(input: Tensor, dim: Any = None, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
+    """The logarithm of :func:`softmax`, computed stably."""
+    return call["log_softmax_row"](typed(input, dtype), implicit_dim(input, dim))
+
+
+def implicit_dim(input: Tensor, dim: Any) -> int:
+    """The dim of a softmax that was not told one."""
+    return dim if dim is not None else 0 if input._array.ndim in (0, 1, 3) else 1
+
+
+ROWS = {"argmax": "argmax", "argmin": "argmin", "any": "any_of", "all": "all_of"}
+
+BOTH: dict[str, Any] = {
+    "sum": sum_of, "mean": mean_of, "max": extreme("max", "maximum"), "min": extreme("min", "minimum"),
+    "softmax": softmax, "log_softmax": log_softmax,
+}  # fmt: skip

@@ -1,0 +1,152 @@
+"""Shapes, indexing, joining, splitting and matrix products: which row each call form means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gviz.engine import text
+from gviz.engine.op import TENSORS as call
+from gviz.engine.ops.indexing import get_item
+
+if TYPE_CHECKING:
+    from gviz.engine.tensor import Tensor
+
+
+def flat_sizes(size: tuple[Any, ...]) -> tuple[Any, ...]:
+    """``(2, 3)`` from ``2, 3`` or from ``(2, 3)``."""
+    return tuple(size[0]) if len(size) == 1 and isinstance(size[0], list | tuple) else size
+
+
+def reshape(input: Tensor, *shape: Any) -> Tensor:
+    """The same elements in another shape; a view where the memory allows it."""
+    return call["reshape"](input, flat_sizes(shape))
+
+
+def view(self: Tensor, *shape: Any) -> Tensor:
+    """The same memory in another shape."""
+    return call["view"](self, flat_sizes(shape))
+
+
+def permute(input: Tensor, *dims: Any) -> Tensor:
+    """The dimensions in another order."""
+    return call["permute"](input, flat_sizes(dims))
+
+
+def expand(self: Tensor, *size: Any) -> Tensor:
+    """Dimensions of size one repeated without copying."""
+    return call["expand"](self, flat_sizes(size))
+
+
+def broadcast_to(input: Tensor, size: Any) -> Tensor:
+    """Expanded to that shape."""
+    return call["expand"](input, tuple(size))
+
+
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """Expanded to the shape of another tensor."""
+    return call["expand"](self, other._array.shape)
+
+
+def view_as(self: Tensor, other: Tensor) -> Tensor:
+    """In the shape of another tensor."""
+    return call["view"](self, other._array.shape)
+
+
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+    """In the shape of another tensor."""
+    return call["reshape"](self, other._array.shape)
+
+
+def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+    """Without dimensions of size one: all, or those named."""
+    if dim is None:
+        return call["squeeze_all"](input)
+    return call["squeeze_dim" if isinstance(dim, int) else "squeeze_dims"](input, dim)
+
+
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """Dimensions from start to end made one.
+
+    Raises:
+        RuntimeError: start lies after end.
+    """
+    shape = input._array.shape
+    if not shape:
+        return call["reshape"](input, (1,))
+    first, last = text.wrap_dim(start_dim, len(shape)), text.wrap_dim(end_dim, len(shape))
+    if first > last:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if first == last:
+        return input
+    return call["reshape"](input, (*shape[:first], int(np.prod(shape[first : last + 1])), *shape[last + 1 :]))
+
+
+def ravel(input: Tensor) -> Tensor:
+    """One dimension."""
+    return call["reshape"](input, (-1,))
+
+
+def cat(tensors: Any, dim: int = 0, *, axis: Any = None) -> Tensor:
+    """Tensors joined along a dimension they have."""
+    return call["cat"](list(tensors), dim if axis is None else axis)
+
+
+def stack(tensors: Any, dim: int = 0) -> Tensor:
+    """Tensors joined along a new dimension."""
+    return call["stack"](list(tensors), dim)
+
+
+def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> Any:
+    """Pieces of a size, or of several sizes."""
+    if isinstance(split_size_or_sections, int):
+        return call["split_size"](input, split_size_or_sections, dim)
+    return call["split_with_sizes"](input, tuple(split_size_or_sections), dim)
+
+
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
+    """That many pieces of about the same size.
+
+    Raises:
+        RuntimeError: no pieces asked for.
+    """
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    length = input._array.shape[text.wrap_dim(dim, input._array.ndim)]
+    return call["split_size"](input, max(-(-length // chunks), 1), dim)
+
+
+def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor itself, or a copy in the order of the indices."""
+    return self if self._array.flags.c_contiguous else call["clone"](self)
+
+
+def property_t(self: Tensor) -> Tensor:
+    """``x.T``: the dimensions in reverse."""
+    return call["permute"](self, tuple(reversed(range(self._array.ndim))))
+
+
+def property_mt(self: Tensor) -> Tensor:
+    """``x.mT``: the last two dimensions exchanged."""
+    return call["transpose"](self, -2, -1)
+
+
+ROWS = {
+    "t": "t", "transpose": "transpose", "swapaxes": "transpose", "swapdims": "transpose", "unsqueeze": "unsqueeze",
+    "unbind": "unbind", "split_with_sizes": "split_with_sizes", "select": "select", "narrow": "narrow",
+    "gather": "gather", "scatter_add": "scatter_add", "index_put": "index_put",
+    "mm": "mm", "mv": "mv", "dot": "dot", "bmm": "bmm", "matmul": "matmul", "outer": "outer", "ger": "outer",
+}  # fmt: skip
+
+BOTH: dict[str, Any] = {
+    "reshape": reshape, "permute": permute, "squeeze": squeeze, "flatten": flatten, "ravel": ravel, "split": split,
+    "chunk": chunk, "broadcast_to": broadcast_to,
+}  # fmt: skip
+
+METHODS: dict[str, Any] = {
+    "view": view, "expand": expand, "expand_as": expand_as, "view_as": view_as, "reshape_as": reshape_as,
+    "contiguous": contiguous, "__getitem__": get_item, "T": property(property_t), "mT": property(property_mt),
+}  # fmt: skip
+
+FUNCTIONS: dict[str, Any] = {"cat": cat, "concat": cat, "concatenate": cat, "stack": stack}

@@ -1,0 +1,54 @@
+"""In-place methods: each is made from the operation whose result it writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gviz.engine import creation, inplace
+from gviz.engine.op import TENSORS as call
+from gviz.engine.surface.arithmetic import add, clamp, div, power, square, sub
+from gviz.engine.surface.conversion import to
+from gviz.engine.tensor import Tensor
+
+IN_PLACE: dict[str, Any] = {
+    "add_": add, "sub_": sub, "mul_": "mul", "div_": div, "pow_": power, "neg_": "neg", "exp_": "exp", "log_": "log", "sqrt_": "sqrt",
+    "sin_": "sin", "cos_": "cos", "tanh_": "tanh", "sigmoid_": "sigmoid", "relu_": "relu", "abs_": "absolute", "square_": square,
+    "reciprocal_": "reciprocal", "rsqrt_": "rsqrt", "clamp_": clamp, "clip_": clamp, "zero_": "zero", "tan_": "tan", "log1p_": "log1p",
+    "expm1_": "expm1", "sign_": "sign", "scatter_add_": "scatter_add", "index_put_": "index_put",
+}  # fmt: skip
+"""In-place method -> the operation it writes the result of."""
+
+AUGMENTED = {"__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__ipow__": "pow_"}
+
+
+def in_place_form(operation: Any) -> Any:
+    """The method that writes an operation's result into its first operand."""
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return inplace.in_place(call[operation] if isinstance(operation, str) else operation, self, *args, **kwargs)
+
+    return method
+
+
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Write one value everywhere."""
+    return inplace.in_place(call["fill_tensor" if isinstance(value, Tensor) else "fill"], self, value)
+
+
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Write another tensor's values, broadcast and cast."""
+    source = (
+        inplace.fitted(to(creation.as_tensor(src), self.dtype), self._array.shape)
+        if creation.as_tensor(src)._array.shape != self._array.shape
+        else to(creation.as_tensor(src), self.dtype)
+    )
+    return inplace.in_place(call["copy_into"], self, source)
+
+
+METHODS: dict[str, Any] = {
+    "fill_": fill_,
+    "copy_": copy_,
+    "__setitem__": inplace.set_item,
+    **{name: in_place_form(operation) for name, operation in IN_PLACE.items()},
+}
+METHODS.update((name, METHODS[method]) for name, method in AUGMENTED.items())
