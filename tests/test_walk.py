@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from gviz import engine as torch
+from gviz import engine
 from gviz.graph import Graph
 from gviz.walk import walk
+
+torch: Any = engine
 
 
 @pytest.fixture
