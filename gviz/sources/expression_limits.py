@@ -103,8 +103,17 @@ def check_power(operator: str, left: float, right: float) -> None:
         "*": left.bit_length() + right.bit_length(),
     }
     if digits.get(operator, 0) > MAX_BITS and abs(left) > (operator == "**"):
-        shown = [_short(left), operator, _short(right)]
-        raise TooLargeError(f"{' '.join(shown)} would have {digits[operator] * 30103 // 100000 + 1:,} digits")
+        shown = [_short(left) if left >= 0 else f"({_short(left)})", operator, _short(right)]
+        raise TooLargeError(f"{' '.join(shown)} would have {_digits(operator, left, right):,} digits")
+
+
+def _digits(operator: str, left: int, right: int) -> int:
+    """Decimal digits of ``left ** right`` and the like; left is not 0, and right is positive where it is an exponent."""
+    if operator == "*":
+        return int(math.log10(abs(left)) + math.log10(abs(right))) + 1
+    factor = math.log10(abs(left)) if operator == "**" else math.log10(2)
+    exponent = min(right, 10**300)  # beyond that nobody counts
+    return int(exponent * factor) + 1 + (int(math.log10(abs(left))) if operator == "<<" else 0)
 
 
 def _short(number: int) -> str:

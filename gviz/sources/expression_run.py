@@ -166,6 +166,8 @@ class Runner:
             raise SourceError(
                 f"too large: {error}", place=self.source.place(node), hint="take a smaller one; gviz draws for people to read"
             ) from None
+        except TypeError as error:
+            raise self._no_operator(node, parts, error) or engine_error(error, self.source, node) from error
         except _UNFORESEEN as error:
             raise self._wrong_arguments(node, parts) from error
         except ENGINE_ERRORS as error:
@@ -230,6 +232,13 @@ class Runner:
         if isinstance(result, int) and result.bit_length() > MAX_BITS:
             raise TooLargeError(f"a number of {result.bit_length() * 30103 // 100000 + 1:,} digits")
         return result
+
+    def _no_operator(self, node: ast.expr, parts: Sequence[Item], error: TypeError) -> MissingError | None:
+        """The answer to an operator between tensors that PyTorch has, and the engine has not; None for other errors."""
+        of_tensors = any(is_tensor(part.value) for part in parts)
+        if of_tensors and isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult) and "unsupported" in str(error):
+            return self._missing(node, operator_sign(node.op))
+        return None
 
     def _wrong_arguments(self, node: ast.expr, parts: Sequence[Item]) -> SourceError:
         """What PyTorch says of arguments that a function does not take."""

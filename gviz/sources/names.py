@@ -137,7 +137,7 @@ FIRST_IS_NO_TENSOR = _words(
 
 OTHER_NAMES = {
     "average": "mean", "avg": "mean", "cot": "1/tan", "ctg": "1/tan", "dotproduct": "dot", "inv": "inverse",
-    "lg": "log10", "ln": "log", "logistic": "sigmoid", "magnitude": "norm", "power": "pow", "sgm": "sigmoid", "sigm": "sigmoid",
+    "ln": "log", "logistic": "sigmoid", "magnitude": "norm", "power": "pow", "sgm": "sigmoid", "sigm": "sigmoid",
     "sqr": "square", "swish": "silu", "tg": "tan", "σ": "sigmoid", "Σ": "sum", "array": "tensor",
     "Tensor": "tensor", "FloatTensor": "tensor", "tr": "trace", "arctg": "atan", "sen": "sin",
 }  # fmt: skip
@@ -164,7 +164,8 @@ def find_function(engine: Any, name: str) -> Any:
     if name not in FUNCTIONS:
         return None
     found = getattr(engine, name, None)
-    return getattr(engine.nn.functional, name, None) if found is None else found
+    functional = getattr(getattr(engine, "nn", None), "functional", None)
+    return getattr(functional, name, None) if found is None else found
 
 
 def closest(name: str, among: Iterable[str]) -> str | None:
