@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.util
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from gviz.graph import TensorRow
 from gviz.sources import Reading, SourceOptions, read
+
+HAS_NN = importlib.util.find_spec("gviz.engine.nn") is not None
+NEEDS_NN = pytest.mark.skipif(not HAS_NN, reason="the engine has no nn yet")
+NEEDS_OPTIM = pytest.mark.skipif(importlib.util.find_spec("gviz.engine.optim") is None, reason="the engine has no optim yet")
 
 HEAD = "import torch\nx = torch.tensor(2.0, requires_grad=True)\n"
 """Two lines that many scripts begin with."""

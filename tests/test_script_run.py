@@ -11,7 +11,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-from scripts import HEAD, Folder, roots, rows, texts
+from scripts import HEAD, NEEDS_NN, NEEDS_OPTIM, Folder, roots, rows, texts
 
 from gviz.errors import SourceError
 from gviz.sources import SourceOptions, read
@@ -121,7 +121,7 @@ def test_an_error_is_shown_even_where_a_script_broke_the_builtins(folder: Folder
 
 def test_torch_is_the_engine_only_while_a_script_runs(folder: Folder) -> None:
     before = {name: module for name, module in sys.modules.items() if name.partition(".")[0] in {"torch", "torchviz"}}
-    folder.run("import torch.nn as nn, torch.optim\nfrom torch.autograd import Variable\n" + HEAD + "y = x * 2\n")
+    folder.run("import torch.autograd\nfrom torch.autograd import Variable\n" + HEAD + "y = x * 2\n")
     after = {name: module for name, module in sys.modules.items() if name.partition(".")[0] in {"torch", "torchviz"}}
     assert after == before
 
@@ -129,15 +129,17 @@ def test_torch_is_the_engine_only_while_a_script_runs(folder: Folder) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "import torch.nn as nn; y = nn.ReLU()(x)",
-        "import torch.nn.functional as F; y = F.relu(x)",
-        "from torch.nn import functional as F; y = F.relu(x)",
-        "from torch import nn; y = nn.functional.relu(x)",
-        "from torch.autograd import Variable, grad; y = Variable(x, requires_grad=True) * 2",
         "import torch.autograd as autograd; y = x * 2; autograd.backward(y)",
-        "from torch import optim; y = x * 2; optim.SGD([x], lr=0.1)",
-        "import torch.nn.init; y = x * 2; torch.nn.init.ones_(torch.zeros(2))",
+        "from torch.autograd import Variable, grad; y = Variable(x, requires_grad=True) * 2",
+        "from torch.autograd.function import Function; y = x * 2",
+        "import torch.autograd.function; y = x * 2; assert torch.autograd.function.Function",
         "from torch import *; y = tensor(1.0) * x",
+        pytest.param("import torch.nn as nn; y = nn.ReLU()(x)", marks=NEEDS_NN),
+        pytest.param("import torch.nn.functional as F; y = F.relu(x)", marks=NEEDS_NN),
+        pytest.param("from torch.nn import functional as F; y = F.relu(x)", marks=NEEDS_NN),
+        pytest.param("from torch import nn; y = nn.functional.relu(x)", marks=NEEDS_NN),
+        pytest.param("import torch.nn.init; y = x * 2; torch.nn.init.ones_(torch.zeros(2))", marks=NEEDS_NN),
+        pytest.param("from torch import optim; y = x * 2; optim.SGD([x], lr=0.1)", marks=NEEDS_OPTIM),
     ],
 )
 def test_the_usual_imports_work(folder: Folder, line: str) -> None:
