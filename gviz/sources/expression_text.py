@@ -99,7 +99,7 @@ def clipped(text: str) -> str:
     """The text without its middle, where it is long.
 
     >>> len(clipped("x" * 1000))
-    120
+    119
     """
     half = (MAX_TEXT - 3) // 2
     return text if len(text) <= MAX_TEXT else f"{text[:half]} … {text[-half:]}"

@@ -32,6 +32,7 @@ _STATEMENTS = frozenset(kwlist) - frozenset(
 
 _PREFIXES = ("+", "-", "~", "(", "[", "{", "...")
 _CLOSING = (")", "]", "}", ",", ";", "\n", ":", "=")
+_WORDS = ("True", "False", "None")
 _JOINING = frozenset(("and", "or", "not", "if", "else", "in", "is"))
 """Words that stand between operands, or before one."""
 
@@ -146,13 +147,13 @@ def _keyword(source: Source, found: list[Token], _: str) -> SourceError | None:
         if token.kind != "name" or (token.is_word and not iskeyword(token.text)):
             continue
         after = found[position + 1] if position + 1 < len(found) else None
-        alone = after is None or (
-            after.kind in ("operator", "newline") and after.text not in ("(", "[", "-", "+", "~", "...", "*", "**")
-        )
+        openers = ("(", "[", "-", "+", "~", "...", "*", "**")
+        alone = after is None or (after.kind in ("operator", "newline") and after.text not in openers)
         if token.text == "lambda" and (alone or (after is not None and after.text in ("*", "**", "+", "-"))):
             return _on(source, token, "lambda is a word of Python's own and cannot be a name", "call it lam, as in lam*x")
         joins = token.text in _JOINING and not (after is not None and after.text == "=")
-        if alone and not joins and token.text not in ("True", "False", "None"):
+        begins = token.text in _STATEMENTS - {"if", "else", "for", "async"}
+        if (alone or begins) and not joins and token.text not in _WORDS:
             hint = f"choose another name, such as {token.text}_ or {token.text}1"
             return _on(source, token, f"{token.text} is a word of Python's own and cannot be a name", hint)
     return None
@@ -173,19 +174,25 @@ def _assignment(source: Source, found: list[Token], message: str) -> SourceError
     """``2=x``, ``f(x)=2*x``, ``x+1=y``: only a name can be on the left."""
     if "assign to" not in message and "illegal target" not in message:
         return None
-    equals = next((token for token in found if token.text == "="), None)
-    if equals is None:
-        return None
-    left = [token for token in found if (token.line, token.column) < (equals.line, equals.column) and token.line == equals.line]
-    for separator in range(len(left) - 1, -1, -1):
-        if left[separator].text == ";":
-            left = left[separator + 1 :]
-            break
-    text = "".join(token.text for token in left)
+    left: list[Token] = []
+    depth = 0
+    for token in found:
+        depth += (token.text in ("(", "[", "{")) - (token.text in (")", "]", "}"))
+        if depth == 0 and token.text in (";", "\n", "="):
+            if token.text == "=" and not all((part.is_word and part.text not in _WORDS) or part.text == "," for part in left):
+                return _no_name(source, left)
+            left = []
+        else:
+            left.append(token)
+    return None
+
+
+def _no_name(source: Source, left: list[Token]) -> SourceError:
+    """The answer to an assignment to what is no name."""
     hint = "write the name on the left, as in y = x*2"
     if len(left) > 1 and left[0].is_word and left[1].text == "(":
         hint = f"there are no functions of one's own: write y = ... and give {left[2].text if len(left) > 3 else 'x'} a value"
-    return _on(source, left[0] if left else equals, f"{text} cannot be assigned to: it is no name", hint)
+    return _on(source, left[0], f"{''.join(token.text for token in left)} cannot be assigned to: it is no name", hint)
 
 
 def _brackets(source: Source, found: list[Token], message: str) -> SourceError | None:

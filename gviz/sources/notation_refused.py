@@ -41,6 +41,8 @@ _KINDS: dict[type[ast.AST], tuple[str, str]] = {
     ast.GeneratorExp: ("a loop is not possible in an expression", "write the terms out, or use a script: gviz render file.py"),
     ast.Set: ("{ } are not brackets of an expression", "write round ones: (x + w)*2"),
     ast.Dict: ("{ } are not brackets of an expression", "write round ones: (x + w)*2"),
+    ast.Tuple: ("names in brackets cannot be assigned", "write one level of names, as in v, i = max(x, dim=0)"),
+    ast.List: ("names in brackets cannot be assigned", "write one level of names, as in v, i = max(x, dim=0)"),
     ast.Await: ("await is not possible in an expression", _SCRIPT),
     ast.Yield: ("yield is not possible in an expression", _SCRIPT),
     ast.YieldFrom: ("yield is not possible in an expression", _SCRIPT),
@@ -82,7 +84,9 @@ def refused(node: ast.AST, source: Source) -> SourceError:
         source: the text it is from.
     """
     what, hint = _answer(node, source)
-    return SourceError(what, place=source.place(node), hint=hint)
+    is_power = isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor)
+    place = source.place_after(node.left, "^") if is_power and isinstance(node, ast.BinOp) else source.place(node)
+    return SourceError(what, place=place, hint=hint)
 
 
 def refused_call(node: ast.Call, source: Source, bound: Collection[str], given: Collection[str]) -> SourceError:

@@ -171,7 +171,7 @@ class _Rewriter:
         while self.at < len(self.found):
             token = self.found[self.at]
             if self._is_application(self.at):
-                self._joined(token)
+                self._lead(token)
                 self._application()
             else:
                 self._emit(token)
@@ -209,16 +209,21 @@ class _Rewriter:
         return power or (token.starts_operand and not self._is_application(self.at))
 
     def _emit(self, token: Token) -> None:
-        joined = self._joined(token)
-        before = self.found[self.at - 1] if self.at else None
-        spaced = before is not None and before.line == token.line and before.column + len(before.text) < token.column
-        if spaced and self.parts and not joined and not self.parts[-1].endswith("("):
-            self.parts.append(" ")
+        self._lead(token)
         top = self.at == 1 or (self.at > 1 and self.found[self.at - 2].text in (";", "\n"))
         text = {"^": "**", "=>": ">=", "<>": "!=", ":=": "="}.get(token.text, token.text)
         self.parts.append("=" if token.text == "==" and top else self._name(token) if self._is_called() else text)
         self.last = token
         self.at += 1
+
+    def _lead(self, token: Token) -> None:
+        """Write what comes before a token: a ``*`` that is missing, else the space that was typed."""
+        if self._joined(token):
+            return
+        before = self.found[self.at - 1] if self.at else None
+        spaced = before is not None and before.line == token.line and before.column + len(before.text) < token.column
+        if spaced and self.parts and not self.parts[-1].endswith("("):
+            self.parts.append(" ")
 
     def _joined(self, token: Token) -> bool:
         """Write the ``*`` between two operands that stand side by side; whether there was one to write."""
