@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -73,40 +73,48 @@ def render(
     """
     from gviz.cli.reading import read_source
     from gviz.render import RenderOptions, find, save
+    from gviz.render import render as draw
 
+    suffix = suffix or _suffix(output)
+    form = find(suffix)  # an unknown format is refused before a script runs for an hour
+    how = RenderOptions(show=show, rankdir=rankdir.upper(), graphviz=graphviz, format=suffix)
     to_stdout = output == "-"
-    if to_stdout and suffix is None:
-        suffix = "txt" if streams.is_terminal(sys.stdout) else "dot"
-    checked = suffix if suffix is not None else _suffix(output) if output is not None else "pdf"
-    find(checked)  # an unknown format is refused before a script runs for an hour
-    how = RenderOptions(show=show, rankdir=rankdir.upper(), graphviz=graphviz, format=checked)
+    if to_stdout and streams.is_terminal(sys.stdout):
+        if form.is_binary(suffix):
+            _refuse_binary(suffix)
+        how = _for_terminal(how)
     reading = read_source(source, replace(options, saved="saved" in show), product_on_stdout=to_stdout)
+    streams.hear_warnings()
     if to_stdout:
-        _print(reading.graph, checked, how)
+        streams.write_product(draw(reading.graph, suffix, how))
     elif output is not None:
-        with streams.interruptible():
-            save(reading.graph, output, how)
+        save(reading.graph, output, how)
     else:
         _save_by_name(reading.graph, how)
     return 1 if reading.failed else 0
 
 
-def _suffix(file: str) -> str:
-    """The format that a file's name asks for; "" where it has no suffix."""
-    return os.path.splitext(file)[1].lstrip(".").lower()
+def _suffix(output: str | None) -> str:
+    """The format that the output asks for by itself; "" where its name does not tell.
+
+    Raises:
+        FileError: the output is a folder.
+    """
+    if output is None:
+        return "pdf"
+    if output == "-":
+        return "txt" if streams.is_terminal(sys.stdout) else "dot"
+    if output.endswith(("/", os.sep)) or os.path.isdir(output):
+        from gviz.errors import FileError
+
+        raise FileError(f"{output} is a folder", hint=f"name a file in it: {os.path.join(output, 'graph.pdf')}")
+    return os.path.splitext(output)[1][1:].lower()
 
 
-def _print(graph: Graph, suffix: str, how: RenderOptions) -> None:
-    """Write the graph to standard output; a picture is not for a terminal."""
-    from gviz.render import find
-    from gviz.render import render as draw
-
-    if streams.is_terminal(sys.stdout):
-        if find(suffix).is_binary(suffix):
-            ways = f"Name a file (-o {default_stem(graph)}.{suffix}), or send it on (-o - --format {suffix} | ...)."
-            raise click.UsageError(f"{suffix} is binary, which a terminal cannot show. {ways}", click.get_current_context())
-        how = _for_terminal(how)
-    streams.write_product(draw(graph, suffix, how))
+def _refuse_binary(suffix: str) -> NoReturn:
+    """Say both ways out to somebody who asked for a picture in the midst of text."""
+    ways = f"Name a file (-o FILE.{suffix}), or send it on (-o - --format {suffix} | ...)."
+    raise click.UsageError(f"{suffix} is binary, which a terminal cannot show. {ways}", click.get_current_context())
 
 
 def _for_terminal(how: RenderOptions) -> RenderOptions:
@@ -116,7 +124,6 @@ def _for_terminal(how: RenderOptions) -> RenderOptions:
     encoding = (sys.stdout.encoding or "").lower().replace("-", "")
     return replace(
         how,
-        format="txt",
         width=get_terminal_size().columns,
         ascii=not encoding.startswith("utf"),
         color=streams.in_colour(sys.stdout),
@@ -137,13 +144,9 @@ def _save_by_name(graph: Graph, how: RenderOptions) -> None:
     file = f"{default_stem(graph)}.{how.format}"
     if os.path.lexists(file) and not is_ours(file):
         raise FileError(f"{file} is here already and was not made by gviz", hint=f"to replace it: -o {file}")
-    with streams.interruptible():
-        save(graph, file, how)
+    save(graph, file, how)
     if streams.is_terminal(sys.stdout):
-        lines = str(draw(graph, "txt", _for_terminal(how))).splitlines()
-        if len(lines) > TREE_LINES:
-            lines[TREE_LINES - 1 :] = [f"... {len(lines) - TREE_LINES + 1} more lines: -o - shows them"]
-        streams.write_product("".join(f"{line}\n" for line in lines))
+        streams.write_product(draw(graph, "txt", replace(_for_terminal(how), max_lines=TREE_LINES)))
     streams.write_product(f"{file}\n")
 
 

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from contextlib import contextmanager, redirect_stdout, suppress
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from gviz.errors import FileError
 
@@ -19,6 +19,7 @@ __all__ = [
     "abandon",
     "complain",
     "flush",
+    "hear_warnings",
     "in_colour",
     "interruptible",
     "is_terminal",
@@ -47,6 +48,24 @@ def say(note: Note) -> None:
         return
     prefix = f"{note.level}: " if note.level in ("warning", "error") else ""
     _talk(prefix, note.text, _STYLES.get(note.level, ""))
+
+
+def hear_warnings() -> None:
+    """From now on print what the renderers warn of as one line each; other warnings stay as Python prints them."""
+    import warnings
+
+    from gviz.layout import RenderWarning
+
+    others = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
+        if issubclass(category, RenderWarning):
+            _talk("warning: ", str(message), _STYLES["warning"])
+        else:
+            others(message, category, *place)
+
+    warnings.simplefilter("always", RenderWarning)
+    warnings.showwarning = show  # type: ignore[assignment]
 
 
 def complain(text: str) -> None:

@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gviz.errors import display_width
+from gviz.render.labels import number, shape_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from gviz.graph import Graph, TensorRow, Value
 
-__all__ = ["Column", "TensorTable", "fit"]
+__all__ = ["Column", "TensorTable", "aligned", "fit"]
 
 LONGEST_CELL = 40
 """Characters of a value; a larger tensor is cut, for its shape stands beside it."""
@@ -171,12 +172,8 @@ class TensorTable:
         )
 
     def plain(self) -> str:
-        """The whole table for a pipe: a line a row, columns aligned and two spaces or more apart."""
-        widths = [max(display_width(text) for text in (column.key, *column.cells)) for column in self.columns]
-        lines = [[column.key for column in self.columns], *map(list, zip(*(c.cells for c in self.columns), strict=True))]
-        return "".join(
-            "  ".join(_padded(text, width) for text, width in zip(line, widths, strict=True)).rstrip() + "\n" for line in lines
-        )
+        """The whole table for a pipe: a line a row."""
+        return aligned([[column.key for column in self.columns], *zip(*(column.cells for column in self.columns), strict=True)])
 
     def show(self, *, in_colour: bool) -> None:
         """Print the table on this terminal, as much of it as fits the width.
@@ -217,21 +214,23 @@ def _name(row: TensorRow) -> str:
     return row.name if row.expression is None else f"{row.name} = {row.expression}"
 
 
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - display_width(text))
+def aligned(lines: Sequence[Sequence[str]]) -> str:
+    """Lines of cells as text for a pipe: columns aligned, and at least two spaces apart.
 
-
-def shape_text(shape: tuple[int, ...]) -> str:
-    """A shape as Python writes it.
-
-    >>> shape_text(()), shape_text((3,))
-    ('()', '(3,)')
+    >>> print(aligned([["name", "value"], ["x", "2"]]), end="")
+    name  value
+    x     2
     """
-    return repr(tuple(shape))
+    widths = [max(map(display_width, column)) for column in zip(*lines, strict=True)]
+    padded = (
+        "  ".join(cell + " " * (width - display_width(cell)) for cell, width in zip(line, widths, strict=True))
+        for line in lines
+    )
+    return "".join(f"{line.rstrip()}\n" for line in padded)
 
 
 def value_text(value: Value) -> str:
-    """A value as people read it, cut where it is long.
+    """A value as people read it, cut where it is long: most of a large tensor is never looked at.
 
     >>> value_text(6.0), value_text(((1.0, 0.1), (2.302585093, "nan"))), value_text(None)
     ('6', '[[1, 0.1], [2.302585, nan]]', 'None')
@@ -245,20 +244,15 @@ def value_text(value: Value) -> str:
 
 
 def _pieces(value: Value) -> Iterator[str]:
-    """The parts of the text one by one: most of a large tensor is never written."""
+    """The parts of the text one by one."""
     if not isinstance(value, tuple):
-        yield number_text(value)
+        yield number(value)
         return
     yield "["
     for position, item in enumerate(value):
         yield ", " if position else ""
         yield from _pieces(item)
     yield "]"
-
-
-def number_text(number: Value) -> str:
-    """A number in the seven digits that float32 has: ``6`` for 6.0, ``2.302585``."""
-    return f"{number:.7g}" if isinstance(number, float) else str(number)
 
 
 def shorten(text: str, longest: int) -> str:
