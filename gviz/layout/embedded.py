@@ -1,0 +1,201 @@
+"""Graphviz in this process: the library inside pygraphviz's wheels, and of that package the compiled module alone.
+
+The package's Python part costs more than a small picture (it imports subprocess, tempfile, pathlib), so the compiled
+module is loaded by itself and its functions are called as the package calls them. Those are private names, tried with
+pygraphviz 2.0; where they are not as expected, the package's public way does the same, more slowly.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from gviz.layout.fonts import drawing_environment
+from gviz.layout.graphviz import DrawingError, NoEngineError
+from gviz.layout.talk import overheard, pass_on, scratch_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["draw", "version"]
+
+_COMPILED = "pygraphviz._graphviz"
+_USED = ("agread", "agclose", "gvContextWithBuiltins", "gvFreeContext", "gvFreeLayout", "gvLayout", "gvRenderData")
+"""What the compiled module must have to be used by itself."""
+
+_NEEDS = "apt-get install libx11-6 libxext6 libxrender1 libglib2.0-0 libexpat1"
+"""The libraries that the wheel takes from the system; a slim container may lack them."""
+
+_DEEP = 2_000
+"""Statements from which Graphviz, which recurses, gets a stack of its own."""
+
+_STACK = 256 << 20
+"""Bytes of it; only what is used of them is taken. A chain of 50,000 boxes needs more than one megabyte."""
+
+
+class _State:
+    """What holds for the whole process: the library, and with which fonts it was first used."""
+
+    module: Any = None
+    narrow = False
+
+
+def version() -> str:
+    """What makes the picture, for people.
+
+    Raises:
+        NoEngineError: there is no Graphviz in this process.
+    """
+    module = _load()
+    known = getattr(module, "__graphviz_version__", None)
+    parts = (getattr(module, f"GRAPHVIZ_{part}_VERSION", "?") for part in ("MAJOR", "MINOR", "PATCH"))
+    return f"embedded Graphviz {known or '.'.join(map(str, parts))}"
+
+
+def draw(dot: bytes, output: str, program: str = "dot", *, wide: bool = False) -> bytes:
+    """Lay out and draw, in memory.
+
+    Args:
+        dot: UTF-8, without NUL.
+        output: Graphviz's format, with a renderer if need be.
+        program: the layout.
+        wide: whether the text needs the system's fonts.
+
+    Raises:
+        NoEngineError: there is no Graphviz in this process, or it does not know the format.
+        DrawingError: it cannot read or draw this.
+    """
+    module = _load()
+    if wide and _State.narrow and sys.executable:  # fontconfig has read its configuration for good, without those fonts
+        from gviz.layout.child import draw_in_child
+
+        return draw_in_child(dot, output, program)
+    _State.narrow = _State.narrow or not wide
+    with drawing_environment(wide=wide), overheard() as heard, _interruptible():
+        picture = _on_deep_stack(lambda: _draw(module, dot, output, program), statements=dot.count(b"\n"))
+    errors = pass_on(heard)
+    if picture is not None:
+        return picture
+    if any("not recognized" in error for error in errors):
+        raise NoEngineError(f"the embedded Graphviz does not make {output}")
+    raise DrawingError("Graphviz cannot draw this: " + ("; ".join(errors) or "it does not say why"))
+
+
+def _draw(module: Any, dot: bytes, output: str, program: str) -> bytes | None:
+    """The C calls, each in its turn; None where one of them fails."""
+    if not hasattr(module, _USED[0]):
+        return _draw_publicly(module, dot, output, program)
+    with open(scratch_file(), "w+b") as file:
+        file.write(dot)
+        file.seek(0)
+        try:
+            graph = module.agread(file, None)
+        except ValueError:
+            return None
+    context = module.gvContextWithBuiltins()
+    try:
+        if module.gvLayout(context, graph, program.encode()) != 0:
+            return None
+        result = module.gvRenderData(context, graph, output.encode())
+        module.gvFreeLayout(context, graph)
+    finally:
+        module.agclose(graph)
+        module.gvFreeContext(context)
+    return bytes(result[1]) if isinstance(result, list | tuple) and result[0] == 0 else None
+
+
+def _draw_publicly(package: Any, dot: bytes, output: str, program: str) -> bytes | None:
+    """The same by pygraphviz's documented class."""
+    try:
+        picture: bytes = package.AGraph(string=dot.decode()).draw(format=output, prog=program)
+    except (ValueError, OSError):
+        return None
+    return picture
+
+
+def _load() -> Any:
+    """The compiled module; the whole package where that cannot be used by itself.
+
+    Raises:
+        NoEngineError: neither is here; the hint names what to install.
+    """
+    if _State.module is None:
+        try:
+            _State.module = sys.modules.get(_COMPILED) or _load_compiled() or _load_package()
+        except ModuleNotFoundError:
+            raise NoEngineError("pygraphviz, which carries Graphviz, is not installed", hint="pip install pygraphviz") from None
+        except ImportError as error:
+            hint = f"{_NEEDS} has what its library needs of the system" if sys.platform == "linux" else None
+            raise NoEngineError(f"pygraphviz, which carries Graphviz, cannot be loaded ({error})", hint=hint) from None
+    return _State.module
+
+
+def _load_compiled() -> Any:
+    """The compiled module by itself, under its own name, so that the package finds it if it is imported later."""
+    from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec, PathFinder
+
+    package = PathFinder.find_spec("pygraphviz")
+    for folder in (package and package.submodule_search_locations) or ():
+        libraries = os.path.join(os.path.dirname(folder), "pygraphviz.libs")
+        if sys.platform == "win32" and os.path.isdir(libraries):
+            os.add_dll_directory(libraries)
+        for suffix in EXTENSION_SUFFIXES:
+            file = os.path.join(folder, f"_graphviz{suffix}")
+            if os.path.exists(file):
+                loader = ExtensionFileLoader(_COMPILED, file)
+                module = loader.create_module(ModuleSpec(_COMPILED, loader, origin=file))
+                loader.exec_module(module)
+                if all(hasattr(module, name) for name in _USED):
+                    sys.modules[_COMPILED] = module
+                    return module
+    return None
+
+
+def _load_package() -> Any:
+    import pygraphviz
+
+    return pygraphviz
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C ends the process at once: a layout in C may take minutes, and Python's handler would wait for its end.
+
+    Not in an interactive session, which would be lost with it, nor where Ctrl-C is ignored.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler) or hasattr(sys, "ps1"):
+        yield
+        return
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    except ValueError:  # not the main thread, to which Ctrl-C does not come
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+def _on_deep_stack(function: Callable[[], bytes | None], *, statements: int) -> bytes | None:
+    """Call the function; for a large graph on a thread with room for the depth of its recursion."""
+    if statements < _DEEP:
+        return function()
+    import threading
+
+    results: list[bytes | None] = []
+    thread = threading.Thread(target=lambda: results.append(function()), daemon=True)
+    before = threading.stack_size()
+    try:
+        threading.stack_size(_STACK)
+        thread.start()
+    except (RuntimeError, ValueError):  # so much address space is not to be had here
+        return function()
+    finally:
+        threading.stack_size(before)
+    thread.join()
+    return results[0] if results else None

@@ -1,0 +1,81 @@
+"""The system's own Graphviz: its ``dot`` program, run by the ``graphviz`` package."""
+
+from __future__ import annotations
+
+import io
+from contextlib import redirect_stderr
+from typing import Any
+
+from gviz.layout.fonts import drawing_environment
+from gviz.layout.graphviz import DrawingError, NoEngineError
+from gviz.layout.talk import pass_on
+
+__all__ = ["draw", "version"]
+
+_INSTALL = "or install Graphviz itself (apt-get install graphviz, brew install graphviz, https://graphviz.org/download)"
+
+
+def _package() -> Any:
+    """The ``graphviz`` package.
+
+    Raises:
+        NoEngineError: it is not installed.
+    """
+    try:
+        import graphviz
+    except ImportError:
+        raise NoEngineError("the graphviz package is not installed", hint="pip install graphviz") from None
+    return graphviz
+
+
+def version() -> str:
+    """What makes the picture, for people.
+
+    Raises:
+        NoEngineError: there is no ``dot``.
+    """
+    graphviz = _package()
+    try:
+        return "system dot " + ".".join(map(str, graphviz.version()))
+    except (graphviz.ExecutableNotFound, graphviz.CalledProcessError, RuntimeError, OSError):
+        raise NoEngineError("there is no dot program", hint=_INSTALL) from None
+
+
+def draw(dot: bytes, output: str, program: str = "dot", *, wide: bool = False) -> bytes:
+    """Lay out and draw.
+
+    Args:
+        dot: UTF-8, without NUL.
+        output: Graphviz's format, with a renderer if need be.
+        program: the layout.
+        wide: whether the text needs the system's fonts.
+
+    Raises:
+        NoEngineError: there is no ``dot``, or it does not know the format.
+        DrawingError: it cannot read or draw this.
+    """
+    graphviz = _package()
+    name, _, renderer = output.partition(":")
+    heard = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")  # takes any bytes, whatever language they are in
+    try:
+        with drawing_environment(wide=wide), redirect_stderr(heard):
+            if program == "nop2":  # for the programs: neato, told that positions are given
+                picture: bytes = graphviz.pipe("neato", name, dot, renderer=renderer or None, neato_no_op=2)
+            else:
+                picture = graphviz.pipe(program, name, dot, renderer=renderer or None)
+    except graphviz.ExecutableNotFound:
+        raise NoEngineError("there is no dot program", hint=_INSTALL) from None
+    except graphviz.CalledProcessError as error:
+        errors = pass_on(_text(error.stderr).splitlines())
+        if any("not recognized" in text for text in errors):
+            raise NoEngineError(f"the system's dot does not make {output}") from None
+        raise DrawingError("Graphviz cannot draw this: " + ("; ".join(errors) or f"exit status {error.returncode}")) from None
+    except (ValueError, graphviz.RequiredArgumentError) as error:
+        raise NoEngineError(f"the graphviz package does not know {output}: {error}") from None
+    heard.flush()
+    pass_on(_text(heard.buffer.getvalue()).splitlines())
+    return picture
+
+
+def _text(stream: bytes | str | None) -> str:
+    return stream.decode("utf-8", "replace") if isinstance(stream, bytes) else stream or ""

@@ -1,0 +1,155 @@
+"""Graph in, text or bytes out: one module per format in this folder, found by being there, chosen by the file's suffix.
+
+A format is a module with
+
+- ``SUFFIXES``: the suffixes that it serves, without their dots
+- ``DESCRIPTION``: one line for ``gviz formats``
+- ``is_binary(suffix)``: whether what it makes is bytes
+- ``render(graph, options)``: the text or the bytes; ``options.format`` is the suffix that was asked for
+- ``rows()``, if what serves a suffix depends on the machine: the lines of ``gviz formats``; else gviz itself does
+
+What is worth knowing but no error (a character that no font has, a layout that takes long, what Graphviz itself remarks)
+is a :class:`RenderWarning` through :func:`warnings.warn`: a program may filter it as any warning, the command line shows
+it as one line.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gviz.errors import RenderError
+from gviz.layout import RenderWarning
+from gviz.render.options import RenderOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gviz.graph import Graph
+
+__all__ = ["Format", "FormatRow", "RenderOptions", "RenderWarning", "find", "formats", "render", "save"]
+
+
+class Format(Protocol):
+    """A module of this folder that writes graphs."""
+
+    SUFFIXES: tuple[str, ...]
+    DESCRIPTION: str
+
+    def is_binary(self, suffix: str, /) -> bool:
+        """Whether what it makes is bytes."""
+
+    def render(self, graph: Graph, options: RenderOptions, /) -> str | bytes:
+        """The graph in this format."""
+
+
+@dataclass(frozen=True)
+class FormatRow:
+    """A line of ``gviz formats``.
+
+    Args:
+        suffix: of the file, without its dot.
+        description: what it is good for.
+        made_by: what makes it here; "" for nothing.
+        works: whether it can be made here.
+    """
+
+    suffix: str
+    description: str
+    made_by: str
+    works: bool
+
+
+def find(suffix: str) -> Format:
+    """The format of a suffix.
+
+    Args:
+        suffix: without its dot, in any case.
+
+    Raises:
+        RenderError: there is none; the message lists those there are.
+    """
+    wanted = suffix.lower()
+    for module in _modules(first=wanted):
+        if wanted in module.SUFFIXES:
+            return module
+    known = sorted(known for module in _modules() for known in module.SUFFIXES)
+    if not wanted:
+        what = "the file's name has no suffix that tells the format"
+        raise RenderError(what, hint=f"end it in one of {_listed(known)}, or give a --format")
+    from difflib import get_close_matches
+
+    close = get_close_matches(wanted, known, n=1)
+    raise RenderError(
+        f"there is no format {suffix!r}",
+        hint=(f"Did you mean {close[0]}? " if close else "") + f"The formats are {_listed(known)}.",
+    )
+
+
+def render(graph: Graph, suffix: str, options: RenderOptions | None = None) -> str | bytes:
+    """The graph in a format.
+
+    Args:
+        graph: any graph.
+        suffix: the format, such as ``pdf``.
+        options: how to draw it.
+
+    Returns:
+        Text, or bytes where the format is binary.
+
+    Raises:
+        RenderError: an unknown format, or a picture that cannot be made.
+    """
+    return find(suffix).render(graph, replace(options or RenderOptions(), format=suffix.lower()))
+
+
+def save(graph: Graph, path: str | os.PathLike[str], options: RenderOptions | None = None) -> str:
+    """Write the graph to a file, whole or not at all.
+
+    Args:
+        graph: any graph.
+        path: where to; its suffix is the format unless the options name one.
+        options: how to draw it.
+
+    Returns:
+        The path, as text.
+
+    Raises:
+        RenderError: an unknown format, or a picture that cannot be made.
+        FileError: the file cannot be written.
+    """
+    from gviz.render.writer import write
+
+    suffix = options.format if options is not None and options.format else os.path.splitext(os.fspath(path))[1][1:]
+    return write(path, render(graph, suffix, options))
+
+
+def formats() -> tuple[FormatRow, ...]:
+    """Every format, with what makes it here."""
+    return tuple(row for module in _modules() for row in _rows(module))
+
+
+def _rows(module: Any) -> Iterator[FormatRow]:
+    """The rows that a format has, or one per suffix that gviz itself serves."""
+    if hasattr(module, "rows"):
+        yield from module.rows()
+    else:
+        yield from (FormatRow(suffix, module.DESCRIPTION, "gviz", works=True) for suffix in module.SUFFIXES)
+
+
+def _modules(first: str = "") -> Iterator[Format]:
+    """The modules of this folder that are formats; the one of that name, if there is one, comes first."""
+    from importlib import import_module
+
+    folder = os.path.dirname(__file__)
+    names = sorted(name[:-3] for name in os.listdir(folder) if name.endswith(".py") and not name.startswith("_"))
+    for name in sorted(names, key=lambda name: name != first):
+        module: Any = import_module(f"{__name__}.{name}")
+        if hasattr(module, "SUFFIXES"):
+            yield module
+
+
+def _listed(words: list[str]) -> str:
+    """Words as a list in a sentence."""
+    return ", ".join(words)

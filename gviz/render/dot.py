@@ -1,0 +1,163 @@
+"""Graphviz's DOT language, in TorchViz's look: the same boxes, colours and arrows, and more text in the boxes.
+
+The text is the same for equal graphs, needs no Graphviz, and is made in one pass over the nodes and one over the edges.
+Source: the DOT grammar, https://graphviz.org/doc/info/lang.html, and escString, https://graphviz.org/docs/attr-types/escString/.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gviz.render.labels import lines, visible
+from gviz.render.marks import DOT_MARK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gviz.graph import Edge, Graph, Node
+    from gviz.render.options import RenderOptions
+
+__all__ = ["COLOURS", "NODE_ATTRIBUTES", "picture_size", "quote", "render"]
+
+SUFFIXES = ("dot", "gv")
+DESCRIPTION = "Graphviz's language, in TorchViz's look; dot and other programs draw it"
+
+NODE_ATTRIBUTES = {
+    "style": "filled",
+    "shape": "box",
+    "align": "left",
+    "fontsize": "10",
+    "ranksep": "0.1",
+    "height": "0.2",
+    "fontname": "monospace",
+}
+"""What all boxes have in common, as TorchViz sets it (two of them, align and ranksep, do nothing on a node)."""
+
+COLOURS = {
+    "leaf": "lightblue",
+    "output": "darkolivegreen1",
+    "intermediate": "darkolivegreen3",
+    "saved": "orange",
+}
+"""Fill colours by kind; operations have Graphviz's own lightgrey."""
+
+_GHOST = ' style="filled,dashed" fillcolor=white color=grey50 fontcolor=grey50'
+_STYLES = {
+    "operation": "",
+    "accumulate": "",
+    "constant": _GHOST,
+    "frozen": _GHOST,
+    **{kind: f" fillcolor={colour}" for kind, colour in COLOURS.items()},
+}
+_EDGE_STYLES = {"data": "", "view": " [style=dotted]", "saved": " [dir=none]"}
+
+_PLAIN = re.compile(r"[ !#-%'-\[\]-~]*")
+"""Text that stands for itself between quotes."""
+
+_BARE = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+_WORD = re.compile(r"[A-Za-z]+|[0-9]+(\.[0-9]+)?")
+_KEYWORDS = frozenset(("node", "edge", "graph", "digraph", "subgraph", "strict"))
+_ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "&": "&amp;", "\n": "\\n"})
+
+
+def quote(text: str) -> str:
+    r"""Any text as a DOT string that shows exactly that text.
+
+    Quotes would end the string, ``\N`` or ``\l`` would stand for something else, ``&lt;`` would be read as HTML does;
+    what no picture can hold (control characters, lone surrogates) is written as Python would escape it.
+
+    >>> print(quote('say "hi"'), quote("<b>"), quote("a&b"))
+    "say \"hi\"" "<b>" "a&amp;b"
+    >>> print(quote("\\N"), quote("C:\\"), quote("&lt;"))
+    "\\N" "C:\\" "&amp;lt;"
+    >>> print(quote("two\nlines"), quote("nul\x00"), quote("\udc80"), quote("損失 😀"))
+    "two\nlines" "nul\\x00" "\\udc80" "損失 😀"
+    >>> print(quote(""))
+    ""
+    """
+    return f'"{text}"' if _PLAIN.fullmatch(text) else f'"{visible(text).translate(_ESCAPES)}"'
+
+
+def picture_size(statements: int) -> str:
+    """TorchViz's size of a picture, in inches: 12, and more where there are more than 80 boxes and arrows.
+
+    >>> picture_size(16), picture_size(400)
+    ('12,12', '60,60')
+    """
+    inches = f"{max(12, statements * 0.15):g}"
+    return f"{inches},{inches}"
+
+
+def is_binary(_suffix: str) -> bool:
+    """DOT is text."""
+    return False
+
+
+def render(graph: Graph, options: RenderOptions, extra: dict[str, str] | None = None) -> str:
+    """The graph as DOT.
+
+    Args:
+        graph: any graph.
+        options: ``show``, ``rankdir`` and ``max_chars`` are read.
+        extra: further attributes of the graph, for the layout's sake.
+
+    Returns:
+        Text that begins with ``digraph`` and ends with a newline.
+    """
+    ids = {node.id: _identifier(node.id) for node in graph.nodes}
+    parts = [*_head(graph, options, extra or {}), *_nodes(graph, options, ids), *_edges(graph, ids), "}"]
+    return "\n".join(parts) + "\n"
+
+
+def _identifier(text: str) -> str:
+    """A node's id, bare if the grammar allows it."""
+    return text if _BARE.fullmatch(text) and text.lower() not in _KEYWORDS else quote(text)
+
+
+def _head(graph: Graph, options: RenderOptions, extra: dict[str, str]) -> Iterator[str]:
+    name = quote(graph.title.replace("\n", " ")) + " " if graph.title else ""
+    yield f"digraph {name}{{"
+    yield f"    // {DOT_MARK}"
+    attributes = {"size": picture_size(len(graph.nodes) + len(graph.edges))}
+    if options.rankdir != "TB":
+        attributes["rankdir"] = options.rankdir
+    yield f"    graph [{_attributes({**attributes, **extra})}]"
+    yield f"    node [{_attributes(NODE_ATTRIBUTES)}]"
+    if any(edge.label and edge.kind == "data" for edge in graph.edges):
+        yield "    edge [fontsize=10 fontname=monospace]"
+
+
+def _attributes(attributes: dict[str, str]) -> str:
+    """Attributes as they stand between brackets; words and numbers are bare."""
+    return " ".join(f"{key}={value if _WORD.fullmatch(value) else quote(value)}" for key, value in attributes.items())
+
+
+def _nodes(graph: Graph, options: RenderOptions, ids: dict[str, str]) -> Iterator[str]:
+    """A statement per node; operations without a name share their labels, so those are made once."""
+    bare = options.show in ((), ("value", "grad"))
+    known: dict[tuple[str, str], str] = {}
+    for node in graph.nodes:
+        if bare and node.name is None and node.value is None and node.shape is None:
+            key = (node.kind, node.label)
+            text = known.get(key)
+            if text is None:
+                text = known[key] = _node(node, options)
+        else:
+            text = _node(node, options)
+        yield f"    {ids[node.id]} {text}"
+
+
+def _node(node: Node, options: RenderOptions) -> str:
+    return f"[label={quote(chr(10).join(lines(node, options)))}{_STYLES[node.kind]}]"
+
+
+def _edges(graph: Graph, ids: dict[str, str]) -> Iterator[str]:
+    for edge in graph.edges:
+        style = _edge_style(edge) if edge.label else _EDGE_STYLES[edge.kind]
+        yield f"    {ids[edge.source]} -> {ids[edge.target]}{style}"
+
+
+def _edge_style(edge: Edge) -> str:
+    """An arrow with a text beside it; what an operation keeps a tensor as is in the tensor's box already."""
+    return f" [label={quote(edge.label)}]" if edge.kind == "data" else _EDGE_STYLES[edge.kind]

@@ -1,0 +1,177 @@
+"""What a box says, as lines of text: the same in a picture and in the terminal.
+
+A line is plain text; quoting is the business of the format that writes it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gviz.graph import Node, Value
+    from gviz.render.options import RenderOptions
+
+__all__ = ["describe", "lines", "number", "shape_text", "shorten", "value_text", "visible"]
+
+MOST_VALUES = 4
+"""A tensor of more elements shows its shape instead of its values."""
+
+_NOT_SHOWN = "[saved tensor"
+
+
+def number(value: float | str | None) -> str:
+    """A number as people read it, to the seven digits that a float32 has.
+
+    >>> number(6.0), number(2.302585092994046), number(True), number("nan")
+    ('6', '2.302585', 'True', 'nan')
+    """
+    return f"{value:.7g}" if isinstance(value, float) else str(value)
+
+
+def value_text(value: Value) -> str:
+    """A tensor's values: a number, or nested brackets.
+
+    >>> value_text(((1.0, 2.0), (3.0, 4.5)))
+    '[[1, 2], [3, 4.5]]'
+    """
+    return f"[{', '.join(map(value_text, value))}]" if isinstance(value, tuple) else number(value)
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """Sizes as TorchViz writes them.
+
+    >>> shape_text((3, 3)), shape_text(())
+    ('(3, 3)', '()')
+    """
+    return f"({', '.join(map(str, shape))})"
+
+
+def size_of(value: Value) -> tuple[int, ...]:
+    """The sizes of nested values, read off the first of each."""
+    sizes = []
+    while isinstance(value, tuple):
+        sizes.append(len(value))
+        value = value[0] if value else None
+    return tuple(sizes)
+
+
+def is_small(shape: tuple[int, ...]) -> bool:
+    """Whether the values are few enough to be read in a box.
+
+    >>> is_small(()), is_small((2, 2)), is_small((5,)), is_small((0, 3))
+    (True, True, False, False)
+    """
+    count = 1
+    for size in shape:
+        count *= size
+    return 0 < count <= MOST_VALUES
+
+
+def visible(text: str) -> str:
+    r"""The text with every character that no picture can hold written as Python would escape it.
+
+    Those are control characters but for the newline, lone surrogates and what XML forbids.
+
+    >>> visible("naïve\x00\t"), visible("\udc80"), visible("a\nb") == "a\nb"
+    ('naïve\\x00\\t', '\\udc80', True)
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" or _is_drawn(c) else repr(c)[1:-1] for c in text)
+
+
+def _is_drawn(char: str) -> bool:
+    """Whether a character that Python does not call printable has its place in a text: spaces, joiners, private use."""
+    from unicodedata import category
+
+    return category(char) in ("Zs", "Cf", "Co", "Cn") and char not in "\ufeff\ufffe\uffff\u2028\u2029"
+
+
+def shorten(text: str, most: int, *, middle: bool = False) -> str:
+    """The text cut to so many characters, its end or its middle left out.
+
+    >>> shorten("encoder.layers.0.weight", 13), shorten("encoder.layers.0.weight", 13, middle=True)
+    ('encoder.la...', 'encod...eight')
+    """
+    most = max(most, 7)
+    if len(text) <= most:
+        return text
+    if not middle:
+        return text[: most - 3] + "..."
+    head = (most - 2) // 2
+    return f"{text[:head]}...{text[len(text) - (most - 3 - head) :]}"
+
+
+def lines(node: Node, options: RenderOptions) -> list[str]:
+    """What the box of a node says, top line first.
+
+    >>> from gviz.graph import Node
+    >>> from gviz.render.options import RenderOptions
+    >>> lines(Node("n0", "leaf", name="w", shape=(), value=1.0, grad=5.0), RenderOptions())
+    ['w = 1', 'grad 5']
+    >>> lines(Node("n0", "operation", "MulBackward0", name="y", shape=(), value=6.0), RenderOptions())
+    ['MulBackward0', 'y = 6']
+    """
+    show = options.show
+    if not show:
+        return _plain(node)
+    is_tensor = node.kind not in ("operation", "accumulate")
+    found = [] if is_tensor else [node.label]
+    if is_tensor or node.name is not None:
+        found += _tensor(node, options)
+    if "state" in show and node.state:
+        found.append(node.state)
+    if "attrs" in show and not is_tensor:
+        found += _attributes(node, options.max_chars)
+    return found
+
+
+def describe(node: Node, options: RenderOptions) -> str:
+    """The same on one line, for the terminal."""
+    return "  ".join(line.strip() for line in lines(node, options)).replace("\n", "\\n")
+
+
+def _plain(node: Node) -> list[str]:
+    """TorchViz's own label: the class of an operation; the name of a tensor, known or not, above its shape."""
+    if node.kind in ("operation", "accumulate"):
+        return [node.label]
+    name = (node.label or node.name) if node.kind == "saved" else node.name
+    return [name or "", f" {shape_text(node.shape if node.shape is not None else ())}"]
+
+
+def _tensor(node: Node, options: RenderOptions) -> list[str]:
+    """Name, shape, dtype and value, on one line if they fit; then the gradient."""
+    show, most = options.show, options.max_chars
+    shape = node.shape if node.shape is not None or node.value is None else size_of(node.value)
+    has_value = "value" in show and node.value is not None and is_small(shape or ())
+    head = [shorten(_name(node), most, middle=True)]
+    if shape is not None and ("shape" in show or not has_value):
+        head.append(shape_text(shape))
+    if "dtype" in show and node.dtype:
+        head.append(node.dtype)
+    first = " ".join(part for part in head if part)
+    found = [first] if first else []
+    if has_value:
+        text = shorten(value_text(node.value), most)
+        joined = f"{first} = {text}" if first else text
+        found = [joined] if len(joined) <= most else [first, f"= {text}"]
+    if "grad" in show and node.grad is not None:
+        grad_shape = size_of(node.grad)
+        found.append("grad " + (shorten(value_text(node.grad), most) if is_small(grad_shape) else shape_text(grad_shape)))
+    return found
+
+
+def _name(node: Node) -> str:
+    """What a tensor is called: its name, for a saved one also what the operation keeps it as."""
+    if node.kind == "saved" and node.label and node.name and node.name != node.label:
+        return f"{node.label}: {node.name}"
+    return node.name or (node.label if node.kind == "saved" else "")
+
+
+def _attributes(node: Node, most: int) -> list[str]:
+    """What an operation saved, as an aligned table; tensors are left to the boxes of ``saved``."""
+    rows = [(key, text) for key, text in node.attrs if not text.startswith(_NOT_SHOWN)]
+    width = max((len(key) for key, _ in rows), default=0)
+    cells = [f"{key:<{width}}: {shorten(text, most)}" for key, text in rows]
+    longest = max(map(len, cells), default=0)
+    return [cell.ljust(longest) for cell in cells]

@@ -1,0 +1,58 @@
+"""How a picture is wanted: one frozen record that every format reads what it needs from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["ENGINES", "RANKDIRS", "SHOWABLE", "RenderOptions"]
+
+SHOWABLE = ("value", "grad", "shape", "dtype", "state", "saved", "attrs")
+"""What the boxes may tell; nothing of it is TorchViz's own picture."""
+
+RANKDIRS = ("TB", "BT", "LR", "RL")
+"""From the leaves to the root: top to bottom, bottom to top, left to right, right to left."""
+
+ENGINES = ("auto", "embedded", "system")
+"""What makes images: the first that works, Graphviz in this process, the system's ``dot``."""
+
+
+@dataclass(frozen=True)
+class RenderOptions:
+    """How to draw a graph.
+
+    Args:
+        show: what the boxes tell, of :data:`SHOWABLE`; ``()`` is plain TorchViz.
+        rankdir: one of :data:`RANKDIRS`.
+        graphviz: one of :data:`ENGINES`.
+        format: the suffix that was asked for; a format module may serve many. "" takes it from the file's name.
+        width: columns of the terminal.
+        ascii: draw the tree with ASCII alone.
+        color: colour the tree with ANSI escapes.
+        max_chars: longest line in a box; what is longer is cut, or goes onto a line of its own.
+        max_lines: longest tree; 0 is no limit.
+
+    Raises:
+        ValueError: a word that is none of the above.
+    """
+
+    show: tuple[str, ...] = ("value", "grad")
+    rankdir: str = "TB"
+    graphviz: str = "auto"
+    format: str = ""
+    width: int = 80
+    ascii: bool = False
+    color: bool = False
+    max_chars: int = 50
+    max_lines: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what no format would understand."""
+        for word in self.show:
+            _check("show", word, SHOWABLE)
+        _check("rankdir", self.rankdir, RANKDIRS)
+        _check("graphviz", self.graphviz, ENGINES)
+
+
+def _check(what: str, word: str, known: tuple[str, ...]) -> None:
+    if word not in known:
+        raise ValueError(f"{what} is one of {', '.join(known)}, not {word!r}")

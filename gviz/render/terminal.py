@@ -1,0 +1,183 @@
+"""The graph as a tree for the terminal: roots on top, what they are made from below, indented.
+
+A node that several others use is shown in full where it is met first, and by its name (``↑ AccumulateGrad w``) after that.
+Where a tree would grow wider than the terminal, its branch goes on at the left margin, under a number.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from gviz.errors import display_width
+from gviz.render.labels import describe, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gviz.graph import Edge, Graph, Node
+    from gviz.render.options import RenderOptions
+
+__all__ = ["render"]
+
+SUFFIXES = ("txt", "tree", "terminal")
+DESCRIPTION = "a tree for the terminal, root on top"
+
+
+class Guides(NamedTuple):
+    """The pieces that a tree is drawn with; all branches are equally wide."""
+
+    branch: str
+    last: str
+    down: str
+    blank: str
+    again: str
+    below: str
+    dots: str
+
+
+_UNICODE = Guides("├─ ", "└─ ", "│  ", "   ", "↑ ", "↓ ", "…")
+_ASCII = Guides("|- ", "`- ", "|  ", "   ", "^ ", "v ", "...")
+
+_COLOURS = {"leaf": "94", "output": "92", "intermediate": "32", "saved": "33", "constant": "2", "frozen": "2"}
+"""ANSI colours, near those of the picture; operations keep the terminal's own."""
+
+_LEAST_ROOM = 32
+"""Columns that a line has at the least for its text, however deep it is."""
+
+
+class Entry(NamedTuple):
+    """A line to come: which node, what is left of it, what is below it, how the edge to it is called."""
+
+    node: str
+    lead: str
+    below: str
+    remark: str
+
+
+def is_binary(_suffix: str) -> bool:
+    """The tree is text."""
+    return False
+
+
+def render(graph: Graph, options: RenderOptions) -> str:
+    """The graph as lines of text.
+
+    Args:
+        graph: any graph, deep ones too.
+        options: ``show``, ``width``, ``ascii``, ``color`` and ``max_lines`` are read.
+
+    Returns:
+        Lines no wider than the terminal, each ending in a newline.
+    """
+    shown: list[str] = []
+    hidden = 0
+    for line in Tree(graph, options).lines():
+        if options.max_lines and len(shown) >= options.max_lines:
+            hidden += 1
+        else:
+            shown.append(line)
+    if hidden:
+        shown[-1] = f"{_guides(options).dots} {hidden + 1} more lines"
+    return "".join(f"{line}\n" for line in shown)
+
+
+def _guides(options: RenderOptions) -> Guides:
+    return _ASCII if options.ascii else _UNICODE
+
+
+class Tree:
+    """A graph on its way to text."""
+
+    def __init__(self, graph: Graph, options: RenderOptions) -> None:
+        self.options = options
+        self.guides = _guides(options)
+        self.nodes = {node.id: node for node in graph.nodes}
+        self.roots = graph.roots
+        self.inputs: dict[str, list[Edge]] = {}
+        for edge in graph.edges:
+            self.inputs.setdefault(edge.target, []).append(edge)
+        self.deepest = max(options.width - _LEAST_ROOM, 6)
+        self.seen: set[str] = set()
+        self.numbers: dict[str, int] = {}
+        self.waiting: deque[str] = deque()
+
+    def lines(self) -> Iterator[str]:
+        """All lines: the roots' trees, branches that were put off, then nodes that no root is made from."""
+        for start in (*self.roots, *self.nodes):
+            if start in self.seen:
+                continue
+            yield from self.branch(Entry(start, "", "", ""))
+            while self.waiting:  # drawing one may put off more
+                node = self.waiting.popleft()
+                yield from self.branch(Entry(node, f"[{self.numbers[node]}] ", "   ", ""))
+
+    def branch(self, start: Entry) -> Iterator[str]:
+        """The tree below one node; an explicit stack takes the place of recursion."""
+        guides, stack = self.guides, [start]
+        while stack:
+            entry = stack.pop()
+            node = self.nodes[entry.node]
+            inputs = self.inputs.get(node.id, [])
+            if node.id in self.seen:
+                yield self.line(entry.lead, guides.again + entry.remark + self.title(node), node)
+            elif inputs and len(entry.below) > self.deepest:
+                number = self.number(node.id)
+                yield self.line(entry.lead, f"{entry.remark}{self.title(node)}  {guides.below}[{number}]", node)
+            else:
+                self.seen.add(node.id)
+                yield self.line(entry.lead, entry.remark + describe(node, self.options), node)
+                last = len(inputs) - 1
+                stack.extend(
+                    Entry(
+                        edge.source,
+                        entry.below + (guides.last if index == last else guides.branch),
+                        entry.below + (guides.blank if index == last else guides.down),
+                        self.remark(edge),
+                    )
+                    for index, edge in reversed(list(enumerate(inputs)))
+                )
+
+    def number(self, node: str) -> int:
+        """The number under which a branch that finds no room goes on."""
+        if node not in self.numbers:
+            self.numbers[node] = len(self.numbers) + 1
+            self.waiting.append(node)
+        return self.numbers[node]
+
+    def remark(self, edge: Edge) -> str:
+        """What the arrow says: a local derivative; that something is saved, or seen through a view."""
+        if edge.kind == "saved":
+            return "saved " if edge.label == self.nodes[edge.source].label else f"saved as {edge.label}: "
+        if edge.kind == "view":
+            return "view of "
+        return f"{edge.label}: " if edge.label else ""
+
+    def title(self, node: Node) -> str:
+        """What a node is called: an AccumulateGrad by the leaf that it fills, an operation by what it makes."""
+        name = node.name
+        if node.kind == "accumulate":
+            name = next((self.nodes[edge.source].name for edge in self.inputs.get(node.id, ())), None)
+        own = node.label if node.kind != "saved" or not node.name else ""
+        return " ".join(part for part in (own, name) if part) or node.kind
+
+    def line(self, lead: str, text: str, node: Node) -> str:
+        """One line, cut to the terminal's width and coloured."""
+        text = visible(text).replace("\n", "\\n")
+        if self.options.ascii:
+            text = text.encode("ascii", "backslashreplace").decode()
+        text = self.fitted(text, max(self.options.width - display_width(lead), 8))
+        colour = _COLOURS.get(node.kind) if self.options.color else None
+        return f"{lead}\x1b[{colour}m{text}\x1b[0m" if colour else lead + text
+
+    def fitted(self, text: str, room: int) -> str:
+        """The text in so many columns; wide characters take two."""
+        if display_width(text) <= room:
+            return text
+        room -= len(self.guides.dots)
+        used = 0
+        for index, char in enumerate(text):
+            used += display_width(char)
+            if used > room:
+                return text[:index] + self.guides.dots
+        return text
