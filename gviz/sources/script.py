@@ -166,10 +166,11 @@ def _run(code: Any, space: dict[str, Any]) -> BaseException | None:
 
 def _flush() -> None:
     """Let what the script printed come before what is said about it."""
-    if sys.stdout is None or sys.stdout.closed:
+    flush = getattr(sys.stdout, "flush", None)  # a notebook's stream need not be a file
+    if flush is None or getattr(sys.stdout, "closed", False):
         return
     try:
-        sys.stdout.flush()
+        flush()
     except BrokenPipeError:
         raise
     except OSError:
