@@ -18,5 +18,12 @@ def is_binary(_suffix: str) -> bool:
 
 
 def render(graph: Graph, _options: RenderOptions) -> str:
-    """The graph as :meth:`gviz.graph.Graph.to_json` writes it."""
-    return graph.to_json()
+    r"""The graph as :meth:`gviz.graph.Graph.to_json` writes it; a lone surrogate, which no file can hold, as ``\ud800``.
+
+    >>> from gviz.graph import Graph
+    >>> from gviz.render.options import RenderOptions
+    >>> text = render(Graph(title="\ud800"), RenderOptions())
+    >>> r"\ud800" in text, Graph.from_json(text).title == "\ud800"
+    (True, True)
+    """
+    return graph.to_json().encode("utf-8", "backslashreplace").decode()

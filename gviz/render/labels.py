@@ -70,7 +70,7 @@ def is_small(shape: tuple[int, ...]) -> bool:
 def visible(text: str) -> str:
     r"""The text with every character that no picture can hold written as Python would escape it.
 
-    Those are control characters but for the newline, lone surrogates and what XML forbids.
+    Those are control characters but for the newline, lone surrogates, what XML forbids, and what turns text around.
 
     >>> visible("naïve\x00\t"), visible("\udc80"), visible("a\nb") == "a\nb"
     ('naïve\\x00\\t', '\\udc80', True)
@@ -80,11 +80,15 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" or _is_drawn(c) else repr(c)[1:-1] for c in text)
 
 
+_KEPT_OUT = frozenset("\ufeff\ufffe\uffff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""What XML forbids, and what turns around the text behind it."""
+
+
 def _is_drawn(char: str) -> bool:
     """Whether a character that Python does not call printable has its place in a text: spaces, joiners, private use."""
     from unicodedata import category
 
-    return category(char) in ("Zs", "Cf", "Co", "Cn") and char not in "\ufeff\ufffe\uffff\u2028\u2029"
+    return category(char) in ("Zs", "Cf", "Co", "Cn") and char not in _KEPT_OUT
 
 
 def shorten(text: str, most: int, *, middle: bool = False) -> str:

@@ -48,7 +48,7 @@ def write(path: str | os.PathLike[str], data: str | bytes) -> str:
         FileError: it cannot be written; what is there stays as it was.
     """
     name = os.fspath(path)
-    raw = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
+    raw = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
     try:
         _check(name)
         old = _stat(name)

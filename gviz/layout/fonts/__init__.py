@@ -1,10 +1,11 @@
 """The font that gviz ships, and what fontconfig is told about it.
 
 Where a machine has no font, Graphviz draws empty boxes without a word. So while Graphviz draws, fontconfig reads a
-configuration of gviz's: ``own.conf`` names this folder alone (one font, nothing to search, nothing to cache: the same
+configuration of gviz's: ``own.conf`` names the folder ``shipped`` alone (one font, nothing to search, nothing to cache: the same
 picture on every machine, and no wait for an inventory of the system's fonts), ``system.conf`` the system's fonts behind
-it, for texts with characters that this font lacks. Both find this folder through ``XDG_DATA_HOME``, since a file that
-is shipped cannot know where it will lie. A user's own ``FONTCONFIG_FILE`` is left alone.
+it, for texts with characters that this font lacks. Both find that folder through ``XDG_DATA_HOME``, since a file that
+is shipped cannot know where it will lie. A user's own ``FONTCONFIG_FILE`` is left alone. The file ``.uuid`` is there
+because fontconfig 2.13, which the wheels carry, else writes one, a new one for each installation.
 
 DejaVu Sans Mono is free; its licence is beside it. Source: https://dejavu-fonts.github.io, version 2.37.
 """
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["FONT", "drawing_environment", "needs_more", "warn_of_missing"]
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-FONT = os.path.join(FOLDER, "DejaVuSansMono.ttf")
+FONT = os.path.join(FOLDER, "shipped", "DejaVuSansMono.ttf")
 
 _BEYOND_LATIN = re.compile(r"[^\x00-\xff]")
 """What may not be in the shipped font; all of Latin-1 is."""
@@ -44,7 +45,7 @@ def drawing_environment(*, wide: bool) -> Iterator[None]:
     ours = {"TZ": "UTC0"}
     if not any(name in os.environ for name in _USERS):
         ours["FONTCONFIG_FILE"] = os.path.join(FOLDER, "system.conf" if wide else "own.conf")
-        ours["XDG_DATA_HOME"] = os.path.dirname(FOLDER)
+        ours["XDG_DATA_HOME"] = FOLDER
     before = {name: os.environ.get(name) for name in ours}
     try:
         os.environ.update(ours)
