@@ -160,6 +160,8 @@ class Runner:
             if isinstance(node, ast.Attribute) and not parts:
                 return self._name(constant_name(node, self.bound) or node.attr)
             value = self._value(node, parts, function)
+            if is_tensor(value):
+                _check_dtype(value)
         except GvizError:
             raise
         except TooLargeError as error:
@@ -242,9 +244,11 @@ class Runner:
 
     def _wrong_arguments(self, node: ast.expr, parts: Sequence[Item]) -> SourceError:
         """What PyTorch says of arguments that a function does not take."""
-        name = self.source.segment(node.func) if isinstance(node, ast.Call) else "this"
         kinds = ", ".join(type(part.value).__name__ for part in parts)
-        what = f"{name}() received an invalid combination of arguments - got ({kinds})"
+        what = f"this cannot be computed of ({kinds})"
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else self.source.segment(node.func)
+            what = f"{name}() received an invalid combination of arguments - got ({kinds})"
         return SourceError(what, place=self.source.place(node))
 
     def _check_arguments(self, node: ast.expr, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
@@ -351,6 +355,16 @@ class Runner:
         ast.Attribute: _attribute,
     }
     """How the value of each kind of node is made from those of its parts."""
+
+
+def _check_dtype(tensor: Any) -> None:
+    """Refuse a tensor of what is no number: numpy holds None and whole numbers beyond 64 bits as objects, PyTorch does not."""
+    try:
+        known = tensor.dtype is not None
+    except TypeError:
+        known = False
+    if not known:
+        raise AssertionError("the result holds no numbers")
 
 
 def _slice(node: ast.Slice, values: list[Any]) -> slice:
