@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
-from measure import ROOT, in_turn, report
+from measure import ROOT, in_turn, plain_environment, report
 
 EXPRESSION = ["y=(x+w)*(w+1)", "x=2", "w=1"]
 
@@ -37,7 +36,7 @@ def run(torch: str, runs: int = 11) -> None:
         (folder / "home").mkdir()
         (folder / "peer.py").write_text(PROGRAM + (BY_DOT if shutil.which("dot") else IN_PROCESS))
         print("the torch script draws with", shutil.which("dot") or "the Graphviz inside pygraphviz (there is no dot here)")
-        environment = {**os.environ, "HOME": str(folder / "home"), "PYTHONPATH": ""}
+        environment = plain_environment(HOME=str(folder / "home"))
         ours, theirs = in_turn(runs, gviz(), [torch, "peer.py"], environment=environment, folder=folder)
         for written in ("y.pdf", "peer.pdf"):
             if not (folder / written).read_bytes().startswith(b"%PDF"):

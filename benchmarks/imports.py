@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
-from measure import ROOT, in_turn, report_limit
+from measure import ROOT, in_turn, plain_environment, report_limit
 
 
 def run(torch: str, runs: int = 21) -> None:
     """Print the milliseconds that each import takes, whole process."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
+    environment = plain_environment(PYTHONPATH=str(ROOT), OPENBLAS_NUM_THREADS="1")
     ours = [[sys.executable, "-c", line] for line in ("pass", "import gviz", "import numpy", "import gviz.engine")]
     usages = in_turn(runs, *ours, [torch, "-c", "import torch"], environment=environment, folder=ROOT)
     nothing, package, numpy, engine, peer = (usage.wall for usage in usages)

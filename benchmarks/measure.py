@@ -26,6 +26,11 @@ class Usage:
     memory: float
 
 
+def plain_environment(**extra: str) -> dict[str, str]:
+    """This environment without what changes how Python starts; bytecode is kept between runs, as pip would have written it."""
+    return {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")} | extra
+
+
 def measure(command: Sequence[str], environment: Mapping[str, str], folder: Path) -> Usage:
     """Run a program to its end and see what it took, the programs that it starts included.
 
@@ -64,7 +69,7 @@ def workers_in_turn(runs: int, script: str, *interpreters: tuple[str, str]) -> l
 
 
 def _worker(interpreter: str, script: str, argument: str) -> dict[str, float]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    environment = plain_environment(PYTHONPATH=str(ROOT), OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     done = subprocess.run(
         [interpreter, str(HERE / script), "--worker", argument], env=environment, capture_output=True, text=True, check=False
     )
