@@ -160,12 +160,11 @@ def test_c_a_frozen_input_is_not_drawn(gviz: Program) -> None:
     assert {node["name"] for node in graph["nodes"] if node["kind"] == "leaf"} == {"w", "b"}
 
 
-@pytest.mark.parametrize(("kind", "colour"), [("leaf", "lightblue"), ("output", "darkolivegreen1"), ("operation", "lightgrey")])
+@pytest.mark.parametrize(("kind", "colour"), [("leaf", "lightblue"), ("output", "darkolivegreen1")])
 def test_c_colours_are_torchviz_s(gviz: Program, kind: str, colour: str) -> None:
     dot = gviz("render", *H, "-o", "-").out
     wanted = sum(node["kind"] == kind for node in gviz.graph(*H)["nodes"])
-    assert wanted
-    assert colour in dot
+    assert dot.count(f"fillcolor={colour}") == wanted > 0
 
 
 def test_c_arrows_run_from_the_leaves_to_the_root(gviz: Program) -> None:
@@ -184,7 +183,7 @@ def test_c_arrows_run_from_the_leaves_to_the_root(gviz: Program) -> None:
         ("y=a*b", "MulBackward0"),
         ("y=A@B", "MmBackward0"),
         ("y=a/b", "DivBackward0"),
-        ("y=A.T", "TBackward0"),
+        ("y=A.t()", "TBackward0"),
         ("y=a**2", "PowBackward0"),
         ("y=C.squeeze()", "SqueezeBackward0"),
         ("y=a.unsqueeze(0)", "UnsqueezeBackward0"),

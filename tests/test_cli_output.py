@@ -174,7 +174,7 @@ def test_two_runs_write_the_same_bytes(gviz: Program) -> None:
 
 SCRIPT = """
 import torch, sys, os
-print("hello from", sys.argv[1:])
+print("hello from", sys.argv[1:], flush=True)
 os.system("echo from a child")
 x = torch.tensor(2.0, requires_grad=True)
 y = x * x
