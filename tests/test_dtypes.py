@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gviz.engine import dtypes
+from gviz.engine import dtypes, limits
 from gviz.engine.dtypes import infer, of, promote_types, result_type
 
 if TYPE_CHECKING:
@@ -243,13 +243,13 @@ def test_an_array_is_copied() -> None:
 
 
 def test_limits_print_as_in_pytorch() -> None:
-    assert repr(dtypes.finfo()) == (
+    assert repr(limits.finfo()) == (
         "finfo(resolution=1e-06, min=-3.40282e+38, max=3.40282e+38, eps=1.19209e-07, smallest_normal=1.17549e-38, "
         "tiny=1.17549e-38, dtype=float32)"
     )
-    assert repr(dtypes.iinfo(dtypes.int64)) == "iinfo(min=-9.22337e+18, max=9.22337e+18, dtype=int64)"
-    assert dtypes.finfo(dtypes.complex128) == dtypes.finfo(dtypes.float64)
-    assert (dtypes.iinfo(dtypes.uint8).max, dtypes.finfo(dtypes.float16).bits) == (255, 16)
+    assert repr(limits.iinfo(dtypes.int64)) == "iinfo(min=-9.22337e+18, max=9.22337e+18, dtype=int64)"
+    assert limits.finfo(dtypes.complex128) == limits.finfo(dtypes.float64)
+    assert (limits.iinfo(dtypes.uint8).max, limits.finfo(dtypes.float16).bits) == (255, 16)
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_limits_print_as_in_pytorch() -> None:
 )
 def test_limits_of_another_category_are_refused(function: str, given: Any, text: str) -> None:
     with pytest.raises(TypeError) as caught:
-        getattr(dtypes, function)(given)
+        getattr(limits, function)(given)
     assert str(caught.value) == text
 
 

@@ -53,7 +53,8 @@ def sizes(shape: Sequence[Any], keyword: Any = None) -> tuple[int, ...]:
     for i, size in enumerate(shape):
         if isinstance(size, bool | float | str) or not hasattr(size, "__index__"):
             raise TypeError(
-                f"empty(): argument 'size' failed to unpack the object at pos {i + 1} with error \"type must be tuple of ints,but got {type(size).__name__}\""
+                f"empty(): argument 'size' failed to unpack the object at pos {i + 1} with error \"type must be tuple of "
+                f'ints,but got {type(size).__name__}"'
             )
         found.append(int(size.__index__()))
     total = 8
@@ -63,7 +64,8 @@ def sizes(shape: Sequence[Any], keyword: Any = None) -> tuple[int, ...]:
             raise RuntimeError(f"Trying to create tensor with negative dimension {size}: {found}")
     if total > MAX_BYTES:
         raise RuntimeError(
-            f"[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory: you tried to allocate {total} bytes. Error code 12 (Cannot allocate memory)"
+            f"[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory: you tried to allocate {total} "
+            "bytes. Error code 12 (Cannot allocate memory)"
         )
     return tuple(found)
 
@@ -98,7 +100,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     if device is not None:
         text.check_device(device)
     if isinstance(data, Tensor):
-        return data if dtype is None else data.to(dtype)  # type: ignore[attr-defined, no-any-return]
+        return data if dtype is None else data.to(dtype)
     if isinstance(data, np.ndarray) and (dtype is None or dtype.np == data.dtype):
         return from_numpy(data)
     return finish(dtypes.infer(data, dtype), requires_grad=False)
@@ -222,62 +224,6 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, requires_gra
     return finish(np.full(input._array.shape, fill_value, kind), requires_grad)
 
 
-# ------------------------------------------------------------------ random numbers: PyTorch's own stream
-def shaped(generate: Any) -> Any:
-    """A creation function around one of ``random``'s functions of (shape, dtype)."""
-
-    def make(*size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, generator: Any = None) -> Tensor:
-        from gviz.engine import random
-
-        shape = sizes(size)
-        more = {} if generator is None else {"generator": generator}
-        return finish(getattr(random, generate)(shape, plain(dtype), **more), requires_grad, device)
-
-    make.__name__ = generate
-    return make
-
-
-rand = shaped("rand")
-randn = shaped("randn")
-
-
-def randint(
-    low: int, high: Any = None, size: Any = None, *, dtype: Any = None, requires_grad: bool = False, generator: Any = None
-) -> Tensor:
-    """Integers from low up to, not including, high."""
-    from gviz.engine import random
-
-    if size is None:
-        low, high, size = 0, low, high
-    more = {} if generator is None else {"generator": generator}
-    return finish(random.randint(low, high, sizes(size), **more).astype(plain(dtype, dtypes.int64)), requires_grad)
-
-
-def randperm(n: int, *, dtype: Any = None, generator: Any = None) -> Tensor:
-    """The numbers below n in random order."""
-    from gviz.engine import random
-
-    more = {} if generator is None else {"generator": generator}
-    return finish(random.randperm(n, **more).astype(plain(dtype, dtypes.int64)), requires_grad=False)
-
-
-def rand_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Uniform random numbers in the shape of another tensor."""
-    return rand(input._array.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)  # type: ignore[no-any-return]
-
-
-def randn_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Normal random numbers in the shape of another tensor."""
-    return randn(input._array.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)  # type: ignore[no-any-return]
-
-
-def manual_seed(seed: int) -> Any:
-    """Start the random stream anew, as PyTorch's CPU generator does."""
-    from gviz.engine import random
-
-    return random.manual_seed(seed)
-
-
 # ------------------------------------------------------------------ old forms
 def legacy(cls: Any, data: tuple[Any, ...]) -> Tensor:
     """``Tensor(3, 5)`` by shape, ``Tensor([1, 2])`` by values."""
@@ -320,8 +266,7 @@ def rebuild(array: Any, requires_grad: bool) -> Tensor:
 
 
 FUNCTIONS: dict[str, Any] = {
-    "tensor": tensor, "as_tensor": as_tensor, "from_numpy": from_numpy, "zeros": zeros, "ones": ones, "empty": zeros, "full": full,
-    "eye": eye, "arange": arange, "linspace": linspace, "logspace": logspace, "zeros_like": zeros_like, "ones_like": ones_like,
-    "full_like": full_like, "empty_like": zeros_like, "rand": rand, "randn": randn, "randint": randint, "randperm": randperm,
-    "rand_like": rand_like, "randn_like": randn_like, "manual_seed": manual_seed,
+    "tensor": tensor, "as_tensor": as_tensor, "from_numpy": from_numpy, "zeros": zeros, "ones": ones, "empty": zeros,
+    "full": full, "eye": eye, "arange": arange, "linspace": linspace, "logspace": logspace, "zeros_like": zeros_like,
+    "ones_like": ones_like, "full_like": full_like, "empty_like": zeros_like,
 }  # fmt: skip

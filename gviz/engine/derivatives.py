@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.engine.modes import mode
-from gviz.engine.node import FREED, Node, Parts, SavedResult
+from gviz.engine.node import FREED, Node, SavedResult
 from gviz.engine.op import PASS
 from gviz.engine.tensor import Tensor
 

@@ -146,7 +146,7 @@ def set_default_dtype(d: dtype) -> None:
         raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
     if not d.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
-    global _default
+    global _default  # noqa: PLW0603 - PyTorch has one default for the whole process
     _default = d
 
 
@@ -247,85 +247,6 @@ def result_type(*operands: Array | Number) -> np.dtype[Any]:
             scalar = operand.dtype if scalar is None else promote(scalar, operand.dtype)
     result = _combine(dimensioned, _combine(scalar, number))
     return _default.np if result is None else result
-
-
-# Limits ------------------------------------------------------------------------------------------------------------
-
-
-class _Limits:
-    """What :class:`finfo` and :class:`iinfo` share: the type, and its width."""
-
-    def __init__(self, of_type: dtype) -> None:
-        self.dtype = of_type.name
-        self.bits = of_type.itemsize * 8
-
-    def __eq__(self, other: object) -> builtins.bool:
-        return type(other) is type(self) and other.__dict__ == self.__dict__
-
-    __hash__ = None  # type: ignore[assignment]  # as in PyTorch
-
-
-class finfo(_Limits):
-    """The limits of a floating-point type (of a complex one: of its parts), as ``torch.finfo``.
-
-    Args:
-        type: an element type; without it the default one.
-
-    Raises:
-        TypeError: not an element type, or an integer one.
-
-    >>> finfo(float32)
-    finfo(resolution=1e-06, min=-3.40282e+38, max=3.40282e+38, eps=1.19209e-07, smallest_normal=1.17549e-38, \
-tiny=1.17549e-38, dtype=float32)
-    """
-
-    def __init__(self, type: dtype | None = None) -> None:
-        """Read the limits from numpy."""
-        of_type = _checked(type or _default, "finfo").to_real()
-        if not of_type.is_floating_point:
-            raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
-        super().__init__(of_type)
-        numbers: Any = np.finfo(of_type.np)
-        self.min, self.max, self.eps = (builtins.float(numbers.min), builtins.float(numbers.max), builtins.float(numbers.eps))
-        self.tiny = self.smallest_normal = builtins.float(numbers.smallest_normal)
-        self.resolution = builtins.float(f"1e-{numbers.precision}")
-
-    def __repr__(self) -> str:
-        """As PyTorch prints it, with six digits."""
-        fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
-        return "finfo(" + "".join(f"{name}={getattr(self, name):g}, " for name in fields) + f"dtype={self.dtype})"
-
-
-class iinfo(_Limits):
-    """The limits of an integer type, as ``torch.iinfo``.
-
-    Raises:
-        TypeError: not an integer type.
-
-    >>> iinfo(int8)
-    iinfo(min=-128, max=127, dtype=int8)
-    """
-
-    def __init__(self, type: dtype) -> None:
-        """Read the limits from numpy."""
-        of_type = _checked(type, "iinfo")
-        if of_type is bool:
-            raise TypeError("torch.bool is not supported by torch.iinfo")
-        if of_type.np.kind in "fc":
-            raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
-        super().__init__(of_type)
-        numbers = np.iinfo(of_type.np)
-        self.min, self.max = builtins.int(numbers.min), builtins.int(numbers.max)
-
-    def __repr__(self) -> str:
-        """As PyTorch prints it, with six digits."""
-        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
-
-
-def _checked(given: dtype, function: str) -> dtype:
-    if isinstance(given, dtype):
-        return given
-    raise TypeError(f"{function}(): argument 'type' (position 1) must be torch.dtype, not {type(given).__name__}")
 
 
 # Data to arrays ----------------------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from gviz.engine import dtypes, hooks, text
 from gviz.engine.modes import mode
 from gviz.engine.node import NO_GRAD_VIEW, Output, next_seq
 from gviz.engine.op import TENSORS
-from gviz.engine.results import result_class
 from gviz.engine.tensor import Tensor, edge_of, from_array
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ __all__ = ["NUMBERS", "OPERANDS", "general"]
 ndarray = np.ndarray
 new = object.__new__
 
-NUMBERS = (int, float, bool, complex, np.generic)
+NUMBERS: Any = (int, float, bool, complex, np.generic)
 
 OPERANDS = (Tensor, *NUMBERS)
 
@@ -108,14 +107,9 @@ def promoted(row: Row, arrays: list[Any]) -> tuple[list[Any], bool]:
     flat: list[Any] = []
     for i in row.edges:
         value = arrays[i]
-        flat.extend(v for v in value if v is not None) if isinstance(value, list) else flat.append(
-            value
-        ) if value is not None else None
-    first = flat[0]
-    if len(flat) == 1:
-        target = first.dtype if isinstance(first, ndarray) else None
-    else:
-        target = dtypes.result_type(*flat)
+        flat.extend(value if isinstance(value, list) else [value])
+    flat = [value for value in flat if value is not None]
+    target = dtypes.result_type(*flat) if len(flat) > 1 else getattr(flat[0], "dtype", None)
     if target is not None and row.promote == "float" and target.kind in "iub":
         target = dtypes.get_default_dtype().np
     if target is None:
@@ -142,7 +136,8 @@ def record(row: Row, args: tuple[Any, ...], data: Any, mixed: bool) -> Any:
     several = row.outputs
     arrays = list(data) if several else [data]
     arrays = [a if a.__class__ is ndarray else np.asarray(a) for a in arrays]
-    node = make_node(row, args, arrays, mixed) if mode.on and row.cls is not None else None
+    split = several == ("...",) or (bool(several) and sum(a.dtype.kind in "fc" for a in arrays) > 1)
+    node = make_node(row, args, arrays, mixed=mixed, split=split) if mode.on and row.cls is not None else None
     if not several:
         result = from_array(arrays[0], node if arrays[0].dtype.kind in "fc" else None)
         if row.view:
@@ -152,15 +147,23 @@ def record(row: Row, args: tuple[Any, ...], data: Any, mixed: bool) -> Any:
     for i, array in enumerate(arrays):
         edge = None
         if node is not None and array.dtype.kind in "fc":
-            edge = Output(node, i, array.shape) if row.several else node  # type: ignore[attr-defined]
+            edge = Output(node, i, array.shape) if split else node
         results.append(from_array(array, edge))
         if row.view:
             mark_view(results[-1], args[row.inputs[0]], array, row)
     return tuple(results) if several == ("...",) else named_results(row)(results)
 
 
-def make_node(row: Row, args: tuple[Any, ...], arrays: list[Any], mixed: bool) -> Any:
-    """The node of a call, None if no input wants a gradient."""
+def make_node(row: Row, args: tuple[Any, ...], arrays: list[Any], *, mixed: bool, split: bool) -> Any:
+    """The node of a call, None if no input wants a gradient.
+
+    Args:
+        row: the operation.
+        args: its arguments.
+        arrays: what its forward gave.
+        mixed: whether operands were cast.
+        split: whether several outputs have a gradient, each of which then has an edge of its own.
+    """
     inputs: list[Any] = []
     for i in row.edges:
         value = args[i]
@@ -172,11 +175,9 @@ def make_node(row: Row, args: tuple[Any, ...], arrays: list[Any], mixed: bool) -
     node.edges = edges
     node.seq = next_seq()
     node.shape = arrays[0].shape
-    if row.outputs:
-        row.several = row.outputs == ("...",) or sum(a.dtype.kind in "fc" for a in arrays) > 1  # type: ignore[attr-defined]
-        if row.several:  # type: ignore[attr-defined]
-            next_seq()  # an output's edge is younger than its node
-            node.shape = ("parts",)
+    if split:
+        next_seq()  # an output's edge is younger than its node
+        node.shape = ("parts",)
     saved = row.save(args, edges, arrays)
     node.saved = saved[0] if len(saved) == 1 and row.saved[0].kind in ("input", "result") and len(row.edges) == 1 else saved
     if mixed or any(isinstance(v, Tensor) and v._array.dtype != arrays[0].dtype for v in inputs):

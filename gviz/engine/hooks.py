@@ -69,7 +69,7 @@ def careful(node: Node) -> None:
                 "__module__": plain.__module__,
             },
         )
-    node.__class__ = CAREFUL[plain]  # type: ignore[assignment]
+    node.__class__ = CAREFUL[plain]
 
 
 def apply(node: Any, grad: Any, keep: bool) -> Any:

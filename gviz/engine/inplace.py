@@ -56,7 +56,8 @@ def refuse_cast(have: Any, want: Any) -> None:
     if have.kind in kinds and order[have.kind] > order[want.kind]:
         names = text.SCALAR_NAMES
         raise RuntimeError(
-            f"result type {names.get(have.name, have.name)} can't be cast to the desired output type {names.get(want.name, want.name)}"
+            f"result type {names.get(have.name, have.name)} can't be cast to the desired output type "
+            f"{names.get(want.name, want.name)}"
         )
 
 
@@ -82,15 +83,20 @@ def check(tensor: Tensor, others: tuple[Any, ...] = ()) -> None:
         node, number = tensor.grad_fn, tensor.output_nr
         name = "" if node is None else node.name().removesuffix("0").removesuffix("Backward")
         raise RuntimeError(
-            f"Output {number} of {name} is a view and is being modified inplace. This view is the output of a function that returns "
-            "multiple views. Such functions do not allow the output views to be modified inplace. You should replace the inplace "
+            f"Output {number} of {name} is a view and is being modified inplace. This view is the output of a function "
+            "that returns "
+            "multiple views. Such functions do not allow the output views to be modified inplace. You should replace the "
+            "inplace "
             "operation by an out-of-place one."
         )
     if origin == "no_grad" and grads:
         raise RuntimeError(
-            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is "
-            "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both "
-            "inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
+            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this "
+            "use case is "
+            "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
+            "inplace either both "
+            "inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the "
+            "inplace to be tracked)."
         )
 
 
@@ -210,7 +216,7 @@ def set_item(tensor: Tensor, key: Any, value: Any) -> None:
     if not isinstance(value, Tensor):
         value = from_array(np.asarray(value, part._array.dtype), None)
     if value._array.dtype != part._array.dtype:
-        value = value.to(dtypes.of(part._array.dtype))  # type: ignore[attr-defined]
+        value = value.to(dtypes.of(part._array.dtype))
     if indices is not None:
         in_place(TENSORS["index_put"], part, indices, value, False)
         return
@@ -231,11 +237,13 @@ def fitted(value: Tensor, shape: tuple[int, ...]) -> Tensor:
         value = TENSORS["squeeze_dim"](value, 0)
         have = value._array.shape
     try:
-        return TENSORS["expand"](value, shape)  # type: ignore[no-any-return]
+        expanded: Tensor = TENSORS["expand"](value, shape)
     except RuntimeError:
         if len(have) > len(shape):
             raise RuntimeError(
-                f"expand(torch.FloatTensor{{{list(have)}}}, size={list(shape)}): the number of sizes provided ({len(shape)}) must be greater "
+                f"expand(torch.FloatTensor{{{list(have)}}}, size={list(shape)}): the number of sizes provided "
+                f"({len(shape)}) must be greater "
                 f"or equal to the number of dimensions in the tensor ({len(have)})"
             ) from None
         raise
+    return expanded

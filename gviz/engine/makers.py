@@ -15,7 +15,8 @@ from gviz.engine.derivatives import crossed
 from gviz.engine.general import OPERANDS, general
 from gviz.engine.modes import mode
 from gviz.engine.node import link, next_seq
-from gviz.engine.op import guarded
+from gviz.engine.op import direct
+from gviz.engine.saved import guarded
 from gviz.engine.tensor import Tensor, edge_of
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def choose(row: Row, fallback: Any) -> Any:
 
 def one_input(row: Row, fallback: Any) -> Any:
     """One tensor in, one out; saves nothing, the input or the result."""
-    forward, cls = row.forward, row.cls
+    forward, cls = direct(row.forward), row.cls
     kind = row.saved[0].kind if row.saved else ""
     keep_result, keep_input = kind == "result", kind == "input"
 
@@ -103,12 +104,12 @@ def one_input(row: Row, fallback: Any) -> Any:
     return call
 
 
-def two_inputs(row: Row, fallback: Any) -> Any:
+def two_inputs(row: Row, fallback: Any) -> Any:  # noqa: C901, PLR0915 - the hot path, written out
     """Two tensors of one dtype in, one out; saves nothing, or each input for the other."""
-    forward, cls = row.forward, row.cls
+    forward, cls = direct(row.forward), row.cls
     saves, floats = bool(row.saved), row.promote == "float"
 
-    def call(input: Any, other: Any, *more: Any) -> Any:
+    def call(input: Any, other: Any, *more: Any) -> Any:  # noqa: C901, PLR0912 - a call would cost 5 % of an operation
         if input.__class__ is Tensor and other.__class__ is Tensor and not more:
             a, b = input._array, other._array
             if a.dtype is b.dtype:

@@ -105,7 +105,8 @@ class inference_mode(GradMode):
 
     def clone(self) -> GradMode:
         """A fresh manager of the same mode."""
-        return inference_mode(self.inference)  # type: ignore[no-any-return]
+        fresh: GradMode = inference_mode(self.inference)
+        return fresh
 
 
 class set_grad_enabled(GradMode):

@@ -19,6 +19,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Self
 
     from gviz.engine.op import Row
     from gviz.engine.tensor import Tensor
@@ -96,7 +97,7 @@ class Handle:
         """Take the hook off; a second call does nothing."""
         self.hooks[:] = [entry for entry in self.hooks if entry is not self.entry]
 
-    def __enter__(self) -> Handle:
+    def __enter__(self) -> Self:
         """The handle itself."""
         return self
 
@@ -124,7 +125,7 @@ class Node:
     edges: tuple[Any, ...]
     saved: Any
     seq: int
-    shape: tuple[int, ...]
+    shape: tuple[Any, ...]
     row: ClassVar[Row]
     careful: ClassVar[bool] = False
 
@@ -154,7 +155,8 @@ class Node:
     @property
     def metadata(self) -> dict[Any, Any]:
         """A dict for the user's own notes on the node."""
-        return self.__dict__.setdefault("notes", {})
+        notes: dict[Any, Any] = self.__dict__.setdefault("notes", {})
+        return notes
 
     def _sequence_nr(self) -> int:
         return self.seq
@@ -291,7 +293,7 @@ class Nothing:
 
 
 NO_GRAD_VIEW = ref(Nothing())
-"""The edge of a view made under no_grad of a tensor that requires a gradient: it says that it requires one, but leads nowhere."""
+"""The edge of a view made under no_grad of a tensor that requires a gradient: it says so, but leads nowhere."""
 
 
 def link(tensor: Tensor) -> Any:

@@ -17,23 +17,23 @@ names. For the fast backward the same code is bound to ``ARRAYS``, where each na
 ``create_graph=True`` to ``TENSORS``, where it is the recording function; symbols and static graphs are further namespaces
 (:func:`bind`). A ``@composite`` is a plain function over rows that is registered in every namespace and makes no node itself.
 
-The decorator only stores the row; the first call makes the class and the function (``makers.py``).
+The decorator only stores the row; the first call makes the class and the function (``makers.py``, ``derivatives.py``).
+What a row saves is planned and read by ``saved.py``.
 """
 
 from __future__ import annotations
 
 import builtins
+import operator
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.node import FREED, Node, SavedResult, freed_error
+from gviz.engine.saved import Saving
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from gviz.engine.tensor import Tensor
 
 __all__ = ["ARRAYS", "PASS", "ROWS", "TENSORS", "Row", "bind", "composite", "everywhere", "op"]
 
@@ -42,7 +42,7 @@ TENSORS: dict[str, Any] = {"__name__": "gviz.engine.tensors", "__builtins__": bu
 ROWS: dict[str, Row] = {}
 COMPOSITES: dict[str, Any] = {}
 
-PASS: Any = lambda grad: grad
+PASS: Any = lambda grad: grad  # noqa: E731 - a formula like any other, known by identity so that it costs nothing
 """The derivative of an input that the operation passes on unchanged."""
 
 
@@ -57,19 +57,22 @@ def bind(formula: Any, namespace: dict[str, Any]) -> Any:
     return FunctionType(formula.__code__, namespace, formula.__name__, formula.__defaults__)
 
 
-class Saved:
-    """One thing a row saves: its public name, where it comes from, and when it is kept."""
-
-    __slots__ = ("guard", "index", "kind", "name")
-
-    def __init__(self, name: str, kind: str, index: int, guard: int | None) -> None:
-        self.name = name
-        self.kind = kind  # input, option, result, sizes, numel, strides, dtype, argsize:N
-        self.index = index  # of the parameter, or of the output
-        self.guard = guard  # number of the edge that has to be wanted, or None
+PRODUCT, QUOTIENT, SUM, DIFFERENCE = (
+    f.__code__.co_code for f in (lambda a, b: a * b, lambda a, b: a / b, lambda a, b: a + b, lambda a, b: a - b)
+)
+OPERATORS = {PRODUCT: operator.mul, QUOTIENT: operator.truediv, SUM: operator.add, DIFFERENCE: operator.sub}
+ONE_CALL = (lambda a: np.exp(a)).__code__.co_code  # noqa: PLW0108
 
 
-class Row:
+def direct(function: Any) -> Any:
+    """What a function of arrays does, where that is one call (``self * other``, ``np.exp(self)``): a frame less each time."""
+    code = function.__code__
+    if code.co_code == ONE_CALL and code.co_names[0] == "np":
+        return getattr(np, code.co_names[1])
+    return OPERATORS.get(code.co_code, function)
+
+
+class Row(Saving):
     """One operation. Attributes up to ``shows`` are declared; the rest is made by :meth:`ready` at the first call."""
 
     def __init__(self, key: str, node: str | None, forward: Any, formulas: dict[str, Any], declared: dict[str, Any]) -> None:
@@ -107,7 +110,7 @@ class Row:
             ]
             self.position = {s.name: i for i, s in enumerate(self.saved)}
             self.tensor_positions = [i for i, s in enumerate(self.saved) if s.kind in ("input", "result")]
-            self.on_arrays = [bind(f, ARRAYS) for f in self.formulas.values()]
+            self.on_arrays = [direct(bind(f, ARRAYS)) for f in self.formulas.values()]
             self.on_tensors = [bind(f, TENSORS) for f in self.formulas.values()]
             self.cls: Any = derivatives.node_class(self)
             self.call, self.operator = makers.make(self)
@@ -133,135 +136,6 @@ class Row:
     def differentiable(self, parameter: str) -> bool:
         """Whether some formula gives this parameter's gradient."""
         return any(parameter in name.split("__") for name in self.formulas)
-
-    def plan_save(self, name: str) -> Saved:
-        """Where the saved thing of that name comes from, and PyTorch's guard on it."""
-        if name in self.parameters:
-            index = self.parameters.index(name)
-            return Saved(name, "input" if index in self.inputs else "option", index, self.guard(name, index))
-        if name == "result" or name in self.outputs:
-            return Saved(name, "result", self.outputs.index(name) if name in self.outputs else 0, None)
-        base, _, derived = name.partition("_sym_")
-        if base not in self.parameters or not derived:
-            raise TypeError(f"{self.key}: a derivative uses {name!r}, which is no input, option or output of the operation")
-        return Saved(name, derived.replace("argsize_", "argsize:"), self.parameters.index(base), None)
-
-    def guard(self, name: str, index: int) -> int | None:
-        """The edge that alone needs this input; None where it is always saved."""
-        users = [i for i, need in enumerate(self.needs) if name in need]
-        if (
-            index not in self.inputs
-            or len(self.formulas) < 2
-            or len(users) != 1
-            or "_backward" in self.key
-            or len(self.groups[users[0]]) > 1
-        ):
-            return None
-        return self.edge_names.index(self.groups[users[0]][0])
-
-    def saved_names(self) -> list[str]:
-        """Names for ``_saved_*``, sorted."""
-        return sorted(name for name in [*self.position, *self.shows] if name not in self.hidden)
-
-    def save(self, args: Any, edges: tuple[Any, ...], results: Any) -> tuple[Any, ...]:
-        """What a call keeps, in the order of :attr:`saved`."""
-        kept: list[Any] = []
-        for s in self.saved:
-            kind = s.kind
-            if kind == "input":
-                kept.append(guarded(args[s.index]) if s.guard is None or edges[s.guard] is not None else None)
-            elif kind == "option":
-                kept.append(args[s.index])
-            elif kind == "result":
-                kept.append(results[s.index])
-            else:
-                kept.append(derive(kind, args[s.index]))
-        return tuple(kept)
-
-    def read_saved(self, node: Node, name: str) -> Any:
-        """``node._saved_NAME``: tensors with their place in the graph, numbers as PyTorch shows them.
-
-        Raises:
-            AttributeError: the row saves nothing of that name.
-            RuntimeError: backward has freed it, or it was modified in place since.
-        """
-        if name in self.shows:
-            return self.shows[name]
-        if name not in self.position:
-            raise AttributeError(f"'{self.node}' object has no attribute '_saved_{name}'")
-        position = self.position[name]
-        value = node.saved[position] if node.saved.__class__ is tuple else node.saved
-        if self.saved[position].kind in ("input", "result"):
-            return self.as_tensor(node, value, self.saved[position])
-        return unsigned(name, value)
-
-    def as_tensor(self, node: Node, value: Any, saved: Saved) -> Any:
-        """A saved tensor as the user, or a recorded derivative, sees it."""
-        value = self.checked(node, value, saved)
-        if value.__class__ is np.ndarray:
-            differentiable = saved.kind == "result" and value.dtype.kind in "fc"
-            return node.output_tensor(value) if differentiable else from_array(value, None)
-        if isinstance(value, int | float | bool | np.generic):
-            return from_array(np.asarray(value), None)
-        return [from_array(v, None) if v.__class__ is np.ndarray else v for v in value] if isinstance(value, list) else value
-
-    def checked(self, node: Node, value: Any, saved: Saved) -> Any:
-        """The saved tensor or array, if it is still there and still what was saved.
-
-        Raises:
-            RuntimeError: it was freed, or modified in place.
-        """
-        if value is FREED:
-            raise freed_error()
-        expected = 0
-        if value.__class__ is SavedResult:
-            version, expected, value = value.version, value.expected, value.content
-        else:
-            version = None if value.__class__ is np.ndarray else version_of(value)
-        if version is not None and version.count != expected:
-            raise modified_error(node, value, saved, version.count, expected)
-        return value
-
-    def arrays(self, node: Node) -> list[Any]:
-        """Everything saved, tensors as plain arrays, for the derivatives on arrays."""
-        kept = node.saved if node.saved.__class__ is tuple else (node.saved,) * len(self.saved)
-        values = list(kept)
-        for i in self.tensor_positions:
-            value = self.checked(node, kept[i], self.saved[i])
-            values[i] = (
-                [getattr(v, "_array", v) for v in value]
-                if value.__class__ in (list, tuple)
-                else value
-                if value is None or value.__class__ is np.ndarray
-                else getattr(value, "_array", value)
-            )
-        return values
-
-    def tensors(self, node: Node) -> list[Any]:
-        """Everything saved, tensors as tensors, for the derivatives that are recorded."""
-        kept = node.saved if node.saved.__class__ is tuple else (node.saved,) * len(self.saved)
-        values = list(kept)
-        for i in self.tensor_positions:
-            values[i] = None if kept[i] is None else self.as_tensor(node, kept[i], self.saved[i])
-        return values
-
-    def release(self, node: Node) -> None:
-        """Drop the saved tensors; numbers stay readable, as in PyTorch."""
-        if self.tensor_positions:
-            if node.saved.__class__ is tuple:
-                node.saved = tuple(FREED if i in self.tensor_positions else v for i, v in enumerate(node.saved))
-            else:
-                node.saved = FREED
-
-    def watch_result(self, node: Node, version: Version) -> None:
-        """Somebody may write the result in place from now on: compare its version when it is read."""
-        kept = node.saved
-        if kept.__class__ is np.ndarray:
-            node.saved = SavedResult(kept, version, version.count)
-        elif kept.__class__ is tuple:
-            results = [i for i in self.tensor_positions if self.saved[i].kind == "result" and kept[i].__class__ is np.ndarray]
-            if results:
-                node.saved = tuple(SavedResult(v, version, version.count) if i in results else v for i, v in enumerate(kept))
 
 
 def op(
@@ -311,7 +185,6 @@ def op(
         def first(*args: Any, **kwargs: Any) -> Any:
             return row.ready()(*args, **kwargs)
 
-        first.row = row  # type: ignore[attr-defined]
         ROWS[row.key] = row
         ARRAYS[row.key] = forward
         TENSORS[row.key] = first
@@ -333,74 +206,3 @@ def everywhere(function: Any) -> Any:
     """Register a function of plain numbers under its own name in every namespace."""
     ARRAYS[function.__name__] = TENSORS[function.__name__] = function
     return function
-
-
-def derive(kind: str, value: Any) -> Any:
-    """What is derived from an input: its sizes, number of elements, strides (in elements) or one size."""
-    if isinstance(value, list | tuple):
-        return tuple(derive(kind, v) for v in value)
-    array = value._array if hasattr(value, "_array") else np.asarray(value)
-    if kind == "sizes":
-        return array.shape
-    if kind == "dtype":
-        return array.dtype
-    if kind == "numel":
-        return array.size
-    if kind == "strides":
-        return tuple(s // array.itemsize for s in array.strides)
-    return array.shape[int(kind.partition(":")[2])]
-
-
-def unsigned(name: str, value: Any) -> Any:
-    """Dims and indices as PyTorch's getters give them: negative ones as unsigned 64-bit numbers."""
-    if isinstance(value, tuple | list):
-        return tuple(unsigned(name, v) for v in value)
-    if (
-        value.__class__ is int
-        and value < 0
-        and name in ("dim", "dims", "dim0", "dim1", "index", "ignore_index", "padding_idx", "start")
-    ):
-        return value + 2**64
-    return value
-
-
-def guarded(value: Any) -> Any:
-    """A tensor to be saved: itself, or with its version if it was written in place before."""
-    rare = getattr(value, "_rare", None)
-    version = None if rare is None else rare.version
-    return SavedResult(value, version, version.count) if version is not None and version.count else value
-
-
-def version_of(value: Any) -> Any:
-    """The version cell of a tensor, None where it was never written in place (or is no tensor)."""
-    rare = getattr(value, "_rare", None)
-    return None if rare is None else rare.version
-
-
-def modified_error(node: Node, value: Any, saved: Saved, found: int, expected: int) -> RuntimeError:
-    """PyTorch's error for a saved tensor that was written in place since."""
-    from gviz.engine.node import public_edge
-    from gviz.engine.text import type_name
-
-    array = value if value.__class__ is np.ndarray else value._array
-    maker, number = (node, saved.index) if value.__class__ is np.ndarray else public_edge(value.grad_fn and value._edge)
-    origin = (
-        "" if maker is None else f", which is output {number} of {maker.name().removesuffix('0').removesuffix('Backward')},"
-    )
-    return RuntimeError(
-        "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{type_name(array.dtype)} {list(array.shape)}]{origin} is at version {found}; expected version {expected} instead. "
-        "Hint: enable anomaly detection to find the operation that failed to compute its gradient, "
-        "with torch.autograd.set_detect_anomaly(True, check_nan=False)."
-    )
-
-
-def from_array(array: Any, edge: Any) -> Tensor:
-    """A tensor around an array (tensor.py imports this module, so it is imported here at the first call)."""
-    from gviz.engine.tensor import from_array as make
-
-    return make(array, edge)
-
-
-if TYPE_CHECKING:
-    from gviz.engine.node import Version

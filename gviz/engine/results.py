@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["result_class"]
 
 
-class Results(tuple):  # type: ignore[type-arg]
+class Results(tuple):  # type: ignore[type-arg] # noqa: SLOT001 - subclasses add properties
     """A tuple whose items have names, printed as PyTorch prints them."""
 
     names: tuple[str, ...] = ()

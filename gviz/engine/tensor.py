@@ -13,7 +13,8 @@ from weakref import ref
 
 import numpy as np
 
-from gviz.engine import dtypes, hooks, text
+from gviz.engine import hooks, text
+from gviz.engine.elements import Elements
 from gviz.engine.modes import mode
 from gviz.engine.node import AccumulateGrad, Node, Output, Version, link, public_edge
 
@@ -29,7 +30,7 @@ NON_LEAF_GRAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
     "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() "
     "on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. "
-    "See github.com/pytorch/pytorch/pull/30531 for more informations."
+    "See github.com/pytorch/pytorch/pull/30531 for more information."
 )
 
 
@@ -50,7 +51,7 @@ class Rare:
         self.inference = False
 
 
-class Tensor:
+class Tensor(Elements):
     """A tensor as PyTorch has it, over a numpy array."""
 
     __slots__ = ("__dict__", "__weakref__", "_array", "_edge", "_rare")
@@ -58,9 +59,13 @@ class Tensor:
     _array: Any
     _edge: Any
     _rare: Rare | None
+    if TYPE_CHECKING:  # bound by the surface, with all the others
+        __add__: Any
+        to: Any
+        unbind: Any
 
     def __new__(cls, *data: Any, **_: Any) -> Any:
-        """``Tensor(3, 5)`` has that shape (zeros here, where PyTorch leaves what was in memory); ``Tensor([1, 2])`` those values."""
+        """``Tensor(3, 5)`` has that shape (zeros; PyTorch leaves what was in memory), ``Tensor([1, 2])`` those values."""
         from gviz.engine import creation
 
         return creation.legacy(cls, data)
@@ -75,77 +80,6 @@ class Tensor:
         if self._rare is None:
             self._rare = Rare()
         return self._rare
-
-    # ---------------------------------------------------------------- what it is
-    @property
-    def shape(self) -> text.Size:
-        """Sizes of the dimensions."""
-        return text.Size(self._array.shape)
-
-    def size(self, dim: int | None = None) -> Any:
-        """All sizes, or that of one dimension."""
-        return self.shape if dim is None else self._array.shape[text.wrap_dim(dim, self._array.ndim)]
-
-    @property
-    def dtype(self) -> dtypes.dtype:
-        """Element type."""
-        return dtypes.of(self._array.dtype)
-
-    @property
-    def ndim(self) -> int:
-        """Number of dimensions."""
-        return int(self._array.ndim)
-
-    def dim(self) -> int:
-        """Number of dimensions."""
-        return int(self._array.ndim)
-
-    def numel(self) -> int:
-        """Number of elements."""
-        return int(self._array.size)
-
-    nelement = numel
-
-    def stride(self, dim: int | None = None) -> Any:
-        """Steps between elements along each dimension, or along one."""
-        item = self._array.itemsize
-        steps = tuple(s // item for s in self._array.strides)
-        return steps if dim is None else steps[text.wrap_dim(dim, self._array.ndim)]
-
-    def is_contiguous(self) -> bool:
-        """Whether the elements lie in memory in the order of the indices."""
-        return bool(self._array.flags.c_contiguous)
-
-    def element_size(self) -> int:
-        """Bytes of one element."""
-        return int(self._array.itemsize)
-
-    @property
-    def device(self) -> text.Device:
-        """Always the CPU."""
-        return text.CPU
-
-    def is_floating_point(self) -> bool:
-        """Whether the elements are floating point numbers."""
-        return bool(self._array.dtype.kind == "f")
-
-    def is_complex(self) -> bool:
-        """Whether the elements are complex numbers."""
-        return bool(self._array.dtype.kind == "c")
-
-    def item(self) -> Any:
-        """The only element, as a Python number.
-
-        Raises:
-            RuntimeError: there is not exactly one.
-        """
-        if self._array.size != 1:
-            raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
-        return self._array.item()
-
-    def tolist(self) -> Any:
-        """A number, or nested lists of numbers."""
-        return self._array.tolist()
 
     def numpy(self, *, force: bool = False) -> Any:
         """The array itself (shared memory).
@@ -227,8 +161,9 @@ class Tensor:
 
     @grad.setter
     def grad(self, grad: Tensor | None) -> None:
+        given: Any = grad
         if grad is not None:
-            if not isinstance(grad, Tensor):
+            if not isinstance(given, Tensor):
                 kind = type(grad).__name__
                 raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {kind}")
             if grad is self:
@@ -238,7 +173,8 @@ class Tensor:
                 raise RuntimeError(f"attempting to assign a gradient with dtype '{theirs}' to a tensor with dtype '{ours}'.")
             if grad._array.shape != self._array.shape:
                 raise RuntimeError(
-                    f"assigned grad has data of a different size: expected {list(self._array.shape)}, got {list(grad._array.shape)}"
+                    f"assigned grad has data of a different size: expected {list(self._array.shape)}, got "
+                    f"{list(grad._array.shape)}"
                 )
         elif self._rare is None:
             return
@@ -318,7 +254,8 @@ class Tensor:
         """
         if self._is_view():
             raise RuntimeError(
-                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
+                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+                "training, "
                 "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
                 "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
                 "torch/optim/optimizer.py as a solution."
@@ -368,10 +305,6 @@ class Tensor:
 
             renew_edge(self)
 
-    def data_ptr(self) -> int:
-        """Address of the first element."""
-        return int(self._array.__array_interface__["data"][0])
-
     def accumulate(self, grad: Any) -> None:
         """Add an array to this gradient, in place, as backward does."""
         array = self._array
@@ -384,66 +317,22 @@ class Tensor:
 
     def copied(self) -> Tensor:
         """A copy that is recorded as PyTorch records it when a gradient with a graph is accumulated."""
-        from gviz.engine.op import ROWS
+        from gviz.engine.op import TENSORS
 
-        return ROWS["copy_into"].ready()(from_array(np.empty_like(self._array), None), self)  # type: ignore[no-any-return]
+        copy: Tensor = TENSORS["copy_into"](from_array(np.empty_like(self._array), None), self)
+        return copy
 
-    # ---------------------------------------------------------------- Python's protocols
-    def __len__(self) -> int:
-        """Size of the first dimension."""
-        if self._array.ndim == 0:
-            raise TypeError("len() of a 0-d tensor")
-        return len(self._array)
-
-    def __bool__(self) -> bool:
-        """The truth of the only element."""
-        if self._array.size == 1:
-            return bool(self._array.item())
-        count = "no values" if self._array.size == 0 else "more than one value"
-        raise RuntimeError(f"Boolean value of Tensor with {count} is ambiguous")
-
-    def __float__(self) -> float:
-        """The only element as a float."""
-        return float(self.item())
-
-    def __int__(self) -> int:
-        """The only element as an int."""
-        return int(self.item())
-
-    def __complex__(self) -> complex:
-        """The only element as a complex number."""
-        return complex(self.item())
-
-    def __index__(self) -> int:
-        """The only element as an index."""
-        if self._array.size != 1 or self._array.dtype.kind not in "iub":
-            raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(self._array.item())
+    __hash__ = object.__hash__
 
     def __iter__(self) -> Iterator[Tensor]:
         """The slices along the first dimension, as ``unbind`` gives them."""
         if self._array.ndim == 0:
             raise TypeError("iteration over a 0-d tensor")
-        return iter(self.unbind(0))  # type: ignore[attr-defined]
-
-    def __contains__(self, element: Any) -> bool:
-        """Whether some element equals this one."""
-        return bool((self._array == getattr(element, "_array", element)).any())
-
-    __hash__ = object.__hash__
+        return iter(self.unbind(0))
 
     def __repr__(self) -> str:
         """As PyTorch prints it."""
         return text.tensor_text(self)
-
-    def __format__(self, spec: str) -> str:
-        """A one-element tensor formats as its number, others as their text."""
-        if self._array.ndim == 0 and not self._is_subclass():
-            return format(self._array.item(), spec)
-        return object.__format__(self, spec)
-
-    def _is_subclass(self) -> bool:
-        return type(self) is not Tensor
 
     def __copy__(self) -> Tensor:
         """Another tensor on the same memory and place in the graph."""
@@ -464,7 +353,8 @@ class Tensor:
                 "see https://github.com/pytorch/pytorch/pull/103001"
             )
         if id(self) in memo:
-            return memo[id(self)]  # type: ignore[no-any-return]
+            known: Tensor = memo[id(self)]
+            return known
         twin = from_array(self._array.copy(), None)
         twin.__class__ = self.__class__
         twin.requires_grad = self.requires_grad

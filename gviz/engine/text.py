@@ -25,7 +25,8 @@ SCALAR_NAMES = {
 }  # fmt: skip
 C_NAMES = {
     "float32": "float", "float64": "double", "float16": "c10::Half", "int64": "long int", "int32": "int", "int16": "short int",
-    "int8": "signed char", "uint8": "unsigned char", "bool": "bool", "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+    "int8": "signed char", "uint8": "unsigned char", "bool": "bool",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
 }  # fmt: skip
 
 
@@ -75,7 +76,7 @@ def check_device(device: Any) -> None:
 
 def type_name(dtype: Any) -> str:
     """PyTorch's old type name, as its messages use it: ``torch.FloatTensor``."""
-    return TYPE_NAMES.get(dtype.name, dtype.name)
+    return TYPE_NAMES.get(dtype.name, str(dtype.name))
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
@@ -124,7 +125,8 @@ def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
                 elif size != 1:
                     where = max(len(result), len(shape)) - offset
                     raise RuntimeError(
-                        f"The size of tensor a ({result[-offset]}) must match the size of tensor b ({size}) at non-singleton dimension {where}"
+                        f"The size of tensor a ({result[-offset]}) must match the size of tensor b ({size}) at "
+                        f"non-singleton dimension {where}"
                     )
     return tuple(result)
 

@@ -131,7 +131,7 @@ def _find_sizes(data: Any) -> list[int]:
             break
         try:
             data = data[0]
-        except Exception:
+        except Exception:  # noqa: BLE001 - whatever a class raises here, PyTorch says this
             raise ValueError(f"could not determine the shape of object type '{c_type_name(type(data))}'") from None
     return sizes
 

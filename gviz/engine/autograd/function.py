@@ -8,7 +8,7 @@ import numpy as np
 
 from gviz.engine.modes import mode
 from gviz.engine.node import FREED, Node, Output, Parts, freed_error, next_seq
-from gviz.engine.op import guarded
+from gviz.engine.saved import guarded, modified_error, version_of
 from gviz.engine.tensor import Tensor, edge_of, from_array
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "once_differentiable"]
@@ -57,8 +57,6 @@ class BackwardCFunction(FunctionCtx, Node):
 
     def unpack(self, kept: Any) -> Any:
         """A saved tensor, with its place in the graph where it is an output."""
-        from gviz.engine.op import modified_error, version_of
-
         if kept is None:
             return None
         if isinstance(kept, tuple):
@@ -68,7 +66,7 @@ class BackwardCFunction(FunctionCtx, Node):
         expected, value = (kept.expected, kept.content) if hasattr(kept, "expected") else (0, kept)
         version = version_of(value)
         if version is not None and version.count != expected:
-            raise modified_error(self, value, None, version.count, expected)  # type: ignore[arg-type]
+            raise modified_error(self, value, None, version.count, expected)
         return value
 
     def apply(self, grad: Any, keep: bool) -> Any:
@@ -144,7 +142,8 @@ class Function:
     def backward(ctx: Any, *grads: Any) -> Any:
         """To be written by the user."""
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+            "backward mode AD."
         )
 
     vjp = backward

@@ -1,58 +1,292 @@
-"""What ``torch.nn.functional`` adds: activations, losses and the linear layer, as rows and as functions made of rows."""
+"""Activations: rows whose derivative is an operation of its own, as in PyTorch (``elu_backward``), and the linear layer."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from gviz.engine.op import composite, everywhere, op
+from gviz.engine.op import composite, op
 
-REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
-
-
-@op("MseLossBackward0", self=lambda grad, self, target, reduction: mse_loss_backward(grad, self, target, reduction),
-    target=lambda grad, self, target, reduction: mse_loss_backward(grad, target, self, reduction))  # fmt: skip
-def mse_loss_row(self, target, reduction):
-    return reduced((self - target) ** 2, reduction)
+error_function = np.frompyfunc(math.erf, 1, 1)
+SQRT_2_OVER_PI = math.sqrt(2 / math.pi)
 
 
-def reduced(losses, reduction):
-    """A loss per element, or their mean or sum."""
-    return losses if reduction == 0 else losses.mean() if reduction == 1 else losses.sum()
+@op(None, nondiff=("self",))
+def scalar_like(self, value):
+    return np.asarray(value, self.dtype)
 
 
-@everywhere
-def share(numel, reduction):
-    """What one element's loss counts in the result."""
-    return 1.0 / numel if reduction == 1 and numel else 1.0
-
-
-@op(
-    "MseLossBackwardBackward0",
-    grad_output=lambda grad, self, target, reduction: sum_like_reduction(grad * (2 * (self - target)), reduction),
-    self=lambda grad, grad_output, self, reduction: (grad * grad_output) * (2 * share(numel_of(self), reduction)),
-    target=lambda grad, grad_output, self, reduction: (grad * grad_output) * (-2 * share(numel_of(self), reduction)),
-)
-def mse_loss_backward(grad_output, self, target, reduction):
-    return grad_output * ((self - target) * self.dtype.type(2 * share(self.size, reduction)))
-
-
-@composite
-def sum_like_reduction(value, reduction):
-    """Reduce as the loss did."""
-    return value if reduction == 0 else mean_all(value) if reduction == 1 else sum_all(value)
-
-
+# ------------------------------------------------------------------ piecewise linear
 @op("LeakyReluBackward0", self=lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope))
 def leaky_relu(self, negative_slope=0.01):
     return np.where(self > 0, self, self * self.dtype.type(negative_slope))
 
 
-@op("LeakyReluBackwardBackward0", grad_output=lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope),
-    self=lambda grad: zeros_like(grad))  # fmt: skip
+@op(
+    "LeakyReluBackwardBackward0",
+    grad_output=lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope),
+    self=lambda grad: zeros_like(grad),
+)
 def leaky_relu_backward(grad_output, self, negative_slope):
     return np.where(self > 0, grad_output, grad_output * grad_output.dtype.type(negative_slope))
 
 
+@op("HardtanhBackward0", self=lambda grad, self, min_val, max_val: hardtanh_backward(grad, self, min_val, max_val))
+def hardtanh(self, min_val=-1.0, max_val=1.0):
+    return np.clip(self, self.dtype.type(min_val), self.dtype.type(max_val))
+
+
+@op(
+    "HardtanhBackwardBackward0",
+    grad_output=lambda grad, self, min_val, max_val: hardtanh_backward(grad, self, min_val, max_val),
+    self=lambda grad: zeros_like(grad),
+)
+def hardtanh_backward(grad_output, self, min_val, max_val):
+    return np.where((self <= min_val) | (self >= max_val), grad_output.dtype.type(0), grad_output)
+
+
+@op("ThresholdBackward0", self=lambda grad, self, threshold: threshold_backward(grad, self, threshold))
+def threshold(self, threshold, value):
+    return np.where(self > threshold, self, self.dtype.type(value))
+
+
+@op(
+    "PreluKernelBackward0",
+    self__weight=lambda grad, self, weight: prelu_kernel_backward(grad, self, weight),
+)
+def prelu_kernel(self, weight):
+    return np.where(self > 0, self, weight * self)
+
+
+@op(
+    "PreluKernelBackwardBackward0",
+    outputs=("grad_input", "grad_weight"),
+    grad_output=lambda grads, self, weight: prelu_double_backward(grads[0], grads[1], self, weight),
+    self=lambda grads, grad_output, self: prelu_cross(grads[1], grad_output, self),
+    weight=lambda grads, grad_output, self: prelu_cross(grads[0], grad_output, self),
+)
+def prelu_kernel_backward(grad_output, self, weight):
+    zero = grad_output.dtype.type(0)
+    positive = self > 0
+    return np.where(positive, grad_output, weight * grad_output), np.where(positive, zero, self * grad_output)
+
+
+@composite
+def prelu_double_backward(grad_self, grad_weight, self, weight):
+    """The gradient of both results for the gradient that came in."""
+    first = 0.0 if grad_self is None else grad_self * where(greater(self, 0), 1.0, weight)
+    return first if grad_weight is None else first + where(greater(self, 0), 0.0, self) * grad_weight
+
+
+@composite
+def prelu_cross(grad, grad_output, self):
+    """What both mixed second derivatives are: the gradient where the input is not positive."""
+    return zeros_like(self) if grad is None else where(greater(self, 0), 0.0, grad * grad_output)
+
+
+# ------------------------------------------------------------------ smooth ones
+@op(
+    "EluBackward0",
+    promote="float",
+    self=lambda grad, alpha, scale, input_scale, self: elu_backward(grad, alpha, scale, input_scale, False, self),
+)
+def elu(self, alpha=1.0, scale=1, input_scale=1):
+    kind = self.dtype.type
+    return np.where(self > 0, self * kind(scale), np.expm1(np.minimum(self, 0) * kind(input_scale)) * kind(alpha * scale))
+
+
+@op("CeluBackward0", promote="float", self=lambda grad, alpha, self: elu_backward(grad, alpha, 1, 1.0 / alpha, False, self))
+def celu(self, alpha=1.0):
+    kind = self.dtype.type
+    return np.where(self > 0, self, np.expm1(np.minimum(self, 0) / kind(alpha)) * kind(alpha))
+
+
+@op(
+    "EluBackwardBackward0",
+    grad_output=lambda grad, alpha, scale, input_scale, is_result, self_or_result: elu_backward(
+        grad, alpha, scale, input_scale, is_result, self_or_result
+    ),
+    self_or_result=lambda grad, grad_output, alpha, scale, input_scale, is_result, self_or_result: (
+        elu_backward(grad * grad_output * input_scale, alpha, scale, input_scale, is_result, self_or_result)
+        * less(self_or_result, 0)
+    ),
+)
+def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result):
+    kind = grad_output.dtype.type
+    low = np.minimum(self_or_result, 0)
+    inner = (low + kind(alpha * scale)) if is_result else np.exp(low * kind(input_scale)) * kind(alpha * scale)
+    return np.where(self_or_result <= 0, grad_output * kind(input_scale) * inner, grad_output * kind(scale))
+
+
+@op("GeluBackward0", self=lambda grad, self, approximate: gelu_backward(grad, self, approximate))
+def gelu(self, approximate="none"):
+    kind = self.dtype.type
+    if approximate == "tanh":
+        inner = kind(SQRT_2_OVER_PI) * (self + kind(0.044715) * self**3)
+        return kind(0.5) * self * (kind(1) + np.tanh(inner))
+    return self * normal_below(self)
+
+
+def normal_below(array):
+    """The share of the normal distribution below each value."""
+    kind = array.dtype.type
+    return kind(0.5) * (kind(1) + error_function(array * kind(math.sqrt(0.5))).astype(array.dtype))
+
+
+@op(
+    "GeluBackwardBackward0",
+    grad_output=lambda grad, self, approximate: gelu_backward(grad, self, approximate),
+    self=lambda grad, grad_output, self, approximate: gelu_double_backward(grad, grad_output, self, approximate),
+)
+def gelu_backward(grad_output, self, approximate="none"):
+    kind = self.dtype.type
+    if approximate == "tanh":
+        inner = np.tanh(kind(SQRT_2_OVER_PI) * (self + kind(0.044715) * self**3))
+        slope = kind(SQRT_2_OVER_PI) * (kind(1) + kind(3 * 0.044715) * self * self)
+        return grad_output * kind(0.5) * (kind(1) + inner + self * (kind(1) - inner * inner) * slope)
+    density = np.exp(self * self * kind(-0.5)) * kind(1 / math.sqrt(2 * math.pi))
+    return grad_output * (normal_below(self) + self * density)
+
+
+@composite
+def gelu_double_backward(grad, grad_output, self, approximate):
+    """The second derivative: of x times a normal distribution, or of its approximation by tanh."""
+    if approximate == "tanh":
+        inner = tanh(0.7978845608028654 * (self + 0.044715 * power(self, 3)))
+        slope = 0.7978845608028654 * (1 + 0.134145 * power(self, 2))
+        rest = 1 - inner * inner
+        bend = slope * 2 - 2 * self * inner * slope * slope + 0.7978845608028654 * 0.26829 * power(self, 2)
+        return grad * grad_output * (0.5 * rest * bend)
+    density = exp(power(self, 2) * -0.5) * 0.3989422804014327
+    return grad * grad_output * (density * (2 - power(self, 2)))
+
+
+@op("SiluBackward0", promote="float", self=lambda grad, self: silu_backward(grad, self))
+def silu(self):
+    one = self.dtype.type(1)
+    return self / (one + np.exp(-self))
+
+
+@composite
+def silu_backward(grad, self):
+    """D (x s(x)) = s (1 + x (1 - s)), of operations that have derivatives themselves."""
+    share_below = sigmoid(self)
+    return grad * share_below * (self * sub(scalar_like(self, 1.0), share_below) + 1.0)
+
+
+@op("MishBackward0", promote="float", self=lambda grad, self: mish_backward(grad, self))
+def mish(self):
+    return self * np.tanh(np.logaddexp(self.dtype.type(0), self))
+
+
+@composite
+def mish_backward(grad, self):
+    """D (x tanh(softplus x)), of operations that have derivatives themselves."""
+    inside = tanh(log1p(exp(self)))
+    return grad * (inside + self * sigmoid(self) * sub(scalar_like(self, 1.0), inside * inside))
+
+
+@op("SoftplusBackward0", promote="float", self=lambda grad, self, beta, threshold: softplus_backward(grad, self, beta, threshold))
+def softplus(self, beta=1, threshold=20):
+    kind = self.dtype.type
+    scaled = self * kind(beta)
+    return np.where(scaled > threshold, self, np.log1p(np.exp(np.minimum(scaled, kind(threshold)))) / kind(beta))
+
+
+@op(
+    "SoftplusBackwardBackward0",
+    grad_output=lambda grad, self, beta, threshold: softplus_backward(grad, self, beta, threshold),
+    self=lambda grad, grad_output, self, beta, threshold: (
+        sigmoid_backward(grad * grad_output, sigmoid(self * beta)) * less(self * beta, threshold) * beta
+    ),
+)
+def softplus_backward(grad_output, self, beta, threshold):
+    scaled = self * self.dtype.type(beta)
+    return np.where(scaled > threshold, grad_output, grad_output / (1 + np.exp(-scaled)))
+
+
+@op("LogSigmoidBackward0", promote="float", extras=("buffer",), self=lambda grad, self, buffer: log_sigmoid_backward(grad, self, buffer))
+def log_sigmoid(self):
+    buffer = np.exp(-np.abs(self))
+    return np.minimum(self, 0) - np.log1p(buffer), buffer
+
+
+@op(
+    "LogSigmoidBackwardBackward0",
+    nondiff=("buffer",),
+    grad_output=lambda grad, self, buffer: log_sigmoid_backward(grad, self, buffer),
+    self=lambda grad, grad_output, self: log_sigmoid_double_backward(grad * grad_output, self),
+)
+def log_sigmoid_backward(grad_output, self, buffer):
+    one = grad_output.dtype.type(1)
+    return grad_output * np.where(self < 0, one, buffer) / (one + buffer)
+
+
+@composite
+def log_sigmoid_double_backward(grad, self):
+    """D log s(x) twice: -s (1 - s)."""
+    z = sigmoid(self)
+    return grad * (z - 1) * z
+
+
+@op("HardswishBackward0", promote="float", self=lambda grad, self: hardswish_backward(grad, self))
+def hardswish(self):
+    kind = self.dtype.type
+    return self * np.clip(self + kind(3), kind(0), kind(6)) / kind(6)
+
+
+@op(
+    "HardswishBackwardBackward0",
+    grad_output=lambda grad, self: hardswish_backward(grad, self),
+    self=lambda grad, grad_output, self: where(logical_and(greater(self, -3), less(self, 3)), grad * grad_output / 3, 0.0),
+)
+def hardswish_backward(grad_output, self):
+    kind = self.dtype.type
+    return np.where(self < -3, kind(0), np.where(self <= 3, grad_output * (self / kind(3) + kind(0.5)), grad_output))
+
+
+@op("HardsigmoidBackward0", promote="float", self=lambda grad, self: hardsigmoid_backward(grad, self))
+def hardsigmoid(self):
+    kind = self.dtype.type
+    return np.clip(self + kind(3), kind(0), kind(6)) / kind(6)
+
+
+@op(None, nondiff=("grad_output", "self"))
+def hardsigmoid_backward(grad_output, self):
+    kind = self.dtype.type
+    return np.where((self > -3) & (self < 3), grad_output / kind(6), kind(0))
+
+
+@op("HardshrinkBackward0", self=lambda grad, self, lambd: shrink_backward(grad, self, lambd))
+def hardshrink(self, lambd=0.5):
+    return np.where(np.abs(self) <= lambd, self.dtype.type(0), self)
+
+
+@op("SoftshrinkBackward0", self=lambda grad, self, lambd: softshrink_backward(grad, self, lambd))
+def softshrink(self, lambd=0.5):
+    return np.sign(self) * np.maximum(np.abs(self) - self.dtype.type(lambd), 0)
+
+
+@op(
+    "HardshrinkBackwardBackward0",
+    grad_out=lambda grad, self, lambd: shrink_backward(grad, self, lambd),
+    self=lambda grad: zeros_like(grad),
+)
+def shrink_backward(grad_out, self, lambd):
+    return np.where(np.abs(self) <= lambd, grad_out.dtype.type(0), grad_out)
+
+
+@op(
+    "SoftshrinkBackwardBackward0",
+    grad_output=lambda grad, self, lambd: softshrink_backward(grad, self, lambd),
+    self=lambda grad: zeros_like(grad),
+)
+def softshrink_backward(grad_output, self, lambd):
+    return np.where(np.abs(self) <= lambd, grad_output.dtype.type(0), grad_output)
+
+
+# ------------------------------------------------------------------ the linear layer
 @composite
 def linear(input, weight, bias=None):
     """``input @ weight.T + bias``, as the nodes that PyTorch makes for it."""

@@ -22,7 +22,8 @@ def check_sub(self, other):
     kinds = [getattr(getattr(v, "dtype", None), "kind", "b" if isinstance(v, bool) else "") for v in (self, other)]
     if kinds == ["b", "b"]:
         raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
         )
     if "b" in kinds:
         raise RuntimeError(

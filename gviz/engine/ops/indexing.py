@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from gviz.engine.op import TENSORS, composite, op
@@ -117,7 +119,8 @@ def numpy_index(array, indices):
     Raises:
         IndexError: a mask or an index does not fit, in PyTorch's words.
     """
-    found, dim = [], 0
+    found: list[Any] = []
+    dim = 0
     for given in indices:
         item = None if given is None else given._array if isinstance(given, Tensor) else np.asarray(given)
         if item is None:
@@ -128,7 +131,8 @@ def numpy_index(array, indices):
             for offset, size in enumerate(item.shape):
                 if dim + offset >= array.ndim or array.shape[dim + offset] != size:
                     raise IndexError(
-                        f"The shape of the mask {list(item.shape)} at index {offset} does not match the shape of the indexed tensor "
+                        f"The shape of the mask {list(item.shape)} at index {offset} does not match the shape of the "
+                        "indexed tensor "
                         f"{list(array.shape)} at index {dim + offset}"
                     )
             dim += item.ndim
@@ -150,7 +154,7 @@ def get_item(self, key):
     return TENSORS["index"](result, indices)
 
 
-def views_of(self, key):
+def views_of(self: Any, key: Any) -> Any:
     """Apply the parts of a key that give views; what is left are index tensors, one per dimension, or None.
 
     Returns:
@@ -167,10 +171,12 @@ def views_of(self, key):
     if taken > ndim:
         if ndim == 0 and len(keys) == 1 and isinstance(keys[0], int):
             raise IndexError(
-                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert "
+                "a 0-dim tensor to a number"
             )
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
-    result, dim, indices, advanced, selected = self, 0, [], False, 0
+    indices: list[Any] = []
+    result, dim, advanced, selected = self, 0, False, 0
     for one in keys:
         if one is Ellipsis:
             skip = ndim - taken

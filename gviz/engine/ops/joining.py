@@ -31,7 +31,8 @@ def cat(tensors, dim=0):
         for d in range(first.ndim):
             if d != axis and a.shape[d] != first.shape[d]:
                 raise RuntimeError(
-                    f"Sizes of tensors must match except in dimension {axis}. Expected size {first.shape[d]} but got size {a.shape[d]} "
+                    f"Sizes of tensors must match except in dimension {axis}. Expected size {first.shape[d]} but got "
+                    f"size {a.shape[d]} "
                     f"for tensor number {i} in the list."
                 )
     return np.concatenate(kept, axis)
@@ -64,7 +65,8 @@ def stack(tensors, dim=0):
     for i, a in enumerate(tensors):
         if a.shape != tensors[0].shape:
             raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and {list(a.shape)} at entry {i}"
+                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
+                f"{list(a.shape)} at entry {i}"
             )
     return np.stack(tensors, wrap_dim(dim, tensors[0].ndim + 1))
 
@@ -94,7 +96,7 @@ def unbind(self, dim=0):
 def unbind_backward(grads, dim, sizes):
     """The outputs' gradients stacked, zeros for those that got none."""
     dim = wrap_dim(dim, len(sizes))
-    size = tuple(sizes[:dim]) + tuple(sizes[dim + 1 :])
+    size = (*sizes[:dim], *sizes[dim + 1 :])
     some = next(g for g in grads if g is not None)
     full = list(grads) + [None] * (sizes[dim] - len(grads))
     return stack([zeros_of(some, size) if g is None else g for g in full], dim)
@@ -160,6 +162,6 @@ def split_backward(grads, sizes, dim, full):
     lengths = piece_sizes(sizes, full[dim])
     filled = list(grads) + [None] * (len(lengths) - len(grads))
     parts = [
-        zeros_of(some, tuple(full[:dim]) + (n,) + tuple(full[dim + 1 :])) if g is None else g for g, n in zip(filled, lengths)
+        zeros_of(some, (*full[:dim], n, *full[dim + 1 :])) if g is None else g for g, n in zip(filled, lengths, strict=True)
     ]
     return cat(parts, dim)

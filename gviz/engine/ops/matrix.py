@@ -18,7 +18,8 @@ def check_same_dtype(a, b):
     """
     if a.dtype != b.dtype:
         raise RuntimeError(
-            f"expected m1 and m2 to have the same dtype, but got: {C_NAMES.get(a.dtype.name, a.dtype.name)} != {C_NAMES.get(b.dtype.name, b.dtype.name)}"
+            f"expected m1 and m2 to have the same dtype, but got: {C_NAMES.get(a.dtype.name, a.dtype.name)} != "
+            f"{C_NAMES.get(b.dtype.name, b.dtype.name)}"
         )
 
 
@@ -86,7 +87,8 @@ def mm_right(grad, mat1, sizes, strides):
 def addmm(self, mat1, mat2, beta=1, alpha=1):
     if mat1.ndim != 2 or mat2.ndim != 2:
         raise RuntimeError(
-            f"{'mat1' if mat1.ndim != 2 else 'mat2'} must be a matrix, got {mat1.ndim if mat1.ndim != 2 else mat2.ndim}-D tensor"
+            f"{'mat1' if mat1.ndim != 2 else 'mat2'} must be a matrix, got "
+            f"{mat1.ndim if mat1.ndim != 2 else mat2.ndim}-D tensor"
         )
     check_shapes(mat1, mat2)
     check_same_dtype(mat1, mat2)
@@ -120,11 +122,13 @@ def dot(self, tensor):
     if self.dtype != tensor.dtype:
         name = {"float32": "Float", "float64": "Double", "int64": "Long"}
         raise RuntimeError(
-            f"dot : expected both vectors to have same dtype, but found {name.get(self.dtype.name, self.dtype.name)} and {name.get(tensor.dtype.name, tensor.dtype.name)}"
+            f"dot : expected both vectors to have same dtype, but found {name.get(self.dtype.name, self.dtype.name)} and "
+            f"{name.get(tensor.dtype.name, tensor.dtype.name)}"
         )
     if self.shape != tensor.shape:
         raise RuntimeError(
-            f"inconsistent tensor size, expected tensor [{self.shape[0]}] and src [{tensor.shape[0]}] to have the same number of elements, "
+            f"inconsistent tensor size, expected tensor [{self.shape[0]}] and src [{tensor.shape[0]}] to have the same "
+            "number of elements, "
             f"but got {self.shape[0]} and {tensor.shape[0]} elements respectively"
         )
     return np.dot(self, tensor)
@@ -141,7 +145,8 @@ def bmm(self, mat2):
         raise RuntimeError(f"batch{1 if self.ndim != 3 else 2} must be a 3D tensor")
     if self.shape[0] != mat2.shape[0] or self.shape[2] != mat2.shape[1]:
         raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: [{self.shape[0]}, {self.shape[2]}] but got: [{mat2.shape[0]}, {mat2.shape[1]}]."
+            f"Expected size for first two dimensions of batch2 tensor to be: [{self.shape[0]}, {self.shape[2]}] but got: "
+            f"[{mat2.shape[0]}, {mat2.shape[1]}]."
         )
     return self @ mat2
 

@@ -91,7 +91,8 @@ def check_not_empty(array, name):
     """PyTorch's refusal of a maximum over nothing."""
     if array.size == 0:
         raise RuntimeError(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+            "the 'dim' argument."
         )
 
 
@@ -135,7 +136,7 @@ def masked_fill_tensor(self, mask, value):
     return np.where(mask, np.asarray(value, self.dtype), self)
 
 
-SELECT = lambda grad, dim, keepdim, indices, self_sym_sizes: select_backward_of(grad, dim, indices, self_sym_sizes, keepdim)
+SELECT = lambda grad, dim, keepdim, indices, self_sym_sizes: select_backward_of(grad, dim, indices, self_sym_sizes, keepdim)  # noqa: E731
 
 
 @op("MaxBackward0", outputs=("values", "indices"), self=SELECT)

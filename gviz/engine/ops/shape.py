@@ -9,7 +9,8 @@ from gviz.engine.op import PASS, composite, everywhere, op
 from gviz.engine.text import wrap_dim, wrap_dims
 
 NO_VIEW = (
-    "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous subspaces). "
+    "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
+    "subspaces). "
     "Use .reshape(...) instead."
 )
 
@@ -32,7 +33,8 @@ def full_shape(size, numel):
     if -1 in size:
         if known == 0:
             raise RuntimeError(
-                f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 can be any value "
+                f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 "
+                "can be any value "
                 "and is ambiguous"
             )
         if numel % known == 0:
@@ -85,7 +87,8 @@ def transpose(self, dim0, dim1):
 def permute(self, dims):
     if len(dims) != self.ndim:
         raise RuntimeError(
-            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            "ordering of "
             f"dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}"
         )
     order = [wrap_dim(d, self.ndim) for d in dims]
@@ -107,14 +110,16 @@ def expand(self, size):
     missing = len(size) - self.ndim
     if missing < 0:
         raise RuntimeError(
-            f"expand(torch.FloatTensor{{{list(self.shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) must be greater "
+            f"expand(torch.FloatTensor{{{list(self.shape)}}}, size={list(size)}): the number of sizes provided "
+            f"({len(size)}) must be greater "
             f"or equal to the number of dimensions in the tensor ({self.ndim})"
         )
     full = tuple(self.shape[i - missing] if s == -1 and i >= missing else s for i, s in enumerate(size))
     for i, (want, have) in enumerate(zip(full[missing:], self.shape, strict=True)):
         if have not in (1, want):
             raise RuntimeError(
-                f"The expanded size of the tensor ({want}) must match the existing size ({have}) at non-singleton dimension {i + missing}.  "
+                f"The expanded size of the tensor ({want}) must match the existing size ({have}) at non-singleton "
+                f"dimension {i + missing}.  "
                 f"Target sizes: {list(size)}.  Tensor sizes: {list(self.shape)}"
             )
     return np.broadcast_to(self, full)
@@ -224,7 +229,7 @@ def as_strided(self, size, stride, storage_offset=0):
 def as_strided_backward(grad_output, sizes, strides, size, stride, storage_offset):
     item = grad_output.itemsize
     memory = np.zeros(1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if all(sizes) else 0, grad_output.dtype)
-    np.add.at(strided(memory[storage_offset:], size, tuple(s * item for s in stride)), ..., grad_output)
+    np.add.at(strided(memory[storage_offset:], size, tuple(s * item for s in stride)), ..., grad_output)  # type: ignore[arg-type] # numpy takes an ellipsis, its types do not
     return np.ascontiguousarray(strided(memory, sizes, tuple(s * item for s in strides)))
 
 

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from gviz.engine import creation
+from gviz.engine import creation, ops, sampling
 from gviz.engine.op import ROWS, TENSORS
 from gviz.engine.surface import arithmetic, conversion, reductions, shape, writing
 from gviz.engine.tensor import Tensor
 
-__all__ = ["install"]
+__all__ = ["install", "ops"]
 
-FAMILIES = (arithmetic, reductions, shape, conversion, writing, creation)
+FAMILIES = (arithmetic, reductions, shape, conversion, writing, creation, sampling)
 
 
 def install(namespace: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.conversion import to

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz.engine import creation, inplace
 from gviz.engine.op import TENSORS as call
@@ -11,10 +11,11 @@ from gviz.engine.surface.conversion import to
 from gviz.engine.tensor import Tensor
 
 IN_PLACE: dict[str, Any] = {
-    "add_": add, "sub_": sub, "mul_": "mul", "div_": div, "pow_": power, "neg_": "neg", "exp_": "exp", "log_": "log", "sqrt_": "sqrt",
-    "sin_": "sin", "cos_": "cos", "tanh_": "tanh", "sigmoid_": "sigmoid", "relu_": "relu", "abs_": "absolute", "square_": square,
-    "reciprocal_": "reciprocal", "rsqrt_": "rsqrt", "clamp_": clamp, "clip_": clamp, "zero_": "zero", "tan_": "tan", "log1p_": "log1p",
-    "expm1_": "expm1", "sign_": "sign", "scatter_add_": "scatter_add", "index_put_": "index_put",
+    "add_": add, "sub_": sub, "mul_": "mul", "div_": div, "pow_": power, "square_": square, "neg_": "neg",
+    "reciprocal_": "reciprocal", "abs_": "absolute", "sign_": "sign", "exp_": "exp", "log_": "log", "log1p_": "log1p",
+    "expm1_": "expm1", "sqrt_": "sqrt", "rsqrt_": "rsqrt", "sin_": "sin", "cos_": "cos", "tan_": "tan", "tanh_": "tanh",
+    "sigmoid_": "sigmoid", "relu_": "relu", "clamp_": clamp, "clip_": clamp, "zero_": "zero", "scatter_add_": "scatter_add",
+    "index_put_": "index_put",
 }  # fmt: skip
 """In-place method -> the operation it writes the result of."""
 

@@ -1,0 +1,139 @@
+"""What a tensor is apart from its place in a graph: sizes, element type, and what Python's own functions make of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gviz.engine import dtypes, printing, text
+
+__all__ = ["Elements"]
+
+
+class Elements:
+    """The part of :class:`gviz.engine.tensor.Tensor` that looks at the array alone."""
+
+    __slots__ = ()
+    _array: Any
+
+    @property
+    def shape(self) -> printing.Size:
+        """Sizes of the dimensions."""
+        return printing.size(self._array.shape)
+
+    def size(self, dim: int | None = None) -> Any:
+        """All sizes, or that of one dimension."""
+        return self.shape if dim is None else self._array.shape[text.wrap_dim(dim, self._array.ndim)]
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """Element type."""
+        return dtypes.of(self._array.dtype)
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return int(self._array.ndim)
+
+    def dim(self) -> int:
+        """Number of dimensions."""
+        return int(self._array.ndim)
+
+    def numel(self) -> int:
+        """Number of elements."""
+        return int(self._array.size)
+
+    nelement = numel
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Steps between elements along each dimension, or along one."""
+        item = self._array.itemsize
+        steps = tuple(s // item for s in self._array.strides)
+        return steps if dim is None else steps[text.wrap_dim(dim, self._array.ndim)]
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in memory in the order of the indices."""
+        return bool(self._array.flags.c_contiguous)
+
+    def element_size(self) -> int:
+        """Bytes of one element."""
+        return int(self._array.itemsize)
+
+    @property
+    def device(self) -> text.Device:
+        """Always the CPU."""
+        return text.CPU
+
+    def is_floating_point(self) -> bool:
+        """Whether the elements are floating point numbers."""
+        return bool(self._array.dtype.kind == "f")
+
+    def is_complex(self) -> bool:
+        """Whether the elements are complex numbers."""
+        return bool(self._array.dtype.kind == "c")
+
+    def item(self) -> Any:
+        """The only element, as a Python number.
+
+        Raises:
+            RuntimeError: there is not exactly one.
+        """
+        if self._array.size != 1:
+            raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
+        return self._array.item()
+
+    def tolist(self) -> Any:
+        """A number, or nested lists of numbers."""
+        return self._array.tolist()
+
+    def __len__(self) -> int:
+        """Size of the first dimension."""
+        if self._array.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return len(self._array)
+
+    def __bool__(self) -> bool:
+        """The truth of the only element."""
+        if self._array.size == 1:
+            return bool(self._array.item())
+        count = "no values" if self._array.size == 0 else "more than one value"
+        raise RuntimeError(f"Boolean value of Tensor with {count} is ambiguous")
+
+    def only(self) -> Any:
+        """The only element, for Python's own number types.
+
+        Raises:
+            ValueError: there is not exactly one (:meth:`item` has another text).
+        """
+        if self._array.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self._array.item()
+
+    def __float__(self) -> float:
+        """The only element as a float."""
+        return float(self.only())
+
+    def __int__(self) -> int:
+        """The only element as an int."""
+        return int(self.only())
+
+    def __complex__(self) -> complex:
+        """The only element as a complex number."""
+        return complex(self.only())
+
+    def __index__(self) -> int:
+        """The only element as an index."""
+        if self._array.size != 1 or self._array.dtype.kind not in "iub":
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self._array.item())
+
+    def __contains__(self, element: Any) -> bool:
+        """Whether some element equals this one."""
+        return bool((self._array == getattr(element, "_array", element)).any())
+
+    def __format__(self, spec: str) -> str:
+        """A one-element tensor formats as its number, others as their text."""
+        return printing.format_with(self._array, spec, lambda: repr(self), type(self).__name__)
+
+    def data_ptr(self) -> int:
+        """Address of the first element."""
+        return int(self._array.__array_interface__["data"][0])

@@ -1,0 +1,186 @@
+"""Convolution in any number of dimensions, transposed or not: sliding windows and one matrix product per group."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from gviz.engine.op import composite, op
+
+
+def padded(array, before, after):
+    """Zeros around the spatial dimensions; a negative number cuts."""
+    wide = np.pad(array, [(0, 0), (0, 0), *((max(b, 0), max(a, 0)) for b, a in zip(before, after, strict=True))])
+    cut = [slice(max(-b, 0), wide.shape[i + 2] - max(-a, 0)) for i, (b, a) in enumerate(zip(before, after, strict=True))]
+    return wide[(slice(None), slice(None), *cut)]
+
+
+def windows(array, kernel, stride, dilation):
+    """Every window of an array (n, c, *space) as (n, c, *out, *kernel), without copying."""
+    spans = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True))
+    axes = tuple(range(2, array.ndim))
+    seen = sliding_window_view(array, spans, axes)
+    return seen[(slice(None), slice(None), *(slice(None, None, s) for s in stride), *(slice(None, None, d) for d in dilation))]
+
+
+def columns(array, kernel, stride, dilation, groups):
+    """Windows as matrices (groups, n * out, c / groups * kernel), and the output's size."""
+    seen = windows(array, kernel, stride, dilation)
+    count, rank = len(kernel), array.ndim
+    out = seen.shape[2:rank]
+    split = seen.reshape(seen.shape[0], groups, seen.shape[1] // groups, *seen.shape[2:])
+    order = (1, 0, *range(3, 3 + count), 2, *range(3 + count, 3 + 2 * count))
+    return split.transpose(order).reshape(groups, -1, split.shape[2] * int(np.prod(kernel))), out
+
+
+def correlate(x, weight, stride, padding, dilation, groups):
+    """The plain convolution (no bias): (n, c, *space) with (o, c / groups, *kernel)."""
+    x = padded(x, padding, padding)
+    kernel = weight.shape[2:]
+    seen, out = columns(x, kernel, stride, dilation, groups)
+    found = seen @ weight.reshape(groups, weight.shape[0] // groups, -1).transpose(0, 2, 1)
+    found = found.reshape(groups, x.shape[0], *out, -1)
+    found = np.moveaxis(found, (1, 0, -1), (0, 1, 2))
+    return np.ascontiguousarray(found.reshape(x.shape[0], weight.shape[0], *out))
+
+
+def spread(grad, weight, space, stride, padding, dilation, groups):
+    """The gradient for the input of that size: a convolution with the weight turned around, of the gradient spread out."""
+    kernel, count = weight.shape[2:], grad.ndim - 2
+    wide = np.zeros((*grad.shape[:2], *((n - 1) * s + 1 for n, s in zip(grad.shape[2:], stride, strict=True))), grad.dtype)
+    wide[(slice(None), slice(None), *(slice(None, None, s) for s in stride))] = grad
+    reach = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
+    before = [r - p for r, p in zip(reach, padding, strict=True)]
+    after = [n - wide.shape[i + 2] - b + reach[i] for i, (n, b) in enumerate(zip(space, before, strict=True))]
+    turned = np.flip(weight, tuple(range(2, 2 + count)))
+    turned = turned.reshape(groups, weight.shape[0] // groups, *weight.shape[1:]).swapaxes(1, 2)
+    turned = turned.reshape(weight.shape[1] * groups, weight.shape[0] // groups, *kernel)
+    return correlate(padded(wide, before, after), turned, (1,) * count, (0,) * count, dilation, groups)
+
+
+def weight_gradient(grad, x, kernel, stride, padding, dilation, groups):
+    """The gradient for the weight: the input's windows times the gradient."""
+    seen, out = columns(padded(x, padding, padding), kernel, stride, dilation, groups)
+    outs = grad.shape[1] // groups
+    each = np.moveaxis(grad.reshape(grad.shape[0], groups, outs, *out), (1, 2), (0, 1)).reshape(groups, outs, -1)
+    return (each @ seen).reshape(groups * outs, -1, *kernel)
+
+
+def check(x, weight, bias, stride, padding, dilation, transposed, groups):
+    """PyTorch's refusals.
+
+    Raises:
+        RuntimeError: sizes that do not fit.
+    """
+    sizes = list(x.shape)
+    if transposed:
+        if weight.shape[0] != x.shape[1]:
+            raise RuntimeError(
+                f"Given transposed=1, weight of size {list(weight.shape)}, expected input{sizes} to have {weight.shape[0]} "
+                f"channels, but got {x.shape[1]} channels instead"
+            )
+        return
+    if x.shape[1] != weight.shape[1] * groups:
+        raise RuntimeError(
+            f"Given groups={groups}, weight of size {list(weight.shape)}, expected input{sizes} to have "
+            f"{weight.shape[1] * groups} channels, but got {x.shape[1]} channels instead"
+        )
+    if bias is not None and bias.shape != (weight.shape[0],):
+        raise RuntimeError(
+            f"Given weight of size {list(weight.shape)}, expected bias to be 1-dimensional with {weight.shape[0]} elements, "
+            f"but got bias of size {list(bias.shape)} instead"
+        )
+    room = [n + 2 * p for n, p in zip(x.shape[2:], padding, strict=True)]
+    spans = [d * (k - 1) + 1 for k, d in zip(weight.shape[2:], dilation, strict=True)]
+    if any(r < s for r, s in zip(room, spans, strict=True)):
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({' x '.join(map(str, room))}). Kernel size: "
+            f"({' x '.join(map(str, spans))}). Kernel size can't be greater than actual input size"
+        )
+
+
+@op(
+    "ConvolutionBackward0",
+    promote="none",
+    input__weight__bias=lambda grad,
+    input,
+    weight,
+    bias_sym_sizes_opt,
+    stride,
+    padding,
+    dilation,
+    transposed,
+    output_padding,
+    groups,
+    grad_input_mask: convolution_backward(
+        grad, input, weight, bias_sym_sizes_opt, stride, padding, dilation, transposed, output_padding, groups, grad_input_mask
+    ),
+)
+def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+    check(input, weight, bias, stride, padding, dilation, transposed, groups)
+    if transposed:
+        space = [
+            (n - 1) * s - 2 * p + d * (k - 1) + o + 1
+            for n, s, p, d, k, o in zip(
+                input.shape[2:], stride, padding, dilation, weight.shape[2:], output_padding, strict=True
+            )
+        ]
+        found = spread(input, weight, space, stride, padding, dilation, groups)
+    else:
+        found = correlate(input, weight, stride, padding, dilation, groups)
+    return found if bias is None else found + bias.reshape(-1, *(1,) * (input.ndim - 2))
+
+
+SECOND = lambda grads, grad_output, input, weight, stride, padding, dilation, transposed, output_padding, groups: (  # noqa: E731
+    convolution_double_backward(
+        grads, grad_output, input, weight, (stride, padding, dilation, transposed, output_padding, groups)
+    )
+)
+
+
+@op(
+    "ConvolutionBackwardBackward0",
+    promote="none",
+    outputs=("grad_input", "grad_weight", "grad_bias"),
+    grad_output__input__weight=SECOND,
+)
+def convolution_backward(
+    grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, mask
+):
+    space, kernel = input.shape[2:], weight.shape[2:]
+    grad_input = grad_weight = grad_bias = None
+    if mask[0]:
+        back = (
+            correlate(grad_output, weight, stride, padding, dilation, groups)
+            if transposed
+            else spread(grad_output, weight, space, stride, padding, dilation, groups)
+        )
+        grad_input = back[(slice(None), slice(None), *(slice(n) for n in space))]
+    if mask[1]:
+        one, other = (input, grad_output) if transposed else (grad_output, input)
+        grad_weight = weight_gradient(one, other, kernel, stride, padding, dilation, groups)
+    if mask[2]:
+        grad_bias = grad_output.sum(axis=(0, *range(2, grad_output.ndim)))
+    return grad_input, grad_weight, grad_bias
+
+
+@composite
+def convolution_double_backward(grads, grad_output, input, weight, options):
+    """A convolution is linear in input and in weight: each second derivative is one of its own gradients."""
+    grad_input, grad_weight, grad_bias = (*grads, None, None)[:3]
+    parts = []
+    if grad_input is not None:
+        parts.append(convolution(grad_input, weight, None, *options))
+    if grad_weight is not None:
+        parts.append(convolution(input, grad_weight, None, *options))
+    if grad_bias is not None:
+        parts.append(expand(reshape(grad_bias, (-1, *(1,) * (len(input.shape) - 2))), grad_output.shape))
+    first = None
+    for part in parts:
+        first = part if first is None else first + part
+    second = third = None
+    if grad_weight is not None:
+        second = convolution_backward(grad_output, input, grad_weight, (0,), *options, (True, False, False))[0]
+    if grad_input is not None:
+        third = convolution_backward(grad_output, grad_input, weight, (0,), *options, (False, True, False))[1]
+    return first, second, third

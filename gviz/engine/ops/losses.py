@@ -1,0 +1,317 @@
+"""Losses: each reduces by its own number (0 none, 1 mean, 2 sum), and has a row for its derivative."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gviz.engine.op import composite, op
+
+REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
+
+
+def reduced(losses, reduction):
+    """A loss per element, or their mean or sum."""
+    return losses if reduction == 0 else losses.mean() if reduction == 1 else losses.sum()
+
+
+def share(array, reduction):
+    """What one element's loss counts in the result."""
+    return array.dtype.type(1 / array.size if reduction == 1 and array.size else 1)
+
+
+@composite
+def reduced_as(value, reduction):
+    """Reduce as the loss did."""
+    return value if reduction == 0 else mean_all(value) if reduction == 1 else sum_all(value)
+
+
+@composite
+def shared_as(value, reduction):
+    """The gradient of that, spread over the elements."""
+    return value / numel_of(value) if reduction == 1 else value
+
+
+# ------------------------------------------------------------------ differences
+@op(
+    "MseLossBackward0",
+    self=lambda grad, self, target, reduction: mse_loss_backward(grad, self, target, reduction),
+    target=lambda grad, self, target, reduction: mse_loss_backward(grad, target, self, reduction),
+)
+def mse_loss(self, target, reduction):
+    difference = self - target
+    return reduced(difference * difference, reduction)
+
+
+@op(
+    "MseLossBackwardBackward0",
+    grad_output=lambda grad, self, target, reduction: reduced_as(grad * (2 * (self - target)), reduction),
+    self=lambda grad, grad_output, self, reduction: shared_as(2 * grad * grad_output, reduction),
+    target=lambda grad, grad_output, target, reduction: shared_as(-2 * grad * grad_output, reduction),
+)
+def mse_loss_backward(grad_output, self, target, reduction):
+    difference = self - target
+    return grad_output * (difference * (2 * share(difference, reduction)))
+
+
+@op(
+    "SmoothL1LossBackward0",
+    self=lambda grad, self, target, reduction, beta: smooth_l1_loss_backward(grad, self, target, reduction, beta),
+    target=lambda grad, self, target, reduction, beta: smooth_l1_loss_backward(grad, target, self, reduction, beta),
+)
+def smooth_l1_loss(self, target, reduction, beta=1.0):
+    kind = self.dtype.type
+    far = np.abs(self - target)
+    return reduced(np.where(far < beta, kind(0.5) * far * far / kind(beta), far - kind(0.5 * beta)), reduction)
+
+
+@op(
+    "SmoothL1LossBackwardBackward0",
+    grad_output=lambda grad, self, target, reduction, beta: reduced_as(
+        smooth_l1_loss_backward(grad, self, target, 0, beta), reduction
+    ),
+    self=lambda grad, grad_output, self, target, reduction, beta: shared_as(
+        where(near(self, target, beta), grad * grad_output / beta, 0.0), reduction
+    ),
+    target=lambda grad, grad_output, self, target, reduction, beta: shared_as(
+        where(near(self, target, beta), neg(grad * grad_output) / beta, 0.0), reduction
+    ),
+)
+def smooth_l1_loss_backward(grad_output, self, target, reduction, beta):
+    difference = self - target
+    inner = np.where(np.abs(difference) < beta, difference / (difference.dtype.type(beta) or 1), np.sign(difference))
+    return grad_output * (inner * share(difference, reduction))
+
+
+@op(
+    "HuberLossBackward0",
+    self=lambda grad, self, target, reduction, delta: huber_loss_backward(grad, self, target, reduction, delta),
+    target=lambda grad, self, target, reduction, delta: huber_loss_backward(grad, target, self, reduction, delta),
+)
+def huber_loss(self, target, reduction, delta=1.0):
+    kind = self.dtype.type
+    far = np.abs(self - target)
+    return reduced(np.where(far <= delta, kind(0.5) * far * far, kind(delta) * (far - kind(0.5 * delta))), reduction)
+
+
+@op(
+    "HuberLossBackwardBackward0",
+    grad_output=lambda grad, self, target, reduction, delta: reduced_as(
+        huber_loss_backward(grad, self, target, 0, delta), reduction
+    ),
+    self=lambda grad, grad_output, self, target, reduction, delta: shared_as(
+        where(near(self, target, delta), grad * grad_output, 0.0), reduction
+    ),
+    target=lambda grad, grad_output, self, target, reduction, delta: shared_as(
+        where(near(self, target, delta), neg(grad * grad_output), 0.0), reduction
+    ),
+)
+def huber_loss_backward(grad_output, self, target, reduction, delta):
+    difference = self - target
+    kind = difference.dtype.type
+    return grad_output * (np.clip(difference, kind(-delta), kind(delta)) * share(difference, reduction))
+
+
+@op(None, nondiff=("self", "target"))
+def near(self, target, bound):
+    return np.abs(self - target) < bound
+
+
+# ------------------------------------------------------------------ cross entropies of probabilities
+@op(
+    "BinaryCrossEntropyBackward0",
+    nondiff=("weight",),
+    self=lambda grad, self, target, weight, reduction: bce_backward(grad, self, target, weight, reduction),
+    target=lambda grad, self, target, weight, reduction: bce_target_backward(grad, self, target, weight, reduction),
+)
+def binary_cross_entropy(self, target, weight=None, reduction=1):
+    if self.size and not (self.min() >= 0 and self.max() <= 1):
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    floor = self.dtype.type(-100)
+    losses = (target - 1) * np.maximum(np.log1p(-self), floor) - target * np.maximum(np.log(self), floor)
+    return reduced(losses if weight is None else losses * weight, reduction)
+
+
+@op(
+    "BinaryCrossEntropyBackwardBackward0",
+    nondiff=("weight",),
+    grad_output=lambda grad, self, target, weight, reduction: reduced_as(
+        weighted(grad * (self - target) / bounded(self * (1 - self)), weight), reduction
+    ),
+    self=lambda grad, grad_output, self, target, weight, reduction: bce_second(
+        grad, grad_output, self, target, weight, reduction
+    ),
+    target=lambda grad, grad_output, self, target, weight, reduction: shared_as(
+        weighted(neg(grad * grad_output) / bounded(self * (1 - self)), weight), reduction
+    ),
+)
+def bce_backward(grad_output, self, target, weight, reduction):
+    kind = self.dtype.type
+    slope = (self - target) / np.maximum((1 - self) * self, kind(1e-12))
+    return grad_output * (slope if weight is None else slope * weight) * share(self, reduction)
+
+
+@composite
+def bounded(value):
+    """What is divided by, kept away from zero."""
+    return clamp_scalar(value, 1e-12, None)
+
+
+@composite
+def weighted(value, weight):
+    """Times the weight, where there is one."""
+    return value if weight is None else value * weight
+
+
+@composite
+def bce_second(grad, grad_output, self, target, weight, reduction):
+    """The second derivative of a binary cross entropy: (x^2 - 2 x y + y) / (x (1 - x))^2."""
+    spread = bounded(self * (1 - self))
+    bend = (self * self - 2 * self * target + target) / (spread * spread)
+    return shared_as(weighted(grad * grad_output * bend, weight), reduction)
+
+
+@composite
+def bce_target_backward(grad, self, target, weight, reduction):
+    """The gradient for the target: the difference of the logarithms."""
+    slope = log1p(neg(self)) - log(self)
+    return shared_as(weighted(grad * slope, weight), reduction)
+
+
+@op(
+    "BinaryCrossEntropyWithLogitsBackward0",
+    nondiff=("weight", "pos_weight"),
+    self=lambda grad, self, target, weight, pos_weight, reduction: bce_logits_backward(
+        grad, self, target, weight, pos_weight, reduction
+    ),
+    target=lambda grad, self, target, weight, pos_weight, reduction: bce_logits_target_backward(
+        grad, self, target, weight, pos_weight, reduction
+    ),
+)
+def bce_with_logits(self, target, weight=None, pos_weight=None, reduction=1):
+    below = np.minimum(self, 0) - np.log1p(np.exp(-np.abs(self)))
+    factor = 1 if pos_weight is None else (pos_weight - 1) * target + 1
+    losses = (1 - target) * self - factor * below
+    return reduced(losses if weight is None else losses * weight, reduction)
+
+
+@composite
+def bce_logits_backward(grad, self, target, weight, pos_weight, reduction):
+    """The sigmoid less the target, or its form with a weight for positive examples."""
+    if pos_weight is None:
+        found = (sigmoid(self) - target) * grad
+    else:
+        positive = pos_weight * target
+        found = ((positive + 1 - target) * sigmoid(self) - positive) * grad
+    return shared_as(weighted(found, weight), reduction)
+
+
+@composite
+def bce_logits_target_backward(grad, self, target, weight, pos_weight, reduction):
+    """The gradient for the target."""
+    if pos_weight is None:
+        found = neg(grad) * self
+    else:
+        found = (log_sigmoid(neg(self)) - pos_weight * log_sigmoid(self)) * grad
+    return shared_as(weighted(found, weight), reduction)
+
+
+# ------------------------------------------------------------------ negative log likelihood
+def picked(self, target, weight, ignore_index):
+    """Each example's class as an index into the classes (dim 1, or 0 of one example), and what it weighs."""
+    ignored = target == ignore_index
+    classes = self.shape[-1 if self.ndim <= 2 else 1]
+    index = np.where(ignored, 0, target)
+    if index.size and (index.min() < 0 or index.max() >= classes):
+        wrong = index[(index < 0) | (index >= classes)].reshape(-1)[0]
+        raise IndexError(f"Target {wrong} is out of bounds.")
+    weights = np.ones(target.shape, self.dtype) if weight is None else weight[index]
+    return index, np.where(ignored, self.dtype.type(0), weights)
+
+
+def class_axis(array):
+    """The dimension of the classes."""
+    return 0 if array.ndim == 1 else 1
+
+
+def nll_forward(self, target, weight, reduction, ignore_index):
+    """The loss and the sum of the weights."""
+    index, weights = picked(self, target, weight, ignore_index)
+    axis = class_axis(self)
+    losses = -np.take_along_axis(self, np.expand_dims(index, axis), axis).squeeze(axis) * weights
+    losses = np.where(weights == 0, self.dtype.type(0), losses) if weight is None else losses
+    total = weights.sum(dtype=self.dtype)
+    if reduction == 0:
+        return losses, np.zeros((), self.dtype)
+    return (losses.sum() / total if reduction == 1 else losses.sum()), total
+
+
+def nll_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight):
+    """The gradient, put where each example's class is."""
+    index, weights = picked(self, target, weight, ignore_index)
+    axis = class_axis(self)
+    values = -weights * (grad_output / total_weight if reduction == 1 else grad_output)
+    result = np.zeros_like(self)
+    np.put_along_axis(result, np.expand_dims(index, axis), np.expand_dims(np.where(weights == 0, 0, values), axis), axis)
+    return result
+
+
+NLL = lambda grad, self, target, weight, reduction, ignore_index, total_weight: nll_loss_backward(  # noqa: E731
+    grad, self, target, weight, reduction, ignore_index, total_weight
+)
+NLL_SECOND = lambda grad, target, weight, reduction, ignore_index: nll_loss(grad, target, weight, reduction, ignore_index)  # noqa: E731
+
+
+@op("NllLossBackward0", nondiff=("target", "weight"), extras=("total_weight",), self=NLL)
+def nll_loss(self, target, weight, reduction, ignore_index):
+    return nll_forward(self, target, weight, reduction, ignore_index)
+
+
+@op(
+    "NllLossBackwardBackward0",
+    nondiff=("target", "weight", "total_weight"),
+    grad_output=NLL_SECOND,
+    self=lambda grad: zeros_like(grad),
+)
+def nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight):
+    return nll_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)
+
+
+@op(
+    "NllLoss2DBackward0",
+    nondiff=("target", "weight"),
+    extras=("total_weight",),
+    self=lambda grad, self, target, weight, reduction, ignore_index, total_weight: nll_loss2d_backward(
+        grad, self, target, weight, reduction, ignore_index, total_weight
+    ),
+)
+def nll_loss2d(self, target, weight, reduction, ignore_index):
+    return nll_forward(self, target, weight, reduction, ignore_index)
+
+
+@op(
+    "NllLoss2DBackwardBackward0",
+    nondiff=("target", "weight", "total_weight"),
+    grad_output=lambda grad, target, weight, reduction, ignore_index: nll_loss2d(
+        grad, target, weight, reduction, ignore_index
+    ),
+    self=lambda grad: zeros_like(grad),
+)
+def nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight):
+    return nll_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)
+
+
+@op(
+    "SoftMarginLossBackward0",
+    nondiff=("target",),
+    self=lambda grad, self, target, reduction: soft_margin_loss_backward(grad, self, target, reduction),
+)
+def soft_margin_loss(self, target, reduction):
+    return reduced(np.log1p(np.exp(-target * self)), reduction)
+
+
+@composite
+def soft_margin_loss_backward(grad, self, target, reduction):
+    """-y / (1 + exp(x y))."""
+    return shared_as(grad * neg(target) * sigmoid(neg(target) * self), reduction)
+
+

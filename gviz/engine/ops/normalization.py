@@ -1,0 +1,187 @@
+"""Layer and batch normalization: forward, gradient, and one formula for both second derivatives."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gviz.engine.op import composite, everywhere, op
+
+
+@op(
+    "NativeLayerNormBackward0",
+    promote="none",
+    extras=("result1", "result2"),
+    input__weight__bias=lambda grad, input, normalized_shape, result1, result2, weight, bias, grad_input_mask: (
+        native_layer_norm_backward(grad, input, normalized_shape, result1, result2, weight, bias, grad_input_mask)
+    ),
+)
+def native_layer_norm(input, normalized_shape, weight, bias, eps):
+    axes = tuple(range(input.ndim - len(normalized_shape), input.ndim))
+    mean = input.mean(axis=axes, keepdims=True)
+    away = input - mean
+    rstd = 1 / np.sqrt((away * away).mean(axis=axes, keepdims=True) + input.dtype.type(eps))
+    found = away * rstd
+    found = found if weight is None else found * weight
+    return found if bias is None else found + bias, mean, rstd
+
+
+@op(
+    "NativeLayerNormBackwardBackward0",
+    promote="none",
+    outputs=("grad_input", "grad_weight", "grad_bias"),
+    grad_out__input__weight=lambda grads, input, weight, grad_out, mean, rstd, normalized_shape: norm_double_backward(
+        grads, input, weight, grad_out, mean, rstd, last_axes(input, normalized_shape), True
+    ),
+    mean=lambda grads: None,
+    rstd=lambda grads: None,
+    bias=lambda grads: None,
+)
+def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, mask):
+    inner = last_axes(input, normalized_shape)
+    outer = tuple(range(input.ndim - len(inner)))
+    normal = (input - mean) * rstd
+    grad = grad_out if weight is None else grad_out * weight
+    return (
+        project(grad, normal, inner) * rstd if mask[0] else None,
+        (grad_out * normal).sum(axis=outer) if mask[1] else None,
+        grad_out.sum(axis=outer) if mask[2] else None,
+    )
+
+
+@everywhere
+def last_axes(input, normalized_shape):
+    """The dimensions that are normalized."""
+    rank = len(input.shape)
+    return tuple(range(rank - len(normalized_shape), rank))
+
+
+def project(value, normal, axes):
+    """A value less its mean and its part along the normalized input."""
+    mean = value.mean(axis=axes, keepdims=True)
+    return value - mean - normal * (value * normal).mean(axis=axes, keepdims=True)
+
+
+@composite
+def projected(value, normal, axes):
+    """The same on tensors."""
+    return value - mean_dim(value, axes, True) - normal * mean_dim(value * normal, axes, True)
+
+
+@composite
+def norm_double_backward(grads, input, weight, grad_out, mean, rstd, axes, training):
+    """Second derivatives of a normalization over ``axes``; mean, rstd and weight are shaped to broadcast.
+
+    With n the normalized input and P(v) = v - mean(v) - n mean(v n), the gradient is rstd P(grad w); its own gradient uses
+    d n = rstd P and d rstd = -rstd^2 n / N. Without training both statistics are constants.
+    """
+    to_input, to_weight, to_bias = (*grads, None, None)[:3]
+    normal = (input - mean) * rstd
+    scaled = grad_out if weight is None else grad_out * weight
+    through = None if to_input is None else projected(to_input, normal, axes) * rstd if training else to_input * rstd
+    parts = [] if through is None else [through if weight is None else through * weight]
+    if to_weight is not None:
+        parts.append(normal * to_weight)
+    if to_bias is not None:
+        parts.append(expand(to_bias, grad_out.shape))
+    first = None
+    for part in parts:
+        first = part if first is None else first + part
+    second = None
+    if training and to_input is not None:
+        both = mean_dim(to_input * normal, axes, True)
+        along = mean_dim(scaled * normal, axes, True)
+        whole = mean_dim(to_input * scaled, axes, True) - mean_dim(to_input, axes, True) * mean_dim(scaled, axes, True)
+        second = neg(rstd * rstd) * (
+            normal * (whole - both * along) + along * projected(to_input, normal, axes) + both * projected(scaled, normal, axes)
+        )
+    if to_weight is not None:
+        more = to_weight * grad_out
+        more = rstd * projected(more, normal, axes) if training else rstd * expand(more, grad_out.shape)
+        second = more if second is None else second + more
+    third = None if through is None or weight is None else sum_to(grad_out * through, weight.shape)
+    return first, second, third
+
+
+@op(
+    "NativeBatchNormBackward0",
+    promote="none",
+    nondiff=("running_mean", "running_var"),
+    extras=("result1", "result2"),
+    input__weight__bias=lambda grad,
+    input,
+    weight,
+    running_mean,
+    running_var,
+    result1,
+    result2,
+    training,
+    eps,
+    grad_input_mask: native_batch_norm_backward(
+        grad, input, weight, running_mean, running_var, result1, result2, training, eps, grad_input_mask
+    ),
+)
+def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
+    axes, shape = (0, *range(2, input.ndim)), (-1, *(1,) * (input.ndim - 2))
+    if training:
+        mean, var = input.mean(axis=axes), input.var(axis=axes)
+        count = input.size // max(input.shape[1], 1)
+        if running_mean is not None:
+            running_mean += input.dtype.type(momentum) * (mean - running_mean)
+            running_var += input.dtype.type(momentum) * (var * input.dtype.type(count / max(count - 1, 1)) - running_var)
+        kept = mean, 1 / np.sqrt(var + input.dtype.type(eps))
+    else:
+        mean, var = running_mean, running_var
+        kept = np.zeros(0, input.dtype), np.zeros(0, input.dtype)
+    found = (input - mean.reshape(shape)) / np.sqrt(var + input.dtype.type(eps)).reshape(shape)
+    found = found if weight is None else found * weight.reshape(shape)
+    return found if bias is None else found + bias.reshape(shape), *kept
+
+
+@op(
+    "NativeBatchNormBackwardBackward0",
+    promote="none",
+    nondiff=("running_mean", "running_var"),
+    outputs=("grad_input", "grad_weight", "grad_bias"),
+    grad_out__input__weight=lambda grads,
+    input,
+    weight,
+    grad_out,
+    running_mean,
+    running_var,
+    train,
+    eps,
+    save_mean,
+    save_invstd: batch_norm_double_backward(
+        grads, input, weight, grad_out, running_mean, running_var, train, eps, save_mean, save_invstd
+    ),
+    save_mean=lambda grads: None,
+    save_invstd=lambda grads: None,
+)
+def native_batch_norm_backward(
+    grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, mask
+):
+    axes, shape = (0, *range(2, input.ndim)), (-1, *(1,) * (input.ndim - 2))
+    mean = (save_mean if train else running_mean).reshape(shape)
+    rstd = (save_invstd if train else 1 / np.sqrt(running_var + input.dtype.type(eps))).reshape(shape)
+    normal = (input - mean) * rstd
+    grad = grad_out if weight is None else grad_out * weight.reshape(shape)
+    back = (project(grad, normal, axes) if train else grad) * rstd if mask[0] else None
+    return back, (grad_out * normal).sum(axis=axes) if mask[1] else None, grad_out.sum(axis=axes) if mask[2] else None
+
+
+@composite
+def batch_norm_double_backward(
+    grads, input, weight, grad_out, running_mean, running_var, train, eps, save_mean, save_invstd
+):
+    """The common formula, with statistics and weight shaped to the channels."""
+    shape = (-1, *(1,) * (len(input.shape) - 2))
+    mean = reshape(save_mean if train else running_mean, shape)
+    rstd = reshape(save_invstd if train else rsqrt(running_var + eps), shape)
+    wide = None if weight is None else reshape(weight, shape)
+    axes = (0, *range(2, len(input.shape)))
+    given = (*grads, None, None)[:3]
+    to_weight, to_bias = (None if g is None else reshape(g, shape) for g in given[1:])
+    first, second, third = norm_double_backward(
+        (given[0], to_weight, to_bias), input, wide, grad_out, mean, rstd, axes, train
+    )
+    return first, second, None if third is None else reshape(third, (-1,))

@@ -1,0 +1,245 @@
+"""Pooling, padding and embedding: windows of an input, zeros around it, rows looked up."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gviz.engine.op import everywhere, op
+from gviz.engine.ops.convolution import windows
+
+
+def pooled_size(size, kernel, stride, padding, dilation, ceil_mode):
+    """How many windows there are along a dimension; with ceil_mode one more where something is left over."""
+    room = size + 2 * padding - dilation * (kernel - 1) - 1
+    count = -(-room // stride) + 1 if ceil_mode else room // stride + 1
+    return count - 1 if ceil_mode and (count - 1) * stride >= size + padding else count
+
+
+def framed(array, kernel, stride, padding, dilation, ceil_mode, fill):
+    """The input as (n, c, h, w) with ``fill`` around it, as far as the windows reach.
+
+    Raises:
+        RuntimeError: the padding is too large, or there is no window at all.
+    """
+    for k, p in zip(kernel, padding, strict=True):
+        if p * 2 > (k - 1) * 1 + 1:
+            raise RuntimeError(
+                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation=1"
+            )
+    out = [pooled_size(*facts, ceil_mode) for facts in zip(array.shape[-2:], kernel, stride, padding, dilation, strict=True)]
+    full = array.reshape(-1, *array.shape[-3:]) if array.ndim == 3 else array
+    if min(out) < 1:
+        size, small = "x".join(map(str, array.shape[-3:])), "x".join(map(str, (array.shape[-3], *out)))
+        raise RuntimeError(f"Given input size: ({size}). Calculated output size: ({small}). Output size is too small")
+    reach = [(n - 1) * s + d * (k - 1) + 1 for n, s, d, k in zip(out, stride, dilation, kernel, strict=True)]
+    after = [max(r - n - p, 0) for r, n, p in zip(reach, full.shape[-2:], padding, strict=True)]
+    wide = np.pad(full, [(0, 0), (0, 0), *zip(padding, after, strict=True)], constant_values=fill)
+    return wide[:, :, : reach[0], : reach[1]]
+
+
+@op(
+    "MaxPool2DWithIndicesBackward0",
+    outputs=("result0", "result1"),
+    self=lambda grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1: max_pool2d_with_indices_backward(
+        grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1
+    ),
+)
+def max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode):
+    step = stride or kernel_size
+    low = -np.inf if self.dtype.kind == "f" else np.iinfo(self.dtype).min
+    wide = framed(self, kernel_size, step, padding, dilation, ceil_mode, low)
+    seen = windows(wide, kernel_size, step, dilation)
+    flat = seen.reshape(*seen.shape[:4], -1)
+    best = np.where(np.isnan(flat), np.inf, flat).argmax(-1) if self.dtype.kind == "f" else flat.argmax(-1)
+    values = np.take_along_axis(flat, best[..., None], -1)[..., 0]
+    rows = np.arange(best.shape[2])[:, None] * step[0] + best // kernel_size[1] * dilation[0] - padding[0]
+    cols = np.arange(best.shape[3]) * step[1] + best % kernel_size[1] * dilation[1] - padding[1]
+    indices = rows * self.shape[-1] + cols
+    shape = (*self.shape[:-2], *best.shape[2:])
+    return values.reshape(shape), indices.reshape(shape).astype(np.int64)
+
+
+@op(
+    "MaxPool2DWithIndicesBackwardBackward0",
+    nondiff=("indices",),
+    promote="none",
+    grad_output=lambda grad, indices: gather_last(grad, indices, 2),
+    self=lambda grad: zeros_like(grad),
+)
+def max_pool2d_with_indices_backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices):
+    return scattered(grad_output, indices, self.shape, 2)
+
+
+def scattered(grad, indices, shape, dims):
+    """Values added at flat indices into the last dimensions."""
+    lead = int(np.prod(shape[:-dims]))
+    flat = np.zeros((lead, int(np.prod(shape[-dims:]))), grad.dtype)
+    np.add.at(flat, (np.arange(lead)[:, None], indices.reshape(lead, -1)), grad.reshape(lead, -1))
+    return flat.reshape(shape)
+
+
+@op("ViewBackward0", key="gather_last", promote="none", self=lambda grad, indices, self_sym_sizes, dims: scatter_last(grad, indices, self_sym_sizes, dims), nondiff=("indices",))
+def gather_last(self, indices, dims):
+    flat = self.reshape(*self.shape[:-dims], -1)
+    return np.take_along_axis(flat, indices.reshape(*indices.shape[:-dims], -1), -1).reshape(indices.shape)
+
+
+@op("ViewBackward0", key="scatter_last", promote="none", self=lambda grad, indices, dims: gather_last(grad, indices, dims), nondiff=("indices",))
+def scatter_last(self, indices, shape, dims):
+    return scattered(self, indices, shape, dims)
+
+
+# ------------------------------------------------------------------ averages
+def divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, divisor_override):
+    """By what each window's sum is divided."""
+    if divisor_override:
+        return np.asarray(divisor_override, self.dtype)
+    ones = np.ones((1, 1, *self.shape[-2:]), self.dtype)
+    if count_include_pad:
+        ones = np.pad(ones, [(0, 0), (0, 0), *((p, p) for p in padding)], constant_values=1)
+        wide = framed(ones, kernel_size, step, (0, 0), (1, 1), False, 0) if not ceil_mode else ones
+        reach = [
+            (pooled_size(n, k, s, p, 1, ceil_mode) - 1) * s + k
+            for n, k, s, p in zip(self.shape[-2:], kernel_size, step, padding, strict=True)
+        ]
+        extra = [(0, max(r - n, 0)) for r, n in zip(reach, wide.shape[-2:], strict=True)]
+        wide = np.pad(wide, [(0, 0), (0, 0), *extra])
+    else:
+        wide = framed(ones, kernel_size, step, padding, (1, 1), ceil_mode, 0)
+    return windows(wide, kernel_size, step, (1, 1)).sum((-2, -1))[0, 0]
+
+
+@op(
+    "AvgPool2DBackward0",
+    self=lambda grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: avg_pool2d_backward(
+        grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    ),
+)
+def avg_pool2d(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+    step = stride or kernel_size
+    wide = framed(self, kernel_size, step, padding, (1, 1), ceil_mode, 0)
+    total = windows(wide, kernel_size, step, (1, 1)).sum((-2, -1))
+    total = total / divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, divisor_override)
+    return total.reshape(*self.shape[:-2], *total.shape[2:])
+
+
+@op(
+    "AvgPool2DBackwardBackward0",
+    promote="none",
+    grad_output=lambda grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: avg_pool2d(
+        grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    ),
+    self=lambda grad: zeros_like(grad),
+)
+def avg_pool2d_backward(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+    step = stride or kernel_size
+    each = grad_output / divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, divisor_override)
+    numbers = np.arange(int(np.prod(self.shape[-2:]))).reshape(1, 1, *self.shape[-2:])
+    places = windows(framed(numbers, kernel_size, step, padding, (1, 1), ceil_mode, -1), kernel_size, step, (1, 1))
+    places = places[0, 0].reshape(*each.shape[-2:], -1)
+    lead = int(np.prod(self.shape[:-2]))
+    flat = np.zeros((lead, numbers.size + 1), grad_output.dtype)  # the last place takes what falls on the padding
+    values = np.broadcast_to(each.reshape(lead, -1, 1), (lead, places.shape[0] * places.shape[1], places.shape[2]))
+    np.add.at(flat, (np.arange(lead)[:, None], places.reshape(1, -1)), values.reshape(lead, -1))
+    return flat[:, :-1].reshape(self.shape)
+
+
+def shares(size, out):
+    """A matrix (out, size): what each element counts in each adaptive window."""
+    starts = [i * size // out for i in range(out)]
+    ends = [-(-(i + 1) * size // out) for i in range(out)]
+    place = np.arange(size)
+    return np.array([((place >= s) & (place < e)) / (e - s) for s, e in zip(starts, ends, strict=True)]).reshape(out, size)
+
+
+@op("AdaptiveAvgPool2DBackward0", self=lambda grad, self: adaptive_avg_pool2d_backward(grad, self))
+def adaptive_avg_pool2d(self, output_size):
+    rows, cols = (shares(n, o).astype(self.dtype) for n, o in zip(self.shape[-2:], output_size, strict=True))
+    return rows @ self @ cols.T
+
+
+@op(
+    "AdaptiveAvgPool2DBackwardBackward0",
+    promote="none",
+    grad_output=lambda grad, grad_output_sym_argsize_minus_2, grad_output_sym_argsize_minus_1: adaptive_avg_pool2d(
+        grad, (grad_output_sym_argsize_minus_2, grad_output_sym_argsize_minus_1)
+    ),
+    self=lambda grad: zeros_like(grad),
+)
+def adaptive_avg_pool2d_backward(grad_output, self):
+    rows, cols = (
+        shares(n, o).astype(grad_output.dtype) for n, o in zip(self.shape[-2:], grad_output.shape[-2:], strict=True)
+    )
+    return rows.T @ grad_output @ cols
+
+
+# ------------------------------------------------------------------ padding
+@everywhere
+def negated(pad):
+    """The padding that undoes this one."""
+    return tuple(-p for p in pad)
+
+
+@op("ConstantPadNdBackward0", self=lambda grad, pad: constant_pad_nd(grad, negated(pad), 0))
+def constant_pad_nd(self, pad, value=0):
+    pairs = [(0, 0)] * (self.ndim - len(pad) // 2) + [pad[i : i + 2] for i in range(len(pad) - 2, -1, -2)]
+    cut = self[tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(self.shape, pairs, strict=True))]
+    return np.pad(cut, [(max(a, 0), max(b, 0)) for a, b in pairs], constant_values=value)
+
+
+def pad_rows(name, mode, dims):
+    """The two rows of a padding that repeats elements of the input."""
+    backward = f"{name}_pad{dims}d_backward"
+
+    def places(shape, padding):
+        pairs = [padding[i : i + 2] for i in range(len(padding) - 2, -1, -2)]
+        return np.pad(np.arange(int(np.prod(shape[-dims:]))).reshape(shape[-dims:]), pairs, mode=mode)
+
+    def forward(self, padding):
+        where = places(self.shape, padding)
+        return self.reshape(*self.shape[:-dims], -1)[..., where.reshape(-1)].reshape(*self.shape[:-dims], *where.shape)
+
+    def back(grad_output, self, padding):
+        where = places(self.shape, padding)
+        lead = (*self.shape[:-dims], *where.shape)
+        return scattered(grad_output, np.broadcast_to(where, lead), self.shape, dims)
+
+    title = {"reflect": "ReflectionPad", "edge": "ReplicationPad"}[mode] + f"{dims}D"
+    return title, backward, forward, back
+
+
+# ------------------------------------------------------------------ embedding
+@op(
+    "EmbeddingBackward0",
+    nondiff=("indices",),
+    promote="none",
+    weight=lambda grad, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq, sparse: embedding_dense_backward(
+        grad, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq
+    ),
+)
+def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
+    if indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]):
+        raise IndexError("index out of range in self")
+    return weight[indices]
+
+
+@op(
+    "EmbeddingDenseBackward0",
+    nondiff=("indices",),
+    promote="none",
+    grad_output=lambda grad, indices, padding_idx: embedding_double_backward(grad, indices, padding_idx),
+)
+def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
+    flat = indices.reshape(-1)
+    rows = grad_output.reshape(flat.size, -1)
+    keep = flat != padding_idx
+    if scale_grad_by_freq:
+        rows = rows / np.bincount(flat, minlength=num_weights)[flat][:, None].astype(rows.dtype)
+    result = np.zeros((num_weights, grad_output.shape[-1]), grad_output.dtype)
+    np.add.at(result, flat[keep], rows[keep])
+    return result
+
+
+@op(None, nondiff=("grad", "indices"))
+def embedding_double_backward(grad, indices, padding_idx):
+    return np.where((indices == padding_idx)[..., None], grad.dtype.type(0), grad[indices])

@@ -1,0 +1,163 @@
+"""Rounding and division with rounding: floor, round, remainder, fmod, floor division. Their own derivative is zero or one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gviz.engine import dtypes
+from gviz.engine.op import PASS, composite, op
+
+FLAT = lambda grad: zeros_like(grad)  # noqa: E731 - a formula like any other
+
+
+@op("FloorBackward0", self=FLAT)
+def floor(self):
+    return np.floor(self)
+
+
+@op("CeilBackward0", self=FLAT)
+def ceil(self):
+    return np.ceil(self)
+
+
+@op("TruncBackward0", self=FLAT)
+def trunc(self):
+    return np.trunc(self)
+
+
+@op("RoundBackward0", self=FLAT)
+def round_even(self):
+    return np.rint(self) if self.dtype.kind == "f" else self.copy()
+
+
+@op("RoundBackward1", self=FLAT)
+def round_decimals(self, decimals):
+    return np.round(self, decimals)
+
+
+@op("FracBackward0", self=PASS)
+def frac(self):
+    return self - np.trunc(self)
+
+
+def common(self, number):
+    """The array in the dtype that it has together with a number."""
+    return self.astype(dtypes.result_type(self, number), copy=False)
+
+
+def check_divisor(self, other):
+    """Integers are not divided by zero.
+
+    Raises:
+        RuntimeError: they are, in PyTorch's words.
+    """
+    if self.dtype.kind in "iub" and not np.all(other):
+        raise RuntimeError("ZeroDivisionError")
+
+
+def divided(self, other, mode):
+    """A quotient rounded down ("floor") or towards zero ("trunc")."""
+    check_divisor(self, other)
+    if mode == "floor":
+        return np.floor_divide(self, other)
+    if mode == "trunc":
+        return np.trunc(self / other).astype(self.dtype, copy=False)
+    if mode is None:
+        return np.true_divide(self, other)
+    raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
+
+
+@op(
+    "DivBackward2",
+    self=lambda grad, other, rounding_mode: div_mode_self(grad, other, rounding_mode),
+    other=lambda grad, self, other, rounding_mode: div_mode_other(grad, self, other, rounding_mode),
+)
+def div_mode(self, other, rounding_mode=None):
+    return divided(self, other, rounding_mode)
+
+
+@composite
+def div_mode_self(grad, other, rounding_mode):
+    """A rounded quotient is flat."""
+    return grad / other if rounding_mode is None else zeros_like(grad)
+
+
+@composite
+def div_mode_other(grad, self, other, rounding_mode):
+    """A rounded quotient is flat."""
+    return div_backward_other(grad, self, other) if rounding_mode is None else zeros_like(grad)
+
+
+NOT_DIFFERENTIABLE = lambda grad: refuse_derivative("floor_divide")  # noqa: E731 - a formula
+
+
+@op("NotImplemented", self=NOT_DIFFERENTIABLE, other=NOT_DIFFERENTIABLE)
+def floor_divide(self, other):
+    return divided(self, other, "floor")
+
+
+@composite
+def refuse_derivative(name):
+    """PyTorch's error for an operation that has no derivative."""
+    raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+
+@op("RemainderBackward0", self=PASS)
+def remainder_scalar(self, other):
+    return remainder_of(common(self, other), other)
+
+
+@op("RemainderBackward1", self=PASS, other=lambda grad, self, other: neg(grad) * div_mode(self, other, "floor"))
+def remainder(self, other):
+    return remainder_of(self, other)
+
+
+@op("NotImplemented", other=lambda grad: refuse_derivative("remainder"))
+def remainder_base(self, other):
+    return remainder_of(common(other, self).dtype.type(self), common(other, self))
+
+
+def remainder_of(self, other):
+    """What is left of a division that is rounded down: it has the sign of the divisor."""
+    check_divisor(np.asarray(self), other)
+    return np.remainder(self, other)
+
+
+@op("FmodBackward0", self=PASS)
+def fmod_scalar(self, other):
+    check_divisor(common(self, other), other)
+    return np.fmod(common(self, other), other)
+
+
+@op("FmodBackward1", self=PASS, other=lambda grad, self, other: neg(grad) * div_mode(self, other, "trunc"))
+def fmod(self, other):
+    check_divisor(self, other)
+    return np.fmod(self, other)
+
+
+@op("ClampMinBackward0", self=lambda grad, self, min: where(greater_equal(self, min), grad, 0.0))
+def clamp_min(self, min):
+    return np.maximum(common(self, min), common(self, min).dtype.type(min))
+
+
+@op("ClampMaxBackward0", self=lambda grad, self, max: where(less_equal(self, max), grad, 0.0))
+def clamp_max(self, max):
+    return np.minimum(common(self, max), common(self, max).dtype.type(max))
+
+
+@op(
+    "ClampMinBackward1",
+    self=lambda grad, self, min: where(greater_equal(self, min), grad, 0.0),
+    min=lambda grad, self, min: where(less(self, min), grad, 0.0),
+)
+def clamp_min_tensor(self, min):
+    return np.maximum(self, min)
+
+
+@op(
+    "ClampMaxBackward1",
+    self=lambda grad, self, max: where(less_equal(self, max), grad, 0.0),
+    max=lambda grad, self, max: where(greater(self, max), grad, 0.0),
+)
+def clamp_max_tensor(self, max):
+    return np.minimum(self, max)

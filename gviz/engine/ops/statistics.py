@@ -1,0 +1,283 @@
+"""Reductions beyond sum and mean: products, variances, norms, extremes over several dims, running sums and products."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gviz.engine.op import composite, everywhere, op
+from gviz.engine.ops.reduction import axes_of, summed
+from gviz.engine.text import wrap_dim
+
+
+@composite
+def unsqueeze_reduced(value, dims, sizes, keepdim):
+    """A reduced tensor with its dims put back, as PyTorch does: one or several, and none where it was over all."""
+    if keepdim or not dims or not sizes:
+        return value
+    return unsqueeze(value, dims[0]) if len(dims) == 1 else restore_dims(value, dims, sizes, False)
+
+
+# ------------------------------------------------------------------ products
+@op("ProdBackward0", self=lambda grad, self, result: prod_backward(grad, self, result))
+def prod_all(self):
+    return summed(self).prod()
+
+
+@op("ProdBackward1", self=lambda grad, self, result, dim, keepdim: prod_dim_backward(grad, self, result, dim, keepdim))
+def prod_dim(self, dim, keepdim=False):
+    return summed(self).prod(axis=axes_of(self, dim), keepdims=keepdim)
+
+
+@everywhere
+def zeros_in(value):
+    """How many elements are zero."""
+    array = getattr(value, "_array", value)
+    return int(array.size - np.count_nonzero(array))
+
+
+@composite
+def prod_backward(grad, self, result):
+    """The product over each element; where some are zero, the products of all others."""
+    if not self.shape:
+        return clone(grad)
+    if not zeros_in(self):
+        return grad * (result / self)
+    return view(prod_safe_zeros(grad, reshape(self, (-1,)), 0), tuple(self.shape))
+
+
+@composite
+def prod_dim_backward(grad, self, result, dim, keepdim):
+    """The same along a dimension."""
+    if not self.shape:
+        return clone(grad)
+    dim = wrap_dim(dim, len(self.shape))
+    if not keepdim:
+        grad, result = unsqueeze(grad, dim), unsqueeze(result, dim)
+    return prod_safe_zeros(grad, self, dim) if zeros_in(self) else grad * (result / self)
+
+
+@composite
+def prod_safe_zeros(grad, self, dim):
+    """For each element the product of those before it and of those after it: no division."""
+    count = self.shape[dim]
+    if count == 1:
+        return grad
+    ones = ones_of(grad, (*self.shape[:dim], 1, *self.shape[dim + 1 :]))
+    before = cumprod(cat([ones, narrow(self, dim, 0, count - 1)], dim), dim)
+    after = cumprod(cat([ones, flip(narrow(self, dim, 1, count - 1), (dim,))], dim), dim)
+    return grad * (before * flip(after, (dim,)))
+
+
+@op(None, nondiff=("self",))
+def ones_of(self, size):
+    return np.ones(size, self.dtype)
+
+
+@op("CumsumBackward0", self=lambda grad, dim: cumsum_backward(grad, dim))
+def cumsum(self, dim):
+    dim = wrap_dim(dim, self.ndim)
+    return summed(self).cumsum(axis=dim) if self.ndim else summed(self).copy()
+
+
+@composite
+def cumsum_backward(grad, dim):
+    """A sum from the other end."""
+    return grad if numel_of(grad) <= 1 or grad.shape[dim] == 1 else reversed_cumsum(grad, dim)
+
+
+@composite
+def reversed_cumsum(value, dim):
+    """Running sums from the end."""
+    return flip(cumsum(flip(value, (dim,)), dim), (dim,))
+
+
+@op("CumprodBackward0", self=lambda grad, self, dim, result: cumprod_backward(grad, self, dim, result))
+def cumprod(self, dim):
+    dim = wrap_dim(dim, self.ndim)
+    return summed(self).cumprod(axis=dim) if self.ndim else summed(self).copy()
+
+
+@composite
+def cumprod_backward(grad, self, dim, result):
+    """The sum of all later products, each over this element; where some are zero, the products of the others."""
+    dim = wrap_dim(dim, len(self.shape))
+    count = self.shape[dim] if self.shape else 1
+    if numel_of(self) <= 1 or count == 1:
+        return grad
+    if not zeros_in(self):
+        return reversed_cumsum(result * grad, dim) / self
+    ones = ones_of(grad, (*self.shape[:dim], 1, *self.shape[dim + 1 :]))
+    grads = []
+    for k in range(count):
+        others = cumprod(cat([ones, narrow(self, dim, k + 1, count - k - 1)], dim), dim) if k < count - 1 else ones
+        if k:
+            others = others * prod_dim(narrow(self, dim, 0, k), dim, True)
+        grads.append(sum_dim(narrow(grad, dim, k, count - k) * others, (dim,)))
+    return stack(grads, dim)
+
+
+# ------------------------------------------------------------------ variance
+@op("VarBackward0",
+    self=lambda grad, self, dim, correction, keepdim: var_backward(grad, self, dim, correction, keepdim))  # fmt: skip
+def var(self, dim=None, correction=None, keepdim=False):
+    return variance(self, dim, correction, keepdim, "var")
+
+
+@op(
+    "StdBackward0",
+    self=lambda grad, self, dim, correction, keepdim, result: var_backward(
+        masked_fill(grad / (result * 2), equal(result, 0), 0), self, dim, correction, keepdim
+    ),
+)
+def std(self, dim=None, correction=None, keepdim=False):
+    return np.sqrt(variance(self, dim, correction, keepdim, "std"))
+
+
+def variance(self, dim, correction, keepdim, name):
+    """The mean square distance from the mean, with Bessel's correction.
+
+    Raises:
+        RuntimeError: the elements are no floating point numbers.
+    """
+    if self.dtype.kind not in "fc":
+        raise RuntimeError(f"{name}: only support floating point and complex dtypes")
+    axes = axes_of(self, dim) if dim is not None else None
+    count = self.size if axes is None else int(np.prod([self.shape[a] for a in axes])) if self.ndim else 1
+    square = np.square(self - self.mean(axis=axes, keepdims=True)).sum(axis=axes, keepdims=keepdim)
+    return np.divide(square, self.dtype.type(max(count - (1 if correction is None else correction), 0)))
+
+
+@composite
+def var_backward(grad, self, dim, correction, keepdim):
+    """The gradient of a variance: twice the distance from the mean, over the degrees of freedom."""
+    correction = 1 if correction is None else correction
+    if not self.shape or dim is None:
+        free = numel_of(self) - correction
+        factor = 2.0 / free if free > 0 else float("inf") if free == 0 else float("nan")
+        return factor * grad * (self - mean_all(self))
+    if len(self.shape) > 1:
+        grad = unsqueeze_reduced(grad, dim, self.shape, keepdim)
+    free = reduced_count(tuple(self.shape), dim) - correction
+    return (2.0 / free if free else float("inf")) * grad * (self - mean_dim(self, dim, True))
+
+
+# ------------------------------------------------------------------ norms
+@op(
+    "LinalgVectorNormBackward0",
+    promote="none",
+    self=lambda grad, self, ord, result, dim, keepdim: norm_backward(grad, self, ord, result, dim, keepdim),
+)
+def vector_norm(self, ord=2, dim=None, keepdim=False):
+    if self.dtype.kind not in "fc":
+        raise RuntimeError(
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got " + type_short(self.dtype)
+        )
+    axes = None if dim is None else axes_of(self, dim)
+    size = np.abs(self)
+    if ord == np.inf:
+        return size.max(axis=axes, keepdims=keepdim)
+    if ord == -np.inf:
+        return size.min(axis=axes, keepdims=keepdim)
+    if ord == 0:
+        return (size != 0).sum(axis=axes, keepdims=keepdim).astype(size.dtype)
+    if ord == 1:
+        return size.sum(axis=axes, keepdims=keepdim)
+    if ord == 2:
+        return np.sqrt(np.square(size).sum(axis=axes, keepdims=keepdim))
+    return (size**ord).sum(axis=axes, keepdims=keepdim) ** (1 / ord)
+
+
+def type_short(dtype):
+    """PyTorch's short name of a dtype in its messages."""
+    from gviz.engine.text import SCALAR_NAMES
+
+    return SCALAR_NAMES.get(dtype.name, dtype.name)
+
+
+@composite
+def norm_backward(grad, self, ord, result, dim, keepdim):
+    """The gradient of a p-norm, written case by case as PyTorch does."""
+    grad = unsqueeze_reduced(grad, dim, self.shape, keepdim)
+    norm = unsqueeze_reduced(result, dim, self.shape, keepdim)
+    if ord == 0:
+        return zeros_like(self)
+    if ord == 1:
+        return sgn(self) * grad
+    if ord == 2:
+        return grad * masked_fill(self / norm, equal(norm, 0), 0)
+    size = absolute(self)
+    if ord in {float("inf"), float("-inf")}:
+        chosen = logical_or(equal(size, norm), isnan(size))
+        return sgn(self) * ((grad / count_chosen(grad, chosen, dim)) * chosen)
+    if ord < 1:
+        return masked_fill(sgn(self) * power(size, ord - 1), equal(self, 0), 0) * grad * power(norm, 1 - ord)
+    scaled = sgn(self) * power(size, ord - 1) if ord < 2 else self * power(size, ord - 2)
+    return scaled * masked_fill(grad / power(norm, ord - 1), equal(norm, 0), 0)
+
+
+@op(None, nondiff=("self", "mask"))
+def count_chosen(self, mask, dim):
+    return mask.sum(axis=axes_of(mask, dim), keepdims=True).astype(self.dtype)
+
+
+# ------------------------------------------------------------------ extremes, sums of exponentials
+EXTREME = lambda grad, self, dim, keepdim, result: extreme_backward(grad, self, dim, keepdim, result)  # noqa: E731 - a formula
+
+
+@op("AmaxBackward0", self=EXTREME)
+def amax(self, dim=(), keepdim=False):
+    check_reduced(self, dim, "amax")
+    return self.max(axis=axes_of(self, dim), keepdims=keepdim)
+
+
+@op("AminBackward0", self=EXTREME)
+def amin(self, dim=(), keepdim=False):
+    check_reduced(self, dim, "amin")
+    return self.min(axis=axes_of(self, dim), keepdims=keepdim)
+
+
+def check_reduced(self, dim, name):
+    """There is no extreme of nothing.
+
+    Raises:
+        IndexError: the dim to reduce is empty.
+        RuntimeError: the tensor is, and no dim was given.
+    """
+    if not dim and not self.size:
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
+            "'dim' argument."
+        )
+    for axis in axes_of(self, dim) or ():
+        if self.shape[axis] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
+
+
+@composite
+def extreme_backward(grad, self, dim, keepdim, result):
+    """The gradient shared among all elements that equal the extreme."""
+    if not keepdim:
+        shape = tuple(1 if i in wrap_dims(dim, len(self.shape)) else n for i, n in enumerate(self.shape)) if dim else ()
+        grad, result = reshape(grad, shape), reshape(result, shape)
+    chosen = equal(result, self)
+    return (grad * chosen) / count_chosen(grad, chosen, dim)
+
+
+@op(
+    "LogsumexpBackward0",
+    promote="float",
+    self=lambda grad, self, result, dim, keepdim: logsumexp_backward(grad, self, result, dim, keepdim),
+)
+def logsumexp(self, dim, keepdim=False):
+    axes = axes_of(self, dim)
+    top = self.max(axis=axes, keepdims=True, initial=-np.inf)
+    top = np.where(np.isinf(top), self.dtype.type(0), top)
+    total = np.log(np.exp(self - top).sum(axis=axes, keepdims=True)) + top
+    return total if keepdim or not self.ndim else total.squeeze(axes)
+
+
+@composite
+def logsumexp_backward(grad, self, result, dim, keepdim):
+    """The gradient in shares of the exponentials."""
+    result = unsqueeze_reduced(result, dim, self.shape, keepdim)
+    return unsqueeze_reduced(grad, dim, self.shape, keepdim) * exp(self - result)

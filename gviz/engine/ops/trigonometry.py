@@ -1,0 +1,221 @@
+"""Inverse and hyperbolic functions, the error function, and functions of two or three tensors: atan2, hypot, lerp, addcmul."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gviz.engine.op import PASS, composite, op
+
+
+@op("AsinBackward0", promote="float", self=lambda grad, self: grad * rsqrt(neg(self) * self + 1))
+def asin(self):
+    return np.arcsin(self)
+
+
+@op("AcosBackward0", promote="float", self=lambda grad, self: grad * neg(rsqrt(neg(self) * self + 1)))
+def acos(self):
+    return np.arccos(self)
+
+
+@op("AtanBackward0", promote="float", self=lambda grad, self: grad / (self * self + 1))
+def atan(self):
+    return np.arctan(self)
+
+
+@op("SinhBackward0", promote="float", self=lambda grad, self: grad * cosh(self))
+def sinh(self):
+    return np.sinh(self)
+
+
+@op("CoshBackward0", promote="float", self=lambda grad, self: grad * sinh(self))
+def cosh(self):
+    return np.cosh(self)
+
+
+@op("AsinhBackward0", promote="float", self=lambda grad, self: grad * rsqrt(power(self, 2) + 1))
+def asinh(self):
+    return np.arcsinh(self)
+
+
+@op("AcoshBackward0", promote="float", self=lambda grad, self: grad * rsqrt(self * self - 1))
+def acosh(self):
+    return np.arccosh(self)
+
+
+@op("AtanhBackward0", promote="float", self=lambda grad, self: grad * 1 / (1 - power(self, 2)))
+def atanh(self):
+    return np.arctanh(self)
+
+
+@op("Exp2Backward0", promote="float", self=lambda grad, result: grad * result * 0.6931471805599453)
+def exp2(self):
+    return np.exp2(self)
+
+
+ERF, ERFC = np.frompyfunc(math.erf, 1, 1), np.frompyfunc(math.erfc, 1, 1)
+
+
+@op("ErfBackward0", promote="float", self=lambda grad, self: 1.1283791670955126 * exp(neg(power(self, 2))) * grad)
+def erf(self):
+    return np.asarray(ERF(self)).astype(self.dtype)
+
+
+@op("ErfcBackward0", promote="float", self=lambda grad, self: -1.1283791670955126 * exp(neg(power(self, 2))) * grad)
+def erfc(self):
+    return np.asarray(ERFC(self)).astype(self.dtype)
+
+
+@op("SincBackward0", promote="float", self=lambda grad, self: sinc_backward(grad, self))
+def sinc(self):
+    return np.sinc(self).astype(self.dtype, copy=False)
+
+
+@composite
+def sinc_backward(grad, self):
+    """D sin(pi x)/(pi x), and zero at x = 0, written as PyTorch does."""
+    at_pi = self * 3.141592653589793
+    slope = grad * ((cos(at_pi) * at_pi - sin(at_pi)) / (at_pi * self))
+    return where(equal(at_pi, 0), 0.0, slope)
+
+
+@op("Deg2RadBackward0", promote="float", self=lambda grad: grad * 0.017453292519943295)
+def deg2rad(self):
+    return self * self.dtype.type(0.017453292519943295)
+
+
+@op("Rad2DegBackward0", promote="float", self=lambda grad: grad * 57.29577951308232)
+def rad2deg(self):
+    return self * self.dtype.type(57.29577951308232)
+
+
+@op("NanToNumBackward0", self=lambda grad, self: grad * isfinite(self))
+def nan_to_num(self, nan=None, posinf=None, neginf=None):
+    return np.nan_to_num(self, nan=nan or 0.0, posinf=posinf, neginf=neginf)
+
+
+@op("Atan2Backward0", promote="float",
+    self__other=lambda grad, self, other, grad_input_mask: atan2_backward(grad, self, other, grad_input_mask))  # fmt: skip
+def atan2(self, other):
+    return np.arctan2(self, other)
+
+
+@composite
+def atan2_backward(grad, self, other, wanted):
+    """D atan2(y, x) = (x dy - y dx) / (x^2 + y^2), and zero at the origin."""
+    square = self * self + other * other
+    inverse = masked_fill(reciprocal(square), equal(square, 0), 0)
+    return grad * other * inverse if wanted[0] else None, grad * neg(self) * inverse if wanted[1] else None
+
+
+@op(
+    "HypotBackward0",
+    promote="float",
+    self=lambda grad, self, result: grad * self / result,
+    other=lambda grad, other, result: grad * other / result,
+)
+def hypot(self, other):
+    return np.hypot(self, other)
+
+
+@op(
+    "LogaddexpBackward0",
+    promote="float",
+    self=lambda grad, self, other: grad / (1 + exp(other - self)),
+    other=lambda grad, self, other: grad / (1 + exp(self - other)),
+)
+def logaddexp(self, other):
+    return np.logaddexp(self, other)
+
+
+@op(
+    "Logaddexp2Backward0",
+    promote="float",
+    self=lambda grad, self, other: grad / (1 + pow_base(2, other - self)),
+    other=lambda grad, self, other: grad / (1 + pow_base(2, self - other)),
+)
+def logaddexp2(self, other):
+    return np.logaddexp2(self, other)
+
+
+@op(
+    "XlogyBackward0",
+    promote="float",
+    self=lambda grad, self, other: masked_fill(xlogy(grad, other), logical_and(equal(self, 0.0), less_equal(other, 0.0)), 0.0),
+    other=lambda grad, self, other: grad * self / other,
+)
+def xlogy(self, other):
+    return np.where((self == 0) & ~np.isnan(other), self.dtype.type(0), self * np.log(other))
+
+
+@op(
+    "FmaxBackward0",
+    self=lambda grad, self, other: masked_fill(grad, logical_not(first_is_more(self, other)), 0),
+    other=lambda grad, self, other: masked_fill(grad, first_is_more(self, other), 0),
+)
+def fmax(self, other):
+    return np.fmax(self, other)
+
+
+@op(
+    "FminBackward0",
+    self=lambda grad, self, other: masked_fill(grad, logical_not(first_is_more(neg(self), neg(other))), 0),
+    other=lambda grad, self, other: masked_fill(grad, first_is_more(neg(self), neg(other)), 0),
+)
+def fmin(self, other):
+    return np.fmin(self, other)
+
+
+@composite
+def first_is_more(self, other):
+    """Where the first of two is at least the second, or the second is not a number."""
+    return logical_or(greater_equal(self, other), isnan(other))
+
+
+@op("LerpBackward0", self=lambda grad, weight: grad * (1 - weight), end=lambda grad, weight: grad * weight)
+def lerp_scalar(self, end, weight):
+    return blended(self, end, weight, weight < 0.5)
+
+
+@op(
+    "LerpBackward1",
+    self=lambda grad, weight: grad * (1 - weight),
+    end=lambda grad, weight: grad * weight,
+    weight=lambda grad, self, end: grad * (end - self),
+)
+def lerp(self, end, weight):
+    return blended(self, end, weight, weight < 0.5)
+
+
+def blended(self, end, weight, near):
+    """From ``self`` to ``end``, counted from the nearer of the two, as PyTorch does."""
+    return np.where(near, self + weight * (end - self), end - (end - self) * (1 - weight))
+
+
+@op(
+    "AddcmulBackward0",
+    self=PASS,
+    tensor1=lambda grad, tensor2, value: grad * (tensor2 * value),
+    tensor2=lambda grad, tensor1, value: grad * (tensor1 * value),
+)
+def addcmul(self, tensor1, tensor2, value=1):
+    return self + value * tensor1 * tensor2
+
+
+@op(
+    "AddcdivBackward0",
+    self=PASS,
+    tensor1=lambda grad, tensor2, value: grad * (value / tensor2),
+    tensor2=lambda grad, tensor1, tensor2, value: neg(grad) * (value * tensor1 / (tensor2 * tensor2)),
+)
+def addcdiv(self, tensor1, tensor2, value=1):
+    if self.dtype.kind in "iub":
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
+            "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
+            "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for "
+            "float inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), "
+            "for all dtypes."
+        )
+    return self + value * tensor1 / tensor2

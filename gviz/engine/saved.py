@@ -1,0 +1,249 @@
+"""What a row's calls save for its derivatives: what to keep, when, and how it is read back.
+
+A saved input is the tensor itself; a saved result is its array, never the tensor (that would be a cycle), and gets its place in
+the graph back when it is read. Where somebody could write in place, both come with the version they had (``SavedResult``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gviz.engine.node import FREED, Node, SavedResult, freed_error, public_edge
+from gviz.engine.text import type_name
+
+if TYPE_CHECKING:
+    from gviz.engine.node import Version
+    from gviz.engine.tensor import Tensor
+
+__all__ = ["Saved", "Saving", "guarded", "modified_error", "version_of"]
+
+
+class Saved:
+    """One thing a row saves: its public name, where it comes from, and when it is kept."""
+
+    __slots__ = ("guard", "index", "kind", "name")
+
+    def __init__(self, name: str, kind: str, index: int, guard: int | None) -> None:
+        self.name = name
+        self.kind = kind  # input, option, result, sizes, numel, strides, dtype, argsize:N
+        self.index = index  # of the parameter, or of the output
+        self.guard = guard  # number of the edge that has to be wanted, or None
+
+
+class Saving:
+    """The part of a row that saves and reads; :class:`gviz.engine.op.Row` makes the plan from the formulas' parameters."""
+
+    key: str
+    node: str | None
+    formulas: dict[str, Any]
+    shows: dict[str, Any]
+    hidden: tuple[str, ...]
+    outputs: tuple[str, ...]
+    parameters: tuple[str, ...]
+    inputs: list[int]
+    groups: list[tuple[str, ...]]
+    edge_names: list[str]
+    needs: list[tuple[str, ...]]
+    saved: list[Saved]
+    position: dict[str, int]
+    tensor_positions: list[int]
+
+    def plan_save(self, name: str) -> Saved:
+        """Where the saved thing of that name comes from, and PyTorch's guard on it."""
+        if name in self.parameters:
+            index = self.parameters.index(name)
+            return Saved(name, "input" if index in self.inputs else "option", index, self.guard(name, index))
+        if name == "result" or name in self.outputs:
+            return Saved(name, "result", self.outputs.index(name) if name in self.outputs else 0, None)
+        base, _, derived = name.partition("_sym_")
+        if base not in self.parameters or not derived:
+            raise TypeError(f"{self.key}: a derivative uses {name!r}, which is no input, option or output of the operation")
+        return Saved(name, derived.replace("argsize_", "argsize:"), self.parameters.index(base), None)
+
+    def guard(self, name: str, index: int) -> int | None:
+        """The edge that alone needs this input; None where it is always saved."""
+        users = [i for i, need in enumerate(self.needs) if name in need]
+        if (
+            index not in self.inputs
+            or len(self.formulas) < 2
+            or len(users) != 1
+            or "_backward" in self.key
+            or len(self.groups[users[0]]) > 1
+        ):
+            return None
+        return self.edge_names.index(self.groups[users[0]][0])
+
+    def saved_names(self) -> list[str]:
+        """Names for ``_saved_*``, sorted."""
+        return sorted(name for name in [*self.position, *self.shows] if name not in self.hidden)
+
+    def save(self, args: Any, edges: tuple[Any, ...], results: Any) -> tuple[Any, ...]:
+        """What a call keeps, in the order of :attr:`saved`."""
+        kept: list[Any] = []
+        for s in self.saved:
+            kind = s.kind
+            if kind == "input":
+                kept.append(guarded(args[s.index]) if s.guard is None or edges[s.guard] is not None else None)
+            elif kind == "option":
+                kept.append(args[s.index])
+            elif kind == "result":
+                kept.append(results[s.index])
+            else:
+                kept.append(derive(kind, args[s.index]))
+        return tuple(kept)
+
+    def read_saved(self, node: Node, name: str) -> Any:
+        """``node._saved_NAME``: tensors with their place in the graph, numbers as PyTorch shows them.
+
+        Raises:
+            AttributeError: the row saves nothing of that name.
+            RuntimeError: backward has freed it, or it was modified in place since.
+        """
+        if name in self.shows:
+            return self.shows[name]
+        if name not in self.position:
+            raise AttributeError(f"'{self.node}' object has no attribute '_saved_{name}'")
+        position = self.position[name]
+        value = node.saved[position] if node.saved.__class__ is tuple else node.saved
+        if self.saved[position].kind in ("input", "result"):
+            return self.as_tensor(node, value, self.saved[position])
+        return unsigned(name, value)
+
+    def as_tensor(self, node: Node, value: Any, saved: Saved) -> Any:
+        """A saved tensor as the user, or a recorded derivative, sees it."""
+        value = self.checked(node, value, saved)
+        if value.__class__ is np.ndarray:
+            differentiable = saved.kind == "result" and value.dtype.kind in "fc"
+            return node.output_tensor(value) if differentiable else from_array(value, None)
+        if isinstance(value, int | float | bool | np.generic):
+            return from_array(np.asarray(value), None)
+        return [from_array(v, None) if v.__class__ is np.ndarray else v for v in value] if isinstance(value, list) else value
+
+    def checked(self, node: Node, value: Any, saved: Saved) -> Any:
+        """The saved tensor or array, if it is still there and still what was saved.
+
+        Raises:
+            RuntimeError: it was freed, or modified in place.
+        """
+        if value is FREED:
+            raise freed_error()
+        expected = 0
+        if value.__class__ is SavedResult:
+            version: Version | None = value.version
+            expected, value = value.expected, value.content
+        else:
+            version = None if value.__class__ is np.ndarray else version_of(value)
+        if version is not None and version.count != expected:
+            raise modified_error(node, value, saved, version.count, expected)
+        return value
+
+    def arrays(self, node: Node) -> list[Any]:
+        """Everything saved, tensors as plain arrays, for the derivatives on arrays."""
+        kept = node.saved if node.saved.__class__ is tuple else (node.saved,) * len(self.saved)
+        values = list(kept)
+        for i in self.tensor_positions:
+            value = self.checked(node, kept[i], self.saved[i])
+            values[i] = (
+                [getattr(v, "_array", v) for v in value]
+                if value.__class__ in (list, tuple)
+                else value
+                if value is None or value.__class__ is np.ndarray
+                else getattr(value, "_array", value)
+            )
+        return values
+
+    def tensors(self, node: Node) -> list[Any]:
+        """Everything saved, tensors as tensors, for the derivatives that are recorded."""
+        kept = node.saved if node.saved.__class__ is tuple else (node.saved,) * len(self.saved)
+        values = list(kept)
+        for i in self.tensor_positions:
+            values[i] = None if kept[i] is None else self.as_tensor(node, kept[i], self.saved[i])
+        return values
+
+    def release(self, node: Node) -> None:
+        """Drop the saved tensors; numbers stay readable, as in PyTorch."""
+        if self.tensor_positions:
+            if node.saved.__class__ is tuple:
+                node.saved = tuple(FREED if i in self.tensor_positions else v for i, v in enumerate(node.saved))
+            else:
+                node.saved = FREED
+
+    def watch_result(self, node: Node, version: Version) -> None:
+        """Somebody may write the result in place from now on: compare its version when it is read."""
+        kept = node.saved
+        if kept.__class__ is np.ndarray:
+            node.saved = SavedResult(kept, version, version.count)
+        elif kept.__class__ is tuple:
+            results = [i for i in self.tensor_positions if self.saved[i].kind == "result" and kept[i].__class__ is np.ndarray]
+            if results:
+                node.saved = tuple(SavedResult(v, version, version.count) if i in results else v for i, v in enumerate(kept))
+
+
+def derive(kind: str, value: Any) -> Any:
+    """What is derived from an input: its sizes, number of elements, strides (in elements) or one size."""
+    if isinstance(value, list | tuple):
+        return tuple(derive(kind, v) for v in value)
+    array = value._array if hasattr(value, "_array") else np.asarray(value)
+    if kind == "sizes":
+        return array.shape
+    if kind == "dtype":
+        return array.dtype
+    if kind == "numel":
+        return array.size
+    if kind == "strides":
+        return tuple(s // array.itemsize for s in array.strides)
+    return array.shape[int(kind.partition(":")[2])]
+
+
+def unsigned(name: str, value: Any) -> Any:
+    """Dims and indices as PyTorch's getters give them: negative ones as unsigned 64-bit numbers."""
+    if isinstance(value, tuple | list):
+        return tuple(unsigned(name, v) for v in value)
+    if (
+        value.__class__ is int
+        and value < 0
+        and name in ("dim", "dims", "dim0", "dim1", "index", "ignore_index", "padding_idx", "start")
+    ):
+        return value + 2**64
+    return value
+
+
+def guarded(value: Any) -> Any:
+    """A tensor to be saved: itself, or with its version if it was written in place before."""
+    rare = getattr(value, "_rare", None)
+    version = None if rare is None else rare.version
+    return SavedResult(value, version, version.count) if version is not None and version.count else value
+
+
+def version_of(value: Any) -> Any:
+    """The version cell of a tensor, None where it was never written in place (or is no tensor)."""
+    rare = getattr(value, "_rare", None)
+    return None if rare is None else rare.version
+
+
+def modified_error(node: Node, value: Any, saved: Saved | None, found: int, expected: int) -> RuntimeError:
+    """PyTorch's error for a saved tensor that was written in place since."""
+    array = getattr(value, "_array", value)
+    maker: Any = node
+    if array is value:
+        number = 0 if saved is None else saved.index
+    else:
+        maker, number = public_edge(value.grad_fn and value._edge)
+    origin = (
+        "" if maker is None else f", which is output {number} of {maker.name().removesuffix('0').removesuffix('Backward')},"
+    )
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[{type_name(array.dtype)} {list(array.shape)}]{origin} is at version {found}; expected version {expected} instead. "
+        "Hint: enable anomaly detection to find the operation that failed to compute its gradient, "
+        "with torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )
+
+
+def from_array(array: Any, edge: Any) -> Tensor:
+    """A tensor around an array (tensor.py imports this module, so it is imported here when it is needed)."""
+    from gviz.engine.tensor import from_array as make
+
+    return make(array, edge)
