@@ -195,10 +195,6 @@ def test_an_expression_beyond_the_parser_is_answered_with_a_way_out(text: str) -
     assert len(error.report()) < 500
 
 
-def test_an_expression_of_ten_thousand_terms_is_within_the_parser() -> None:
-    assert evaluate("y=" + "+".join(["x"] * 10_000)).roots["y"].item() == 10_000.0
-
-
 @pytest.mark.parametrize("text", ["", "   ", "\n\n", "# only a comment", "\ufeff"])
 def test_an_empty_expression_is_refused(text: str) -> None:
     with pytest.raises(SourceError, match="the expression is empty"):
