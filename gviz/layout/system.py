@@ -14,6 +14,9 @@ __all__ = ["draw", "version"]
 
 _INSTALL = "or install Graphviz itself (apt-get install graphviz, brew install graphviz, https://graphviz.org/download)"
 
+_GIVEN = {"nop": 1, "nop2": 2}
+"""Layouts that take positions as they are: for the programs that is neato, and an option."""
+
 
 def _package() -> Any:
     """The ``graphviz`` package.
@@ -59,8 +62,8 @@ def draw(dot: bytes, output: str, program: str = "dot", *, wide: bool = False) -
     heard = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")  # takes any bytes, whatever language they are in
     try:
         with drawing_environment(wide=wide), redirect_stderr(heard):
-            if program == "nop2":  # for the programs: neato, told that positions are given
-                picture: bytes = graphviz.pipe("neato", name, dot, renderer=renderer or None, neato_no_op=2)
+            if program in _GIVEN:
+                picture: bytes = graphviz.pipe("neato", name, dot, renderer=renderer or None, neato_no_op=_GIVEN[program])
             else:
                 picture = graphviz.pipe(program, name, dot, renderer=renderer or None)
     except graphviz.ExecutableNotFound:

@@ -101,8 +101,13 @@ def render(graph: Graph, options: RenderOptions) -> str | bytes:
 
     kind = KINDS[options.format]
     output = f"{options.format}:{kind.renderer}" if kind.renderer else options.format
-    picture = mark(without_date(draw(dot(graph, options), output, using=options.graphviz)))
+    picture = finished(draw(dot(graph, options), output, using=options.graphviz))
     return picture if kind.binary else picture.decode("utf-8", "replace")
+
+
+def finished(data: bytes) -> bytes:
+    """A picture as gviz gives it away: without the time of day, with its mark."""
+    return mark(without_date(data))
 
 
 def without_date(data: bytes) -> bytes:
