@@ -15,7 +15,7 @@ from gviz.render.labels import shape_text, visible
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from gviz.render._digraph import Picture
+    from gviz.render._digraph import Digraph
 
 __all__ = ["make_dot"]
 
@@ -29,7 +29,7 @@ def make_dot(
     show_attrs: bool = False,
     show_saved: bool = False,
     max_attr_chars: int = 50,
-) -> Picture:
+) -> Digraph:
     """The graph behind a tensor, as TorchViz draws it.
 
     Args:
@@ -50,13 +50,13 @@ def make_dot(
     >>> print(make_dot(w * 2, params={"w": w}).source.count("->"))
     3
     """
-    from gviz.render._digraph import Picture
+    from gviz.render._digraph import Digraph
 
     outputs = var if isinstance(var, tuple | list) else (var,)
     for what, tensor in [*(("var", output) for output in outputs), *(params or {}).items()]:
         if not _is_tensor(tensor):
             raise TypeError(f"make_dot draws tensors; {what} is of type {type(tensor).__name__}")
-    picture = Picture(node_attr=NODE_ATTRIBUTES, graph_attr={"size": "12,12"})
+    picture = Digraph(node_attr=NODE_ATTRIBUTES, graph_attr={"size": "12,12"})
     drawing = Drawing(picture, params or {}, show_attrs, show_saved, max_attr_chars)
     for output in outputs:
         drawing.add_output(output)

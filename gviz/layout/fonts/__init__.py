@@ -1,11 +1,11 @@
 """The font that gviz ships, and what fontconfig is told about it.
 
 Where a machine has no font, Graphviz draws empty boxes without a word. So while Graphviz draws, fontconfig reads a
-configuration of gviz's: ``own.conf`` names the folder ``shipped`` alone (one font, nothing to search, nothing to cache: the same
-picture on every machine, and no wait for an inventory of the system's fonts), ``system.conf`` the system's fonts behind
-it, for texts with characters that this font lacks. Both find that folder through ``XDG_DATA_HOME``, since a file that
-is shipped cannot know where it will lie. A user's own ``FONTCONFIG_FILE`` is left alone. The file ``.uuid`` is there
-because fontconfig 2.13, which the wheels carry, else writes one, a new one for each installation.
+configuration of gviz's. ``own.conf`` names the folder ``shipped`` alone: one font, nothing to search, nothing to cache,
+the same picture on every machine, and no wait for an inventory of the system's fonts. ``system.conf`` has the system's
+fonts behind it, for texts with characters that this font lacks. Both find that folder through ``XDG_DATA_HOME``, since
+a file that is shipped cannot know where it will lie. A user's own ``FONTCONFIG_FILE`` is left alone. The file ``.uuid``
+is there because fontconfig 2.13, which the wheels carry, else writes one, a new one for each installation.
 
 DejaVu Sans Mono is free; its licence is beside it. Source: https://dejavu-fonts.github.io, version 2.37.
 """
