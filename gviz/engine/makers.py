@@ -61,7 +61,7 @@ def choose(row: Row, fallback: Any) -> Any:
 
 
 def one_input(row: Row, fallback: Any) -> Any:
-    """One tensor in, one out; saves nothing, the input or the result."""
+    """One tensor in, one of the same shape out; saves nothing, the input or the result."""
     forward, cls = direct(row.forward), row.cls
     kind = row.saved[0].kind if row.saved else ""
     keep_result, keep_input = kind == "result", kind == "input"
@@ -87,7 +87,7 @@ def one_input(row: Row, fallback: Any) -> Any:
             node = new(cls)
             node.edges = (edge,)
             node.seq = next_seq()
-            node.shape = data.shape
+            node.shape = data.shape if edge is None else edge.shape  # one tuple for the whole chain
             if keep_result:
                 node.saved = data
             elif keep_input:
@@ -185,7 +185,7 @@ def two_inputs(row: Row, fallback: Any) -> Any:  # noqa: C901, PLR0915 - the hot
             node = new(cls)
             node.edges = (edge, None)
             node.seq = next_seq()
-            node.shape = data.shape
+            node.shape = data.shape if edge is None else edge.shape
             node.saved = (other, None) if saves else None
             result._edge = node
             return result
