@@ -211,8 +211,8 @@ def _kinds(engine: Any) -> Kinds:
     """The classes whose objects are tensors and modules; looks at what is loaded, and loads nothing."""
     loaded = [engine, sys.modules.get("gviz.engine")]  # a script on PyTorch may use gviz.engine as well
     tensors = tuple({module.Tensor for module in loaded if module is not None})
-    names = (f"{module.__name__}.nn" for module in loaded if module is not None)
-    return Kinds(tensors, tuple({sys.modules[name].Module for name in names if name in sys.modules}))
+    libraries = (sys.modules.get(f"{module.__name__}.nn") for module in loaded if module is not None)
+    return Kinds(tensors, tuple({library.Module for library in libraries if hasattr(library, "Module")}))
 
 
 def _read(ending: Ending, options: SourceOptions, talk: Talk, *, rootless: bool) -> Reading:
