@@ -73,7 +73,7 @@ globals().update(
 device = Device
 surface.install(globals())
 
-SUBMODULES = ("autograd", "linalg", "nn", "optim", "special", "utils")
+SUBMODULES = ("autograd", "cuda", "linalg", "nn", "optim", "special", "utils")
 
 
 def __getattr__(name: str) -> Any:

@@ -22,7 +22,7 @@ from gviz.engine.tensor import Tensor, edge_of, from_array
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["CopySlices", "in_place", "renew_edge", "set_item"]
+__all__ = ["CopySlices", "in_place", "renew_edge", "reshape_in_place", "set_item"]
 
 
 def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -42,6 +42,20 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any, **kwargs
     refuse_cast(array.dtype, tensor._array.dtype)
     tensor._array[...] = array
     write(tensor, result._edge)
+    return tensor
+
+
+def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tensor:
+    """Change a tensor's own shape: it keeps its memory (a view its base too) and takes the operation's place in the graph."""
+    check(tensor)
+    result = operation(from_array(tensor._array, edge_of(tensor)), *args)
+    tensor._array = result._array
+    version = tensor.version_cell()
+    version.count += 1
+    if result._edge is not None:
+        tensor._edge = result._edge
+        move_hooks(tensor)
+    tensor.rare().seen = version.count
     return tensor
 
 

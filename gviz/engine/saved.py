@@ -27,7 +27,7 @@ class Saved:
 
     def __init__(self, name: str, kind: str, index: int, guard: int | None) -> None:
         self.name = name
-        self.kind = kind  # input, option, result, sizes, numel, strides, dtype, argsize:N
+        self.kind = kind  # input, option, result, sizes, numel, strides, dtype, argsize:N, extra
         self.index = index  # of the parameter, or of the output
         self.guard = guard  # number of the edge that has to be wanted, or None
 
@@ -41,6 +41,7 @@ class Saving:
     shows: dict[str, Any]
     hidden: tuple[str, ...]
     outputs: tuple[str, ...]
+    extras: tuple[str, ...]
     parameters: tuple[str, ...]
     inputs: list[int]
     groups: list[tuple[str, ...]]
@@ -57,6 +58,10 @@ class Saving:
             return Saved(name, "input" if index in self.inputs else "option", index, self.guard(name, index))
         if name == "result" or name in self.outputs:
             return Saved(name, "result", self.outputs.index(name) if name in self.outputs else 0, None)
+        if name in self.extras:
+            return Saved(name, "extra", self.extras.index(name) + 1, None)
+        if name == "source_dim":
+            return Saved(name, "ndim", self.parameters.index("source"), None)
         base, _, derived = name.partition("_sym_")
         if base not in self.parameters or not derived:
             raise TypeError(f"{self.key}: a derivative uses {name!r}, which is no input, option or output of the operation")
@@ -88,7 +93,7 @@ class Saving:
                 kept.append(guarded(args[s.index]) if s.guard is None or edges[s.guard] is not None else None)
             elif kind == "option":
                 kept.append(args[s.index])
-            elif kind == "result":
+            elif kind in ("result", "extra"):
                 kept.append(results[s.index])
             else:
                 kept.append(derive(kind, args[s.index]))
@@ -107,7 +112,7 @@ class Saving:
             raise AttributeError(f"'{self.node}' object has no attribute '_saved_{name}'")
         position = self.position[name]
         value = node.saved[position] if node.saved.__class__ is tuple else node.saved
-        if self.saved[position].kind in ("input", "result"):
+        if self.saved[position].kind in ("input", "result", "extra"):
             return self.as_tensor(node, value, self.saved[position])
         return unsigned(name, value)
 
@@ -181,31 +186,39 @@ class Saving:
                 node.saved = tuple(SavedResult(v, version, version.count) if i in results else v for i, v in enumerate(kept))
 
 
+FACTS: dict[str, Any] = {
+    "ndim": lambda array: array.ndim,
+    "sizes": lambda array: array.shape,
+    "dtype": lambda array: array.dtype,
+    "numel": lambda array: array.size,
+    "strides": lambda array: tuple(s // array.itemsize for s in array.strides),
+}
+
+
 def derive(kind: str, value: Any) -> Any:
     """What is derived from an input: its sizes, number of elements, strides (in elements) or one size."""
     if isinstance(value, list | tuple):
         return tuple(derive(kind, v) for v in value)
+    if kind == "sizes_opt":
+        return (0,) if value is None else value._array.shape
     array = value._array if hasattr(value, "_array") else np.asarray(value)
-    if kind == "sizes":
-        return array.shape
-    if kind == "dtype":
-        return array.dtype
-    if kind == "numel":
-        return array.size
-    if kind == "strides":
-        return tuple(s // array.itemsize for s in array.strides)
-    return array.shape[int(kind.partition(":")[2])]
+    if kind in FACTS:
+        return FACTS[kind](array)
+    return array.shape[int(kind.partition(":")[2].replace("minus_", "-"))]
+
+
+UNSIGNED = frozenset({
+    "dim", "dims", "dim0", "dim1", "dim2", "dimension", "diagonal", "offset", "shifts", "index", "ignore_index", "padding_idx",
+    "start", "k",
+})  # fmt: skip
+"""Numbers whose getters know no sign."""
 
 
 def unsigned(name: str, value: Any) -> Any:
     """Dims and indices as PyTorch's getters give them: negative ones as unsigned 64-bit numbers."""
     if isinstance(value, tuple | list):
         return tuple(unsigned(name, v) for v in value)
-    if (
-        value.__class__ is int
-        and value < 0
-        and name in ("dim", "dims", "dim0", "dim1", "index", "ignore_index", "padding_idx", "start")
-    ):
+    if value.__class__ is int and value < 0 and name in UNSIGNED:
         return value + 2**64
     return value
 

@@ -10,8 +10,14 @@ from gviz.engine.ops import (
     indexing,
     joining,
     matrix,
+    picking,
+    products,
+    rearranging,
     reduction,
+    rounding,
     shape,
+    statistics,
+    trigonometry,
 )
 
 __all__ = [
@@ -24,6 +30,12 @@ __all__ = [
     "indexing",
     "joining",
     "matrix",
+    "picking",
+    "products",
+    "rearranging",
     "reduction",
+    "rounding",
     "shape",
+    "statistics",
+    "trigonometry",
 ]

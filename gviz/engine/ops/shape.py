@@ -193,8 +193,15 @@ def reshape(self, size):
     """A view where the memory allows it, else a copy."""
     size = full_shape(size, numel_of(self))
     if viewable(self, size):
-        return view(self, size)
+        return view(self, size) if contiguous(self) else reshape_alias(self, size)
     return unsafe_view(clone(self), size)
+
+
+@everywhere
+def contiguous(value):
+    """Whether the elements lie in memory in the order of the indices."""
+    array = getattr(value, "_array", value)
+    return array.__class__ is not np.ndarray or array.flags.c_contiguous
 
 
 @everywhere

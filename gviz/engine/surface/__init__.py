@@ -16,12 +16,36 @@ from typing import Any
 
 from gviz.engine import creation, ops, sampling
 from gviz.engine.op import ROWS, TENSORS
-from gviz.engine.surface import arithmetic, conversion, reductions, shape, writing
+from gviz.engine.surface import (
+    arithmetic,
+    conversion,
+    overwriting,
+    pointwise,
+    products,
+    rearranging,
+    reductions,
+    shape,
+    statistics,
+    writing,
+)
 from gviz.engine.tensor import Tensor
 
 __all__ = ["install", "ops"]
 
-FAMILIES = (arithmetic, reductions, shape, conversion, writing, creation, sampling)
+FAMILIES = (
+    arithmetic,
+    reductions,
+    shape,
+    conversion,
+    writing,
+    pointwise,
+    statistics,
+    rearranging,
+    products,
+    overwriting,
+    creation,
+    sampling,
+)
 
 
 def install(namespace: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from gviz.engine import dtypes
 from gviz.engine.general import NUMBERS, OPERANDS
+from gviz.engine.modes import mode
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.conversion import itself
 from gviz.engine.tensor import Tensor, from_array
@@ -35,7 +36,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """``input / other``."""
     if rounding_mode is None:
         return call["div"](input, other)
-    raise NotImplementedError(f"div(rounding_mode={rounding_mode!r}) is not in gviz's engine")
+    return call["div_mode"](input, other, rounding_mode)
 
 
 def power(input: Any, exponent: Any) -> Tensor:
@@ -55,12 +56,16 @@ def as_operand(input: Any, other: Any) -> Any:
 
 
 def reversed_sub(self: Tensor, other: Any) -> Any:
-    """``other - self``."""
+    """``other - self``; in a recorded derivative PyTorch's C++ subtracts from a 0-d tensor."""
+    if mode.formula and isinstance(other, NUMBERS):
+        return call["sub"](as_operand(self, other), self)
     return call["rsub_scalar"](self, other, 1) if isinstance(other, NUMBERS) else NotImplemented
 
 
 def reversed_div(self: Tensor, other: Any) -> Any:
-    """``other / self``: the reciprocal, then a product, as PyTorch does."""
+    """``other / self``: the reciprocal, then a product, as PyTorch does; in a recorded derivative a 0-d tensor is divided."""
+    if mode.formula and isinstance(other, NUMBERS):
+        return call["div"](as_operand(self, other), self)
     return call["mul"](call["reciprocal"](self), other) if isinstance(other, NUMBERS) else NotImplemented
 
 

@@ -1,0 +1,252 @@
+"""Elements by index or mask: index_select and its kin, masked_select, take, sort, topk."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gviz.engine.op import PASS, composite, everywhere, op
+from gviz.engine.text import wrap_dim
+
+
+def along(array, dim, index):
+    """A numpy index that takes a list of places along one dimension."""
+    return (slice(None),) * wrap_dim(dim, array.ndim) + (index,)
+
+
+def check_index(self, dim, index, name):
+    """An index is a list of places along a dimension.
+
+    Raises:
+        IndexError: it has more than one dimension, or a place does not exist.
+        RuntimeError: it holds no integers.
+    """
+    if index.ndim > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector")
+    if index.dtype.kind != "i":
+        raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index")
+    size = self.shape[wrap_dim(dim, self.ndim)] if self.ndim else 1
+    if index.size and (index.max() >= size or index.min() < 0):
+        raise IndexError("index out of range in self")
+
+
+@op(
+    "IndexSelectBackward0",
+    nondiff=("index",),
+    self=lambda grad, dim, index, self_sym_sizes: index_add(zeros_of(grad, self_sym_sizes), dim, index, grad),
+)
+def index_select(self, dim, index):
+    check_index(self, dim, index, "index_select")
+    return self[along(self, dim, index.reshape(-1))] if self.ndim else self.copy()
+
+
+@composite
+def picked(grad, dim, index, source, source_dim):
+    """The gradient of what was written at an index."""
+    if source_dim > 0:
+        return expand(index_select(grad, dim, index), tuple(source.shape))
+    return index_select(grad, dim, squeeze_dim(index, 0))
+
+
+@op(
+    "IndexAddBackward0",
+    nondiff=("index",),
+    self=PASS,
+    source=lambda grad, dim, index, source, source_dim, alpha: maybe_multiply(
+        picked(grad, dim, index, source, source_dim), alpha
+    ),
+)
+def index_add(self, dim, index, source, alpha=1):
+    check_index(self, dim, index, "index_add")
+    result = np.array(self)
+    flat = result.reshape(1) if not result.ndim else result
+    np.add.at(flat, along(flat, dim, index.reshape(-1)), source if alpha == 1 else source * alpha)
+    return result
+
+
+@op(
+    "IndexCopyBackward0",
+    nondiff=("index",),
+    self=lambda grad, dim, index: index_fill(grad, dim, index, 0),
+    source=lambda grad, dim, index, source, source_dim: picked(grad, dim, index, source, source_dim),
+)
+def index_copy(self, dim, index, source):
+    check_index(self, dim, index, "index_copy")
+    return written(self, dim, index, source)
+
+
+def written(self, dim, index, value):
+    """A copy with values at an index."""
+    result = np.array(self)
+    flat = result.reshape(1) if not result.ndim else result
+    flat[along(flat, dim, index.reshape(-1))] = value
+    return result
+
+
+@op("IndexFillBackward0", nondiff=("index",), promote="none", self=lambda grad, dim, index: index_fill(grad, dim, index, 0))
+def index_fill(self, dim, index, value):
+    return written(self, dim, index, value)
+
+
+@op(
+    "IndexFillBackward1",
+    nondiff=("index",),
+    promote="none",
+    self=lambda grad, dim, index: index_fill(grad, dim, index, 0),
+    value=lambda grad, dim, index: sum_all(index_select(grad, dim, distinct(index))),
+)
+def index_fill_tensor(self, dim, index, value):
+    if np.ndim(value):
+        raise RuntimeError(
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    return written(self, dim, index, value)
+
+
+@op(None, nondiff=("self",))
+def distinct(self):
+    return np.unique(self)
+
+
+@op("MaskedSelectBackward0", nondiff=("mask",), self=lambda grad, self, mask: masked_select_backward(grad, self, mask))
+def masked_select(self, mask):
+    if mask.dtype.kind != "b":
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    self, mask = np.broadcast_arrays(self, mask)
+    return self[mask]
+
+
+@composite
+def masked_select_backward(grad, self, mask):
+    """The gradient where the mask is, in the shape that tensor and mask have together."""
+    return masked_scatter(zeros_of(grad, broadcast_shape(tuple(self.shape), tuple(mask.shape))), mask, grad)
+
+
+@op(
+    "MaskedScatterBackward0",
+    nondiff=("mask",),
+    self=lambda grad, mask: masked_fill(grad, mask, 0),
+    source=lambda grad, mask, source_sym_sizes: masked_scatter_source(grad, mask, source_sym_sizes),
+)
+def masked_scatter(self, mask, source):
+    mask = np.broadcast_to(mask, self.shape)
+    result = np.array(self)
+    result[mask] = source.reshape(-1)[: int(mask.sum())]
+    return result
+
+
+@everywhere
+def size_of(sizes):
+    """Number of elements of a shape."""
+    return math.prod(sizes)
+
+
+@composite
+def masked_scatter_source(grad, mask, sizes):
+    """The gradient of what was written, zeros for what was left over."""
+    chosen = masked_select(grad, mask)
+    left = size_of(sizes) - numel_of(chosen)
+    return view(cat([chosen, zeros_of(grad, (left,))], 0) if left else chosen, sizes)
+
+
+@op("TakeBackward0", nondiff=("index",), self=lambda grad, self, index: put(zeros_like(self), index, grad, True))
+def take(self, index):
+    if index.size and (index.max() >= self.size or index.min() < -self.size):
+        raise IndexError("out of range: tried to access index in take")
+    return self.reshape(-1)[index]
+
+
+@op(
+    "PutBackward0",
+    nondiff=("index",),
+    self=lambda grad, index, accumulate: grad if accumulate else put(grad, index, zeros_like(index) * 1.0, False),
+    source=lambda grad, index: take(grad, index),
+)
+def put(self, index, source, accumulate=False):
+    result = np.array(self)
+    if accumulate:
+        np.add.at(result.reshape(-1), index.reshape(-1), source.reshape(-1))
+    else:
+        result.reshape(-1)[index.reshape(-1)] = source.reshape(-1)
+    return result
+
+
+# ------------------------------------------------------------------ order
+PLACED = lambda grad, dim, indices, self_sym_sizes: select_backward_of(grad, dim, indices, self_sym_sizes, True)  # noqa: E731
+
+
+def ordered(array, axis, descending):
+    """Indices that sort along an axis, equal elements in their old order."""
+    if not descending:
+        return np.argsort(array, axis=axis, kind="stable")
+    turned = np.argsort(np.flip(array, axis), axis=axis, kind="stable")
+    return array.shape[axis] - 1 - np.flip(turned, axis)
+
+
+@op("SortBackward0", outputs=("values", "indices"), self=PLACED)
+def sort(self, dim=-1, descending=False):
+    axis = wrap_dim(dim, self.ndim)
+    if not self.ndim:
+        return self.copy(), np.zeros((), np.int64)
+    indices = ordered(self, axis, descending)
+    return np.take_along_axis(self, indices, axis), indices
+
+
+@op("TopkBackward0", outputs=("values", "indices"), self=PLACED)
+def topk(self, k, dim=-1, largest=True, sorted=True):
+    axis = wrap_dim(dim, self.ndim)
+    if not 0 <= k <= (self.shape[axis] if self.ndim else 1):
+        raise RuntimeError("selected index k out of range")
+    if not self.ndim:
+        return self.copy(), np.zeros((), np.int64)
+    indices = ordered(self, axis, largest)[along(self, axis, slice(0, k))]
+    return np.take_along_axis(self, indices, axis), indices
+
+
+def ranked(self, k, dim, keepdim):
+    """The k-th smallest along a dimension, counted from 0, and where it is."""
+    axis = wrap_dim(dim, self.ndim)
+    if not self.ndim:
+        return self.copy(), np.zeros((), np.int64)
+    indices = ordered(self, axis, False)[along(self, axis, slice(k, k + 1))]
+    values = np.take_along_axis(self, indices, axis)
+    return (values, indices) if keepdim else (values.squeeze(axis), indices.squeeze(axis))
+
+
+SELECTED = lambda grad, dim, indices, self_sym_sizes, keepdim: select_backward_of(grad, dim, indices, self_sym_sizes, keepdim)  # noqa: E731
+
+
+@op("KthvalueBackward0", outputs=("values", "indices"), self=SELECTED)
+def kthvalue(self, k, dim=-1, keepdim=False):
+    if not 1 <= k <= (self.shape[wrap_dim(dim, self.ndim)] if self.ndim else 1):
+        raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(wrap_dim(dim, self.ndim)))
+    return ranked(self, k - 1, dim, keepdim)
+
+
+@op("MedianBackward0", self=lambda grad, self, result: evenly_distribute(grad, self, result))
+def median_all(self):
+    flat = np.sort(self, axis=None)
+    return flat[-1] if np.isnan(flat[-1:]).any() else flat[(flat.size - 1) // 2]
+
+
+@op("MedianBackward1", key="median_dim", outputs=("values", "indices"), self=SELECTED)
+def median_dim(self, dim, keepdim=False):
+    return ranked(self, ((self.shape[wrap_dim(dim, self.ndim)] if self.ndim else 1) - 1) // 2, dim, keepdim)
+
+
+# ------------------------------------------------------------------ counting
+@op(None, nondiff=("self",))
+def nonzero(self):
+    return np.argwhere(self)
+
+
+@op(None, nondiff=("self",))
+def count_nonzero(self, dim=None):
+    axes = None if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    return np.asarray(np.count_nonzero(self, axis=axes), np.int64)
+
+
+@op(None, nondiff=("self", "other"))
+def isclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    return np.isclose(self, other, rtol, atol, equal_nan)

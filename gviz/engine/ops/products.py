@@ -1,0 +1,184 @@
+"""Products of more than two matrices: addmv, baddbmm, einsum, tensordot, kron, powers, inverses, determinants."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gviz.engine.op import ARRAYS, composite, op
+from gviz.engine.ops.matrix import check_same_dtype
+
+
+@op(
+    "AddmvBackward0",
+    promote="none",
+    self=lambda grad, beta: maybe_multiply(grad, beta),
+    mat=lambda grad, vec, alpha: maybe_multiply(outer(grad, vec), alpha),
+    vec=lambda grad, mat, alpha: maybe_multiply(mv(t(mat), grad), alpha),
+)
+def addmv(self, mat, vec, beta=1, alpha=1):
+    return scaled(self, ARRAYS["mv"](mat, vec), beta, alpha)
+
+
+@op(
+    "AddrBackward0",
+    promote="none",
+    self=lambda grad, beta: maybe_multiply(grad, beta),
+    vec1=lambda grad, vec2, alpha: maybe_multiply(mv(grad, vec2), alpha),
+    vec2=lambda grad, vec1, alpha: maybe_multiply(mv(t(grad), vec1), alpha),
+)
+def addr(self, vec1, vec2, beta=1, alpha=1):
+    return scaled(self, np.outer(vec1, vec2), beta, alpha)
+
+
+@op(
+    "BaddbmmBackward0",
+    promote="none",
+    self=lambda grad, beta: maybe_multiply(grad, beta),
+    batch1=lambda grad, batch2, alpha: maybe_multiply(bmm(grad, transpose(batch2, 1, 2)), alpha),
+    batch2=lambda grad, batch1, alpha: maybe_multiply(bmm(transpose(batch1, 1, 2), grad), alpha),
+)
+def baddbmm(self, batch1, batch2, beta=1, alpha=1):
+    check_same_dtype(batch1, batch2)
+    return scaled(self, ARRAYS["bmm"](batch1, batch2), beta, alpha)
+
+
+def scaled(self, product, beta, alpha):
+    """``beta * self + alpha * product``; the addend has to fit."""
+    ARRAYS["expand"](self, product.shape)  # its message where it does not
+    addend = np.zeros_like(self) if beta == 0 else self if beta == 1 else self * beta
+    return addend + (product if alpha == 1 else product * alpha)
+
+
+@composite
+def sumproduct_pair(left, right, dims):
+    """Two tensors multiplied and summed over dims (which stay, with size one): PyTorch's way through bmm."""
+    if not dims:
+        return mul(left, right)
+    both, only_left, only_right = [], [], []
+    for i, (a, b) in enumerate(zip(left.shape, right.shape, strict=True)):
+        if i in dims:
+            if a != 1 and b == 1:
+                left = sum_dim(left, (i,), True)
+            elif b != 1 and a == 1:
+                right = sum_dim(right, (i,), True)
+        elif a != 1 and b != 1:
+            both.append(i)
+        elif a != 1:
+            only_left.append(i)
+        else:
+            only_right.append(i)
+    dims = list(dims)
+    shape = [left.shape[i] for i in both + only_left] + [1] * len(dims) + [right.shape[i] for i in only_right]
+    rows, columns, batch = (sizes_at(left, only_left), sizes_at(right, only_right), sizes_at(left, both))
+    inner = sizes_at(left, dims)
+    left = reshape(permute(left, both + only_left + dims + only_right), (batch, rows, inner))
+    right = reshape(permute(right, both + dims + only_right + only_left), (batch, inner, columns))
+    order = both + only_left + dims + only_right
+    return permute(view(bmm(left, right), tuple(shape)), tuple(order.index(i) for i in range(len(order))))
+
+
+@composite
+def sizes_at(value, dims):
+    """The number of elements along some dims together."""
+    count = 1
+    for dim in dims:
+        count *= value.shape[dim]
+    return count
+
+
+@composite
+def tensordot_over(self, other, dims1, dims2):
+    """Two tensors multiplied and summed over pairs of dims: permuted to two matrices, or vectors, and multiplied."""
+    first, second = self, other
+    for i, j in zip(dims1, dims2, strict=True):
+        if other.shape[j] == 1 and self.shape[i] != 1:
+            first = sum_dim(first, (i,), True)
+        elif self.shape[i] == 1 and other.shape[j] != 1:
+            second = sum_dim(second, (j,), True)
+        elif self.shape[i] != other.shape[j]:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {self.shape[i]} in dim {i} and second has size "
+                f"{other.shape[j]} in dim {j}"
+            )
+    rows = [i for i in range(len(self.shape)) if i not in wrap_dims(dims1, len(self.shape))]
+    columns = [i for i in range(len(other.shape)) if i not in wrap_dims(dims2, len(other.shape))]
+    shape = tuple(first.shape[i] for i in rows) + tuple(second.shape[i] for i in columns)
+    inner = sizes_at(first, dims1)
+    left, right = permute(first, (*rows, *dims1)), permute(second, (*dims2, *columns))
+    if not rows and not columns:
+        if len(dims1) != 1:
+            left, right = reshape(left, (inner,)), reshape(right, (inner,))
+        return reshape(dot(left, right), ())
+    left = reshape(left, (sizes_at(first, rows), inner))
+    return reshape(mm(left, reshape(right, (inner, sizes_at(second, columns)))), shape)
+
+
+@composite
+def kron(self, other):
+    """Each element of one tensor times the whole other one."""
+    count = max(len(self.shape), len(other.shape))
+    a = (1,) * (count - len(self.shape)) + tuple(self.shape)
+    b = (1,) * (count - len(other.shape)) + tuple(other.shape)
+    spread = mul(
+        unsafe_view(self, tuple(n for size in a for n in (size, 1))),
+        unsafe_view(other, tuple(n for size in b for n in (1, size))),
+    )
+    return unsafe_view(spread, tuple(m * n for m, n in zip(a, b, strict=True)))
+
+
+# ------------------------------------------------------------------ inverses
+def check_square(array, name):
+    """An inverse or determinant needs square matrices of floating point numbers.
+
+    Raises:
+        RuntimeError: in PyTorch's words.
+    """
+    if array.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+    if array.shape[-1] != array.shape[-2]:
+        raise RuntimeError(
+            f"{name}: A must be batches of square matrices, but they are {array.shape[-2]} by {array.shape[-1]} matrices"
+        )
+
+
+@op(
+    "LinalgInvExBackward0",
+    promote="none",
+    A=lambda grad, inverse: neg(matmul(transpose(inverse, -2, -1), matmul(grad, transpose(inverse, -2, -1)))),
+    outputs=("inverse", "info"),
+)
+def linalg_inv(A):
+    check_square(A, "linalg.inv")
+    try:
+        return np.linalg.inv(A), np.zeros(A.shape[:-2], np.int32)
+    except np.linalg.LinAlgError:
+        raise np.linalg.LinAlgError(
+            "linalg.inv: The diagonal element 1 is zero, the inversion could not be completed because the input matrix is "
+            "singular."
+        ) from None
+
+
+@composite
+def matrix_power(self, n):
+    """A matrix multiplied by itself: by squaring, in PyTorch's order."""
+    if n == 0:
+        return copy_into(clone(self), eye_like(self))
+    if n < 0:
+        self, n = linalg_inv(self)[0], -n
+    if n == 1:
+        return clone(self)
+    if n <= 3:
+        square = matmul(self, self)
+        return square if n == 2 else matmul(square, self)
+    result, factor = None, None
+    while n:
+        factor = self if factor is None else matmul(factor, factor)
+        if n % 2:
+            result = factor if result is None else matmul(result, factor)
+        n //= 2
+    return result
+
+
+@op(None, nondiff=("self",))
+def eye_like(self):
+    return np.broadcast_to(np.eye(self.shape[-1], dtype=self.dtype), self.shape).copy()

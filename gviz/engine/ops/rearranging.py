@@ -1,0 +1,227 @@
+"""Elements in another place: repeat, flip, roll, triangles, diagonals, trace, unfold."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided as strided
+
+from gviz.engine.op import composite, op
+from gviz.engine.text import wrap_dim, wrap_dims
+
+
+@op("ReshapeAliasBackward0", view=True, self=lambda grad, self_sym_sizes: reshape(grad, self_sym_sizes))
+def reshape_alias(self, size):
+    return np.reshape(self, size, copy=False)
+
+
+@op("TBackward1", self=lambda grad: t(grad))
+def t_(self):
+    return self.T
+
+
+@op("TransposeBackward1", self=lambda grad, dim0, dim1: transpose(grad, dim0, dim1))
+def transpose_(self, dim0, dim1):
+    return self.swapaxes(wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)) if self.ndim else self
+
+
+@op("UnsqueezeBackward1", self=lambda grad, dim: squeeze_dim(grad, dim))
+def unsqueeze_(self, dim):
+    return np.expand_dims(self, wrap_dim(dim, self.ndim + 1))
+
+
+@op("SqueezeBackward3", self=lambda grad, self_sym_sizes: unsqueeze_to(grad, self_sym_sizes))
+def squeeze_all_(self):
+    return self.squeeze()
+
+
+@op("SqueezeBackward5", self=lambda grad, dim, self_sym_sizes: unsqueeze_dims(grad, dim, self_sym_sizes))
+def squeeze_dims_(self, dim):
+    return self.squeeze(tuple(d for d in wrap_dims(dim, self.ndim) if self.shape[d] == 1))
+
+
+@op("RepeatBackward0",
+    self=lambda grad, repeats, self_sym_sizes: repeat_backward(grad, repeats, self_sym_sizes))  # fmt: skip
+def repeat(self, repeats):
+    if len(repeats) < self.ndim:
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    return np.array(np.tile(self, repeats))
+
+
+@composite
+def repeat_backward(grad, repeats, sizes):
+    """The gradients of all copies, added."""
+    if 0 in repeats:
+        return zeros_of(grad, sizes)
+    extra = len(repeats) - len(sizes)
+    for _ in range(extra):
+        grad = sum_dim(grad, (0,))
+    shape: list[int] = []
+    axes: list[int] = []
+    for count, size in zip(repeats[extra:], sizes, strict=True):
+        if count != 1:
+            axes.append(len(shape))
+            shape.append(count)
+        shape.append(size)
+    return sum_dim(reshape(grad, tuple(shape)), tuple(axes)) if axes else grad
+
+
+@composite
+def repeat_interleave_by(self, repeats, dim):
+    """Each element that many times in a row."""
+    dim = wrap_dim(dim, len(self.shape))
+    shape = tuple(self.shape)
+    spread = clone(expand(unsqueeze(self, dim + 1), (*shape[: dim + 1], repeats, *shape[dim + 1 :])))
+    return view(spread, (*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]))
+
+
+@op("FlipBackward0", self=lambda grad, dims: flip(grad, dims))
+def flip(self, dims):
+    return np.ascontiguousarray(np.flip(self, wrap_dims(dims, self.ndim))) if self.ndim else self.copy()
+
+
+@op("RollBackward0", self=lambda grad, shifts, dims: roll(grad, tuple(-s for s in reversed(shifts)), tuple(reversed(dims))))
+def roll(self, shifts, dims=()):
+    if dims and len(shifts) != len(dims):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    if not dims and len(shifts) != 1:
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    return np.roll(self, shifts, tuple(wrap_dim(d, self.ndim) for d in dims)) if dims else np.roll(self, shifts[0])
+
+
+@op("Rot90Backward0", self=lambda grad, k, dims: rot90(grad, -k, dims))
+def rot90(self, k=1, dims=(0, 1)):
+    return np.ascontiguousarray(np.rot90(self, k, tuple(dims)))
+
+
+def check_matrix(array, name):
+    """A triangle needs rows and columns.
+
+    Raises:
+        RuntimeError: there are fewer than two dimensions.
+    """
+    if array.ndim < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+
+
+@op("TrilBackward0", self=lambda grad, diagonal: tril(grad, diagonal))
+def tril(self, diagonal=0):
+    check_matrix(self, "tril")
+    return np.tril(self, diagonal)
+
+
+@op("TriuBackward0", self=lambda grad, diagonal: triu(grad, diagonal))
+def triu(self, diagonal=0):
+    check_matrix(self, "triu")
+    return np.triu(self, diagonal)
+
+
+DIAGONAL = lambda grad, self_sym_sizes, offset, dim1, dim2: diagonal_backward(grad, self_sym_sizes, offset, dim1, dim2)  # noqa: E731
+
+
+@op("DiagonalBackward0", view=True, self=DIAGONAL)
+def diagonal(self, offset=0, dim1=0, dim2=1):
+    return diagonal_of(self, offset, dim1, dim2)
+
+
+@op("DiagonalBackward0_copy", self=DIAGONAL)
+def diagonal_copy(self, offset=0, dim1=0, dim2=1):
+    return diagonal_of(self, offset, dim1, dim2).copy()
+
+
+def diagonal_of(array, offset, dim1, dim2):
+    """The diagonal as a view that may be written.
+
+    Raises:
+        RuntimeError: both dims are the same.
+    """
+    first, second = wrap_dim(dim1, array.ndim), wrap_dim(dim2, array.ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    found = np.diagonal(array, offset, first, second)
+    found.flags.writeable = array.flags.writeable
+    return found
+
+
+@op("DiagonalBackwardBackward0",
+    grad_output=lambda grad, offset, dim1, dim2: diagonal(grad, offset, dim1, dim2))  # fmt: skip
+def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):
+    full = np.zeros(input_sizes, grad_output.dtype)
+    diagonal_of(full, offset, dim1, dim2)[...] = grad_output
+    return full
+
+
+@op("DiagEmbedBackward0", self=lambda grad, offset, dim1, dim2: diagonal(grad, offset, dim1, dim2))
+def diag_embed(self, offset=0, dim1=-2, dim2=-1):
+    size = self.shape[-1] + abs(offset)
+    first, second = wrap_dim(dim1, self.ndim + 1), wrap_dim(dim2, self.ndim + 1)
+    shape = list(self.shape[:-1])
+    for dim in sorted((first, second)):
+        shape.insert(dim, size)
+    full = np.zeros(shape, self.dtype)
+    diagonal_of(full, offset, first, second)[...] = self
+    return full
+
+
+@op("TraceBackward0", self=lambda grad, self_sym_sizes: trace_backward(grad, self_sym_sizes))
+def trace(self):
+    if self.ndim != 2:
+        raise RuntimeError("trace: expected a matrix")
+    return np.trace(self)
+
+
+@composite
+def trace_backward(grad, sizes):
+    """The gradient on the diagonal of zeros."""
+    flat = index_fill_tensor(zeros_of(grad, (sizes[0] * sizes[1],)), 0, diagonal_places(grad, sizes), grad)
+    return view(flat, sizes)
+
+
+@op(None, nondiff=("self",))
+def diagonal_places(self, sizes):
+    return np.arange(0, sizes[0] * sizes[1], sizes[1] + 1)[: min(sizes)]
+
+
+@op(
+    "UnfoldBackward0",
+    view=True,
+    self=lambda grad, self_sym_sizes, dimension, size, step: unfold_backward(grad, self_sym_sizes, dimension, size, step),
+)
+def unfold(self, dimension, size, step):
+    return windows(self, dimension, size, step)
+
+
+def windows(array, dimension, size, step):
+    """Windows along a dimension as a view: the windows' own dimension comes last.
+
+    Raises:
+        RuntimeError: a window is longer than the dimension.
+    """
+    dim = wrap_dim(dimension, array.ndim)
+    length, stride = (array.shape[dim], array.strides[dim]) if array.ndim else (1, array.itemsize)
+    if size > length:
+        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {length} but size is {size}")
+    shape, strides = list(array.shape) or [1], list(array.strides) or [stride]
+    shape[dim], strides[dim] = (length - size) // step + 1, stride * step
+    if not array.ndim:
+        shape, strides = [], []
+    return strided(array, (*shape, size), (*strides, stride))
+
+
+@op("UnfoldBackwardBackward0", grad_in=lambda grad, dim, size, step: unfold(grad, dim, size, step))
+def unfold_backward(grad_in, input_sizes, dim, size, step):
+    full = np.zeros(input_sizes, grad_in.dtype)
+    np.add.at(windows(full, dim, size, step), np.s_[...], grad_in)  # type: ignore[arg-type]
+    return full
+
+
+@composite
+def atleast(self, count):
+    """At least one, two or three dimensions."""
+    have = len(self.shape)
+    if have >= count:
+        return self
+    if have == 0:
+        return reshape(self, (1,) * count)
+    if count == 2:
+        return unsqueeze(self, 0)
+    return unsqueeze(unsqueeze(self, 0) if have == 1 else self, -1)

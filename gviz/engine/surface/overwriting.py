@@ -1,0 +1,76 @@
+"""More in-place methods: those made from an operation, and those that change the shape."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gviz.engine import inplace
+from gviz.engine.op import TENSORS as call
+from gviz.engine.surface import pointwise, rearranging, statistics
+from gviz.engine.surface.writing import in_place_form
+
+if TYPE_CHECKING:
+    from gviz.engine.tensor import Tensor
+
+SAME_NAME = (
+    "floor", "ceil", "trunc", "frac", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "exp2", "erf", "erfc",
+    "log2", "log10", "atan2", "hypot", "deg2rad", "nan_to_num", "tril", "triu", "index_copy", "masked_scatter", "put",
+    "logical_and", "logical_or", "logical_xor", "logical_not",
+)  # fmt: skip
+"""Rows with an in-place method of the same name."""
+
+CHOSEN = {
+    **{
+        name: getattr(pointwise, name)
+        for name in (
+            "remainder", "fmod", "floor_divide", "clamp_min", "clamp_max", "lerp", "addcmul", "addcdiv", "masked_fill",
+        )
+    },
+    "round": pointwise.rounded, "index_add": rearranging.index_add, "index_fill": rearranging.index_fill,
+    "scatter": rearranging.scatter, "cumsum": statistics.running("cumsum"), "cumprod": statistics.running("cumprod"),
+    "negative": "neg", "multiply": "mul", "absolute": "absolute", "eq": "equal", "ne": "not_equal", "lt": "less",
+    "le": "less_equal", "gt": "greater", "ge": "greater_equal",
+}  # fmt: skip
+"""Operations that choose a row, with an in-place method of that name."""
+
+
+def reshaping(key: str) -> Any:
+    """A method that changes the tensor's own shape: ``t_`` and its kin."""
+
+    def method(self: Tensor, *args: Any) -> Tensor:
+        return inplace.reshape_in_place(call[key], self, *args)
+
+    return method
+
+
+def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
+    """Drop dims of size one: all, or those named."""
+    if dim is None:
+        return inplace.reshape_in_place(call["squeeze_all_"], self)
+    return inplace.reshape_in_place(call["squeeze_dim_" if isinstance(dim, int) else "squeeze_dims_"], self, dim)
+
+
+def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Write one value on the diagonal.
+
+    Raises:
+        RuntimeError: fewer than two dims, or more than two that differ.
+    """
+    if self._array.ndim < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if self._array.ndim > 2 and len(set(self._array.shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    steps = self.stride()
+    line = call["as_strided"](self, (min(self._array.shape),), (sum(steps),), 0)
+    inplace.in_place(call["fill"], line, fill_value)
+    return self
+
+
+METHODS: dict[str, Any] = {
+    **{f"{name}_": in_place_form(name) for name in SAME_NAME},
+    **{f"{name}_": in_place_form(operation) for name, operation in CHOSEN.items()},
+    "t_": reshaping("t_"), "transpose_": reshaping("transpose_"), "swapaxes_": reshaping("transpose_"),
+    "swapdims_": reshaping("transpose_"), "unsqueeze_": reshaping("unsqueeze_"), "squeeze_": squeeze_,
+    "fill_diagonal_": fill_diagonal_,
+}  # fmt: skip
+METHODS["__imod__"], METHODS["__ifloordiv__"] = METHODS["remainder_"], METHODS["floor_divide_"]

@@ -1,0 +1,178 @@
+"""Rounding, remainders, and functions of several tensors: which row each call form means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gviz.engine import dtypes
+from gviz.engine.general import NUMBERS, OPERANDS
+from gviz.engine.op import TENSORS as call
+from gviz.engine.tensor import Tensor, from_array
+
+
+def rounded(input: Tensor, *, decimals: int = 0) -> Tensor:
+    """To the nearest integer, or to that many decimals."""
+    return call["round_decimals"](input, decimals) if decimals else call["round_even"](input)
+
+
+def by_kind(numbers: str, tensors: str, base: str = "") -> Any:
+    """A function of two operands that has a row for a number and one for a tensor (and one for a number first)."""
+
+    def choose(input: Any, other: Any) -> Tensor:
+        if base and not isinstance(input, Tensor):
+            return call[base](input, other)
+        return call[tensors if isinstance(other, Tensor) else numbers](input, other)
+
+    return choose
+
+
+remainder = by_kind("remainder_scalar", "remainder", "remainder_base")
+fmod = by_kind("fmod_scalar", "fmod")
+
+
+def clamp_min(input: Tensor, min: Any) -> Tensor:
+    """Values not below a bound."""
+    return call["clamp_min_tensor" if isinstance(min, Tensor) else "clamp_min"](input, min)
+
+
+def clamp_max(input: Tensor, max: Any) -> Tensor:
+    """Values not above a bound."""
+    return call["clamp_max_tensor" if isinstance(max, Tensor) else "clamp_max"](input, max)
+
+
+def operator_of(function: Any, swapped: bool = False) -> Any:
+    """A function of two operands as Python's operator."""
+
+    def operator(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, OPERANDS):
+            return NotImplemented
+        return function(other, self) if swapped else function(self, other)
+
+    return operator
+
+
+def floor_divide(input: Any, other: Any) -> Tensor:
+    """The quotient rounded down."""
+    return call["floor_divide"](input, other)
+
+
+def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+    """On the line from ``input`` to ``end``.
+
+    Raises:
+        RuntimeError: the dtypes differ.
+    """
+    for name, other in (("end", end), ("weight", weight)):
+        if isinstance(other, Tensor) and other.dtype is not input.dtype and (name == "end" or other._array.ndim):
+            ours, theirs = (str(t.dtype).removeprefix("torch.") for t in (input, other))
+            names = {"float32": "float", "float64": "double", "int64": "long", "int32": "int"}
+            raise RuntimeError(f"expected dtype {names.get(ours, ours)} for `{name}` but got dtype {names.get(theirs, theirs)}")
+    return call["lerp" if isinstance(weight, Tensor) else "lerp_scalar"](input, end, weight)
+
+
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """``input + value * tensor1 * tensor2``."""
+    return call["addcmul"](input, tensor1, tensor2, value)
+
+
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """``input + value * tensor1 / tensor2``."""
+    return call["addcdiv"](input, tensor1, tensor2, value)
+
+
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """A value where the mask holds.
+
+    Raises:
+        RuntimeError: the mask is not boolean; a value that is a tensor has dimensions.
+    """
+    if mask._array.dtype.kind != "b":
+        raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype " + str(mask.dtype)[6:])
+    if not isinstance(value, Tensor):
+        return call["masked_fill"](input, mask, value)
+    if value._array.ndim:
+        raise RuntimeError(
+            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."
+        )
+    return call["masked_fill_tensor"](input, mask, value)
+
+
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape and elements."""
+    return bool(np.array_equal(input._array, other._array))
+
+
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether all elements are close."""
+    return bool(call["isclose"](input, other, rtol, atol, equal_nan)._array.all())
+
+
+def is_same_size(self: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape."""
+    return self._array.shape == other._array.shape
+
+
+def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor with that data, of the same dtype."""
+    from gviz.engine import creation
+
+    return creation.tensor(data, dtype=dtype or self.dtype, requires_grad=requires_grad)
+
+
+def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor with that value everywhere, of the same dtype."""
+    from gviz.engine import creation
+
+    kind = self._array.dtype if dtype is None else dtype.np
+    return creation.finish(np.full(tuple(size), fill_value, kind), requires_grad)
+
+
+def bitwise(function: Any) -> Any:
+    """A function of integers or booleans, bit by bit."""
+
+    def apply(input: Any, other: Any) -> Any:
+        if not isinstance(other, OPERANDS):
+            return NotImplemented
+        values = [getattr(v, "_array", v) for v in (input, other)]
+        kind = dtypes.result_type(*values)
+        if kind.kind == "f":
+            raise NotImplementedError(f"\"{function.__name__}_cpu\" not implemented for '{kind.name.title()}'")
+        return from_array(np.asarray(function(*(np.asarray(v, kind) for v in values))), None)
+
+    return apply
+
+
+def xlogy(input: Any, other: Any) -> Tensor:
+    """``input * log(other)``, zero where ``input`` is."""
+    return (
+        call["xlogy"](input, other)
+        if not isinstance(input, NUMBERS)
+        else call["xlogy"](from_array(np.float64(input), None), other)
+    )
+
+
+ROWS = {
+    "floor": "floor", "ceil": "ceil", "trunc": "trunc", "fix": "trunc", "frac": "frac",
+    "asin": "asin", "arcsin": "asin", "acos": "acos", "arccos": "acos", "atan": "atan", "arctan": "atan",
+    "sinh": "sinh", "cosh": "cosh", "asinh": "asinh", "arcsinh": "asinh", "acosh": "acosh", "arccosh": "acosh",
+    "atanh": "atanh", "arctanh": "atanh", "exp2": "exp2", "erf": "erf", "erfc": "erfc", "sinc": "sinc",
+    "atan2": "atan2", "arctan2": "atan2", "hypot": "hypot", "logaddexp": "logaddexp", "logaddexp2": "logaddexp2",
+    "fmax": "fmax", "fmin": "fmin", "deg2rad": "deg2rad", "rad2deg": "rad2deg", "nan_to_num": "nan_to_num",
+    "isclose": "isclose",
+}  # fmt: skip
+
+BOTH: dict[str, Any] = {
+    "round": rounded, "remainder": remainder, "fmod": fmod, "floor_divide": floor_divide, "clamp_min": clamp_min,
+    "clamp_max": clamp_max, "lerp": lerp, "addcmul": addcmul, "addcdiv": addcdiv, "masked_fill": masked_fill,
+    "equal": equal, "allclose": allclose, "is_same_size": is_same_size, "xlogy": xlogy,
+    "bitwise_and": bitwise(np.bitwise_and), "bitwise_or": bitwise(np.bitwise_or), "bitwise_xor": bitwise(np.bitwise_xor),
+}  # fmt: skip
+
+METHODS: dict[str, Any] = {
+    "__mod__": operator_of(remainder), "__rmod__": operator_of(remainder, swapped=True),
+    "__floordiv__": operator_of(floor_divide), "__rfloordiv__": operator_of(floor_divide, swapped=True),
+    "__lshift__": bitwise(np.left_shift), "__rshift__": bitwise(np.right_shift),
+    "new_tensor": new_tensor, "new_full": new_full,
+}  # fmt: skip

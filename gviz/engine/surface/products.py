@@ -1,0 +1,162 @@
+"""Matrix products of several operands, and einsum: which row each call form means."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from gviz.engine.op import TENSORS as call
+
+if TYPE_CHECKING:
+    from gviz.engine.tensor import Tensor
+
+
+def with_factors(key: str) -> Any:
+    """``addmm`` and its kin: ``beta * input + alpha * product``."""
+
+    def choose(input: Tensor, left: Tensor, right: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+        return call[key](input, left, right, beta, alpha)
+
+    return choose
+
+
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+    """Multiplied and summed over the last dims of one and the first of the other, or over pairs of dims.
+
+    Raises:
+        RuntimeError: a negative number of dims.
+    """
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        first, second = tuple(range(-dims, 0)), tuple(range(dims))
+    else:
+        first, second = ((d,) if isinstance(d, int) else tuple(d) for d in dims)
+    return call["tensordot_over"](a, b, first, second)
+
+
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """Sums of products over the last dims."""
+    if not input._array.ndim or not other._array.ndim:
+        return call["mul"](input, other)
+    return call["tensordot_over"](input, other, (-1,), (-1,))
+
+
+ELLIPSIS = "..."
+
+
+def einsum(equation: str, *operands: Any) -> Tensor:
+    """Products summed over the labels that the result does not have.
+
+    Raises:
+        RuntimeError: labels and dims do not fit.
+    """
+    given = list(operands[0] if len(operands) == 1 and isinstance(operands[0], list | tuple) else operands)
+    inputs, arrow, output = equation.replace(" ", "").partition("->")
+    labels = [labels_of(part) for part in inputs.split(",")]
+    if len(labels) != len(given):
+        more = "more" if len(labels) > len(given) else "fewer"
+        raise RuntimeError(f"einsum(): {more} subscripts were provided than the number of operands")
+    for i, (names, operand) in enumerate(zip(labels, given, strict=True)):
+        ndim = operand._array.ndim
+        if len(names) != ndim and not (ELLIPSIS in names and len(names) - 1 <= ndim):
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({len(names)}) does not match the number of dimensions "
+                f"({ndim}) for operand {i} and no ellipsis was given"
+            )
+    wide = max((o._array.ndim - len(n) + 1 for n, o in zip(labels, given, strict=True) if ELLIPSIS in n), default=0)
+    counts = Counter(name for names in labels for name in names)
+    if arrow:
+        result = labels_of(output)
+    else:
+        result = [ELLIPSIS] * (ELLIPSIS in counts) + sorted(n for n in counts if counts[n] == 1 and n != ELLIPSIS)
+    kept: list[Any] = [
+        axis for name in result for axis in ([(ELLIPSIS, i) for i in range(wide)] if name == ELLIPSIS else [name])
+    ]
+    axes = kept + [(ELLIPSIS, i) for i in range(wide) if ELLIPSIS not in result]
+    axes += [name for name in sorted(counts) if name != ELLIPSIS and name not in result]
+    aligned = [align(operand, names, axes, wide) for operand, names in zip(given, labels, strict=True)]
+    return contract(aligned, len(kept))
+
+
+def labels_of(part: str) -> list[str]:
+    """The labels of one operand; ``...`` is one of them."""
+    before, dots, after = part.partition(ELLIPSIS)
+    return [*before, *([ELLIPSIS] if dots else []), *after]
+
+
+def align(operand: Tensor, names: list[str], axes: list[Any], wide: int) -> Tensor:
+    """An operand with a dim for every label, in the common order."""
+    place: dict[Any, int] = {}
+    dim = 0
+    for name in names:
+        if name == ELLIPSIS:
+            for _ in range(wide - (operand._array.ndim - len(names) + 1)):
+                operand = call["unsqueeze"](operand, dim)
+            for i in range(wide):
+                place[ELLIPSIS, i] = dim
+                dim += 1
+        elif name in place:
+            sizes = operand._array.shape
+            if sizes[place[name]] != sizes[dim]:
+                raise RuntimeError(
+                    f"einsum(): subscript {name} is repeated for operand 0 but the sizes don't match, {sizes[dim]} != "
+                    f"{sizes[place[name]]}"
+                )
+            operand = operand.diagonal(0, place[name], dim).movedim(-1, place[name])  # type: ignore[attr-defined]
+        else:
+            place[name] = dim
+            dim += 1
+    for axis in axes:
+        if axis not in place:
+            operand = call["unsqueeze"](operand, dim)
+            place[axis] = dim
+            dim += 1
+    return call["permute"](operand, tuple(place[axis] for axis in axes))
+
+
+def contract(operands: list[Any], kept: int) -> Tensor:
+    """Aligned operands multiplied from left to right, each label summed as soon as no later one has it."""
+    ndim = operands[0]._array.ndim
+    several = len(operands) > 1
+    users = [sum(o._array.shape[d] != 1 for o in operands) for d in range(ndim)]
+    result, rest = operands[0], operands[1:]
+    for right in rest:
+        together: list[int] = []
+        only_left: list[int] = []
+        only_right: list[int] = []
+        for dim in range(kept, ndim):
+            a, b = result._array.shape[dim], right._array.shape[dim]
+            if a != 1 and b != 1:
+                users[dim] -= 1
+                if users[dim] == 1:
+                    together.append(dim)
+                    users[dim] = 0
+            elif users[dim] == 1 and (a != 1 or b != 1):
+                (only_left if a != 1 else only_right).append(dim)
+                users[dim] = 0
+        if only_left:
+            result = call["sum_dim"](result, tuple(only_left), True)
+        if only_right:
+            right = call["sum_dim"](right, tuple(only_right), True)  # noqa: PLW2901 - the operand without what is summed
+        result = call["sumproduct_pair"](result, right, together)
+    if kept == ndim:
+        return result
+    if several:
+        return call["view"](result, result._array.shape[:kept])
+    return call["sum_dim"](result, tuple(range(kept, ndim)), False)
+
+
+def inverse(input: Tensor) -> Tensor:
+    """The inverse of square matrices."""
+    return call["linalg_inv"](input)[0]
+
+
+ROWS = {"kron": "kron", "matrix_power": "matrix_power"}
+
+BOTH: dict[str, Any] = {
+    "addmm": with_factors("addmm"), "addmv": with_factors("addmv"), "addr": with_factors("addr"),
+    "baddbmm": with_factors("baddbmm"), "inner": inner, "inverse": inverse,
+}  # fmt: skip
+
+FUNCTIONS: dict[str, Any] = {"tensordot": tensordot, "einsum": einsum}

@@ -1,0 +1,238 @@
+"""Elements in another place, joined, or picked by index: which row each call form means."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from gviz.engine import text
+from gviz.engine.op import TENSORS as call
+from gviz.engine.surface.shape import cat, flat_sizes
+from gviz.engine.tensor import Tensor, from_array
+
+
+def repeat(self: Tensor, *repeats: Any) -> Tensor:
+    """Copied that many times along each dim."""
+    return call["repeat"](self, flat_sizes(repeats))
+
+
+def tile(input: Tensor, *dims: Any) -> Tensor:
+    """Copied along each dim; missing counts are one."""
+    counts = flat_sizes(dims)
+    return call["repeat"](input, (1,) * (input._array.ndim - len(counts)) + tuple(counts))
+
+
+def repeat_interleave(input: Tensor, repeats: Any, dim: Any = None, *, output_size: Any = None) -> Tensor:
+    """Each element that many times in a row."""
+    if dim is None:
+        input, dim = input if input._array.ndim == 1 else call["reshape"](input, (-1,)), 0
+    if isinstance(repeats, int):
+        return call["repeat_interleave_by"](input, repeats, dim)
+    count = input._array.shape[dim]
+    places = np.repeat(np.arange(count), np.broadcast_to(repeats._array, (count,)))
+    return call["index_select"](input, dim, from_array(places, None))
+
+
+def flip(input: Tensor, *dims: Any) -> Tensor:
+    """In reverse along dims."""
+    return call["flip"](input, tuple(dims[0]) if isinstance(dims[0], list | tuple) else dims)
+
+
+def flipped(dim: int) -> Any:
+    """``fliplr`` and ``flipud``."""
+
+    def reverse(input: Tensor) -> Tensor:
+        return call["flip"](input, (dim,))
+
+    return reverse
+
+
+def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
+    """Moved along dims; what falls off comes in at the other end."""
+    pair = tuple((v,) if isinstance(v, int) else tuple(v or ()) for v in (shifts, dims))
+    return call["roll"](input, *pair)
+
+
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    """A matrix with that diagonal, or the diagonal of a matrix.
+
+    Raises:
+        RuntimeError: neither a vector nor a matrix.
+    """
+    if input._array.ndim == 1:
+        return call["diag_embed"](input, diagonal)
+    if input._array.ndim != 2:
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input._array.ndim}D")
+    return call["diagonal_copy"](input, diagonal)
+
+
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """Some dims at other positions, all others in their order.
+
+    Raises:
+        RuntimeError: not as many sources as destinations.
+    """
+    sources, targets = ((v,) if isinstance(v, int) else tuple(v) for v in (source, destination))
+    if len(sources) != len(targets):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({list(sources)} dims) should contain the same number of "
+            f"dims as destination ({list(targets)} dims)"
+        )
+    ndim = input._array.ndim
+    moves = dict(zip(text.wrap_dims(targets, ndim), text.wrap_dims(sources, ndim), strict=True))
+    rest = iter([d for d in range(ndim) if d not in moves.values()])
+    return call["permute"](input, tuple(moves[i] if i in moves else next(rest) for i in range(ndim)))
+
+
+def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+    """One dim as several."""
+    shape, dim = input._array.shape, text.wrap_dim(dim, input._array.ndim)
+    sizes = tuple(sizes)
+    known = int(np.prod([s for s in sizes if s != -1]))
+    full = tuple(shape[dim] // known if s == -1 and known else s for s in sizes)
+    if int(np.prod(full)) != shape[dim]:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) in the input "
+            "tensor"
+        )
+    return call["view"](input, (*shape[:dim], *full, *shape[dim + 1 :]))
+
+
+def at_least(count: int) -> Any:
+    """``atleast_1d``, ``atleast_2d`` and ``atleast_3d``."""
+
+    def widen(*tensors: Any) -> Any:
+        if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+            return call["atleast"](tensors[0], count)
+        return tuple(call["atleast"](t, count) for t in flat_sizes(tensors))
+
+    return widen
+
+
+def hstack(tensors: Any) -> Tensor:
+    """Joined side by side."""
+    wide = [call["atleast"](t, 1) for t in tensors]
+    return cat(wide, 0 if wide[0]._array.ndim == 1 else 1)
+
+
+def stacker(count: int, dim: int) -> Any:
+    """``vstack`` and ``dstack``."""
+
+    def join(tensors: Any) -> Tensor:
+        return cat([call["atleast"](t, count) for t in tensors], dim)
+
+    return join
+
+
+def column_stack(tensors: Any) -> Tensor:
+    """Vectors as columns, joined."""
+    return hstack([call["reshape"](t, (t._array.size, 1)) if t._array.ndim <= 1 else t for t in tensors])
+
+
+def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
+    """Grids of coordinates."""
+    vectors = list(flat_sizes(tensors))
+    if indexing is None:
+        warnings.warn(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
+            UserWarning,
+            stacklevel=2,
+        )
+    swap = indexing == "xy" and len(vectors) > 1
+    if swap:
+        vectors[:2] = vectors[1::-1]
+    shape = tuple(v._array.size for v in vectors)
+    grids = []
+    for i, vector in enumerate(vectors):
+        column = call["view"](vector, (1,) * i + (shape[i],) + (1,) * (len(shape) - i - 1))
+        grids.append(call["expand"](column, shape))
+    if swap:
+        grids = [call["transpose"](g, 0, 1) for g in grids]
+        grids[:2] = grids[1::-1]
+    return tuple(grids)
+
+
+def broadcast_tensors(*tensors: Any) -> Any:
+    """All expanded to their common shape."""
+    given = flat_sizes(tensors)
+    shape = text.broadcast_shape(*(t._array.shape for t in given))
+    return tuple(t if t._array.shape == shape else call["expand"](t, shape) for t in given)
+
+
+def adjoint(input: Tensor) -> Tensor:
+    """The last two dims exchanged."""
+    return call["transpose"](input, -2, -1)
+
+
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int = 0) -> Tensor:
+    """The memory seen with other sizes and steps."""
+    return call["as_strided"](input, tuple(size), tuple(stride), storage_offset)
+
+
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+    """Slices added at places along a dim."""
+    return call["index_add"](input, dim, index, source, alpha)
+
+
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """A value at places along a dim."""
+    return call["index_fill_tensor" if isinstance(value, Tensor) else "index_fill"](input, dim, index, value)
+
+
+def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None) -> Tensor:
+    """Elements, or one number, written at places along a dim."""
+    src = value if src is None else src
+    return call["scatter" if isinstance(src, Tensor) else "scatter_value"](input, dim, index, src)
+
+
+def take_along_dim(input: Tensor, indices: Tensor, dim: Any = None) -> Tensor:
+    """Elements at places along a dim; all other dims are broadcast."""
+    if dim is None:
+        return call["gather"](call["reshape"](input, (-1,)), 0, call["reshape"](indices, (-1,)))
+    a, b = list(input._array.shape), list(indices._array.shape)
+    a[dim], b[dim] = (1, 1)
+    full = list(text.broadcast_shape(a, b))
+    sizes = [[*full], [*full]]
+    sizes[0][dim], sizes[1][dim] = input._array.shape[dim], indices._array.shape[dim]
+    return call["gather"](call["expand"](input, tuple(sizes[0])), dim, call["expand"](indices, tuple(sizes[1])))
+
+
+def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """Windows along a dim."""
+    return call["unfold"](self, dimension, size, step)
+
+
+def diff(input: Tensor, n: int = 1, dim: int = -1) -> Tensor:
+    """Differences of neighbours along a dim."""
+    for _ in range(n):
+        count = input._array.shape[dim]
+        input = call["sub"](call["narrow"](input, dim, 1, count - 1), call["narrow"](input, dim, 0, count - 1))
+    return input
+
+
+ROWS = {
+    "tril": "tril", "triu": "triu", "diagonal": "diagonal", "diag_embed": "diag_embed", "trace": "trace", "rot90": "rot90",
+    "index_select": "index_select", "index_copy": "index_copy", "masked_select": "masked_select",
+    "masked_scatter": "masked_scatter", "take": "take", "put": "put",
+}  # fmt: skip
+
+BOTH: dict[str, Any] = {
+    "tile": tile, "repeat_interleave": repeat_interleave, "flip": flip, "fliplr": flipped(1), "flipud": flipped(0),
+    "roll": roll, "diag": diag, "movedim": movedim, "moveaxis": movedim, "unflatten": unflatten, "adjoint": adjoint,
+    "as_strided": as_strided, "index_add": index_add, "index_fill": index_fill, "scatter": scatter, "diff": diff,
+    "take_along_dim": take_along_dim,
+}  # fmt: skip
+
+METHODS: dict[str, Any] = {
+    "repeat": repeat, "unfold": unfold,
+    "mH": property(adjoint), "H": property(adjoint),
+}  # fmt: skip
+
+FUNCTIONS: dict[str, Any] = {
+    "hstack": hstack, "vstack": stacker(2, 0), "row_stack": stacker(2, 0), "dstack": stacker(3, 2),
+    "column_stack": column_stack,
+    "atleast_1d": at_least(1), "atleast_2d": at_least(2), "atleast_3d": at_least(3), "meshgrid": meshgrid,
+    "broadcast_tensors": broadcast_tensors,
+}  # fmt: skip

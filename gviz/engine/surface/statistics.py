@@ -1,0 +1,121 @@
+"""Products, variances, norms, extremes, order: which row each call form means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gviz.engine.op import TENSORS as call
+from gviz.engine.surface.reductions import as_dims, typed
+from gviz.engine.tensor import Tensor, from_array
+
+UNSET: Any = object()
+
+
+def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The product of all elements, or along a dim."""
+    input = typed(input, dtype)
+    return call["prod_all"](input) if dim is None else call["prod_dim"](input, dim, keepdim)
+
+
+def running(key: str) -> Any:
+    """A running sum or product along a dim."""
+
+    def along(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+        return call[key](typed(input, dtype), dim)
+
+    return along
+
+
+def spread(key: str) -> Any:
+    """``var`` or ``std``: of everything, or along dims; with a correction, or biased and unbiased."""
+
+    def choose(
+        input: Tensor,
+        dim: Any = None,
+        unbiased: Any = None,
+        keepdim: bool = False,
+        *,
+        correction: Any = UNSET,
+        axis: Any = None,
+    ) -> Tensor:
+        dim = axis if dim is None else dim
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        if unbiased is not None:
+            correction = int(unbiased)
+        elif correction is UNSET:
+            correction = None if dim is None else 1
+        return call[key](input, None if dim is None else as_dims(dim), correction, keepdim)
+
+    return choose
+
+
+def extreme(key: str) -> Any:
+    """``amax`` or ``amin``: over all elements, or along dims."""
+
+    def choose(input: Tensor, dim: Any = (), keepdim: bool = False, *, axis: Any = None) -> Tensor:
+        return call[key](input, as_dims(dim if axis is None else axis), keepdim)
+
+    return choose
+
+
+def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    """The logarithm of the sum of exponentials along dims, computed stably."""
+    return call["logsumexp"](input, as_dims(dim), keepdim)
+
+
+def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
+    """The p-norm of all elements, or along dims."""
+    ord = 2 if p in {"fro", None} else p
+    return call["vector_norm"](typed(input, dtype), ord, None if dim is None else as_dims(dim), keepdim)
+
+
+def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
+    """Sorted values along a dim, and where they were."""
+    return call["sort"](input, dim, descending)
+
+
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
+    """Where the sorted values along a dim were."""
+    return call["sort"](input, dim, descending)[1]
+
+
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """The largest (or smallest) values along a dim, and where they are."""
+    return call["topk"](input, k, dim, largest, sorted)
+
+
+def median(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+    """The middle value, the lower of two: of everything, or along a dim with its place."""
+    return call["median_all"](input) if dim is None else call["median_dim"](input, dim, keepdim)
+
+
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """Where elements are not zero: a row of indices each, or a tensor for each dim."""
+    if as_tuple:
+        return tuple(from_array(a, None) for a in np.nonzero(np.atleast_1d(input._array)))
+    return call["nonzero"](input)
+
+
+def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Any:
+    """The different values, and on request where they go and how often they are there."""
+    values, inverse, counts = np.unique(input._array, return_inverse=True, return_counts=True)
+    wanted = [values] + [inverse.reshape(input._array.shape)] * return_inverse + [counts] * return_counts
+    found = tuple(from_array(a, None) for a in wanted)
+    return found if len(found) > 1 else found[0]
+
+
+def bincount(input: Tensor, weights: Any = None, minlength: int = 0) -> Tensor:
+    """How often each number is there."""
+    return from_array(np.bincount(input._array, getattr(weights, "_array", None), minlength), None)
+
+
+ROWS = {"count_nonzero": "count_nonzero", "argwhere": "nonzero", "kthvalue": "kthvalue"}
+
+BOTH: dict[str, Any] = {
+    "prod": prod, "cumsum": running("cumsum"), "cumprod": running("cumprod"), "var": spread("var"), "std": spread("std"),
+    "amax": extreme("amax"), "amin": extreme("amin"), "logsumexp": logsumexp, "norm": norm, "sort": sort, "argsort": argsort,
+    "topk": topk, "median": median, "nonzero": nonzero, "unique": unique, "bincount": bincount,
+}  # fmt: skip
