@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +11,14 @@ import pytest
 
 from gviz.graph import TensorRow
 from gviz.sources import Reading, SourceOptions, read
+from gviz.sources.torch_names import lacking
 
-HAS_NN = importlib.util.find_spec("gviz.engine.nn") is not None
-NEEDS_NN = pytest.mark.skipif(not HAS_NN, reason="the engine has no nn yet")
-NEEDS_OPTIM = pytest.mark.skipif(importlib.util.find_spec("gviz.engine.optim") is None, reason="the engine has no optim yet")
+
+def needs(*names: str) -> pytest.MarkDecorator:
+    """Skips a test until the engine has these names of torch."""
+    missing = lacking(dict.fromkeys(names))
+    return pytest.mark.skipif(bool(missing), reason=f"the engine has no {', '.join(missing)} yet")
+
 
 HEAD = "import torch\nx = torch.tensor(2.0, requires_grad=True)\n"
 """Two lines that many scripts begin with."""

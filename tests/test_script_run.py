@@ -11,7 +11,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-from scripts import HEAD, NEEDS_NN, NEEDS_OPTIM, Folder, roots, rows, texts
+from scripts import HEAD, Folder, needs, roots, rows, texts
 
 from gviz.errors import SourceError
 from gviz.sources import SourceOptions, read
@@ -134,12 +134,14 @@ def test_torch_is_the_engine_only_while_a_script_runs(folder: Folder) -> None:
         "from torch.autograd.function import Function; y = x * 2",
         "import torch.autograd.function; y = x * 2; assert torch.autograd.function.Function",
         "from torch import *; y = tensor(1.0) * x",
-        pytest.param("import torch.nn as nn; y = nn.ReLU()(x)", marks=NEEDS_NN),
-        pytest.param("import torch.nn.functional as F; y = F.relu(x)", marks=NEEDS_NN),
-        pytest.param("from torch.nn import functional as F; y = F.relu(x)", marks=NEEDS_NN),
-        pytest.param("from torch import nn; y = nn.functional.relu(x)", marks=NEEDS_NN),
-        pytest.param("import torch.nn.init; y = x * 2; torch.nn.init.ones_(torch.zeros(2))", marks=NEEDS_NN),
-        pytest.param("from torch import optim; y = x * 2; optim.SGD([x], lr=0.1)", marks=NEEDS_OPTIM),
+        pytest.param("import torch.nn as nn; y = nn.ReLU()(x)", marks=needs("torch.nn.ReLU")),
+        pytest.param("import torch.nn.functional as F; y = F.relu(x)", marks=needs("torch.nn.functional.relu")),
+        pytest.param("from torch.nn import functional as F; y = F.relu(x)", marks=needs("torch.nn.functional.relu")),
+        pytest.param("from torch import nn; y = nn.functional.relu(x)", marks=needs("torch.nn.functional.relu")),
+        pytest.param(
+            "import torch.nn.init; y = x * 2; torch.nn.init.ones_(torch.zeros(2))", marks=needs("torch.nn.init.ones_")
+        ),
+        pytest.param("from torch import optim; y = x * 2; optim.SGD([x], lr=0.1)", marks=needs("torch.optim.SGD")),
     ],
 )
 def test_the_usual_imports_work(folder: Folder, line: str) -> None:
