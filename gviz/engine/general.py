@@ -134,9 +134,9 @@ def promoted(row: Row, arrays: list[Any]) -> tuple[list[Any], bool]:
 def record(row: Row, args: tuple[Any, ...], data: Any, mixed: bool) -> Any:
     """Wrap what the forward gave, with a node if some input wants a gradient."""
     several = row.outputs
-    arrays = list(data) if several else [data]
-    arrays = [a if a.__class__ is ndarray else np.asarray(a) for a in arrays]
-    split = several == ("...",) or (bool(several) and sum(a.dtype.kind in "fc" for a in arrays) > 1)
+    arrays = list(data) if several or row.extras else [data]
+    arrays = [a if a.__class__ is ndarray or a is None else np.asarray(a) for a in arrays]
+    split = several == ("...",) or (bool(several) and sum(a is None or a.dtype.kind in "fc" for a in arrays) > 1)
     node = make_node(row, args, arrays, mixed=mixed, split=split) if mode.on and row.cls is not None else None
     if not several:
         result = from_array(arrays[0], node if arrays[0].dtype.kind in "fc" else None)
@@ -145,6 +145,9 @@ def record(row: Row, args: tuple[Any, ...], data: Any, mixed: bool) -> Any:
         return result
     results = []
     for i, array in enumerate(arrays):
+        if array is None:  # a derivative that nobody wants
+            results.append(None)
+            continue
         edge = None
         if node is not None and array.dtype.kind in "fc":
             edge = Output(node, i, array.shape) if split else node
@@ -174,13 +177,14 @@ def make_node(row: Row, args: tuple[Any, ...], arrays: list[Any], *, mixed: bool
     node = new(row.cls)
     node.edges = edges
     node.seq = next_seq()
-    node.shape = arrays[0].shape
+    first = next(a for a in arrays if a is not None)
+    node.shape = first.shape
     if split:
         next_seq()  # an output's edge is younger than its node
         node.shape = ("parts",)
     saved = row.save(args, edges, arrays)
     node.saved = saved[0] if len(saved) == 1 and row.saved[0].kind in ("input", "result") and len(row.edges) == 1 else saved
-    if mixed or any(isinstance(v, Tensor) and v._array.dtype != arrays[0].dtype for v in inputs):
+    if mixed or any(isinstance(v, Tensor) and v._array.dtype != first.dtype for v in inputs):
         hooks.cast_gradients(node, [v._array.dtype if isinstance(v, Tensor) else None for v in inputs])
     return node
 

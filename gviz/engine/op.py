@@ -87,6 +87,7 @@ class Row(Saving):
         self.promote: str = declared["promote"]
         self.shows: dict[str, Any] = declared["shows"]
         self.hidden: tuple[str, ...] = declared["hidden"]
+        self.extras: tuple[str, ...] = declared["extras"]
         self.call: Any = None
         self.operator: Any = None
         self.places: list[tuple[Any, str]] = [(forward.__globals__, forward.__name__), (TENSORS, key)]
@@ -109,7 +110,7 @@ class Row(Saving):
                 if name != "grad_input_mask"
             ]
             self.position = {s.name: i for i, s in enumerate(self.saved)}
-            self.tensor_positions = [i for i, s in enumerate(self.saved) if s.kind in ("input", "result")]
+            self.tensor_positions = [i for i, s in enumerate(self.saved) if s.kind in ("input", "result", "extra")]
             self.on_arrays = [direct(bind(f, ARRAYS)) for f in self.formulas.values()]
             self.on_tensors = [bind(f, TENSORS) for f in self.formulas.values()]
             self.cls: Any = derivatives.node_class(self)
@@ -150,6 +151,7 @@ def op(
     promote: str = "",
     shows: dict[str, Any] | None = None,
     hidden: tuple[str, ...] = (),
+    extras: tuple[str, ...] = (),
     **formulas: Any,
 ) -> Callable[[Any], Any]:
     """Store a row of the table.
@@ -164,6 +166,7 @@ def op(
         promote: "pointwise" (all inputs to one dtype, the default for several inputs), "float" (and integers to float), "none".
         shows: saved numbers that are the same for every call.
         hidden: saved things that PyTorch does not show as ``_saved_*``.
+        extras: names of arrays that the forward gives after its result, only for the derivatives.
         formulas: derivative per input; ``a__b`` gives those of two inputs as a tuple.
 
     Returns:
@@ -177,6 +180,7 @@ def op(
         "promote": promote,
         "shows": shows or {},
         "hidden": hidden,
+        "extras": extras,
     }
 
     def store(forward: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.op import everywhere, op
+from gviz.engine.op import composite, everywhere, op
 from gviz.engine.ops.convolution import windows
 
 
@@ -63,7 +63,7 @@ def max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_m
     "MaxPool2DWithIndicesBackwardBackward0",
     nondiff=("indices",),
     promote="none",
-    grad_output=lambda grad, indices: gather_last(grad, indices, 2),
+    grad_output=lambda grad, indices: max_pool_double_backward(grad, indices, 2),
     self=lambda grad: zeros_like(grad),
 )
 def max_pool2d_with_indices_backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices):
@@ -78,15 +78,11 @@ def scattered(grad, indices, shape, dims):
     return flat.reshape(shape)
 
 
-@op("ViewBackward0", key="gather_last", promote="none", self=lambda grad, indices, self_sym_sizes, dims: scatter_last(grad, indices, self_sym_sizes, dims), nondiff=("indices",))
-def gather_last(self, indices, dims):
-    flat = self.reshape(*self.shape[:-dims], -1)
-    return np.take_along_axis(flat, indices.reshape(*indices.shape[:-dims], -1), -1).reshape(indices.shape)
-
-
-@op("ViewBackward0", key="scatter_last", promote="none", self=lambda grad, indices, dims: gather_last(grad, indices, dims), nondiff=("indices",))
-def scatter_last(self, indices, shape, dims):
-    return scattered(self, indices, shape, dims)
+@composite
+def max_pool_double_backward(grad, indices, dims):
+    """What was at the indices, as the result of the pooling has it."""
+    lead = tuple(indices.shape[: len(indices.shape) - dims])
+    return reshape(gather(reshape(grad, (*lead, -1)), -1, reshape(indices, (*lead, -1))), tuple(indices.shape))
 
 
 # ------------------------------------------------------------------ averages
@@ -185,27 +181,6 @@ def constant_pad_nd(self, pad, value=0):
     pairs = [(0, 0)] * (self.ndim - len(pad) // 2) + [pad[i : i + 2] for i in range(len(pad) - 2, -1, -2)]
     cut = self[tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(self.shape, pairs, strict=True))]
     return np.pad(cut, [(max(a, 0), max(b, 0)) for a, b in pairs], constant_values=value)
-
-
-def pad_rows(name, mode, dims):
-    """The two rows of a padding that repeats elements of the input."""
-    backward = f"{name}_pad{dims}d_backward"
-
-    def places(shape, padding):
-        pairs = [padding[i : i + 2] for i in range(len(padding) - 2, -1, -2)]
-        return np.pad(np.arange(int(np.prod(shape[-dims:]))).reshape(shape[-dims:]), pairs, mode=mode)
-
-    def forward(self, padding):
-        where = places(self.shape, padding)
-        return self.reshape(*self.shape[:-dims], -1)[..., where.reshape(-1)].reshape(*self.shape[:-dims], *where.shape)
-
-    def back(grad_output, self, padding):
-        where = places(self.shape, padding)
-        lead = (*self.shape[:-dims], *where.shape)
-        return scattered(grad_output, np.broadcast_to(where, lead), self.shape, dims)
-
-    title = {"reflect": "ReflectionPad", "edge": "ReplicationPad"}[mode] + f"{dims}D"
-    return title, backward, forward, back
 
 
 # ------------------------------------------------------------------ embedding

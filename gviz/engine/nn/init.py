@@ -1,0 +1,122 @@
+"""``torch.nn.init``: initial values, drawn from PyTorch's own stream."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gviz.engine import random
+from gviz.engine.tensor import Tensor
+
+__all__ = [
+    "calculate_gain", "constant_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
+    "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
+]  # fmt: skip
+
+
+def write(tensor: Tensor, values: Any) -> Tensor:
+    """Put values into a tensor's memory, unrecorded."""
+    tensor._array[...] = values
+    tensor.version_cell().count += 1
+    return tensor
+
+
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+    """Uniform between a and b."""
+    return write(tensor, random.uniform(tensor._array.shape, a, b, tensor._array.dtype, generator))
+
+
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+    """Normal of that mean and standard deviation."""
+    return write(tensor, random.normal(tensor._array.shape, mean, std, tensor._array.dtype, generator))
+
+
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """One value everywhere."""
+    return write(tensor, val)
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    """Ones."""
+    return write(tensor, 1)
+
+
+def zeros_(tensor: Tensor) -> Tensor:
+    """Zeros."""
+    return write(tensor, 0)
+
+
+def eye_(tensor: Tensor) -> Tensor:
+    """The identity matrix.
+
+    Raises:
+        ValueError: the tensor is no matrix.
+    """
+    if tensor._array.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    return write(tensor, np.eye(*tensor._array.shape))
+
+
+def fans(tensor: Tensor) -> tuple[int, int]:
+    """How many inputs and outputs each unit has.
+
+    Raises:
+        ValueError: fewer than two dimensions.
+    """
+    shape = tensor._array.shape
+    if len(shape) < 2:
+        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+    field = math.prod(shape[2:])
+    return shape[1] * field, shape[0] * field
+
+
+def calculate_gain(nonlinearity: str, param: Any = None) -> float:
+    """The factor recommended for a nonlinearity.
+
+    Raises:
+        ValueError: it is not known.
+    """
+    if nonlinearity in ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "sigmoid"):
+        return 1
+    if nonlinearity == "leaky_relu":
+        return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
+    known = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
+    if nonlinearity not in known:
+        raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+    return known[nonlinearity]
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Glorot's uniform values."""
+    bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / sum(fans(tensor)))
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Glorot's normal values."""
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(fans(tensor))), generator)
+
+
+def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+    """He's standard deviation."""
+    mode = mode.lower()
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
+    return calculate_gain(nonlinearity, a) / math.sqrt(fans(tensor)[0 if mode == "fan_in" else 1])
+
+
+def kaiming_uniform_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Tensor:
+    """He's uniform values."""
+    bound = math.sqrt(3.0) * kaiming_std(tensor, a, mode, nonlinearity)
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Tensor:
+    """He's normal values."""
+    return normal_(tensor, 0.0, kaiming_std(tensor, a, mode, nonlinearity), generator)

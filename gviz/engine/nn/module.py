@@ -1,0 +1,352 @@
+"""The base of all layers: a tree of modules with parameters and buffers, found by their names.
+
+Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Module.html
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gviz.engine.modes import no_grad
+from gviz.engine.nn.parameter import Parameter
+from gviz.engine.node import Handle
+from gviz.engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Self
+
+__all__ = ["Module"]
+
+
+class Incompatible(NamedTuple):
+    """What ``load_state_dict`` found missing or too many."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        """As PyTorch prints it."""
+        if not (self.missing_keys or self.unexpected_keys):
+            return "<All keys matched successfully>"
+        return f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, unexpected_keys={self.unexpected_keys!r})"
+
+
+class Module:
+    """A layer or a network: assign parameters and other modules to it, and write ``forward``."""
+
+    training: bool
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        put = super().__setattr__
+        put("training", True)
+        for name in ("_parameters", "_buffers", "_modules"):
+            put(name, {})
+        put("_non_persistent_buffers_set", set())
+        put("_forward_hooks", [])
+        put("_forward_pre_hooks", [])
+
+    def forward(self, *args: Any) -> Any:
+        """To be written by the subclass."""
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """``forward``, with the hooks around it."""
+        for hook in tuple(self._forward_pre_hooks):
+            new = hook(self, args)
+            if new is not None:
+                args = new if isinstance(new, tuple) else (new,)
+        result = self.forward(*args, **kwargs)
+        for hook in tuple(self._forward_hooks):
+            new = hook(self, args, result)
+            result = result if new is None else new
+        return result
+
+    def register_forward_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(module, args, output)`` after each forward; what it returns replaces the output."""
+        self._forward_hooks.append(hook)
+        return Handle(self._forward_hooks, hook)
+
+    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(module, args)`` before each forward; what it returns replaces the arguments."""
+        self._forward_pre_hooks.append(hook)
+        return Handle(self._forward_pre_hooks, hook)
+
+    # ---------------------------------------------------------------- attributes
+    def __setattr__(self, name: str, value: Any) -> None:
+        known = self.__dict__.get("_parameters")
+        if isinstance(value, Parameter):
+            if known is None:
+                raise AttributeError("cannot assign parameters before Module.__init__() call")
+            self.forget(name)
+            known[name] = value
+        elif isinstance(value, Module):
+            if known is None:
+                raise AttributeError("cannot assign module before Module.__init__() call")
+            self.forget(name)
+            self._modules[name] = value
+        elif known is not None and name in known:
+            if value is not None:
+                kind = f"{type(value).__module__}.{type(value).__name__}".replace("builtins.", "").replace(
+                    "gviz.engine.tensor.Tensor", "torch.FloatTensor"
+                )
+                raise TypeError(f"cannot assign '{kind}' as parameter '{name}' (torch.nn.Parameter or None expected)")
+            known[name] = None
+        elif known is not None and name in self._modules:
+            if value is not None:
+                raise TypeError(f"cannot assign '{type(value).__name__}' as child module '{name}' (torch.nn.Module or None expected)")
+            self._modules[name] = None
+        elif known is not None and name in self._buffers:
+            self._buffers[name] = value
+        else:
+            super().__setattr__(name, value)
+
+    def forget(self, name: str) -> None:
+        """Drop whatever has that name."""
+        for home in (self.__dict__, self._parameters, self._buffers, self._modules):
+            home.pop(name, None)
+
+    def __getattr__(self, name: str) -> Any:
+        for home in ("_parameters", "_buffers", "_modules"):
+            found = self.__dict__.get(home)
+            if found is not None and name in found:
+                return found[name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __delattr__(self, name: str) -> None:
+        for home in (self._parameters, self._buffers, self._modules):
+            if name in home:
+                del home[name]
+                return
+        super().__delattr__(name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *self._parameters, *self._buffers, *self._modules})
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Add a parameter under that name; None keeps the name."""
+        self.forget(name)
+        self._parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Add a tensor that belongs to the state but is not trained."""
+        self.forget(name)
+        self._buffers[name] = tensor
+        if not persistent:
+            self._non_persistent_buffers_set.add(name)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Add a child under that name."""
+        self._modules[name] = module
+
+    register_module = add_module
+
+    # ---------------------------------------------------------------- the tree
+    def named_modules(self, memo: Any = None, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
+        """This module and all below it, with their names; each once."""
+        seen = set() if memo is None else memo
+        waiting: list[tuple[str, Module]] = [(prefix, self)]
+        while waiting:
+            name, module = waiting.pop()
+            if module in seen:
+                continue
+            if remove_duplicate:
+                seen.add(module)
+            yield name, module
+            dot = name + "." if name else ""
+            waiting.extend((dot + n, m) for n, m in reversed(module._modules.items()) if m is not None)
+
+    def modules(self) -> Iterator[Module]:
+        """This module and all below it."""
+        return (module for _, module in self.named_modules())
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The modules right below, with their names; each once."""
+        seen: set[Module] = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def children(self) -> Iterator[Module]:
+        """The modules right below."""
+        return (module for _, module in self.named_children())
+
+    def members(self, home: str, prefix: str, *, recurse: bool, once: bool = True) -> Iterator[tuple[str, Any]]:
+        """What all modules below have in one of their dicts."""
+        seen: set[int] = set()
+        for name, module in self.named_modules(prefix=prefix) if recurse else [(prefix, self)]:
+            for key, value in getattr(module, home).items():
+                if value is None or (once and id(value) in seen):
+                    continue
+                seen.add(id(value))
+                yield (name + "." if name else "") + key, value
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """All parameters with their names."""
+        return self.members("_parameters", prefix, recurse=recurse, once=remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """All parameters."""
+        return (parameter for _, parameter in self.named_parameters(recurse=recurse))
+
+    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
+        """All buffers with their names."""
+        return self.members("_buffers", prefix, recurse=recurse, once=remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """All buffers."""
+        return (buffer for _, buffer in self.named_buffers(recurse=recurse))
+
+    def get_submodule(self, target: str) -> Module:
+        """The module of that dotted name."""
+        module: Any = self
+        for part in target.split(".") if target else ():
+            module = getattr(module, part)
+        return module  # type: ignore[no-any-return]
+
+    def get_parameter(self, target: str) -> Any:
+        """The parameter of that dotted name."""
+        path, _, name = target.rpartition(".")
+        return getattr(self.get_submodule(path), name)
+
+    # ---------------------------------------------------------------- state
+    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict[str, Tensor]:
+        """Parameters and persistent buffers by name, detached."""
+        found: OrderedDict[str, Tensor] = OrderedDict()
+        for name, module in self.named_modules(prefix=prefix.removesuffix("."), remove_duplicate=False):
+            dot = name + "." if name else ""
+            kept = {k: v for k, v in module._buffers.items() if k not in module._non_persistent_buffers_set}
+            for key, value in {**module._parameters, **kept}.items():
+                if value is not None:
+                    found[dot + key] = value if keep_vars else value.detach()
+        return found
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Incompatible:
+        """Copy values into parameters and buffers of the same names.
+
+        Raises:
+            RuntimeError: names are missing or too many (if ``strict``), or shapes differ.
+        """
+        own = self.state_dict(keep_vars=True)
+        missing = [key for key in own if key not in state_dict]
+        unexpected = [key for key in state_dict if key not in own]
+        errors: list[str] = []
+        if strict and unexpected:
+            errors.append("Unexpected key(s) in state_dict: " + ", ".join(f'"{k}"' for k in unexpected) + ". ")
+        if strict and missing:
+            errors.insert(0, "Missing key(s) in state_dict: " + ", ".join(f'"{k}"' for k in missing) + ". ")
+        wrong = []
+        with no_grad():
+            for key, tensor in own.items():
+                if key not in state_dict:
+                    continue
+                given = state_dict[key]
+                if given._array.shape != tensor._array.shape:
+                    wrong.append(
+                        f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, "
+                        f"the shape in current model is {tensor.shape}."
+                    )
+                    continue
+                tensor.copy_(given)  # type: ignore[attr-defined]
+        if errors := errors + wrong:
+            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors))
+        return Incompatible(missing, unexpected)
+
+    def train(self, mode: bool = True) -> Self:
+        """Set training mode, here and below."""
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self) -> Self:
+        """Leave training mode."""
+        return self.train(mode=False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Let gradients flow to all parameters, or to none."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters, or set them to zero."""
+        for parameter in self.parameters():
+            clear_gradient(parameter, to_none=set_to_none)
+
+    def apply(self, fn: Callable[[Module], Any]) -> Self:
+        """Call ``fn`` for every module below, then for this one."""
+        for child in self.children():
+            child.apply(fn)
+        fn(self)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Cast floating point parameters and buffers; a device can only be the CPU."""
+        for module in self.modules():
+            for parameter in module._parameters.values():
+                if parameter is not None and parameter.is_floating_point():
+                    parameter.data = parameter.data.to(*args, **kwargs)
+            for name, buffer in module._buffers.items():
+                if buffer is not None and buffer.is_floating_point():
+                    module._buffers[name] = buffer.to(*args, **kwargs)
+        return self
+
+    def double(self) -> Self:
+        """In float64."""
+        from gviz.engine.dtypes import float64
+
+        return self.to(float64)
+
+    def float(self) -> Self:
+        """In float32."""
+        from gviz.engine.dtypes import float32
+
+        return self.to(float32)
+
+    def cpu(self) -> Self:
+        """Everything is on the CPU."""
+        return self
+
+    # ---------------------------------------------------------------- text
+    def extra_repr(self) -> str:
+        """What stands in the brackets."""
+        return ""
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def __repr__(self) -> str:
+        """As PyTorch prints it: one child per line, indented."""
+        extra = self.extra_repr().split("\n") if self.extra_repr() else []
+        return bracketed(self._get_name(), extra, [(key, repr(module)) for key, module in self._modules.items()])
+
+
+def bracketed(name: str, extra: list[str], children: list[tuple[str, str]]) -> str:
+    """``Name(...)`` with what is inside, as PyTorch breaks and indents it."""
+    lines = [f"({key}): {indented(text)}" for key, text in children]
+    if not lines and len(extra) <= 1:
+        return f"{name}({''.join(extra)})"
+    return f"{name}(\n  " + "\n  ".join(extra + lines) + "\n)"
+
+
+def indented(text: str) -> str:
+    """Every line but the first moved to the right."""
+    return text.replace("\n", "\n  ")
+
+
+def clear_gradient(tensor: Tensor, *, to_none: bool) -> None:
+    """Forget a gradient, or fill it with zeros (out of its graph)."""
+    rare = tensor._rare
+    if rare is None or rare.grad is None:
+        return
+    if to_none:
+        rare.grad = None
+        return
+    if rare.grad.grad_fn is not None:
+        rare.grad.detach_()
+    with no_grad():
+        rare.grad.zero_()  # type: ignore[attr-defined]

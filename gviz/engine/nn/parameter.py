@@ -1,0 +1,52 @@
+"""Parameters: tensors that a module finds when they are assigned to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gviz.engine.printing import parameter_text
+from gviz.engine.tensor import Tensor
+
+__all__ = ["Buffer", "Parameter"]
+
+
+class Parameter(Tensor):
+    """A tensor that is trained: assigned to a module, it is one of its parameters.
+
+    Args:
+        data: the values; their memory is shared.
+        requires_grad: whether gradients flow to it.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
+        """A leaf on the same memory."""
+        made = object.__new__(cls)
+        made._array = np.empty(0, np.float32) if data is None else data._array
+        made._edge = made._rare = None
+        made.requires_grad_(requires_grad)
+        return made
+
+    def __repr__(self) -> str:
+        """As PyTorch prints it."""
+        return parameter_text(super().__repr__())
+
+    def __reduce__(self) -> Any:
+        """Pickle as a parameter with the same values."""
+        return rebuild, (self._array.copy(), self.requires_grad)
+
+
+def rebuild(array: Any, requires_grad: bool) -> Parameter:
+    """A parameter from what was pickled."""
+    from gviz.engine.tensor import from_array
+
+    made: Parameter = Parameter(from_array(array, None), requires_grad)
+    return made
+
+
+def Buffer(data: Tensor, *, persistent: bool = True) -> Tensor:
+    """A tensor as it is: gviz registers buffers by ``register_buffer``."""
+    return data

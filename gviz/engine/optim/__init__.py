@@ -1,0 +1,242 @@
+"""``torch.optim``: SGD, Adam and AdamW; schedules of the learning rate are ``optim.lr_scheduler``.
+
+Updates are written in place, unrecorded, in PyTorch's order of operations, so that the numbers agree.
+Source: https://docs.pytorch.org/docs/2.13/optim.html
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gviz.engine.modes import enable_grad, no_grad
+from gviz.engine.optim import lr_scheduler
+from gviz.engine.tensor import Tensor, from_array
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "lr_scheduler"]
+
+
+class Optimizer:
+    """Base of the optimizers: groups of parameters with options, and a state for each parameter.
+
+    Args:
+        params: tensors, (name, tensor) pairs, or dicts with ``params`` and options of their own.
+        defaults: options of the groups that do not give them.
+
+    Raises:
+        TypeError, ValueError: no such parameters, in PyTorch's words.
+    """
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got torch.FloatTensor"
+            )
+        self.defaults = defaults
+        self.state: dict[Any, dict[str, Any]] = {}
+        self.param_groups: list[dict[str, Any]] = []
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
+            self.add_param_group(group)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add a group; what it does not say is as in the defaults."""
+        given = param_group["params"]
+        tensors = [given] if isinstance(given, Tensor) else [p[1] if isinstance(p, tuple) else p for p in given]
+        for tensor in tensors:
+            if not isinstance(tensor, Tensor):
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(tensor).__name__}")
+            if not tensor.is_leaf and not tensor.retains_grad:
+                raise ValueError("can't optimize a non-leaf Tensor")
+        known = {id(p) for group in self.param_groups for p in group["params"]}
+        if any(id(tensor) in known for tensor in tensors):
+            raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append({**param_group, "params": tensors, **{k: param_group.get(k, v) for k, v in self.defaults.items()}})
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters, or set them to zero."""
+        from gviz.engine.nn.module import clear_gradient
+
+        for group in self.param_groups:
+            for tensor in group["params"]:
+                clear_gradient(tensor, to_none=set_to_none)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update every parameter that has a gradient; returns what ``closure`` (which computes it anew) gave."""
+        loss = None
+        with no_grad():
+            if closure is not None:
+                with enable_grad():
+                    loss = closure()
+            for group in self.param_groups:
+                for tensor in group["params"]:
+                    rare = tensor._rare
+                    if rare is not None and rare.grad is not None:
+                        grad = rare.grad._array
+                        self.update(tensor._array, -grad if group["maximize"] else grad, self.state.setdefault(tensor, {}), group)
+                        tensor.version_cell().count += 1
+                        if not self.state[tensor]:
+                            del self.state[tensor]
+        return loss
+
+    def update(self, value: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """One parameter's step, on arrays, in place."""
+        raise NotImplementedError
+
+    def state_dict(self) -> dict[str, Any]:
+        """State and groups, with parameters as numbers."""
+        numbers = {id(p): i for i, p in enumerate(p for group in self.param_groups for p in group["params"])}
+        groups = []
+        for group in self.param_groups:
+            options = {k: v for k, v in group.items() if k != "params"}
+            groups.append({**options, "params": [numbers[id(p)] for p in group["params"]]})
+        return {"state": {numbers[id(p)]: dict(s) for p, s in self.state.items()}, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over state and options.
+
+        Raises:
+            ValueError: other groups than these.
+        """
+        groups = state_dict["param_groups"]
+        if len(groups) != len(self.param_groups):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        for own, given in zip(self.param_groups, groups, strict=True):
+            if len(own["params"]) != len(given["params"]):
+                raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+            own.update({k: v for k, v in given.items() if k != "params"})
+        tensors = [p for group in self.param_groups for p in group["params"]]
+        self.state = {
+            tensors[i]: {k: from_array(v._array.copy(), None) if isinstance(v, Tensor) else v for k, v in kept.items()}
+            for i, kept in state_dict["state"].items()
+        }
+
+    def __repr__(self) -> str:
+        """As PyTorch prints it."""
+        text = f"{type(self).__name__} ("
+        for i, group in enumerate(self.param_groups):
+            text += f"\nParameter Group {i}\n"
+            text += "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
+        return text + ")"
+
+
+def check(name: str, value: Any, *, fits: bool) -> None:
+    """PyTorch's refusal of an option.
+
+    Raises:
+        ValueError: it does not fit.
+    """
+    if not fits:
+        raise ValueError(f"Invalid {name}: {value}")
+
+
+def zeros(array: Any) -> Tensor:
+    """A state to begin with."""
+    return from_array(np.zeros_like(array), None)
+
+
+class SGD(Optimizer):
+    """Gradient descent, with momentum (also Nesterov's), dampening and weight decay.
+
+    Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.SGD.html
+    """
+
+    def __init__(
+        self, params: Any, lr: float = 1e-3, momentum: float = 0, dampening: float = 0, weight_decay: float = 0,
+        nesterov: bool = False, *, maximize: bool = False, foreach: Any = None, differentiable: bool = False, fused: Any = None,
+    ) -> None:  # fmt: skip
+        check("learning rate", lr, fits=lr >= 0)
+        check("momentum value", momentum, fits=momentum >= 0)
+        check("weight_decay value", weight_decay, fits=weight_decay >= 0)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        super().__init__(params, {
+            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
+            "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused,
+        })  # fmt: skip
+
+    def update(self, value: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """``b = m b + (1 - d) g``; ``p -= lr b``."""
+        kind = value.dtype.type
+        if group["weight_decay"] != 0:
+            grad = grad + value * kind(group["weight_decay"])
+        if group["momentum"] != 0:
+            kept = state.get("momentum_buffer")
+            if kept is None:
+                kept = state["momentum_buffer"] = from_array(np.array(grad), None)
+            else:
+                kept._array[...] = kept._array * kind(group["momentum"]) + grad * kind(1 - group["dampening"])
+            grad = grad + kept._array * kind(group["momentum"]) if group["nesterov"] else kept._array
+        value -= grad * kind(group["lr"])
+
+
+class Adam(Optimizer):
+    """Steps scaled by running means of the gradient and of its square.
+
+    Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adam.html
+    """
+
+    def __init__(
+        self, params: Any, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
+        amsgrad: bool = False, *, foreach: Any = None, maximize: bool = False, capturable: bool = False,
+        differentiable: bool = False, fused: Any = None, decoupled_weight_decay: bool = False,
+    ) -> None:  # fmt: skip
+        check("learning rate", lr, fits=lr >= 0)
+        check("epsilon value", eps, fits=eps >= 0)
+        for i, beta in enumerate(betas):
+            check(f"beta parameter at index {i}", beta, fits=0 <= beta < 1)
+        check("weight_decay value", weight_decay, fits=weight_decay >= 0)
+        super().__init__(params, {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize,
+            "foreach": foreach, "capturable": capturable, "differentiable": differentiable, "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        })  # fmt: skip
+
+    def update(self, value: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """``p -= lr m / (sqrt(v) + eps)``, both means corrected for their beginning at zero."""
+        kind = value.dtype.type
+        (first, second), lr = group["betas"], group["lr"]
+        if not state:
+            state["step"] = from_array(np.zeros((), np.float32), None)
+            state["exp_avg"], state["exp_avg_sq"] = zeros(value), zeros(value)
+            if group["amsgrad"]:
+                state["max_exp_avg_sq"] = zeros(value)
+        state["step"]._array[...] += 1
+        step = float(state["step"]._array)
+        if group["weight_decay"] != 0:
+            if group["decoupled_weight_decay"]:
+                value *= kind(1 - lr * group["weight_decay"])
+            else:
+                grad = grad + value * kind(group["weight_decay"])
+        mean, square = state["exp_avg"]._array, state["exp_avg_sq"]._array
+        mean += (grad - mean) * kind(1 - first)
+        square[...] = square * kind(second) + grad * grad * kind(1 - second)
+        if group["amsgrad"]:
+            square = np.maximum(state["max_exp_avg_sq"]._array, square, out=state["max_exp_avg_sq"]._array)
+        root = np.sqrt(square) / kind(math.sqrt(1 - second**step)) + kind(group["eps"])
+        value -= mean / root * kind(lr / (1 - first**step))
+
+
+class AdamW(Adam):
+    """Adam whose weight decay acts on the parameters themselves.
+
+    Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.AdamW.html
+    """
+
+    def __init__(
+        self, params: Any, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+        weight_decay: float = 1e-2, amsgrad: bool = False, **options: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **options, decoupled_weight_decay=True)
+
+
+def __getattr__(name: str) -> object:
+    """What is not there is missing in PyTorch's words."""
+    raise AttributeError(f"module 'torch.optim' has no attribute '{name}'")
