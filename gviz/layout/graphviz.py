@@ -6,6 +6,7 @@ Both engines are modules with the same two functions: ``version()`` and ``draw(d
 
 from __future__ import annotations
 
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from gviz.errors import RenderError
@@ -23,6 +24,10 @@ _WITHOUT = "DOT, JSON and the tree need no Graphviz: -o graph.dot"
 
 _INKED = frozenset(("pdf", "png", "ps", "eps", "jpg", "jpeg", "jpe", "gif", "gd", "gd2", "wbmp", "webp", "tif", "tiff", "bmp"))
 """Formats that hold the shapes of the characters; the others hold their numbers, and the reader's fonts show them."""
+
+
+_ONE_AT_A_TIME = RLock()
+"""Graphviz has state of its own, and the environment belongs to the whole process."""
 
 
 class NoEngineError(RenderError):
@@ -54,7 +59,8 @@ def draw(dot: str, output: str, *, using: str = "auto", program: str = "dot") ->
     missing: list[NoEngineError] = []
     for name in ENGINES[using]:
         try:
-            picture = _first_drawn(engine(name), raw, output, program, wide=wide)
+            with _ONE_AT_A_TIME:
+                picture = _first_drawn(engine(name), raw, output, program, wide=wide)
         except NoEngineError as reason:
             missing.append(reason)
         else:

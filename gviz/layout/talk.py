@@ -71,5 +71,6 @@ def pass_on(heard: list[str]) -> list[str]:
         if colon and kind == "Error":
             errors.append(text)
         elif line and not any(harmless in line for harmless in _HARMLESS):
-            warnings.warn(f"Graphviz: {text if colon and kind == 'Warning' else line}", RenderWarning, stacklevel=2)
+            remark = text.removeprefix("(null): ") if colon and kind == "Warning" else line
+            warnings.warn(f"Graphviz: {remark}", RenderWarning, stacklevel=2)
     return errors

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gviz.graph import Edge, Graph, Node
     from gviz.render.options import RenderOptions
 
-__all__ = ["COLOURS", "NODE_ATTRIBUTES", "picture_size", "quote", "render"]
+__all__ = ["COLOURS", "NODE_ATTRIBUTES", "edge_lines", "picture_size", "quote", "render"]
 
 SUFFIXES = ("dot", "gv")
 DESCRIPTION = "Graphviz's language, in TorchViz's look; dot and other programs draw it"
@@ -150,6 +150,11 @@ def _nodes(graph: Graph, options: RenderOptions, ids: dict[str, str]) -> Iterato
 
 def _node(node: Node, options: RenderOptions) -> str:
     return f"[label={quote(chr(10).join(lines(node, options)))}{_STYLES[node.kind]}]"
+
+
+def edge_lines(graph: Graph) -> list[str]:
+    """The statements for the graph's arrows alone."""
+    return list(_edges(graph, {node.id: _identifier(node.id) for node in graph.nodes}))
 
 
 def _edges(graph: Graph, ids: dict[str, str]) -> Iterator[str]:

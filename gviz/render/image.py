@@ -7,6 +7,7 @@ which is overwritten with a fixed one.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from gviz.render.marks import mark
@@ -96,13 +97,44 @@ def render(graph: Graph, options: RenderOptions) -> str | bytes:
     Raises:
         RenderError: there is no Graphviz that makes this, or it fails.
     """
-    from gviz.layout.graphviz import draw
-    from gviz.render.dot import render as dot
-
     kind = KINDS[options.format]
     output = f"{options.format}:{kind.renderer}" if kind.renderer else options.format
-    picture = finished(draw(dot(graph, options), output, using=options.graphviz))
+    picture = finished(_drawn(graph, options, output))
     return picture if kind.binary else picture.decode("utf-8", "replace")
+
+
+def _drawn(graph: Graph, options: RenderOptions, output: str) -> bytes:
+    """Lay the graph out and draw it, in two steps where some of its arrows are too long to be routed."""
+    from gviz.layout.graphviz import draw
+    from gviz.layout.plan import make_plan
+    from gviz.render import dot
+
+    plan = make_plan([node.id for node in graph.nodes], [(edge.source, edge.target) for edge in graph.edges])
+    if plan.is_slow:
+        _warn_of_size(graph, len(plan.long))
+    if not plan.long:
+        return draw(dot.render(graph, options, plan.attributes), output, using=options.graphviz)
+    attributes = {**plan.attributes, "size": dot.picture_size(len(graph.nodes) + len(graph.edges))}
+    short, long = ([edge for i, edge in enumerate(graph.edges) if (i in plan.long) is is_long] for is_long in (False, True))
+    placed = draw(dot.render(replace(graph, edges=tuple(short)), options, attributes), "dot", using=options.graphviz)
+    text = placed.decode("utf-8", "replace").rstrip().removesuffix("}")
+    arrows = dot.edge_lines(replace(graph, edges=tuple(long)))
+    return draw("\n".join([text, "graph [splines=line]", *arrows, "}"]), output, using=options.graphviz, program="nop2")
+
+
+def _warn_of_size(graph: Graph, straight: int) -> None:
+    """Say that this takes long, before it does."""
+    import warnings
+
+    from gviz.layout import RenderWarning
+
+    remark = f"; {straight} of its arrows are so long that they are drawn straight" if straight else ""
+    warnings.warn(
+        f"this graph has {len(graph.nodes)} boxes, which may take Graphviz long{remark}. Ctrl-C stops it; "
+        "DOT (-o graph.dot) and the tree (-o graph.txt) are there at once",
+        RenderWarning,
+        stacklevel=2,
+    )
 
 
 def finished(data: bytes) -> bytes:

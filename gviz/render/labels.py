@@ -106,8 +106,8 @@ def shorten(text: str, most: int, *, middle: bool = False) -> str:
     return f"{text[:head]}...{text[len(text) - (most - 3 - head) :]}"
 
 
-def lines(node: Node, options: RenderOptions) -> list[str]:
-    """What the box of a node says, top line first.
+def lines(node: Node, options: RenderOptions, *, table: bool = True) -> list[str]:
+    """What the box of a node says, top line first; what it saved as an aligned table, or not.
 
     >>> from gviz.graph import Node
     >>> from gviz.render.options import RenderOptions
@@ -126,13 +126,13 @@ def lines(node: Node, options: RenderOptions) -> list[str]:
     if "state" in show and node.state:
         found.append(node.state)
     if "attrs" in show and not is_tensor:
-        found += _attributes(node, options.max_chars)
+        found += _attributes(node, options.max_chars, table=table)
     return found
 
 
 def describe(node: Node, options: RenderOptions) -> str:
     """The same on one line, for the terminal."""
-    return "  ".join(line.strip() for line in lines(node, options)).replace("\n", "\\n")
+    return "  ".join(line.strip() for line in lines(node, options, table=False)).replace("\n", "\\n")
 
 
 def _plain(node: Node) -> list[str]:
@@ -172,10 +172,10 @@ def _name(node: Node) -> str:
     return node.name or (node.label if node.kind == "saved" else "")
 
 
-def _attributes(node: Node, most: int) -> list[str]:
-    """What an operation saved, as an aligned table; tensors are left to the boxes of ``saved``."""
+def _attributes(node: Node, most: int, *, table: bool) -> list[str]:
+    """What an operation saved; tensors are left to the boxes of ``saved``."""
     rows = [(key, text) for key, text in node.attrs if not text.startswith(_NOT_SHOWN)]
-    width = max((len(key) for key, _ in rows), default=0)
+    width = max((len(key) for key, _ in rows), default=0) if table else 0
     cells = [f"{key:<{width}}: {shorten(text, most)}" for key, text in rows]
     longest = max(map(len, cells), default=0)
     return [cell.ljust(longest) for cell in cells]

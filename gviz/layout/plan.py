@@ -1,0 +1,88 @@
+"""How to ask Graphviz for a layout so that it answers: limits for its search, and arrows that it should not route.
+
+``dot`` lays a place holder for each rank that an arrow crosses. A value that every step of a loop uses again has arrows
+across all of them: 300 steps make 45,000 place holders and would take minutes. So the longest arrows are left out of the
+layout and drawn straight when all else has its place; and the search for positions, whose cost grows with the square of
+the number of place holders, gets a limit (``nslimit``) that small graphs never reach.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Plan", "make_plan"]
+
+_MOST_PLACES = 4_000
+"""Place holders that any graph may have; a larger graph may have one per node."""
+
+_SEARCH = 2.5e8
+"""Steps of the search times places: about two seconds."""
+
+_SLOW = 5_000
+"""Nodes and place holders that take noticeably long."""
+
+
+class Plan(NamedTuple):
+    """What to tell Graphviz.
+
+    Args:
+        attributes: of the graph.
+        long: which edges, by their places in the list, are to be drawn straight at the end.
+        is_slow: whether it will take more than some seconds.
+    """
+
+    attributes: dict[str, str]
+    long: frozenset[int]
+    is_slow: bool
+
+
+def make_plan(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> Plan:
+    """The plan for a graph.
+
+    Args:
+        nodes: ids.
+        edges: (source, target) of each.
+
+    >>> chain = [(f"n{i}", f"n{i + 1}") for i in range(200)]
+    >>> plan = make_plan([f"n{i}" for i in range(201)] + ["w"], chain + [("w", target) for _, target in chain])
+    >>> len(plan.long), plan.attributes
+    (111, {'nslimit': '14.17'})
+    """
+    spans = _spans(nodes, edges)
+    places = sum(span - 1 for span in spans)
+    budget, kept = max(_MOST_PLACES, len(nodes)), 0
+    long: list[int] = []
+    if places > budget:
+        for index in sorted(range(len(spans)), key=spans.__getitem__):
+            kept += spans[index] - 1
+            if kept > budget:
+                long.append(index)
+        places = budget
+    size = len(nodes) + places
+    limit = _SEARCH / max(size, 1) ** 2
+    attributes = {"nslimit": f"{limit:.4g}"} if limit < 1_000 else {}
+    return Plan(attributes, frozenset(long), size > _SLOW)
+
+
+def _spans(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[int]:
+    """How many ranks each edge goes down, at least 1; a node's rank is the longest way from it to an output.
+
+    Each node but the outputs has an edge of span 1, so that none is lost when long edges are left out.
+    """
+    users = dict.fromkeys(nodes, 0)
+    inputs: dict[str, list[str]] = {}
+    for source, target in edges:
+        users[source] += 1
+        inputs.setdefault(target, []).append(source)
+    rank = dict.fromkeys(nodes, 0)
+    ready = [node for node in nodes if not users[node]]
+    for node in ready:  # grows while it is read
+        for source in inputs.get(node, ()):
+            rank[source] = max(rank[source], rank[node] + 1)
+            users[source] -= 1
+            if not users[source]:
+                ready.append(source)
+    return [max(rank[source] - rank[target], 1) for source, target in edges]
