@@ -275,3 +275,11 @@ def test_every_format_is_listed_with_what_makes_it(gviz: Program) -> None:
     assert done.status == 0
     for suffix in ("pdf", "svg", "png", "dot", "json", "txt"):
         assert re.search(rf"\b{suffix}\b", done.out), suffix
+
+
+def test_a_poor_terminal_gets_what_it_can_show(gviz: Program) -> None:
+    done = gviz.on_terminal("render", "β=α*2", "α=3", "-o", "-", env={"PYTHONIOENCODING": "ascii"})
+    assert done.status == 0
+    assert done.raw.isascii()
+    assert "MulBackward0" in done.out
+    assert gviz.on_terminal("inspect", "β=α*2", "α=3", env={"PYTHONIOENCODING": "ascii"}).raw.isascii()

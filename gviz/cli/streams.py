@@ -86,7 +86,7 @@ def _talk(prefix: str, text: str, style: str) -> None:
 
 
 def write_product(data: str | bytes) -> None:
-    """Write the product to standard output, text as UTF-8 and with its own line ends.
+    """Write the product to standard output: text as UTF-8 with its own line ends, or as the terminal wants it.
 
     Raises:
         FileError: standard output is closed, or its disk is full.
@@ -94,7 +94,7 @@ def write_product(data: str | bytes) -> None:
     """
     if sys.stdout is None:
         raise FileError("standard output is closed", hint="name a file with -o FILE")
-    raw = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
+    raw = data if isinstance(data, bytes) else _encoded(data)
     try:
         sys.stdout.flush()
         sys.stdout.buffer.write(raw)
@@ -104,6 +104,13 @@ def write_product(data: str | bytes) -> None:
     except OSError as error:
         abandon(sys.stdout)
         raise FileError(f"cannot write to standard output: {error.strerror}") from None
+
+
+def _encoded(text: str) -> bytes:
+    """The bytes of a text for standard output; a terminal shows ``?`` for what its encoding lacks."""
+    if is_terminal(sys.stdout):
+        return text.encode(sys.stdout.encoding or "utf-8", "replace")
+    return text.encode("utf-8", "surrogateescape")
 
 
 @contextmanager
