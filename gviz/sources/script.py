@@ -211,7 +211,8 @@ def _kinds(engine: Any) -> Kinds:
     """The classes whose objects are tensors and modules; looks at what is loaded, and loads nothing."""
     loaded = [engine, sys.modules.get("gviz.engine")]  # a script on PyTorch may use gviz.engine as well
     tensors = tuple({module.Tensor for module in loaded if module is not None})
-    libraries = (sys.modules.get(f"{module.__name__}.nn") for module in loaded if module is not None)
+    paths = [f"{module.__name__}.nn" for module in loaded if module is not None]
+    libraries = [sys.modules[path] for path in paths if path in sys.modules]
     return Kinds(tensors, tuple({library.Module for library in libraries if hasattr(library, "Module")}))
 
 
