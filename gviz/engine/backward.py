@@ -187,7 +187,7 @@ def run(
         accumulate: whether leaves among ``catch`` also get the gradient added.
     """
     order = reach([edge for edge, _ in starts])
-    stash = [node.pending for node in order] if State.running else None
+    stash = [getattr(node, "pending", None) for node in order] if State.running else None
     for node in order:
         node.pending = None
     if order[-1].seq < 0 and any(watched(node) for node in leaves(order)):
@@ -221,14 +221,14 @@ def sweep(order: list[Any], keep: bool) -> None:
             for edge, part in zip(node.edges, out):  # noqa: B905 - strict costs 5 %, and AccumulateGrad gives ()
                 if edge is not None and part is not None:
                     if part.shape != edge.shape:
-                        part = fit(part, edge.shape)  # noqa: PLW2901
+                        part = fit(part, edge, node)  # noqa: PLW2901
                     old = edge.pending
                     edge.pending = part if old is None else old + part
         else:  # one input: no tuple was made
             (edge,) = node.edges
             if edge is not None and out is not None:
                 if out.shape != edge.shape:
-                    out = fit(out, edge.shape)
+                    out = fit(out, edge, node)
                 old = edge.pending
                 edge.pending = out if old is None else old + out
 
@@ -248,7 +248,7 @@ def sweep_towards(
             out = node.apply_tensors(grad, keep)
         for edge, part in zip(node.edges, out if isinstance(out, tuple) else (out,), strict=False):
             if edge is not None and part is not None:
-                fitted = fit(part, edge.shape) if part.shape != edge.shape else part
+                fitted = fit(part, edge, node) if part.shape != edge.shape else part
                 edge.pending = fitted if edge.pending is None else edge.pending + fitted
 
 
@@ -273,21 +273,21 @@ def step_towards(
     return node.apply_tensors(grad, keep) if create else node.apply(grad, keep)
 
 
-def fit(grad: Any, shape: tuple[int, ...]) -> Any:
+def fit(grad: Any, edge: Any, node: Any) -> Any:
     """Undo broadcasting: sum a gradient back to the shape of the input.
 
     Raises:
         RuntimeError: the shapes do not belong together (a custom Function returned a wrong one).
     """
-    got = tuple(grad.shape)
+    got, shape = tuple(grad.shape), edge.shape
     extra = len(got) - len(shape)
     axes = tuple(range(extra)) + tuple(
         i + extra for i, size in enumerate(shape) if extra >= 0 and size == 1 and got[i + extra] != 1
     )
     if extra < 0 or any(size not in (1, got[i + extra]) for i, size in enumerate(shape)):
         raise RuntimeError(
-            f"Function returned an invalid gradient at index 0 - got {list(got)} but expected shape compatible with "
-            f"{list(shape)}"
+            f"Function {node.name()} returned an invalid gradient at index {node.edges.index(edge)} - got {list(got)} but "
+            f"expected shape compatible with {list(shape)}"
         )
     if isinstance(grad, Tensor):
         if not shape:

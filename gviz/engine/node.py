@@ -218,6 +218,8 @@ class AccumulateGrad(Node):
     def apply(self, grad: Any, keep: bool) -> Any:
         """Add an array to the leaf's gradient: in place where there is one, else a copy (the array may be shared)."""
         leaf = self.variable
+        if leaf._edge is None:  # it was told so after the graph was made
+            return ()
         rare = leaf.rare()
         if rare.hooks:
             grad = run_array_hooks(rare.hooks, grad)
@@ -234,6 +236,8 @@ class AccumulateGrad(Node):
     def apply_tensors(self, grad: Any, keep: bool) -> Any:
         """Add a tensor to the leaf's gradient, recorded, and never in place."""
         leaf = self.variable
+        if leaf._edge is None:
+            return ()
         rare = leaf.rare()
         for hook in tuple(rare.hooks or ()):
             grad = replaced(hook(grad), grad)

@@ -173,8 +173,8 @@ class Tensor(Elements):
                 raise RuntimeError(f"attempting to assign a gradient with dtype '{theirs}' to a tensor with dtype '{ours}'.")
             if grad._array.shape != self._array.shape:
                 raise RuntimeError(
-                    f"assigned grad has data of a different size: expected {list(self._array.shape)}, got "
-                    f"{list(grad._array.shape)}"
+                    f"attempting to assign a gradient of size '{list(grad._array.shape)}' to a tensor of size "
+                    f"'{list(self._array.shape)}'. Please ensure that the gradient and the tensor are the same size"
                 )
         elif self._rare is None:
             return

@@ -1,0 +1,139 @@
+"""Hooks: on tensors, on nodes, after accumulation; their order, and what they may change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tested import leaf, torch
+
+
+def test_a_hook_sees_the_gradient_and_may_replace_it() -> None:
+    x = leaf(2.0)
+    y = x * 3
+    seen: list[float] = []
+
+    def hook(grad: Any) -> Any:
+        seen.append(grad.item())
+        return grad * 10
+
+    y.register_hook(hook)
+    (y * 2).backward()
+    assert (seen, x.grad.item()) == ([2.0], 60.0)
+
+
+def test_hooks_run_in_the_order_of_their_registration() -> None:
+    x = leaf(2.0)
+    order: list[str] = []
+    x.register_hook(lambda grad: order.append("first"))
+    x.register_hook(lambda grad: order.append("second"))
+    (x * 3).backward()
+    assert order == ["first", "second"]
+
+
+def test_a_removed_hook_does_not_run() -> None:
+    x = leaf(2.0)
+    order: list[str] = []
+    handle = x.register_hook(lambda grad: order.append("removed"))
+    with x.register_hook(lambda grad: order.append("left")):
+        handle.remove()
+        handle.remove()
+    (x * 3).backward()
+    assert order == []
+
+
+def test_a_retained_gradient_is_that_after_all_hooks() -> None:
+    x = leaf(2.0)
+    y = x * 3
+    y.retain_grad()
+    y.register_hook(lambda grad: grad * 2)
+    (y * 5).backward()
+    assert y.grad.item() == 10.0
+
+
+def test_a_node_s_hook_gets_gradients_of_inputs_and_outputs() -> None:
+    x, w = leaf(2.0), leaf(5.0)
+    y = x * w
+    seen: list[Any] = []
+    y.grad_fn.register_hook(lambda inputs, outputs: seen.append(([g.item() for g in inputs], [g.item() for g in outputs])))
+    y.backward()
+    assert seen == [([5.0, 2.0], [1.0])]
+
+
+def test_a_node_s_hook_may_replace_the_gradients_of_its_inputs() -> None:
+    x = leaf(2.0)
+    y = x * 3
+    y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] * 100, None))
+    y.backward()
+    assert x.grad.item() == 300.0
+
+
+def test_a_prehook_may_replace_the_gradient_of_the_output() -> None:
+    x = leaf(2.0)
+    y = x * 3
+    y.grad_fn.register_prehook(lambda grads: (grads[0] * 7,))
+    y.backward()
+    assert x.grad.item() == 21.0
+
+
+def test_tensor_hooks_come_before_prehooks_and_posthooks_last() -> None:
+    x = leaf(2.0)
+    y = x * 3
+    order: list[str] = []
+    y.grad_fn.register_hook(lambda inputs, outputs: order.append("post"))
+    y.grad_fn.register_prehook(lambda grads: order.append("pre"))
+    y.register_hook(lambda grad: order.append("tensor"))
+    y.backward()
+    assert order == ["tensor", "pre", "post"]
+
+
+def test_a_post_accumulate_hook_runs_when_the_gradient_is_there() -> None:
+    x = leaf(2.0)
+    seen: list[float] = []
+    x.register_post_accumulate_grad_hook(lambda tensor: seen.append(tensor.grad.item()))
+    (x * 3).backward()
+    (x * 3).backward()
+    assert seen == [3.0, 6.0]
+
+
+def test_a_leaf_runs_as_soon_as_its_last_gradient_has_arrived() -> None:
+    x, w = leaf(2.0), leaf(3.0)
+    order: list[str] = []
+    y = x * 2
+    z = y * w
+    x.register_hook(lambda grad: order.append("x"))
+    y.register_hook(lambda grad: order.append("y"))
+    w.register_hook(lambda grad: order.append("w"))
+    z.register_hook(lambda grad: order.append("z"))
+    z.backward()
+    assert order == ["z", "w", "y", "x"]
+
+
+def test_hooks_are_for_tensors_that_require_a_gradient() -> None:
+    with pytest.raises(RuntimeError, match="^cannot register a hook on a tensor that doesn't require gradient$"):
+        torch.tensor(1.0).register_hook(lambda grad: None)
+    with pytest.raises(RuntimeError, match="post accumulate grad hooks cannot be registered on non-leaf tensors"):
+        (leaf(1.0) * 2).register_post_accumulate_grad_hook(lambda tensor: None)
+
+
+def test_a_hook_that_raises_ends_the_backward_pass() -> None:
+    x = leaf(2.0)
+    y = x * 3
+
+    def refuse(grad: Any) -> None:
+        raise ValueError("not this one")
+
+    y.register_hook(refuse)
+    with pytest.raises(ValueError, match="not this one"):
+        y.backward()
+    assert x.grad is None
+
+
+def test_hooks_run_under_create_graph_on_tensors_of_the_graph() -> None:
+    x = leaf(2.0)
+    y = x * x
+    seen: list[bool] = []
+    x.register_hook(lambda grad: seen.append(grad.requires_grad))
+    (found,) = torch.autograd.grad(y, x, create_graph=True)
+    assert seen == [True]
+    assert found.item() == 4.0
