@@ -11,6 +11,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+from program import Program
 from scripts import HEAD, Folder, needs, roots, rows, texts
 
 from gviz.errors import SourceError
@@ -174,6 +175,12 @@ def test_a_scripts_threads_are_waited_for(folder: Folder) -> None:
         threading.Thread(target=work).start()
     """
     assert roots(folder.run(text)) == ["y"]
+
+
+def test_a_script_may_be_the_first_to_import_threading(gviz: Program, tmp_path: Path) -> None:
+    text = HEAD + "import threading\nthread = threading.Thread(target=print)\nthread.start()\ny = x * 2\n"
+    file = Folder(tmp_path).write("net.py", text)  # in a process of its own: pytest has long imported it
+    assert list(gviz.inspect(file)) == ["x", "y"]
 
 
 def test_threads_of_the_program_that_uses_gviz_are_not_waited_for(folder: Folder) -> None:

@@ -236,6 +236,8 @@ def _home(package: str) -> str | None:
 
 
 def _threads() -> set[Any]:
-    """The threads that run now."""
-    threading = sys.modules.get("threading")  # not imported: no thread was started
-    return set() if threading is None else set(threading.enumerate())
+    """The threads that run now, beside this one and the main one."""
+    threading = sys.modules.get("threading")
+    if threading is None:  # not imported: no thread was started
+        return set()
+    return set(threading.enumerate()) - {threading.current_thread(), threading.main_thread()}
