@@ -119,7 +119,12 @@ def run(node: Any, grad: Any, keep: bool, *, on_tensors: bool) -> Any:
     lone = not isinstance(out, tuple)
     outs = (out,) if lone else out
     if "dtypes" in rare:
-        outs = tuple(cast(g, kind, on_tensors=on_tensors) for g, kind in zip(outs, rare["dtypes"], strict=True))
+        from gviz.engine.backward import fit
+
+        outs = tuple(
+            cast(g if edge is None or g is None or g.shape == edge.shape else fit(g, edge, node), kind, on_tensors=on_tensors)
+            for g, kind, edge in zip(outs, rare["dtypes"], node.edges, strict=True)
+        )
     post = rare.get("post_hooks")
     if post:
         grads_in = tuple(None if g is None else to_tensor(g, on_tensors=on_tensors) for g in outs)

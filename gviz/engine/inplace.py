@@ -40,6 +40,9 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any, **kwargs
             f"output with shape {list(tensor._array.shape)} doesn't match the broadcast shape {list(array.shape)}"
         )
     refuse_cast(array.dtype, tensor._array.dtype)
+    kept = getattr(result._edge, "saved", None)
+    if twin._edge is not None and (kept is twin or (kept.__class__ is tuple and any(value is twin for value in kept))):
+        twin._edge = TENSORS["clone"](twin)._edge  # what PyTorch saves is a recorded copy
     tensor._array[...] = array
     write(tensor, result._edge)
     return tensor
@@ -196,11 +199,12 @@ class CopySlices(Node):
         """The same, recorded."""
         item = grad._array.itemsize
         size, stride, offset = self.view_shape, tuple(s // item for s in self.view_strides), self.offset // item
-        flat = TENSORS["clone"](grad)
-        out = self.function.apply_tensors(TENSORS["clone"](TENSORS["as_strided"](flat, size, stride, offset)), keep)
+        full = in_place(TENSORS["copy_into"], from_array(self.layout(grad._array.dtype)[0], None), grad)
+        part = TENSORS["as_strided"](full, size, stride, offset)
+        out = self.function.apply_tensors(TENSORS["clone"](part), keep)
         outs = out if isinstance(out, tuple) else (out,)
-        part = outs[0] if outs[0] is not None else from_array(np.zeros(size, grad._array.dtype), None)
-        return (TENSORS["as_strided_scatter"](flat, part, size, stride, offset), *outs[1:])
+        in_place(TENSORS["copy_into"], part, TENSORS["zeros_like"](part) if outs[0] is None else outs[0])
+        return (full, *outs[1:])
 
 
 def renew_edge(view: Tensor) -> None:

@@ -61,4 +61,4 @@ def multi_dot(tensors: Any) -> Any:
     result, *rest = tensors
     for tensor in rest:
         result = call["matmul"](result, tensor)
-    return result
+    return call["view"](result, result.shape)

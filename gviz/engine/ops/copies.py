@@ -9,12 +9,12 @@ from gviz.engine.op import PASS, op
 
 @op("CloneBackward0", self=PASS)
 def clone(self):
-    return np.array(self)
+    return np.array(self, order="C" if 0 in self.strides else "K")
 
 
 @op("CopyBackwards", self=lambda grad: zeros_like(grad), src=PASS)
 def copy_into(self, src):
-    return np.array(src)
+    return np.array(np.broadcast_to(src, self.shape))
 
 
 @op("FillBackward2", self=lambda grad: zeros_like(grad))

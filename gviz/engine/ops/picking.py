@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from gviz.engine.op import PASS, composite, everywhere, op
+from gviz.engine.op import PASS, composite, op
 from gviz.engine.text import wrap_dim
 
 
@@ -136,18 +134,16 @@ def masked_scatter(self, mask, source):
     return result
 
 
-@everywhere
-def size_of(sizes):
-    """Number of elements of a shape."""
-    return math.prod(sizes)
-
-
-@composite
-def masked_scatter_source(grad, mask, sizes):
-    """The gradient of what was written, zeros for what was left over."""
-    chosen = masked_select(grad, mask)
-    left = size_of(sizes) - numel_of(chosen)
-    return view(cat([chosen, zeros_of(grad, (left,))], 0) if left else chosen, sizes)
+@op(
+    "MaskedScatterBackwardBackward0",
+    nondiff=("mask",),
+    grad_output=lambda grad, grad_output, mask: masked_scatter(zeros_like(grad_output), mask, grad),
+)
+def masked_scatter_source(grad_output, mask, sizes):
+    full = np.zeros(sizes, grad_output.dtype)
+    chosen = grad_output[np.broadcast_to(mask, grad_output.shape)]
+    full.reshape(-1)[: chosen.size] = chosen
+    return full
 
 
 @op("TakeBackward0", nondiff=("index",), self=lambda grad, self, index: put(zeros_like(self), index, grad, True))

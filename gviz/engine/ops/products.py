@@ -67,6 +67,8 @@ def sumproduct_pair(left, right, dims):
             only_left.append(i)
         else:
             only_right.append(i)
+    if only_left and only_right and only_right[-1] < only_left[0]:
+        left, right, only_left, only_right = right, left, only_right, only_left
     dims = list(dims)
     shape = [left.shape[i] for i in both + only_left] + [1] * len(dims) + [right.shape[i] for i in only_right]
     rows, columns, batch = (sizes_at(left, only_left), sizes_at(right, only_right), sizes_at(left, both))

@@ -14,7 +14,7 @@ def reshape_alias(self, size):
     return np.reshape(self, size, copy=False)
 
 
-@op("TBackward1", self=lambda grad: t(grad))
+@op("TBackward1", promote="none", self=lambda grad: t(grad))
 def t_(self):
     return self.T
 
@@ -165,7 +165,7 @@ def diag_embed(self, offset=0, dim1=-2, dim2=-1):
 @op("TraceBackward0", self=lambda grad, self_sym_sizes: trace_backward(grad, self_sym_sizes))
 def trace(self):
     if self.ndim != 2:
-        raise RuntimeError("trace: expected a matrix")
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
     return np.trace(self)
 
 

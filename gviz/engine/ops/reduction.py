@@ -130,7 +130,7 @@ def count_true(self):
     nondiff=("mask",),
     promote="none",
     self=lambda grad, mask: masked_fill(grad, mask, 0),
-    value=lambda grad, mask: sum_all(where(mask, grad, 0.0)),
+    value=lambda grad, mask: sum_all(masked_select(grad, mask)),
 )
 def masked_fill_tensor(self, mask, value):
     return np.where(mask, np.asarray(value, self.dtype), self)

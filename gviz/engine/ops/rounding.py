@@ -91,6 +91,11 @@ def div_mode_other(grad, self, other, rounding_mode):
 NOT_DIFFERENTIABLE = lambda grad: refuse_derivative("floor_divide")  # noqa: E731 - a formula
 
 
+@op("NotImplemented", self=NOT_DIFFERENTIABLE)
+def floor_divide_scalar(self, other):
+    return divided(common(self, other), other, "floor")
+
+
 @op("NotImplemented", self=NOT_DIFFERENTIABLE, other=NOT_DIFFERENTIABLE)
 def floor_divide(self, other):
     return divided(self, other, "floor")

@@ -39,7 +39,7 @@ def zeros_in(value):
 def prod_backward(grad, self, result):
     """The product over each element; where some are zero, the products of all others."""
     if not self.shape:
-        return clone(grad)
+        return grad
     if not zeros_in(self):
         return grad * (result / self)
     return view(prod_safe_zeros(grad, reshape(self, (-1,)), 0), tuple(self.shape))
@@ -49,7 +49,7 @@ def prod_backward(grad, self, result):
 def prod_dim_backward(grad, self, result, dim, keepdim):
     """The same along a dimension."""
     if not self.shape:
-        return clone(grad)
+        return grad
     dim = wrap_dim(dim, len(self.shape))
     if not keepdim:
         grad, result = unsqueeze(grad, dim), unsqueeze(result, dim)
@@ -153,12 +153,16 @@ def var_backward(grad, self, dim, correction, keepdim):
     correction = 1 if correction is None else correction
     if not self.shape or dim is None:
         free = numel_of(self) - correction
-        factor = 2.0 / free if free > 0 else float("inf") if free == 0 else float("nan")
-        return factor * grad * (self - mean_all(self))
+        return (2.0 / free) * grad * (self - mean_all(self)) if free > 0 else grad * unbounded(self)
     if len(self.shape) > 1:
         grad = unsqueeze_reduced(grad, dim, self.shape, keepdim)
     free = reduced_count(tuple(self.shape), dim) - correction
     return (2.0 / free if free else float("inf")) * grad * (self - mean_dim(self, dim, True))
+
+
+@op(None, nondiff=("self",))
+def unbounded(self):
+    return np.where(self == self.mean(), self.dtype.type(np.nan), self.dtype.type(np.inf))
 
 
 # ------------------------------------------------------------------ norms
@@ -200,7 +204,7 @@ def norm_backward(grad, self, ord, result, dim, keepdim):
     grad = unsqueeze_reduced(grad, dim, self.shape, keepdim)
     norm = unsqueeze_reduced(result, dim, self.shape, keepdim)
     if ord == 0:
-        return zeros_like(self)
+        return None
     if ord == 1:
         return sgn(self) * grad
     if ord == 2:
@@ -210,7 +214,7 @@ def norm_backward(grad, self, ord, result, dim, keepdim):
         chosen = logical_or(equal(size, norm), isnan(size))
         return sgn(self) * ((grad / count_chosen(grad, chosen, dim)) * chosen)
     if ord < 1:
-        return masked_fill(sgn(self) * power(size, ord - 1), equal(self, 0), 0) * grad * power(norm, 1 - ord)
+        return sgn(self) * masked_fill(power(size, ord - 1), equal(self, 0), 0) * grad * power(norm, 1 - ord)
     scaled = sgn(self) * power(size, ord - 1) if ord < 2 else self * power(size, ord - 2)
     return scaled * masked_fill(grad / power(norm, ord - 1), equal(norm, 0), 0)
 
@@ -260,7 +264,7 @@ def extreme_backward(grad, self, dim, keepdim, result):
         shape = tuple(1 if i in wrap_dims(dim, len(self.shape)) else n for i, n in enumerate(self.shape)) if dim else ()
         grad, result = reshape(grad, shape), reshape(result, shape)
     chosen = equal(result, self)
-    return (grad * chosen) / count_chosen(grad, chosen, dim)
+    return (grad / count_chosen(grad, chosen, dim)) * chosen
 
 
 @op(

@@ -49,6 +49,27 @@ def atanh(self):
     return np.arctanh(self)
 
 
+@op("AsinhBackward1", self=lambda grad: refuse_in_place("asinh"))
+def asinh_(self):
+    return np.arcsinh(self)
+
+
+@op("AcoshBackward1", self=lambda grad: refuse_in_place("acosh"))
+def acosh_(self):
+    return np.arccosh(self)
+
+
+@op("AtanhBackward1", self=lambda grad: refuse_in_place("atanh"))
+def atanh_(self):
+    return np.arctanh(self)
+
+
+@composite
+def refuse_in_place(name):
+    """PyTorch has no derivative for these in place."""
+    raise NotImplementedError(f"the derivative for 'inplace version of {name}' is not implemented.")
+
+
 @op("Exp2Backward0", promote="float", self=lambda grad, result: grad * result * 0.6931471805599453)
 def exp2(self):
     return np.exp2(self)
@@ -76,7 +97,7 @@ def sinc(self):
 def sinc_backward(grad, self):
     """D sin(pi x)/(pi x), and zero at x = 0, written as PyTorch does."""
     at_pi = self * 3.141592653589793
-    slope = grad * ((cos(at_pi) * at_pi - sin(at_pi)) / (at_pi * self))
+    slope = grad * ((at_pi * cos(at_pi) - sin(at_pi)) / (self * self * 3.141592653589793))
     return where(equal(at_pi, 0), 0.0, slope)
 
 

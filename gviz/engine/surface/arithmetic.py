@@ -32,9 +32,9 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     return call["rsub"](input, other, alpha) if isinstance(other, Tensor) else call["rsub_scalar"](input, other, alpha)
 
 
-def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
-    """``input / other``."""
-    if rounding_mode is None:
+def div(input: Any, other: Any, *, rounding_mode: str | None = "") -> Tensor:
+    """``input / other``, on request rounded down ("floor") or towards zero ("trunc")."""
+    if not rounding_mode and rounding_mode is not None:
         return call["div"](input, other)
     return call["div_mode"](input, other, rounding_mode)
 

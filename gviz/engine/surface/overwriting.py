@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
 
 SAME_NAME = (
-    "floor", "ceil", "trunc", "frac", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "exp2", "erf", "erfc",
+    "floor", "ceil", "trunc", "frac", "asin", "acos", "atan", "sinh", "cosh", "exp2", "erf", "erfc",
     "log2", "log10", "atan2", "hypot", "deg2rad", "nan_to_num", "tril", "triu", "index_copy", "masked_scatter", "put",
     "logical_and", "logical_or", "logical_xor", "logical_not",
 )  # fmt: skip
@@ -26,6 +26,7 @@ CHOSEN = {
             "remainder", "fmod", "floor_divide", "clamp_min", "clamp_max", "lerp", "addcmul", "addcdiv", "masked_fill",
         )
     },
+    "asinh": "asinh_", "acosh": "acosh_", "atanh": "atanh_",
     "round": pointwise.rounded, "index_add": rearranging.index_add, "index_fill": rearranging.index_fill,
     "scatter": rearranging.scatter, "cumsum": statistics.running("cumsum"), "cumprod": statistics.running("cumprod"),
     "negative": "neg", "multiply": "mul", "absolute": "absolute", "eq": "equal", "ne": "not_equal", "lt": "less",

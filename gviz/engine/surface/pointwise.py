@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import dtypes
+from gviz.engine import dtypes, text
 from gviz.engine.general import NUMBERS, OPERANDS
 from gviz.engine.op import TENSORS as call
 from gviz.engine.tensor import Tensor, from_array
@@ -30,6 +30,7 @@ def by_kind(numbers: str, tensors: str, base: str = "") -> Any:
 
 remainder = by_kind("remainder_scalar", "remainder", "remainder_base")
 fmod = by_kind("fmod_scalar", "fmod")
+floor_divide = by_kind("floor_divide_scalar", "floor_divide", "floor_divide")
 
 
 def clamp_min(input: Tensor, min: Any) -> Tensor:
@@ -51,11 +52,6 @@ def operator_of(function: Any, swapped: bool = False) -> Any:
         return function(other, self) if swapped else function(self, other)
 
     return operator
-
-
-def floor_divide(input: Any, other: Any) -> Tensor:
-    """The quotient rounded down."""
-    return call["floor_divide"](input, other)
 
 
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
@@ -89,7 +85,9 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         RuntimeError: the mask is not boolean; a value that is a tensor has dimensions.
     """
     if mask._array.dtype.kind != "b":
-        raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype " + str(mask.dtype)[6:])
+        raise RuntimeError(
+            "masked_fill_ only supports boolean masks, but got mask with dtype " + text.C_NAMES[mask._array.dtype.name]
+        )
     if not isinstance(value, Tensor):
         return call["masked_fill"](input, mask, value)
     if value._array.ndim:

@@ -140,17 +140,14 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
             UserWarning,
             stacklevel=2,
         )
-    swap = indexing == "xy" and len(vectors) > 1
-    if swap:
-        vectors[:2] = vectors[1::-1]
-    shape = tuple(v._array.size for v in vectors)
+    order = list(range(len(vectors)))
+    if indexing == "xy" and len(vectors) > 1:
+        order[:2] = 1, 0
+    shape = tuple(vectors[i]._array.size for i in order)
     grids = []
-    for i, vector in enumerate(vectors):
-        column = call["view"](vector, (1,) * i + (shape[i],) + (1,) * (len(shape) - i - 1))
+    for vector, axis in zip(vectors, order, strict=True):
+        column = call["view"](vector, tuple(n if i == axis else 1 for i, n in enumerate(shape)))
         grids.append(call["expand"](column, shape))
-    if swap:
-        grids = [call["transpose"](g, 0, 1) for g in grids]
-        grids[:2] = grids[1::-1]
     return tuple(grids)
 
 
@@ -161,8 +158,14 @@ def broadcast_tensors(*tensors: Any) -> Any:
     return tuple(t if t._array.shape == shape else call["expand"](t, shape) for t in given)
 
 
-def adjoint(input: Tensor) -> Tensor:
-    """The last two dims exchanged."""
+def adjoint(input: Tensor, name: str = "adjoint()") -> Tensor:
+    """The last two dims exchanged.
+
+    Raises:
+        RuntimeError: there are not two.
+    """
+    if input._array.ndim == 1:
+        raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
     return call["transpose"](input, -2, -1)
 
 
@@ -208,7 +211,8 @@ def diff(input: Tensor, n: int = 1, dim: int = -1) -> Tensor:
     """Differences of neighbours along a dim."""
     for _ in range(n):
         count = input._array.shape[dim]
-        input = call["sub"](call["narrow"](input, dim, 1, count - 1), call["narrow"](input, dim, 0, count - 1))
+        first = call["narrow"](input, dim, 0, count - 1)  # PyTorch's order of making them
+        input = call["sub"](call["narrow"](input, dim, 1, count - 1), first)
     return input
 
 

@@ -129,6 +129,8 @@ def property_t(self: Tensor) -> Tensor:
 
 def property_mt(self: Tensor) -> Tensor:
     """``x.mT``: the last two dimensions exchanged."""
+    if self._array.ndim == 1:
+        raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.")
     return call["transpose"](self, -2, -1)
 
 

@@ -38,11 +38,9 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write another tensor's values, broadcast and cast."""
-    source = (
-        inplace.fitted(to(creation.as_tensor(src), self.dtype), self._array.shape)
-        if creation.as_tensor(src)._array.shape != self._array.shape
-        else to(creation.as_tensor(src), self.dtype)
-    )
+    source = to(creation.as_tensor(src), self.dtype)
+    if source._array.ndim > self._array.ndim:
+        source = inplace.fitted(source, self._array.shape)
     return inplace.in_place(call["copy_into"], self, source)
 
 
