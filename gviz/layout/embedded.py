@@ -8,6 +8,7 @@ pygraphviz 2.0; where they are not as expected, the package's public way does th
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from contextlib import contextmanager
@@ -89,7 +90,7 @@ def _draw(module: Any, dot: bytes, output: str, program: str) -> bytes | None:
     if not hasattr(module, _USED[0]):
         return _draw_publicly(module, dot, output, program)
     with open(scratch_file(), "w+b") as file:
-        file.write(dot)
+        file.write(_without_empty_first_lines(dot))
         file.seek(0)
         try:
             graph = module.agread(file, None)
@@ -107,10 +108,19 @@ def _draw(module: Any, dot: bytes, output: str, program: str) -> bytes | None:
     return bytes(result[1]) if isinstance(result, list | tuple) and result[0] == 0 else None
 
 
+def _without_empty_first_lines(dot: bytes) -> bytes:
+    """The same picture without the texts that crash Graphviz 14.
+
+    It frees memory that it never set where a label's first line is empty, as that of TorchViz's unnamed tensors is. A space there
+    looks the same.
+    """
+    return re.sub(rb'(=\s*")(?=\\[nlr]|\r?\n)', rb"\1 ", dot)
+
+
 def _draw_publicly(package: Any, dot: bytes, output: str, program: str) -> bytes | None:
     """The same by pygraphviz's documented class."""
     try:
-        picture: bytes = package.AGraph(string=dot.decode()).draw(format=output, prog=program)
+        picture: bytes = package.AGraph(string=_without_empty_first_lines(dot).decode()).draw(format=output, prog=program)
     except (ValueError, OSError):
         return None
     return picture

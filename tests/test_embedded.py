@@ -1,0 +1,23 @@
+"""Graphviz in this process: what would crash it does not reach it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+DRAW = """
+import sys
+from gviz.layout.embedded import draw
+dot = 'digraph {' + ''.join('n%d [label=%s fontname=monospace]' % (i, sys.argv[1]) for i in range(12)) + '}'
+for _ in range(3):
+    assert b'</svg>' in draw(dot.encode(), 'svg')
+"""
+
+
+@pytest.mark.parametrize("label", ['"\\n ()"', '"\n ()"', '"\\l"', '"\\n"', '"a\\n\\nb"', '""'])
+def test_a_label_whose_first_line_is_empty_does_not_crash(label: str) -> None:
+    done = subprocess.run([sys.executable, "-c", DRAW, label], check=False, capture_output=True, text=True)
+
+    assert (done.returncode, done.stderr) == (0, "")
