@@ -198,7 +198,7 @@ def run(
     before = mode.on, mode.formula, State.running
     mode.on, mode.formula, State.running = create, False, True
     try:
-        if needed is None and not create:
+        if needed is None and not create and not mode.anomaly:
             sweep(order, keep)
         else:
             sweep_towards(order, catch, needed, keep=keep, create=create, accumulate=accumulate)
@@ -236,7 +236,9 @@ def sweep(order: list[Any], keep: bool) -> None:
 def sweep_towards(
     order: list[Any], catch: dict[Any, Any] | None, needed: set[Any] | None, *, keep: bool, create: bool, accumulate: bool
 ) -> None:
-    """The same where gradients are recorded, or only those of certain tensors are wanted."""
+    """The same where gradients are recorded, or watched for NaN, or only those of certain tensors are wanted."""
+    if mode.anomaly:
+        from gviz.engine.autograd import watch
     for node in order:
         grad = node.pending
         if grad is None:
@@ -245,7 +247,9 @@ def sweep_towards(
         if needed is not None:
             out = step_towards(node, grad, catch, needed, keep=keep, create=create, accumulate=accumulate)
         else:
-            out = node.apply_tensors(grad, keep)
+            out = node.apply_tensors(grad, keep) if create else node.apply(grad, keep)
+        if mode.anomaly:
+            watch.check(node, out)
         for edge, part in zip(node.edges, out if isinstance(out, tuple) else (out,), strict=False):
             if edge is not None and part is not None:
                 fitted = fit(part, edge, node) if part.shape != edge.shape else part

@@ -186,6 +186,8 @@ def make_node(row: Row, args: tuple[Any, ...], arrays: list[Any], *, mixed: bool
     node.saved = saved[0] if len(saved) == 1 and row.saved[0].kind in ("input", "result") and len(row.edges) == 1 else saved
     if mixed or any(isinstance(v, Tensor) and v._array.dtype != first.dtype for v in inputs):
         hooks.cast_gradients(node, [v._array.dtype if isinstance(v, Tensor) else None for v in inputs])
+    for note in mode.notes:
+        note(node)
     return node
 
 

@@ -26,12 +26,14 @@ __all__ = [
 class Mode:
     """The state that decides what an operation records."""
 
-    __slots__ = ("formula", "inference", "on")
+    __slots__ = ("anomaly", "formula", "inference", "notes", "on")
 
     def __init__(self) -> None:
         self.on = True
         self.formula = False
         self.inference = False
+        self.anomaly = False  # whether backward looks for NaN
+        self.notes: tuple[Callable[[Any], None], ...] = ()  # called with each new node, see autograd/watch.py
 
 
 mode = Mode()

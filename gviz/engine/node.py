@@ -86,6 +86,16 @@ class SavedResult:
         self.expected = expected
 
 
+class Packed:
+    """What a user's hook made of a saved tensor, and the hook that gives the tensor back."""
+
+    __slots__ = ("content", "unpack")
+
+    def __init__(self, content: Any, unpack: Callable[[Any], Any]) -> None:
+        self.content = content
+        self.unpack = unpack
+
+
 class Handle:
     """What ``register_hook`` returns: removes the hook again, at once or at the end of a ``with`` block."""
 

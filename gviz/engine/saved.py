@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.node import FREED, Node, SavedResult, freed_error, public_edge
+from gviz.engine.node import FREED, Node, Packed, SavedResult, freed_error, public_edge
 from gviz.engine.text import type_name
 
 if TYPE_CHECKING:
@@ -134,6 +134,8 @@ class Saving:
         """
         if value is FREED:
             raise freed_error()
+        if value.__class__ is Packed:
+            return value.unpack(value.content)
         expected = 0
         if value.__class__ is SavedResult:
             version: Version | None = value.version

@@ -34,10 +34,19 @@ def Variable(data: Tensor, requires_grad: bool = False, volatile: bool = False) 
     return made
 
 
+LATER = {
+    "Function": "function", "detect_anomaly": "watch", "set_detect_anomaly": "watch", "gradcheck": "gradcheck",
+    "gradgradcheck": "gradcheck",
+}  # fmt: skip
+"""What few programs use: loaded when it is first named, from that module."""
+
+
 def __getattr__(name: str) -> Any:
     """Load what few programs use when it is first named."""
-    if name == "Function":
-        return importlib.import_module("gviz.engine.autograd.function").Function
+    if name in LATER:
+        found = getattr(importlib.import_module(f"gviz.engine.autograd.{LATER[name]}"), name)
+        globals()[name] = found
+        return found
     if name in ("function", "functional", "graph"):
         return importlib.import_module(f"gviz.engine.autograd.{name}")
     raise AttributeError(f"module 'torch.autograd' has no attribute '{name}'")

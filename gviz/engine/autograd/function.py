@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from gviz.engine.modes import mode
-from gviz.engine.node import FREED, Node, Output, Parts, freed_error, next_seq
+from gviz.engine.node import FREED, Node, Output, Packed, Parts, freed_error, next_seq
 from gviz.engine.saved import guarded, modified_error, version_of
 from gviz.engine.tensor import Tensor, edge_of, from_array
 
@@ -59,6 +60,8 @@ class BackwardCFunction(FunctionCtx, Node):
         """A saved tensor, with its place in the graph where it is an output."""
         if kept is None:
             return None
+        if kept.__class__ is Packed:
+            return kept.unpack(kept.content)
         if isinstance(kept, tuple):
             array, number = kept
             outputs = self.__dict__["outputs"]
@@ -211,6 +214,8 @@ def wrap_outputs(node: Any, args: tuple[Any, ...], output: Any, *, wanted: bool)
     to_save = facts.pop("to_save", ())
     if to_save:
         node.saved = tuple(save_one(kept, outputs, made) for kept in to_save)
+    for note in mode.notes if wanted else ():
+        note(node)
     return tuple(made) if isinstance(output, tuple) else made[0]
 
 
@@ -223,13 +228,37 @@ def save_one(kept: Any, outputs: tuple[Any, ...], made: list[Any]) -> Any:
 
 
 def once_differentiable(backward: Any) -> Any:
-    """A backward whose result is not recorded."""
+    """A backward whose result is not recorded: differentiating it again is an error."""
 
+    @functools.wraps(backward)
     def run(ctx: Any, *grads: Any) -> Any:
         before, mode.on = mode.on, False
         try:
-            return backward(ctx, *grads)
+            outputs = backward(ctx, *grads)
         finally:
             mode.on = before
+        if not before or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
+            return outputs
+        several = outputs if isinstance(outputs, tuple) else (outputs,)
+        again = Once.apply(*[None if one is None else one.detach().requires_grad_() for one in several])
+        return again if isinstance(outputs, tuple) else again[0]
 
     return run
+
+
+class Once(Function):
+    """The identity, which may not be differentiated."""
+
+    @staticmethod
+    def forward(ctx: Any, *tensors: Any) -> Any:
+        """The tensors themselves."""
+        return tensors
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        """The refusal.
+
+        Raises:
+            RuntimeError: always.
+        """
+        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")

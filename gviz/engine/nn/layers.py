@@ -249,7 +249,8 @@ class LayerNorm(Module):
 
     def extra_repr(self) -> str:
         """Shape and options."""
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        affine = f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
+        return f"{self.normalized_shape}, eps={self.eps}, {affine}"
 
 
 class BatchNorm(Module):
@@ -259,14 +260,14 @@ class BatchNorm(Module):
 
     def __init__(
         self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True,
-        track_running_stats: bool = True, device: Any = None, dtype: Any = None,
+        track_running_stats: bool = True, device: Any = None, dtype: Any = None, bias: bool = True,
     ) -> None:  # fmt: skip
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
         shape = (num_features,)
         self.register_parameter("weight", Parameter(filled(shape, 1, dtype)) if affine else None)
-        self.register_parameter("bias", Parameter(filled(shape, 0, dtype)) if affine else None)
+        self.register_parameter("bias", Parameter(filled(shape, 0, dtype)) if affine and bias else None)
         track = track_running_stats
         self.register_buffer("running_mean", filled(shape, 0, dtype) if track else None)
         self.register_buffer("running_var", filled(shape, 1, dtype) if track else None)
@@ -295,7 +296,7 @@ class BatchNorm(Module):
         """The number of channels and the options."""
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"track_running_stats={self.track_running_stats}"
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
 

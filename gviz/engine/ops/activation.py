@@ -131,7 +131,7 @@ def gelu(self, approximate="none"):
 def normal_below(array):
     """The share of the normal distribution below each value."""
     kind = array.dtype.type
-    return kind(0.5) * (kind(1) + error_function(array * kind(math.sqrt(0.5))).astype(array.dtype))
+    return kind(0.5) * (kind(1) + np.asarray(error_function(array * kind(math.sqrt(0.5))), array.dtype))
 
 
 @op(

@@ -12,9 +12,9 @@ def clone(self):
     return np.array(self, order="C" if 0 in self.strides else "K")
 
 
-@op("CopyBackwards", self=lambda grad: zeros_like(grad), src=PASS)
+@op("CopyBackwards", promote="none", self=lambda grad: zeros_like(grad), src=PASS)
 def copy_into(self, src):
-    return np.array(np.broadcast_to(src, self.shape))
+    return np.array(np.broadcast_to(src, self.shape), self.dtype)
 
 
 @op("FillBackward2", self=lambda grad: zeros_like(grad))

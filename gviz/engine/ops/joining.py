@@ -121,6 +121,15 @@ def split_size(self, split_size, dim=0):
 
 
 @op(
+    "UnsafeSplitBackward0",
+    outputs=("...",),
+    self=lambda grad, split_size, dim, self_sym_sizes: split_backward(grad, split_size, dim, self_sym_sizes),
+)
+def unsafe_split(self, split_size, dim=0):
+    return [piece.copy() for piece in pieces(self, piece_sizes(split_size, self.shape[dim]), dim)]
+
+
+@op(
     "SplitWithSizesBackward0",
     view=True,
     outputs=("...",),

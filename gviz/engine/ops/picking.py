@@ -222,6 +222,8 @@ def kthvalue(self, k, dim=-1, keepdim=False):
 
 @op("MedianBackward0", self=lambda grad, self, result: evenly_distribute(grad, self, result))
 def median_all(self):
+    if not self.size:
+        return np.full((), np.nan, self.dtype)
     flat = np.sort(self, axis=None)
     return flat[-1] if np.isnan(flat[-1:]).any() else flat[(flat.size - 1) // 2]
 

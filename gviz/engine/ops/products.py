@@ -16,6 +16,10 @@ from gviz.engine.ops.matrix import check_same_dtype
     vec=lambda grad, mat, alpha: maybe_multiply(mv(t(mat), grad), alpha),
 )
 def addmv(self, mat, vec, beta=1, alpha=1):
+    if mat.ndim == 2 and vec.ndim == 1 and self.shape not in {(), (1,), (mat.shape[0],)}:
+        raise RuntimeError(
+            f"size mismatch, got input ({self.shape[0]}), mat ({mat.shape[0]}x{mat.shape[1]}), vec ({vec.shape[0]})"
+        )
     return scaled(self, ARRAYS["mv"](mat, vec), beta, alpha)
 
 

@@ -57,7 +57,7 @@ def check_divisor(self, other):
 
 def divided(self, other, mode):
     """A quotient rounded down ("floor") or towards zero ("trunc")."""
-    check_divisor(self, other)
+    check_divisor(np.asarray(self), other)
     if mode == "floor":
         return np.floor_divide(self, other)
     if mode == "trunc":
@@ -99,6 +99,11 @@ def floor_divide_scalar(self, other):
 @op("NotImplemented", self=NOT_DIFFERENTIABLE, other=NOT_DIFFERENTIABLE)
 def floor_divide(self, other):
     return divided(self, other, "floor")
+
+
+@op("NotImplemented", other=NOT_DIFFERENTIABLE)
+def floor_divide_base(self, other):
+    return divided(common(other, self).dtype.type(self), common(other, self), "floor")
 
 
 @composite

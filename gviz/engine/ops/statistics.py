@@ -120,7 +120,7 @@ def cumprod_backward(grad, self, dim, result):
 @op("VarBackward0",
     self=lambda grad, self, dim, correction, keepdim: var_backward(grad, self, dim, correction, keepdim))  # fmt: skip
 def var(self, dim=None, correction=None, keepdim=False):
-    return variance(self, dim, correction, keepdim, "var")
+    return variance(self, dim, correction, keepdim)
 
 
 @op(
@@ -130,17 +130,17 @@ def var(self, dim=None, correction=None, keepdim=False):
     ),
 )
 def std(self, dim=None, correction=None, keepdim=False):
-    return np.sqrt(variance(self, dim, correction, keepdim, "std"))
+    return np.sqrt(variance(self, dim, correction, keepdim))
 
 
-def variance(self, dim, correction, keepdim, name):
+def variance(self, dim, correction, keepdim):
     """The mean square distance from the mean, with Bessel's correction.
 
     Raises:
         RuntimeError: the elements are no floating point numbers.
     """
     if self.dtype.kind not in "fc":
-        raise RuntimeError(f"{name}: only support floating point and complex dtypes")
+        raise RuntimeError("std and var only support floating point and complex dtypes")
     axes = axes_of(self, dim) if dim is not None else None
     count = self.size if axes is None else int(np.prod([self.shape[a] for a in axes])) if self.ndim else 1
     square = np.square(self - self.mean(axis=axes, keepdims=True)).sum(axis=axes, keepdims=keepdim)

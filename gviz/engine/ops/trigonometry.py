@@ -78,19 +78,24 @@ def exp2(self):
 ERF, ERFC = np.frompyfunc(math.erf, 1, 1), np.frompyfunc(math.erfc, 1, 1)
 
 
+def floating(values, model):
+    """Values in a tensor's dtype; for integers in one that shows that a floating point dtype is needed."""
+    return np.asarray(values).astype(model.dtype if model.dtype.kind == "f" else np.float64)
+
+
 @op("ErfBackward0", promote="float", self=lambda grad, self: 1.1283791670955126 * exp(neg(power(self, 2))) * grad)
 def erf(self):
-    return np.asarray(ERF(self)).astype(self.dtype)
+    return floating(ERF(self), self)
 
 
 @op("ErfcBackward0", promote="float", self=lambda grad, self: -1.1283791670955126 * exp(neg(power(self, 2))) * grad)
 def erfc(self):
-    return np.asarray(ERFC(self)).astype(self.dtype)
+    return floating(ERFC(self), self)
 
 
 @op("SincBackward0", promote="float", self=lambda grad, self: sinc_backward(grad, self))
 def sinc(self):
-    return np.sinc(self).astype(self.dtype, copy=False)
+    return floating(np.sinc(self), self)
 
 
 @composite
@@ -103,12 +108,12 @@ def sinc_backward(grad, self):
 
 @op("Deg2RadBackward0", promote="float", self=lambda grad: grad * 0.017453292519943295)
 def deg2rad(self):
-    return self * self.dtype.type(0.017453292519943295)
+    return floating(self * 0.017453292519943295, self)
 
 
 @op("Rad2DegBackward0", promote="float", self=lambda grad: grad * 57.29577951308232)
 def rad2deg(self):
-    return self * self.dtype.type(57.29577951308232)
+    return floating(self * 57.29577951308232, self)
 
 
 @op("NanToNumBackward0", self=lambda grad, self: grad * isfinite(self))

@@ -1,0 +1,154 @@
+"""What looks at every node that is made: anomaly mode, and hooks on saved tensors.
+
+While one of them is on, every operation takes the general path (``general.py``), which calls ``mode.notes`` with each new node.
+"""
+
+from __future__ import annotations
+
+import traceback
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gviz.engine import makers
+from gviz.engine.modes import mode
+from gviz.engine.node import AccumulateGrad, Packed, Parts, SavedResult
+from gviz.engine.tensor import Tensor, from_array
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+__all__ = ["check", "detect_anomaly", "saved_tensors_hooks", "set_detect_anomaly"]
+
+
+def set_notes(notes: tuple[Callable[[Any], None], ...]) -> None:
+    """Call these with each new node; the hot paths, which know no notes, see no plain tensor meanwhile."""
+    mode.notes = notes
+    makers.Tensor = Packed if notes else Tensor  # type: ignore[assignment, misc]
+
+
+# ------------------------------------------------------------------ anomalies
+def note_forward(node: Any) -> None:
+    """Keep the lines that led to this node."""
+    stack = [frame for frame in traceback.extract_stack() if "gviz/engine/" not in frame.filename.replace("\\", "/")]
+    node.__dict__["forward_lines"] = "".join(traceback.format_list(stack))
+
+
+def check(node: Any, out: Any) -> None:
+    """Whether a node's gradients have a NaN.
+
+    Raises:
+        RuntimeError: one has, in PyTorch's words; a warning before it shows the line of the forward call.
+    """
+    if isinstance(node, AccumulateGrad) or not mode.anomaly:
+        return
+    for i, grad in enumerate(out if isinstance(out, tuple) else (out,)):
+        array = grad._array if isinstance(grad, Tensor) else grad
+        if grad is None or isinstance(grad, Parts) or not np.isnan(array).any():
+            continue
+        lines = node.__dict__.get("forward_lines")
+        text = (
+            f"Error detected in {node.name()}. "
+            + (
+                "No forward pass information available. Enable detect anomaly during forward pass for more information."
+                if lines is None
+                else f"Traceback of forward call that caused the error:\n{lines}"
+            )
+        )
+        warnings.warn(text, UserWarning, stacklevel=6)
+        raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+
+
+class set_detect_anomaly:
+    """Look for NaN in backward from now on, or in a ``with`` block.
+
+    Args:
+        mode: whether to.
+        check_nan: without it only the forward lines are kept.
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self.before = switch(on=mode, check_nan=check_nan)
+
+    def __enter__(self) -> None:
+        """The mode was set when this was made."""
+
+    def __exit__(self, *_: object) -> None:
+        """Put back what was."""
+        set_notes(self.before[0])
+        mode.anomaly = self.before[1]
+
+
+class detect_anomaly(set_detect_anomaly):
+    """Look for NaN in the backward passes of a ``with`` block, and name the forward line of the node that made one.
+
+    Source: https://docs.pytorch.org/docs/2.13/autograd.html#anomaly-detection
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
+            stacklevel=2,
+        )
+        self.check_nan = check_nan
+
+    def __enter__(self) -> None:
+        """Begin."""
+        self.before = switch(on=True, check_nan=self.check_nan)
+
+
+def switch(*, on: bool, check_nan: bool) -> tuple[Any, bool]:
+    """Set anomaly mode; returns what was."""
+    before = mode.notes, mode.anomaly
+    rest = tuple(note for note in mode.notes if note is not note_forward)
+    set_notes((*rest, note_forward) if on else rest)
+    mode.anomaly = on and check_nan
+    return before
+
+
+# ------------------------------------------------------------------ saved tensors
+class saved_tensors_hooks:
+    """Within the block, what an operation saves is ``pack_hook(tensor)``; backward reads ``unpack_hook`` of that.
+
+    Source: https://docs.pytorch.org/docs/2.13/autograd.html#torch.autograd.graph.saved_tensors_hooks
+    """
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self) -> None:
+        """Begin."""
+        self.before = mode.notes
+        set_notes((*[n for n in mode.notes if getattr(n, "__func__", None) is not saved_tensors_hooks.note], self.note))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Put back what was."""
+        set_notes(self.before)
+
+    def note(self, node: Any) -> None:
+        """Pack what a new node saved."""
+        row = getattr(type(node), "row", None)
+        kept = node.saved if node.saved.__class__ is tuple else (node.saved,)
+        wanted = range(len(kept)) if row is None else row.tensor_positions
+        packed = tuple(self.packed(node, value) if i in wanted else value for i, value in enumerate(kept))
+        node.saved = packed if node.saved.__class__ is tuple else packed[0]
+
+    def packed(self, node: Any, value: Any) -> Any:
+        """One saved tensor, packed with the grad mode off."""
+        content = value.content if value.__class__ is SavedResult else value
+        if content.__class__ is np.ndarray:
+            content = node.output_tensor(content) if content.dtype.kind in "fc" else from_array(content, None)
+        elif content.__class__ is tuple:
+            content = node.unpack(content)
+        if not isinstance(content, Tensor):
+            return value
+        before, mode.on = mode.on, False
+        try:
+            return Packed(self.pack_hook(content), self.unpack_hook)
+        finally:
+            mode.on = before
