@@ -239,6 +239,9 @@ def set_item(tensor: Tensor, key: Any, value: Any) -> None:
         in_place(TENSORS["index_put"], part, indices, value, False)
         return
     shape = part._array.shape
+    if not value._array.ndim and shape:
+        in_place(TENSORS["fill_tensor"], part, value)
+        return
     if value._array.shape != shape:
         value = fitted(value, shape)
     in_place(TENSORS["copy_into"], part, value)

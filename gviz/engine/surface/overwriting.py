@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.engine import inplace
 from gviz.engine.op import TENSORS as call
-from gviz.engine.surface import pointwise, rearranging, statistics
+from gviz.engine.surface import pointwise, products, rearranging, statistics
 from gviz.engine.surface.writing import in_place_form
 
 if TYPE_CHECKING:
@@ -29,8 +29,9 @@ CHOSEN = {
     "asinh": "asinh_", "acosh": "acosh_", "atanh": "atanh_",
     "round": pointwise.rounded, "index_add": rearranging.index_add, "index_fill": rearranging.index_fill,
     "scatter": rearranging.scatter, "cumsum": statistics.running("cumsum"), "cumprod": statistics.running("cumprod"),
-    "negative": "neg", "multiply": "mul", "absolute": "absolute", "eq": "equal", "ne": "not_equal", "lt": "less",
-    "le": "less_equal", "gt": "greater", "ge": "greater_equal",
+    "negative": "neg", "multiply": "mul", "absolute": "absolute", "addmm": products.with_factors("addmm"),
+    "addmv": products.with_factors("addmv"), "addr": products.with_factors("addr"),
+    "baddbmm": products.with_factors("baddbmm"),
 }  # fmt: skip
 """Operations that choose a row, with an in-place method of that name."""
 

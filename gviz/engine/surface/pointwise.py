@@ -30,7 +30,7 @@ def by_kind(numbers: str, tensors: str, base: str = "") -> Any:
 
 remainder = by_kind("remainder_scalar", "remainder", "remainder_base")
 fmod = by_kind("fmod_scalar", "fmod")
-floor_divide = by_kind("floor_divide_scalar", "floor_divide", "floor_divide")
+floor_divide = by_kind("floor_divide_scalar", "floor_divide", "floor_divide_base")
 
 
 def clamp_min(input: Tensor, min: Any) -> Tensor:

@@ -70,13 +70,35 @@ def einsum(equation: str, *operands: Any) -> Tensor:
         result = labels_of(output)
     else:
         result = [ELLIPSIS] * (ELLIPSIS in counts) + sorted(n for n in counts if counts[n] == 1 and n != ELLIPSIS)
+    for name in result:
+        if name not in counts and name != ELLIPSIS:
+            raise RuntimeError(f"einsum(): output subscript {name} does not appear in the equation for any input operand")
     kept: list[Any] = [
         axis for name in result for axis in ([(ELLIPSIS, i) for i in range(wide)] if name == ELLIPSIS else [name])
     ]
     axes = kept + [(ELLIPSIS, i) for i in range(wide) if ELLIPSIS not in result]
     axes += [name for name in sorted(counts) if name != ELLIPSIS and name not in result]
     aligned = [align(operand, names, axes, wide) for operand, names in zip(given, labels, strict=True)]
+    check_sizes(aligned, axes)
     return contract(aligned, len(kept))
+
+
+def check_sizes(operands: list[Tensor], axes: list[Any]) -> None:
+    """Each label has one size, or one.
+
+    Raises:
+        RuntimeError: it has two.
+    """
+    for dim, name in enumerate(axes):
+        seen = 1
+        for i, operand in enumerate(operands):
+            size = operand._array.shape[dim]
+            if 1 not in (size, seen) and size != seen:
+                raise RuntimeError(
+                    f"einsum(): subscript {name} has size {size} for operand {i} which does not broadcast with previously seen "
+                    f"size {seen}"
+                )
+            seen = max(size, seen)
 
 
 def labels_of(part: str) -> list[str]:
@@ -147,6 +169,18 @@ def contract(operands: list[Any], kept: int) -> Tensor:
     return call["sum_dim"](result, tuple(range(kept, ndim)), False)
 
 
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """Every product of an element of one vector with one of the other.
+
+    Raises:
+        RuntimeError: one of them is no vector.
+    """
+    for name, vector in (("self", input), ("vec2", vec2)):
+        if vector._array.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector._array.ndim}-D")
+    return call["outer"](input, vec2)
+
+
 def inverse(input: Tensor) -> Tensor:
     """The inverse of square matrices."""
     return call["linalg_inv"](input)[0]
@@ -156,7 +190,7 @@ ROWS = {"kron": "kron", "matrix_power": "matrix_power"}
 
 BOTH: dict[str, Any] = {
     "addmm": with_factors("addmm"), "addmv": with_factors("addmv"), "addr": with_factors("addr"),
-    "baddbmm": with_factors("baddbmm"), "inner": inner, "inverse": inverse,
+    "baddbmm": with_factors("baddbmm"), "inner": inner, "outer": outer, "ger": outer, "inverse": inverse,
 }  # fmt: skip
 
 FUNCTIONS: dict[str, Any] = {"tensordot": tensordot, "einsum": einsum}

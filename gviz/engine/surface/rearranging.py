@@ -9,6 +9,7 @@ import numpy as np
 
 from gviz.engine import text
 from gviz.engine.op import TENSORS as call
+from gviz.engine.surface.reductions import as_dims
 from gviz.engine.surface.shape import cat, flat_sizes
 from gviz.engine.tensor import Tensor, from_array
 
@@ -18,9 +19,9 @@ def repeat(self: Tensor, *repeats: Any) -> Tensor:
     return call["repeat"](self, flat_sizes(repeats))
 
 
-def tile(input: Tensor, *dims: Any) -> Tensor:
+def tile(input: Tensor, *size: Any, dims: Any = ()) -> Tensor:
     """Copied along each dim; missing counts are one."""
-    counts = flat_sizes(dims)
+    counts = flat_sizes(size) or tuple(dims)
     return call["repeat"](input, (1,) * (input._array.ndim - len(counts)) + tuple(counts))
 
 
@@ -35,9 +36,9 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: Any = None, *, output_si
     return call["index_select"](input, dim, from_array(places, None))
 
 
-def flip(input: Tensor, *dims: Any) -> Tensor:
+def flip(input: Tensor, *each: Any, dims: Any = ()) -> Tensor:
     """In reverse along dims."""
-    return call["flip"](input, tuple(dims[0]) if isinstance(dims[0], list | tuple) else dims)
+    return call["flip"](input, flat_sizes(each) or as_dims(dims))
 
 
 def flipped(dim: int) -> Any:

@@ -7,7 +7,6 @@ from typing import Any
 from gviz.engine import creation, inplace
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.arithmetic import add, clamp, div, power, square, sub
-from gviz.engine.surface.conversion import to
 from gviz.engine.tensor import Tensor
 
 IN_PLACE: dict[str, Any] = {
@@ -32,13 +31,19 @@ def in_place_form(operation: Any) -> Any:
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:
-    """Write one value everywhere."""
+    """Write one value everywhere.
+
+    Raises:
+        RuntimeError: a tensor with dimensions.
+    """
+    if isinstance(value, Tensor) and value._array.ndim:
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions.")
     return inplace.in_place(call["fill_tensor" if isinstance(value, Tensor) else "fill"], self, value)
 
 
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write another tensor's values, broadcast and cast."""
-    source = to(creation.as_tensor(src), self.dtype)
+    source = creation.as_tensor(src)
     if source._array.ndim > self._array.ndim:
         source = inplace.fitted(source, self._array.shape)
     return inplace.in_place(call["copy_into"], self, source)
