@@ -111,8 +111,8 @@ def _draw(module: Any, dot: bytes, output: str, program: str) -> bytes | None:
 def _without_empty_first_lines(dot: bytes) -> bytes:
     """The same picture without the texts that crash Graphviz 14.
 
-    It frees memory that it never set where a label's first line is empty, as that of TorchViz's unnamed tensors is. A space there
-    looks the same.
+    It frees memory that it never set where a label's first line is empty, as that of TorchViz's unnamed tensors is.
+    A space there looks the same.
     """
     return re.sub(rb'(=\s*")(?=\\[nlr]|\r?\n)', rb"\1 ", dot)
 
