@@ -190,11 +190,20 @@ def op(
             return row.ready()(*args, **kwargs)
 
         ROWS[row.key] = row
-        ARRAYS[row.key] = forward
+        ARRAYS[row.key] = result_of(forward) if extras else forward
         TENSORS[row.key] = first
         return first
 
     return store
+
+
+def result_of(forward: Any) -> Any:
+    """A forward that gives extras too, without them: what a formula calls."""
+
+    def result(*args: Any) -> Any:
+        return forward(*args)[0]
+
+    return result
 
 
 def composite(function: Any) -> Any:

@@ -123,6 +123,4 @@ def gradgradcheck(
         back = grad(found, [inner[i] for i in wanted], list(args[len(given) :]), create_graph=True, allow_unused=True)
         return tuple(b for b in back if b is not None and b.requires_grad)
 
-    return gradcheck(
-        slope, (*given, *weights), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception
-    )
+    return gradcheck(slope, (*given, *weights), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception)

@@ -49,13 +49,10 @@ def check(node: Any, out: Any) -> None:
         if grad is None or isinstance(grad, Parts) or not np.isnan(array).any():
             continue
         lines = node.__dict__.get("forward_lines")
-        text = (
-            f"Error detected in {node.name()}. "
-            + (
-                "No forward pass information available. Enable detect anomaly during forward pass for more information."
-                if lines is None
-                else f"Traceback of forward call that caused the error:\n{lines}"
-            )
+        text = f"Error detected in {node.name()}. " + (
+            "No forward pass information available. Enable detect anomaly during forward pass for more information."
+            if lines is None
+            else f"Traceback of forward call that caused the error:\n{lines}"
         )
         warnings.warn(text, UserWarning, stacklevel=6)
         raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
@@ -124,9 +121,7 @@ class saved_tensors_hooks:
         self.before = mode.notes
         set_notes((*[n for n in mode.notes if getattr(n, "__func__", None) is not saved_tensors_hooks.note], self.note))
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Put back what was."""
         set_notes(self.before)
 

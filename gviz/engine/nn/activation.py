@@ -21,7 +21,9 @@ class Activation(Module):
         super().__init__()
         unknown = set(kwargs) - set(self.options)
         if unknown or len(args) > len(self.options):
-            raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{unknown.pop() if unknown else ''}'")
+            raise TypeError(
+                f"{type(self).__name__}.__init__() got an unexpected keyword argument '{unknown.pop() if unknown else ''}'"
+            )
         for name, value in {**self.options, **dict(zip(self.options, args, strict=False)), **kwargs}.items():
             setattr(self, name, value)
 
@@ -36,7 +38,12 @@ class Activation(Module):
 
 def declare(name: str, function: str, **options: Any) -> Any:
     """The module class of a function."""
-    body = {"function": function, "options": options, "__module__": "torch.nn.modules.activation", "__doc__": f"``{function}``."}
+    body = {
+        "function": function,
+        "options": options,
+        "__module__": "torch.nn.modules.activation",
+        "__doc__": f"``{function}``.",
+    }
     return type(name, (Activation,), body)
 
 
@@ -110,5 +117,3 @@ def filled(shape: tuple[int, ...], value: float = 0.0, dtype: Any = None) -> Ten
     from gviz.engine.dtypes import get_default_dtype
 
     return init.constant_(from_array(np.empty(shape, (dtype or get_default_dtype()).np), None), value)
-
-

@@ -5,9 +5,10 @@ from __future__ import annotations
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-from gviz.engine.nn.module import Module, bracketed, indented
+from gviz.engine.nn.module import Module, indented
 from gviz.engine.nn.parameter import Parameter
 from gviz.engine.tensor import Tensor
+from gviz.engine.text import type_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -81,7 +82,9 @@ class Sequential(Numbered):
         named = modules[0].items() if len(modules) == 1 and isinstance(modules[0], dict) else enumerate(modules)
         for name, module in named:
             if not isinstance(module, Module):
-                raise TypeError(f"{type(module).__module__}.{type(module).__name__} is not a Module subclass".replace("builtins.", ""))
+                raise TypeError(
+                    f"{type(module).__module__}.{type(module).__name__} is not a Module subclass".replace("builtins.", "")
+                )
             self.add_module(str(name), module)
 
     def forward(self, input: Any) -> Any:
@@ -173,11 +176,13 @@ class ModuleDict(Named):
         self.add_module(key, value)
 
 
-def parameter_line(key: str, value: Any) -> tuple[str, str]:
-    """How a parameter is shown in a list or dict of them."""
-    size = "x".join(map(str, value.shape))
-    kind = "torch.float32" if value.dtype is None else str(value.dtype)
-    return key, f"Parameter containing: [{kind} of size {size}]"
+def parameter_lines(named: Any, kind: Any) -> str:
+    """How parameters are shown: one line for each."""
+    lines = []
+    for key, value in named:
+        size = "x".join(map(str, value.shape))
+        lines.append(f"  ({key}): Parameter containing: [{kind(value)} of size {size}]")
+    return "\n".join(lines)
 
 
 class ParameterDict(Named):
@@ -190,10 +195,9 @@ class ParameterDict(Named):
     def __setitem__(self, key: str, value: Any) -> None:
         self.register_parameter(key, value if isinstance(value, Parameter) else Parameter(value))
 
-    def __repr__(self) -> str:
+    def extra_repr(self) -> str:
         """One line for each."""
-        lines = [f"    ({k}): {parameter_line(k, v)[1]}".removeprefix("  ") for k, v in self.items()]
-        return bracketed(self._get_name(), lines, []) if lines else self._get_name() + "()"
+        return parameter_lines(self.items(), lambda value: type_name(value._array.dtype))
 
 
 class ParameterList(Module):
@@ -225,3 +229,7 @@ class ParameterList(Module):
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._parameters.values())
+
+    def extra_repr(self) -> str:
+        """One line for each."""
+        return parameter_lines(enumerate(self), lambda value: value.dtype)

@@ -80,7 +80,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """Values kept between 0 and 6."""
-    return hardtanh(input, 0.0, 6.0, inplace)  # type: ignore[no-any-return]
+    return hardtanh(input, 0, 6, inplace)  # type: ignore[no-any-return]
 
 
 def softsign(input: Tensor) -> Tensor:
@@ -100,8 +100,9 @@ def softmin(input: Tensor, dim: Any = None, _stacklevel: int = 3, dtype: Any = N
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """A leaky relu whose slope is learned, one for all or one per channel."""
-    if weight._array.ndim != input._array.ndim and weight._array.size != 1:
-        weight = call["view"](weight, (1, -1, *(1,) * (input._array.ndim - 2)))
+    rank = input._array.ndim
+    if weight._array.ndim != rank:
+        weight = call["view"](weight, (1, weight._array.size, *(1,) * (rank - 2)) if rank > 1 else (1,) * rank)
     return call["prelu_kernel"](input, weight)  # type: ignore[no-any-return]
 
 
@@ -244,21 +245,39 @@ def same_padding(input: Tensor, weight: Tensor, dilation: tuple[int, ...], paddi
 
 
 def conv1d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
 ) -> Tensor:
     """A kernel slid along one dimension."""
     return convolve(1, input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv2d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
 ) -> Tensor:
     """A kernel slid over two dimensions."""
     return convolve(2, input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv3d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
 ) -> Tensor:
     """A kernel moved through three dimensions."""
     return convolve(3, input, weight, bias, stride, padding, dilation, groups)
@@ -319,7 +338,12 @@ def avg_pool2d(
 
 
 def avg_pool1d(
-    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
 ) -> Tensor:
     """The mean of each window along one dimension."""
     step = tuple_of(kernel_size if stride is None else stride, 1)
@@ -341,7 +365,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """Means over as many windows as the output is to have, along one dimension."""
-    found = call["adaptive_avg_pool2d"](call["unsqueeze"](input, -2), (1, *tuple_of(output_size, 1)))
+    found = adaptive_avg_pool2d(call["unsqueeze"](input, -2), (1, *tuple_of(output_size, 1)))
     return call["squeeze_dim"](found, -2)  # type: ignore[no-any-return]
 
 
@@ -408,7 +432,12 @@ def soft_margin_loss(
 
 
 def kl_div(
-    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", log_target: bool = False
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    log_target: bool = False,
 ) -> Tensor:
     """The divergence of a distribution from the one whose logarithm ``input`` is."""
     if log_target:
@@ -421,7 +450,12 @@ def kl_div(
 
 
 def binary_cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """The cross entropy of probabilities and targets in [0, 1].
 
@@ -531,5 +565,4 @@ def soft_cross_entropy(logs: Tensor, target: Any, weight: Tensor | None, reducti
     if reduction_number(reduction) == 0:
         return call["neg"](call["sum_dim"](product, (axis,), False))  # type: ignore[no-any-return]
     total = call["neg"](call["sum_all"](product))
-    return call["div_scalar"](total, logs._array.size / classes) if reduction == "mean" else total  # type: ignore[no-any-return]
-
+    return call["div_scalar"](total, logs._array.size // classes) if reduction == "mean" else total  # type: ignore[no-any-return]

@@ -174,9 +174,7 @@ class Convolution(Module):
     def forward(self, input: Tensor) -> Tensor:
         """The convolution of the input."""
         more = self.output_padding if self.transposed else None
-        return F.convolve(
-            self.dims, input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups, more
-        )
+        return F.convolve(self.dims, input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups, more)
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""

@@ -12,6 +12,7 @@ from gviz.engine.modes import no_grad
 from gviz.engine.nn.parameter import Parameter
 from gviz.engine.node import Handle
 from gviz.engine.tensor import Tensor
+from gviz.engine.text import type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -88,14 +89,15 @@ class Module:
             self._modules[name] = value
         elif known is not None and name in known:
             if value is not None:
-                kind = f"{type(value).__module__}.{type(value).__name__}".replace("builtins.", "").replace(
-                    "gviz.engine.tensor.Tensor", "torch.FloatTensor"
+                raise TypeError(
+                    f"cannot assign '{kind_name(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)"
                 )
-                raise TypeError(f"cannot assign '{kind}' as parameter '{name}' (torch.nn.Parameter or None expected)")
             known[name] = None
         elif known is not None and name in self._modules:
             if value is not None:
-                raise TypeError(f"cannot assign '{type(value).__name__}' as child module '{name}' (torch.nn.Module or None expected)")
+                raise TypeError(
+                    f"cannot assign '{kind_name(value)}' as child module '{name}' (torch.nn.Module or None expected)"
+                )
             self._modules[name] = None
         elif known is not None and name in self._buffers:
             self._buffers[name] = value
@@ -193,7 +195,9 @@ class Module:
         """All parameters."""
         return (parameter for _, parameter in self.named_parameters(recurse=recurse))
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
         """All buffers with their names."""
         return self.members("_buffers", prefix, recurse=recurse, once=remove_duplicate)
 
@@ -323,6 +327,13 @@ class Module:
         """As PyTorch prints it: one child per line, indented."""
         extra = self.extra_repr().split("\n") if self.extra_repr() else []
         return bracketed(self._get_name(), extra, [(key, repr(module)) for key, module in self._modules.items()])
+
+
+def kind_name(value: Any) -> str:
+    """What PyTorch calls the type of a value."""
+    if isinstance(value, Tensor):
+        return type_name(value._array.dtype)
+    return f"{type(value).__module__}.{type(value).__name__}".replace("builtins.", "")
 
 
 def bracketed(name: str, extra: list[str], children: list[tuple[str, str]]) -> str:

@@ -187,7 +187,11 @@ def mish_backward(grad, self):
     return grad * (inside + self * sigmoid(self) * sub(scalar_like(self, 1.0), inside * inside))
 
 
-@op("SoftplusBackward0", promote="float", self=lambda grad, self, beta, threshold: softplus_backward(grad, self, beta, threshold))
+@op(
+    "SoftplusBackward0",
+    promote="float",
+    self=lambda grad, self, beta, threshold: softplus_backward(grad, self, beta, threshold),
+)
 def softplus(self, beta=1, threshold=20):
     kind = self.dtype.type
     scaled = self * kind(beta)
@@ -206,7 +210,12 @@ def softplus_backward(grad_output, self, beta, threshold):
     return np.where(scaled > threshold, grad_output, grad_output / (1 + np.exp(-scaled)))
 
 
-@op("LogSigmoidBackward0", promote="float", extras=("buffer",), self=lambda grad, self, buffer: log_sigmoid_backward(grad, self, buffer))
+@op(
+    "LogSigmoidBackward0",
+    promote="float",
+    extras=("buffer",),
+    self=lambda grad, self, buffer: log_sigmoid_backward(grad, self, buffer),
+)
 def log_sigmoid(self):
     buffer = np.exp(-np.abs(self))
     return np.minimum(self, 0) - np.log1p(buffer), buffer
@@ -284,6 +293,11 @@ def shrink_backward(grad_out, self, lambd):
 )
 def softshrink_backward(grad_output, self, lambd):
     return np.where(np.abs(self) <= lambd, grad_output.dtype.type(0), grad_output)
+
+
+@op("LogitBackward0", promote="float", self=lambda grad, self, eps: grad / (self * (1 - self)))
+def logit(self, eps=None):
+    return np.log(self / (1 - self))
 
 
 # ------------------------------------------------------------------ the linear layer

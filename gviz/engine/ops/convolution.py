@@ -30,7 +30,7 @@ def columns(array, kernel, stride, dilation, groups):
     out = seen.shape[2:rank]
     split = seen.reshape(seen.shape[0], groups, seen.shape[1] // groups, *seen.shape[2:])
     order = (1, 0, *range(3, 3 + count), 2, *range(3 + count, 3 + 2 * count))
-    return split.transpose(order).reshape(groups, -1, split.shape[2] * int(np.prod(kernel))), out
+    return split.transpose(order).reshape(groups, seen.shape[0] * int(np.prod(out)), split.shape[2] * int(np.prod(kernel))), out
 
 
 def correlate(x, weight, stride, padding, dilation, groups):
@@ -38,8 +38,8 @@ def correlate(x, weight, stride, padding, dilation, groups):
     x = padded(x, padding, padding)
     kernel = weight.shape[2:]
     seen, out = columns(x, kernel, stride, dilation, groups)
-    found = seen @ weight.reshape(groups, weight.shape[0] // groups, -1).transpose(0, 2, 1)
-    found = found.reshape(groups, x.shape[0], *out, -1)
+    found = seen @ weight.reshape(groups, weight.shape[0] // groups, seen.shape[2]).transpose(0, 2, 1)
+    found = found.reshape(groups, x.shape[0], *out, weight.shape[0] // groups)
     found = np.moveaxis(found, (1, 0, -1), (0, 1, 2))
     return np.ascontiguousarray(found.reshape(x.shape[0], weight.shape[0], *out))
 
@@ -62,8 +62,8 @@ def weight_gradient(grad, x, kernel, stride, padding, dilation, groups):
     """The gradient for the weight: the input's windows times the gradient."""
     seen, out = columns(padded(x, padding, padding), kernel, stride, dilation, groups)
     outs = grad.shape[1] // groups
-    each = np.moveaxis(grad.reshape(grad.shape[0], groups, outs, *out), (1, 2), (0, 1)).reshape(groups, outs, -1)
-    return (each @ seen).reshape(groups * outs, -1, *kernel)
+    each = np.moveaxis(grad.reshape(grad.shape[0], groups, outs, *out), (1, 2), (0, 1)).reshape(groups, outs, seen.shape[1])
+    return (each @ seen).reshape(groups * outs, x.shape[1] // groups, *kernel)
 
 
 def check(x, weight, bias, stride, padding, dilation, transposed, groups):
@@ -102,18 +102,20 @@ def check(x, weight, bias, stride, padding, dilation, transposed, groups):
 @op(
     "ConvolutionBackward0",
     promote="none",
-    input__weight__bias=lambda grad,
-    input,
-    weight,
-    bias_sym_sizes_opt,
-    stride,
-    padding,
-    dilation,
-    transposed,
-    output_padding,
-    groups,
-    grad_input_mask: convolution_backward(
-        grad, input, weight, bias_sym_sizes_opt, stride, padding, dilation, transposed, output_padding, groups, grad_input_mask
+    input__weight__bias=lambda grad, input, weight, bias_sym_sizes_opt, stride, padding, dilation, transposed, output_padding, groups, grad_input_mask: (
+        convolution_backward(
+            grad,
+            input,
+            weight,
+            bias_sym_sizes_opt,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+            grad_input_mask,
+        )
     ),
 )
 def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):

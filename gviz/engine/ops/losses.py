@@ -173,8 +173,7 @@ def bce_second(grad, grad_output, self, target, weight, reduction):
 @composite
 def bce_target_backward(grad, self, target, weight, reduction):
     """The gradient for the target: the difference of the logarithms."""
-    slope = log1p(neg(self)) - log(self)
-    return shared_as(weighted(grad * slope, weight), reduction)
+    return shared_as(weighted(neg(logit(self, None)) * grad, weight), reduction)
 
 
 @op(
@@ -211,7 +210,7 @@ def bce_logits_target_backward(grad, self, target, weight, pos_weight, reduction
     if pos_weight is None:
         found = neg(grad) * self
     else:
-        found = (log_sigmoid(neg(self)) - pos_weight * log_sigmoid(self)) * grad
+        found = (log_sigmoid(neg(self)) - log_sigmoid(self) * pos_weight) * grad
     return shared_as(weighted(found, weight), reduction)
 
 
@@ -291,9 +290,7 @@ def nll_loss2d(self, target, weight, reduction, ignore_index):
 @op(
     "NllLoss2DBackwardBackward0",
     nondiff=("target", "weight", "total_weight"),
-    grad_output=lambda grad, target, weight, reduction, ignore_index: nll_loss2d(
-        grad, target, weight, reduction, ignore_index
-    ),
+    grad_output=lambda grad, target, weight, reduction, ignore_index: nll_loss2d(grad, target, weight, reduction, ignore_index),
     self=lambda grad: zeros_like(grad),
 )
 def nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight):
@@ -309,9 +306,13 @@ def soft_margin_loss(self, target, reduction):
     return reduced(np.log1p(np.exp(-target * self)), reduction)
 
 
-@composite
-def soft_margin_loss_backward(grad, self, target, reduction):
-    """-y / (1 + exp(x y))."""
-    return shared_as(grad * neg(target) * sigmoid(neg(target) * self), reduction)
-
-
+@op(
+    "SoftMarginLossBackwardBackward0",
+    nondiff=("target",),
+    grad_output=lambda grad, self, target, reduction: reduced_as(soft_margin_loss_backward(grad, self, target, 0), reduction),
+    self=lambda grad, grad_output, self, target, reduction: shared_as(
+        grad * grad_output * (target * target) * sigmoid(self * target) * sigmoid(neg(self * target)), reduction
+    ),
+)
+def soft_margin_loss_backward(grad_output, self, target, reduction):
+    return grad_output * (-target / (1 + np.exp(self * target)) * share(self, reduction))

@@ -107,17 +107,10 @@ def norm_double_backward(grads, input, weight, grad_out, mean, rstd, axes, train
     promote="none",
     nondiff=("running_mean", "running_var"),
     extras=("result1", "result2"),
-    input__weight__bias=lambda grad,
-    input,
-    weight,
-    running_mean,
-    running_var,
-    result1,
-    result2,
-    training,
-    eps,
-    grad_input_mask: native_batch_norm_backward(
-        grad, input, weight, running_mean, running_var, result1, result2, training, eps, grad_input_mask
+    input__weight__bias=lambda grad, input, weight, running_mean, running_var, result1, result2, training, eps, grad_input_mask: (
+        native_batch_norm_backward(
+            grad, input, weight, running_mean, running_var, result1, result2, training, eps, grad_input_mask
+        )
     ),
 )
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
@@ -142,24 +135,15 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
     promote="none",
     nondiff=("running_mean", "running_var"),
     outputs=("grad_input", "grad_weight", "grad_bias"),
-    grad_out__input__weight=lambda grads,
-    input,
-    weight,
-    grad_out,
-    running_mean,
-    running_var,
-    train,
-    eps,
-    save_mean,
-    save_invstd: batch_norm_double_backward(
-        grads, input, weight, grad_out, running_mean, running_var, train, eps, save_mean, save_invstd
+    grad_out__input__weight=lambda grads, input, weight, grad_out, running_mean, running_var, train, eps, save_mean, save_invstd: (
+        batch_norm_double_backward(
+            grads, input, weight, grad_out, running_mean, running_var, train, eps, save_mean, save_invstd
+        )
     ),
     save_mean=lambda grads: None,
     save_invstd=lambda grads: None,
 )
-def native_batch_norm_backward(
-    grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, mask
-):
+def native_batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, mask):
     axes, shape = (0, *range(2, input.ndim)), (-1, *(1,) * (input.ndim - 2))
     mean = (save_mean if train else running_mean).reshape(shape)
     rstd = (save_invstd if train else 1 / np.sqrt(running_var + input.dtype.type(eps))).reshape(shape)
@@ -170,9 +154,7 @@ def native_batch_norm_backward(
 
 
 @composite
-def batch_norm_double_backward(
-    grads, input, weight, grad_out, running_mean, running_var, train, eps, save_mean, save_invstd
-):
+def batch_norm_double_backward(grads, input, weight, grad_out, running_mean, running_var, train, eps, save_mean, save_invstd):
     """The common formula, with statistics and weight shaped to the channels."""
     shape = (-1, *(1,) * (len(input.shape) - 2))
     mean = reshape(save_mean if train else running_mean, shape)
@@ -181,7 +163,5 @@ def batch_norm_double_backward(
     axes = (0, *range(2, len(input.shape)))
     given = (*grads, None, None)[:3]
     to_weight, to_bias = (None if g is None else reshape(g, shape) for g in given[1:])
-    first, second, third = norm_double_backward(
-        (given[0], to_weight, to_bias), input, wide, grad_out, mean, rstd, axes, train
-    )
+    first, second, third = norm_double_backward((given[0], to_weight, to_bias), input, wide, grad_out, mean, rstd, axes, train)
     return first, second, None if third is None else reshape(third, (-1,))

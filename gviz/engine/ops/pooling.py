@@ -49,7 +49,7 @@ def max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_m
     low = -np.inf if self.dtype.kind == "f" else np.iinfo(self.dtype).min
     wide = framed(self, kernel_size, step, padding, dilation, ceil_mode, low)
     seen = windows(wide, kernel_size, step, dilation)
-    flat = seen.reshape(*seen.shape[:4], -1)
+    flat = seen.reshape(*seen.shape[:4], kernel_size[0] * kernel_size[1])
     best = np.where(np.isnan(flat), np.inf, flat).argmax(-1) if self.dtype.kind == "f" else flat.argmax(-1)
     values = np.take_along_axis(flat, best[..., None], -1)[..., 0]
     rows = np.arange(best.shape[2])[:, None] * step[0] + best // kernel_size[1] * dilation[0] - padding[0]
@@ -74,7 +74,8 @@ def scattered(grad, indices, shape, dims):
     """Values added at flat indices into the last dimensions."""
     lead = int(np.prod(shape[:-dims]))
     flat = np.zeros((lead, int(np.prod(shape[-dims:]))), grad.dtype)
-    np.add.at(flat, (np.arange(lead)[:, None], indices.reshape(lead, -1)), grad.reshape(lead, -1))
+    each = int(np.prod(indices.shape[-dims:]))
+    np.add.at(flat, (np.arange(lead)[:, None], indices.reshape(lead, each)), grad.reshape(lead, each))
     return flat.reshape(shape)
 
 
@@ -135,8 +136,9 @@ def avg_pool2d_backward(grad_output, self, kernel_size, stride, padding, ceil_mo
     places = places[0, 0].reshape(*each.shape[-2:], -1)
     lead = int(np.prod(self.shape[:-2]))
     flat = np.zeros((lead, numbers.size + 1), grad_output.dtype)  # the last place takes what falls on the padding
-    values = np.broadcast_to(each.reshape(lead, -1, 1), (lead, places.shape[0] * places.shape[1], places.shape[2]))
-    np.add.at(flat, (np.arange(lead)[:, None], places.reshape(1, -1)), values.reshape(lead, -1))
+    count = places.shape[0] * places.shape[1]
+    values = np.broadcast_to(each.reshape(lead, count, 1), (lead, count, places.shape[2])).reshape(lead, places.size)
+    np.add.at(flat, (np.arange(lead)[:, None], places.reshape(1, -1)), values)
     return flat[:, :-1].reshape(self.shape)
 
 
@@ -163,9 +165,7 @@ def adaptive_avg_pool2d(self, output_size):
     self=lambda grad: zeros_like(grad),
 )
 def adaptive_avg_pool2d_backward(grad_output, self):
-    rows, cols = (
-        shares(n, o).astype(grad_output.dtype) for n, o in zip(self.shape[-2:], grad_output.shape[-2:], strict=True)
-    )
+    rows, cols = (shares(n, o).astype(grad_output.dtype) for n, o in zip(self.shape[-2:], grad_output.shape[-2:], strict=True))
     return rows.T @ grad_output @ cols
 
 
@@ -199,7 +199,7 @@ def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
 
 
 @op(
-    "EmbeddingDenseBackward0",
+    "EmbeddingDenseBackwardBackward0",
     nondiff=("indices",),
     promote="none",
     grad_output=lambda grad, indices, padding_idx: embedding_double_backward(grad, indices, padding_idx),

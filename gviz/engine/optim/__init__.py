@@ -58,7 +58,9 @@ class Optimizer:
         known = {id(p) for group in self.param_groups for p in group["params"]}
         if any(id(tensor) in known for tensor in tensors):
             raise ValueError("some parameters appear in more than one parameter group")
-        self.param_groups.append({**param_group, "params": tensors, **{k: param_group.get(k, v) for k, v in self.defaults.items()}})
+        self.param_groups.append(
+            {**param_group, "params": tensors, **{k: param_group.get(k, v) for k, v in self.defaults.items()}}
+        )
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or set them to zero."""
@@ -80,7 +82,9 @@ class Optimizer:
                     rare = tensor._rare
                     if rare is not None and rare.grad is not None:
                         grad = rare.grad._array
-                        self.update(tensor._array, -grad if group["maximize"] else grad, self.state.setdefault(tensor, {}), group)
+                        self.update(
+                            tensor._array, -grad if group["maximize"] else grad, self.state.setdefault(tensor, {}), group
+                        )
                         tensor.version_cell().count += 1
                         if not self.state[tensor]:
                             del self.state[tensor]
@@ -110,7 +114,9 @@ class Optimizer:
             raise ValueError("loaded state dict has a different number of parameter groups")
         for own, given in zip(self.param_groups, groups, strict=True):
             if len(own["params"]) != len(given["params"]):
-                raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+                raise ValueError(
+                    "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+                )
             own.update({k: v for k, v in given.items() if k != "params"})
         tensors = [p for group in self.param_groups for p in group["params"]]
         self.state = {
