@@ -4,7 +4,7 @@
 .PHONY: help demo test lint gold readme-pictures bench clean
 
 PYTHON ?= python3
-TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+TORCH_INDEX ?=
 ARGS ?=
 
 # Makes the virtual environment $(1) with `pip install $(2)` in it. It is made anew where it is stale: the folder has
@@ -70,7 +70,7 @@ readme-pictures: ## draw the pictures of the README anew
 
 bench: ## measure gviz against torch + torchviz, in .venv and .venv-torch
 	$(call environment,.venv,-e .)
-	$(call environment,.venv-torch,torch==2.13.0 torchviz==0.0.3 pygraphviz --extra-index-url $(TORCH_INDEX))
+	$(call environment,.venv-torch,torch==2.13.0 torchviz==0.0.3 pygraphviz$(if $(TORCH_INDEX), --extra-index-url $(TORCH_INDEX)))
 	@.venv/bin/python benchmarks/run.py --torch .venv-torch/bin/python $(ARGS)
 
 clean: ## remove everything that make has made
