@@ -16,6 +16,7 @@ from gviz.engine.ops import (
     reduction,
     rounding,
     shape,
+    solving,
     statistics,
     trigonometry,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "reduction",
     "rounding",
     "shape",
+    "solving",
     "statistics",
     "trigonometry",
 ]

@@ -146,6 +146,12 @@ def masked_scatter_source(grad_output, mask, sizes):
     return full
 
 
+@composite
+def put_backward(grad, index, accumulate):
+    """The gradient, without what was overwritten."""
+    return grad if accumulate else put(grad, index, zeros_like(index) * 1.0, False)
+
+
 @op("TakeBackward0", nondiff=("index",), self=lambda grad, self, index: put(zeros_like(self), index, grad, True))
 def take(self, index):
     if index.size and (index.max() >= self.size or index.min() < -self.size):
@@ -156,7 +162,7 @@ def take(self, index):
 @op(
     "PutBackward0",
     nondiff=("index",),
-    self=lambda grad, index, accumulate: grad if accumulate else put(grad, index, zeros_like(index) * 1.0, False),
+    self=lambda grad, index, accumulate: put_backward(grad, index, accumulate),
     source=lambda grad, index: take(grad, index),
 )
 def put(self, index, source, accumulate=False):

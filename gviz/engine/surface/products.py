@@ -186,7 +186,7 @@ def inverse(input: Tensor) -> Tensor:
     return call["linalg_inv"](input)[0]
 
 
-ROWS = {"kron": "kron", "matrix_power": "matrix_power"}
+ROWS = {"kron": "kron", "matrix_power": "matrix_power", "det": "linalg_det"}
 
 BOTH: dict[str, Any] = {
     "addmm": with_factors("addmm"), "addmv": with_factors("addmv"), "addr": with_factors("addr"),
