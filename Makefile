@@ -19,7 +19,7 @@ define environment
 	fi; \
 	[ -w "$${HOME:-/nowhere}" ] || export PIP_NO_CACHE_DIR=1; \
 	export PIP_DISABLE_PIP_VERSION_CHECK=1; \
-	state="$$(pwd) $$("$$python" -VV | tr '\n' ' ') $$(cksum < pyproject.toml)"; \
+	state="$$(pwd) $$("$$python" -VV | tr '\n' ' ') $(if $(filter -e,$(2)),$$(cksum < pyproject.toml))"; \
 	if [ "$$(cat $(1)/.state 2>/dev/null)" != "$$state" ] || ! $(1)/bin/python -c 'import sys' 2>/dev/null; then \
 	  rm -rf $(1); \
 	  echo "making $(1) with $$("$$python" -V)"; \
