@@ -143,7 +143,7 @@ def record(row: Row, args: tuple[Any, ...], data: Any, mixed: bool) -> Any:
         if row.view:
             mark_view(result, args[row.inputs[0]], arrays[0], row)
         return result
-    results = []
+    results: list[Any] = []
     for i, array in enumerate(arrays):
         if array is None:  # a derivative that nobody wants
             results.append(None)

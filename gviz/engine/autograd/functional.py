@@ -33,7 +33,8 @@ def as_tuple(value: Any, what: str, name: str) -> tuple[bool, tuple[Tensor, ...]
             kind, the = type(one), "outputs of the user-provided function given" if what == "outputs" else f"{what} given"
             if isinstance(value, tuple):
                 raise TypeError(
-                    f"The {the} to {name} must be either a Tensor or a tuple of Tensors but the value at index {i} has type {kind}."
+                    f"The {the} to {name} must be either a Tensor or a tuple of Tensors but the value at index {i} has "
+                    f"type {kind}."
                 )
             raise TypeError(
                 f"The {the} to {name} must be either a Tensor or a tuple of Tensors but the given {what} has type {kind}."

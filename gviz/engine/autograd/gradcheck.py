@@ -53,7 +53,8 @@ def analytical(outputs: tuple[Any, ...], output: int, which: Tensor) -> Any:
 
 @enable_grad
 def gradcheck(
-    func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3, raise_exception: bool = True,
+    func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5,
+    rtol: float = 1e-3, raise_exception: bool = True,
     **options: Any,
 ) -> bool:  # fmt: skip
     """Whether the gradients that backward computes agree with differences.
@@ -123,4 +124,5 @@ def gradgradcheck(
         back = grad(found, [inner[i] for i in wanted], list(args[len(given) :]), create_graph=True, allow_unused=True)
         return tuple(b for b in back if b is not None and b.requires_grad)
 
-    return gradcheck(slope, (*given, *weights), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception)
+    agrees: bool = gradcheck(slope, (*given, *weights), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception)
+    return agrees

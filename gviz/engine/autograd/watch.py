@@ -26,7 +26,7 @@ __all__ = ["check", "detect_anomaly", "saved_tensors_hooks", "set_detect_anomaly
 def set_notes(notes: tuple[Callable[[Any], None], ...]) -> None:
     """Call these with each new node; the hot paths, which know no notes, see no plain tensor meanwhile."""
     mode.notes = notes
-    makers.Tensor = Packed if notes else Tensor  # type: ignore[assignment, misc]
+    vars(makers)["Tensor"] = Packed if notes else Tensor
 
 
 # ------------------------------------------------------------------ anomalies

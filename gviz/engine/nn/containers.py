@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.engine.nn.module import Module, indented
 from gviz.engine.nn.parameter import Parameter
-from gviz.engine.tensor import Tensor
 from gviz.engine.text import type_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Self
+
+    from gviz.engine.tensor import Tensor
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
@@ -29,12 +30,12 @@ class Numbered(Module):
         number = index(position)
         if not -len(self) <= number < len(self):
             raise IndexError(f"index {number} is out of range")
-        return list(self._modules)[number]
+        return str(list(self._modules)[number])
 
     def __getitem__(self, position: Any) -> Any:
         if isinstance(position, slice):
             chosen = list(self._modules.items())[position]
-            return type(self)(dict(chosen)) if isinstance(self, Sequential) else type(self)([m for _, m in chosen])  # type: ignore[arg-type, call-arg]
+            return type(self)(dict(chosen)) if isinstance(self, Sequential) else type(self)([m for _, m in chosen])
         return self._modules[self.place(position)]
 
     def __setitem__(self, position: int, module: Module) -> None:

@@ -206,7 +206,8 @@ class Transposed(Convolution):
 
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
-        groups: int = 1, bias: bool = True, dilation: Any = 1, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+        groups: int = 1, bias: bool = True, dilation: Any = 1, padding_mode: str = "zeros", device: Any = None,
+        dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__(
             in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype,
@@ -258,7 +259,8 @@ class BatchNorm(Module):
 
     def __init__(
         self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True,
-        track_running_stats: bool = True, device: Any = None, dtype: Any = None, bias: bool = True,
+        track_running_stats: bool = True, device: Any = None, dtype: Any = None,
+        bias: bool = True,
     ) -> None:  # fmt: skip
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
@@ -313,6 +315,10 @@ class BatchNorm2d(BatchNorm):
 # ------------------------------------------------------------------ pooling
 class Pool(Activation):
     """Base of the poolings: ``stride`` is the kernel's size where it is not given."""
+
+    kernel_size: Any
+    stride: Any
+    padding: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

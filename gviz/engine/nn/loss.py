@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gviz.engine.nn import functional as F
 from gviz.engine.nn.module import Module
-from gviz.engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from gviz.engine.tensor import Tensor
 
 
 class Loss(Module):

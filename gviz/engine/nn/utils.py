@@ -43,7 +43,8 @@ def clip_grad_norm_(
     total = get_total_norm(found, float(norm_type))
     if error_if_nonfinite and not np.isfinite(total._array):
         raise RuntimeError(
-            f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite, so it cannot be clipped. "
+            f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite, so it cannot be "
+            "clipped. "
             "To disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
         )
     scale = np.minimum(total._array.dtype.type(max_norm) / (total._array + total._array.dtype.type(1e-6)), 1)

@@ -83,7 +83,15 @@ def scattered(grad, indices, shape, dims):
 def max_pool_double_backward(grad, indices, dims):
     """What was at the indices, as the result of the pooling has it."""
     lead = tuple(indices.shape[: len(indices.shape) - dims])
-    return reshape(gather(reshape(grad, (*lead, -1)), -1, reshape(indices, (*lead, -1))), tuple(indices.shape))
+    sizes = [numel_of(value) // max(count_of(lead), 1) for value in (grad, indices)]
+    found = gather(reshape(grad, (*lead, sizes[0])), -1, reshape(indices, (*lead, sizes[1])))
+    return reshape(found, tuple(indices.shape))
+
+
+@everywhere
+def count_of(shape):
+    """Number of elements of a shape."""
+    return int(np.prod(shape))
 
 
 # ------------------------------------------------------------------ averages

@@ -1,0 +1,217 @@
+"""Losses as functions: which row each means, and what PyTorch refuses."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from gviz.engine import inplace as writing
+from gviz.engine.op import TENSORS as call
+from gviz.engine.ops import losses as rows
+from gviz.engine.tensor import Tensor, from_array
+
+
+def reduction_number(reduction: str) -> int:
+    """The number by which rows know a reduction.
+
+    Raises:
+        ValueError: there is no such reduction.
+    """
+    if reduction not in rows.REDUCTIONS:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return rows.REDUCTIONS[reduction]
+
+
+def reduced(losses: Tensor, reduction: str) -> Tensor:
+    """A loss per element, or their mean or sum."""
+    number = reduction_number(reduction)
+    return losses if number == 0 else call["mean_all" if number == 1 else "sum_all"](losses)
+
+
+def pair(input: Tensor, target: Tensor, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """Input and target broadcast to one shape, with PyTorch's warning where they differ."""
+    if target._array.shape == input._array.shape:
+        return input, target
+    warnings.warn(
+        f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely lead to "
+        "incorrect results due to broadcasting. Please ensure they have the same size.",
+        stacklevel=3,
+    )
+    shape = call["broadcast_shape"](input._array.shape, target._array.shape)
+    return call["expand"](input, shape), call["expand"](target, shape)
+
+
+def mse_loss(
+    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None
+) -> Tensor:
+    """Squared differences."""
+    return call["mse_loss"](*pair(input, target), reduction_number(reduction))  # type: ignore[no-any-return]
+
+
+def l1_loss(
+    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None
+) -> Tensor:
+    """Absolute differences."""
+    input, target = pair(input, target)
+    return reduced(call["absolute"](call["sub"](input, target)), reduction)
+
+
+def smooth_l1_loss(
+    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", beta: float = 1.0
+) -> Tensor:
+    """Squared differences below ``beta``, absolute ones above."""
+    input, target = pair(input, target)
+    if beta == 0.0:
+        return reduced(call["absolute"](call["sub"](input, target)), reduction)
+    return call["smooth_l1_loss"](input, target, reduction_number(reduction), beta)  # type: ignore[no-any-return]
+
+
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Tensor:
+    """Half the square below ``delta``, linear above."""
+    return call["huber_loss"](*pair(input, target), reduction_number(reduction), delta)  # type: ignore[no-any-return]
+
+
+def soft_margin_loss(
+    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Tensor:
+    """``log(1 + exp(-target * input))``."""
+    return call["soft_margin_loss"](input, target, reduction_number(reduction))  # type: ignore[no-any-return]
+
+
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """The divergence of a distribution from the one whose logarithm ``input`` is."""
+    if log_target:
+        losses = call["mul"](call["exp"](target), call["sub"](target, input))
+    else:
+        losses = call["sub"](call["xlogy"](target, target), call["mul"](target, input))
+    if reduction == "batchmean":
+        return call["sum_all"](losses) / input._array.shape[0]  # type: ignore[no-any-return]
+    return reduced(losses, reduction)
+
+
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The cross entropy of probabilities and targets in [0, 1].
+
+    Raises:
+        ValueError: they have different shapes.
+        RuntimeError: an input is no probability.
+    """
+    number = reduction_number(reduction)
+    if target._array.shape != input._array.shape:
+        raise ValueError(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
+            "Please ensure they have the same size."
+        )
+    if weight is not None:
+        weight = call["expand"](weight, call["broadcast_shape"](target._array.shape, weight._array.shape))
+    return call["binary_cross_entropy"](input, target, weight, number)  # type: ignore[no-any-return]
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
+    reduction: str = "mean", pos_weight: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """:func:`binary_cross_entropy` of the sigmoid, computed stably.
+
+    Raises:
+        ValueError: input and target have different shapes.
+    """
+    number = reduction_number(reduction)
+    if target._array.shape != input._array.shape:
+        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    return call["bce_with_logits"](input, target, weight, pos_weight, number)  # type: ignore[no-any-return]
+
+
+def nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
+    reduce: Any = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """The negative of the log probability of each example's class.
+
+    Raises:
+        ValueError: the sizes of input and target do not belong together.
+    """
+    number, sizes = reduction_number(reduction), input._array.shape
+    if not sizes:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    if len(sizes) > 1 and (not target._array.ndim or sizes[0] != target._array.shape[0]):
+        have = target._array.shape[0] if target._array.ndim else 0
+        raise ValueError(f"Expected input batch_size ({sizes[0]}) to match target batch_size ({have}).")
+    if len(sizes) <= 2:
+        return call["nll_loss"](input, target, weight, number, ignore_index)  # type: ignore[no-any-return]
+    if len(sizes) == 4:
+        return call["nll_loss2d"](input, target, weight, number, ignore_index)  # type: ignore[no-any-return]
+    out = (sizes[0], *sizes[2:])
+    if target._array.shape != out:
+        raise RuntimeError(f"Expected target size {list(out)}, got {list(target._array.shape)}")
+    flat = call["view"](input.contiguous(), (*sizes[:2], 1, -1))  # type: ignore[attr-defined]
+    found = call["nll_loss2d"](flat, call["view"](target, (sizes[0], 1, -1)), weight, number, ignore_index)
+    return found if number else call["view"](found, out)  # type: ignore[no-any-return]
+
+
+def cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
+    reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
+) -> Tensor:  # fmt: skip
+    """The cross entropy of unnormalized scores: with classes, or with probabilities of the input's shape.
+
+    Raises:
+        ValueError: the sizes of input and target do not belong together.
+        RuntimeError: label_smoothing is no probability.
+    """
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    axis = 0 if input._array.ndim == 1 else 1
+    logs = call["log_softmax_row"](input, axis)
+    if target._array.shape == input._array.shape and target._array.dtype.kind == "f":
+        return soft_cross_entropy(logs, target, weight, reduction, label_smoothing)
+    loss = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
+    if not label_smoothing:
+        return loss
+    shape = [1] * logs._array.ndim
+    shape[axis] = -1
+    spread: Any = logs if weight is None else call["mul"](logs, call["view"](weight, shape))
+    smooth = call["neg"](call["sum_dim"](spread, (axis,), False))
+    ignored = call["equal"](target, ignore_index)
+    smooth = writing.in_place(call["masked_fill"], smooth, ignored, 0.0)
+    if reduction == "mean":
+        kept = ~ignored._array
+        count = kept.sum() if weight is None else weight._array[target._array[kept]].sum()
+        smooth = call["div"](call["sum_all"](smooth), from_array(np.asarray(count), None))
+    elif reduction == "sum":
+        smooth = call["sum_all"](smooth)
+    share = label_smoothing / logs._array.shape[axis]
+    return call["add"](call["mul_scalar"](loss, 1 - label_smoothing), call["mul_scalar"](smooth, share))  # type: ignore[no-any-return]
+
+
+def soft_cross_entropy(logs: Tensor, target: Any, weight: Tensor | None, reduction: str, smoothing: float) -> Tensor:
+    """The cross entropy of log probabilities and probabilities."""
+    axis = 0 if logs._array.ndim == 1 else 1
+    classes = logs._array.shape[axis]
+    if smoothing:
+        target = call["add_scalar"](call["mul_scalar"](target, 1 - smoothing), smoothing / classes)
+    product = call["mul"](logs, target)
+    if weight is not None:
+        shape = [1] * logs._array.ndim
+        shape[axis] = -1
+        product = call["mul"](product, call["view"](weight, shape))
+    if reduction_number(reduction) == 0:
+        return call["neg"](call["sum_dim"](product, (axis,), False))  # type: ignore[no-any-return]
+    total = call["neg"](call["sum_all"](product))
+    return call["div_scalar"](total, logs._array.size // classes) if reduction == "mean" else total  # type: ignore[no-any-return]

@@ -1,0 +1,192 @@
+"""Convolutions, poolings and padding as functions: one number or one for each dimension, with or without a batch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gviz.engine.op import TENSORS as call
+from gviz.engine.ops import convolution as _convolution  # noqa: F401 - stores its rows
+from gviz.engine.ops import pooling as _pooling  # noqa: F401
+
+if TYPE_CHECKING:
+    from gviz.engine.tensor import Tensor
+
+
+def tuple_of(value: Any, count: int) -> tuple[int, ...]:
+    """One number for every dimension, or one each."""
+    numbers = (value,) if isinstance(value, int) else tuple(value)
+    return numbers * count if len(numbers) == 1 else numbers
+
+
+def convolve(
+    dims: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any, groups: int,
+    output_padding: Any = None,
+) -> Tensor:  # fmt: skip
+    """A convolution over the last ``dims`` dimensions; transposed where there is an output padding.
+
+    Raises:
+        RuntimeError: the input has another number of dimensions.
+    """
+    rank = input._array.ndim
+    transposed = output_padding is not None
+    if rank not in (dims + 1, dims + 2):
+        name = f"conv_transpose{dims}d" if transposed else f"conv{dims}d"
+        raise RuntimeError(
+            f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: "
+            f"{list(input._array.shape)}"
+        )
+    steps, spaces = tuple_of(stride, dims), tuple_of(dilation, dims)
+    if rank == dims + 1:
+        input = call["unsqueeze"](input, 0)
+    if isinstance(padding, str):
+        input, padding = same_padding(input, weight, spaces, padding)
+    found = call["convolution"](
+        input, weight, bias, steps, tuple_of(padding, dims), spaces, transposed, tuple_of(output_padding or 0, dims), groups
+    )
+    return found if rank == dims + 2 else call["squeeze_dim"](found, 0)  # type: ignore[no-any-return]
+
+
+def same_padding(input: Tensor, weight: Tensor, dilation: tuple[int, ...], padding: str) -> tuple[Tensor, tuple[int, ...]]:
+    """The padding that keeps the size, half on either side; what is odd is padded to the input beforehand."""
+    if padding == "valid":
+        return input, (0,) * len(dilation)
+    total = [d * (k - 1) for d, k in zip(dilation, weight._array.shape[2:], strict=True)]
+    if any(t % 2 for t in total):
+        extra = [n for t in reversed(total) for n in (0, t % 2)]
+        input = call["constant_pad_nd"](input, tuple(extra), 0)
+    return input, tuple(t // 2 for t in total)
+
+
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """A kernel slid along one dimension."""
+    return convolve(1, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """A kernel slid over two dimensions."""
+    return convolve(2, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """A kernel moved through three dimensions."""
+    return convolve(3, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv_transpose1d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
+    groups: int = 1, dilation: Any = 1,
+) -> Tensor:  # fmt: skip
+    """The transpose of :func:`conv1d`."""
+    return convolve(1, input, weight, bias, stride, padding, dilation, groups, tuple_of(output_padding, 1))
+
+
+def conv_transpose2d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
+    groups: int = 1, dilation: Any = 1,
+) -> Tensor:  # fmt: skip
+    """The transpose of :func:`conv2d`."""
+    return convolve(2, input, weight, bias, stride, padding, dilation, groups, tuple_of(output_padding, 2))
+
+
+def max_pool2d(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The largest element of each window."""
+    step = () if stride is None else tuple_of(stride, 2)
+    found = call["max_pool2d_with_indices"](
+        input, tuple_of(kernel_size, 2), step, tuple_of(padding, 2), tuple_of(dilation, 2), ceil_mode
+    )
+    return tuple(found) if return_indices else found[0]
+
+
+def max_pool1d(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The largest element of each window along one dimension."""
+    step = (*tuple_of(kernel_size if stride is None else stride, 1),)
+    found = call["max_pool2d_with_indices"](
+        call["unsqueeze"](input, -2), (1, *tuple_of(kernel_size, 1)), (1, *step), (0, *tuple_of(padding, 1)),
+        (1, *tuple_of(dilation, 1)), ceil_mode,
+    )  # fmt: skip
+    values = call["squeeze_dim"](found[0], -2)
+    return (values, call["squeeze_dim"](found[1], -2)) if return_indices else values
+
+
+def avg_pool2d(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
+    """The mean of each window."""
+    step = () if stride is None else tuple_of(stride, 2)
+    return call["avg_pool2d"](  # type: ignore[no-any-return]
+        input, tuple_of(kernel_size, 2), step, tuple_of(padding, 2), ceil_mode, count_include_pad, divisor_override
+    )
+
+
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """The mean of each window along one dimension."""
+    step = tuple_of(kernel_size if stride is None else stride, 1)
+    found = call["avg_pool2d"](
+        call["unsqueeze"](input, -2), (1, *tuple_of(kernel_size, 1)), (1, *step), (0, *tuple_of(padding, 1)), ceil_mode,
+        count_include_pad, None,
+    )  # fmt: skip
+    return call["squeeze_dim"](found, -2)  # type: ignore[no-any-return]
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """Means over as many windows as the output is to have."""
+    sizes = (output_size,) * 2 if isinstance(output_size, int) else tuple(output_size)
+    size = tuple(n if o is None else o for n, o in zip(input._array.shape[-2:], sizes, strict=True))
+    if size == (1, 1):
+        return call["mean_dim"](input, (-1, -2), True)  # type: ignore[no-any-return]
+    return call["adaptive_avg_pool2d"](input, size)  # type: ignore[no-any-return]
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """Means over as many windows as the output is to have, along one dimension."""
+    found = adaptive_avg_pool2d(call["unsqueeze"](input, -2), (1, *tuple_of(output_size, 1)))
+    return call["squeeze_dim"](found, -2)  # type: ignore[no-any-return]
+
+
+def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
+    """Constant values around a tensor, the last dimension's first; a negative number cuts.
+
+    Raises:
+        NotImplementedError: another mode.
+    """
+    if mode != "constant":
+        raise NotImplementedError(f"pad(mode={mode!r}) is not in gviz's engine")
+    return call["constant_pad_nd"](input, tuple(pad), 0 if value is None else value)  # type: ignore[no-any-return]
