@@ -1,0 +1,240 @@
+"""Arguments that every row of the operation table can be tried with.
+
+A letter stands for a tensor of float64: A a 2x3 matrix of normal numbers, P a positive one, U one with elements between -0.9 and
+0.9, Q between 0.1 and 0.9, W one above 1.1, S a square matrix that can be inverted, V a vector of 3, X one of 2, T a stack of 2 matrices 3x2 and R one of 2x3,
+Z a single number; D a matrix whose elements are far apart. G is a gradient of the shape 2x3. Other words: mask (a boolean matrix),
+index (of rows, for a dimension of 2), columns (for gather along the last dimension), picks (a vector of indices).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gviz import engine
+
+SIZES = {"A": (2, 3), "P": (2, 3), "U": (2, 3), "W": (2, 3), "D": (2, 3), "S": (3, 3), "V": (3,), "X": (2,), "T": (2, 3, 2),
+         "R": (2, 2, 3), "Z": (), "G": (2, 3), "1A": (1, 3), "A1": (2, 1)}  # fmt: skip
+
+
+def letter(name: str, random: Any) -> Any:
+    """The tensor that a letter stands for."""
+    size = SIZES[name]
+    data = random.standard_normal(size)
+    if name == "P":
+        data = np.abs(data) + 0.3
+    elif name == "W":
+        data = np.abs(data) + 1.1
+    elif name == "U":
+        data = random.uniform(-0.9, 0.9, size)
+    elif name == "Q":
+        data = random.uniform(0.1, 0.9, size)
+    elif name == "D":
+        data = random.permutation(np.arange(6) * 0.7 - 1.6).reshape(size) + random.uniform(-0.1, 0.1, size)
+    elif name == "S":
+        data = data + 4 * np.eye(3)
+    return engine.from_numpy(np.asarray(data))
+
+
+WORDS: dict[str, Any] = {
+    "mask": lambda random: engine.from_numpy(random.random((2, 3)) < 0.5),
+    "index": lambda random: engine.from_numpy(np.array([1, 0])),
+    "again": lambda random: engine.from_numpy(np.array([1, 1, 0])),
+    "columns": lambda random: engine.from_numpy(random.integers(0, 3, (2, 2))),
+    "places": lambda random: engine.from_numpy(np.array([[2, 0, 1], [1, 2, 0]])),
+    "picks": lambda random: engine.from_numpy(np.array([5, 0, 3, 0])),
+    "sums": lambda random: [engine.from_numpy(random.standard_normal((2, n))) for n in (1, 3, 2)],
+    "pair": lambda random: [engine.from_numpy(random.standard_normal((2, 3))) for _ in range(2)],
+    "rows": lambda random: [engine.from_numpy(np.array([1, 0, 1]))],
+}
+
+SAMPLES: dict[str, list[tuple[Any, ...]]] = {
+    "add": [("A", "A"), ("A", "V"), ("1A", "A1"), ("Z", "A")],
+    "add_alpha": [("A", "A", 2.5), ("A", "V", 1)],
+    "add_scalar": [("A", 2.0)],
+    "sub": [("A", "A"), ("V", "A")],
+    "sub_alpha": [("A", "A", 2.5)],
+    "sub_scalar": [("A", 2.0)],
+    "rsub": [("A", "A", 2.5), ("A", "V", 1)],
+    "rsub_scalar": [("A", 2.0, 3.0)],
+    "mul": [("A", "A"), ("A", "V"), ("1A", "A1"), ("A", 2.0)],
+    "mul_scalar": [("A", 2.0)],
+    "div": [("A", "P"), ("V", "P"), ("A", 2.0)],
+    "div_scalar": [("A", 2.0)],
+    "reciprocal": [("P",)],
+    "power": [("A", 3), ("A", 2), ("P", 2.5), ("A", 0), ("P", -1.5), ("A", 1)],
+    "pow_tensor": [("P", "A"), ("P", "V")],
+    "pow_base": [(2.5, "A")],
+    "absolute": [("D",)],
+    "relu": [("D",)],
+    "threshold_backward": [("G", "D", 0)],
+    "maximum": [("A", "A"), ("D", "V")],
+    "minimum": [("A", "A"), ("D", "V")],
+    "clamp_scalar": [("D", -1.0, 1.0), ("D", None, 0.5), ("D", 0.5, None)],
+    "clamp_tensor": [("D", "U", None), ("D", None, "U"), ("D", "U", "W")],
+    "where": [("mask", "A", "A"), ("mask", "A", 0.0), ("mask", "V", "Z")],
+    "masked_fill": [("A", "mask", 2.0), ("V", "mask", 2.0)],
+    "fill": [("A", 2.0)],
+    "fill_tensor": [("A", "Z")],
+    "to_dtype": [("A", np.dtype("float64"))],
+    "log": [("P",)],
+    "log2": [("P",)],
+    "log10": [("P",)],
+    "log1p": [("P",)],
+    "sqrt": [("P",)],
+    "rsqrt": [("P",)],
+    "tan": [("U",)],
+    "tanh_backward": [("G", "U")],
+    "sigmoid_backward": [("G", "U")],
+    "select": [("A", 0, 1), ("A", -1, -2)],
+    "select_backward": [("V", (2, 3), 0, 1)],
+    "slice_row": [("A", 1, 0, 3, 2), ("A", -1, -2, 2**63 - 1, 1)],
+    "slice_backward": [("X", (5,), 0, 1, 5, 2)],
+    "index": [("A", "rows")],
+    "index_put": [("A", "rows2", "A", False), ("A", "rows", "T3", True)],
+    "index_put_impl": [("A", "rows2", "A", False), ("A", "rows", "T3", True)],
+    "cat": [("sums", 1), ("pair", 0), ("pair", -1)],
+    "stack": [("pair", 0), ("pair", -1), ("pair", 1)],
+    "unbind": [("A", 0), ("A", -1)],
+    "split_size": [("A", 2, 1), ("A", 1, -2)],
+    "split_with_sizes": [("A", (1, 2), 1)],
+    "mm": [("A", "B")],
+    "addmm": [("A2", "A", "B", 0.5, 2.0), ("X", "A", "B", 1, 1), ("Z", "A", "B", 1, 2.0)],
+    "mv": [("A", "V")],
+    "dot": [("V", "V")],
+    "bmm": [("T", "R")],
+    "masked_fill_tensor": [("A", "mask", "Z")],
+    "sum_dim": [("A", (1,), False), ("A", (0, -1), True), ("A", (), True), ("R", (0, 2), False)],
+    "mean_dim": [("A", (1,), False), ("A", (0, -1), True), ("R", (0, 2), False)],
+    "max_all": [("D",)],
+    "min_all": [("D",)],
+    "max_dim": [("D", 0, False), ("D", -1, True)],
+    "min_dim": [("D", 0, False), ("D", -1, True)],
+    "scatter": [("A", 1, "places", "A")],
+    "scatter_value": [("A", 1, "places", 2.0)],
+    "gather": [("A", 1, "columns"), ("A", -1, "places")],
+    "scatter_add": [("A", 1, "columns", "A2")],
+    "softmax_row": [("A", 0), ("A", -1), ("R", 1)],
+    "softmax_backward_data": [("G", "U", 1)],
+    "log_softmax_row": [("A", 0), ("A", -1), ("R", 1)],
+    "log_softmax_backward_data": [("G", "U", 1)],
+    "view": [("A", (3, 2)), ("A", (-1,)), ("R", (2, -1))],
+    "unsafe_view": [("A", (3, 2))],
+    "transpose": [("A", 0, 1), ("R", -1, 0)],
+    "permute": [("A", (1, 0)), ("R", (2, 0, 1)), ("R", (-1, 0, 1))],
+    "expand": [("V", (2, 3)), ("A1", (4, 2, 3)), ("A1", (-1, 5)), ("Z", (2, 2))],
+    "squeeze_all": [("A1",), ("A",)],
+    "squeeze_dim": [("A1", 1), ("A1", 0)],
+    "squeeze_dims": [("A1", (1,)), ("1A", (0, -1))],
+    "squeeze_dim_": [("A1", 1), ("A1", -1)],
+    "unsqueeze": [("A", 0), ("A", -1), ("V", 1)],
+    "as_strided": [("A", (2, 2), (1, 2), 1), ("A", (3, 2), (1, 1), 0)],
+    "as_strided_backward": [("S2", (2, 3), (3, 1), (2, 2), (1, 2), 1)],
+    "as_strided_scatter": [("A", "S2", (2, 2), (2, 1), 1)],
+    # the wider table
+    "leaky_relu_backward": [("G", "D", 0.01)],
+    "hardtanh_backward": [("G", "D", -1.0, 1.0)],
+    "threshold": [("D", 0.1, 2.0)],
+    "elu_backward": [("G", 1.0, 1, 1, False, "D")],
+    "softplus_backward": [("G", "A", 1, 20)],
+    "shrink_backward": [("G", "D", 0.5)],
+    "softshrink_backward": [("G", "D", 0.5)],
+    "unsafe_split": [("A", 2, 1)],
+    "index_select": [("A", 0, "again")],
+    "index_add": [("A", 0, "index", "A", 2.0)],
+    "index_copy": [("A", 0, "index", "A")],
+    "index_fill": [("A", 0, "index", 2.0)],
+    "index_fill_tensor": [("A", 0, "index", "Z")],
+    "masked_select": [("A", "mask")],
+    "masked_scatter": [("A", "mask", "A")],
+    "masked_scatter_source": [("G", "three", (4,))],
+    "take": [("A", "picks")],
+    "put": [("A", "two", "X", False), ("A", "picks", "V4", True)],
+    "topk": [("D", 2)],
+    "kthvalue": [("D", 2)],
+    "sort": [("D",), ("D", 0, True)],
+    "median_all": [("D",)],
+    "median_dim": [("D", 1)],
+    "addmv": [("X", "A", "V", 0.5, 2.0)],
+    "addr": [("A", "X", "V", 0.5, 2.0)],
+    "baddbmm": [("T2", "T", "R", 0.5, 2.0)],
+    "linalg_inv": [("S",)],
+    "linalg_det": [("S",)],
+    "linalg_solve": [("S", "V", True), ("S", "S", False)],
+    "reshape_alias": [("A", (3, 2))],
+    "transpose_": [("A", 0, 1)],
+    "unsqueeze_": [("A", 1)],
+    "squeeze_dims_": [("A1", (1,))],
+    "repeat": [("A", (2, 1, 3))],
+    "flip": [("A", (0, 1))],
+    "roll": [("A", (1,), (1,)), ("A", (2,), ())],
+    "diagonal_backward": [("X", (2, 3), 0, 0, 1)],
+    "unfold": [("A", 1, 2, 1)],
+    "unfold_backward": [("F", (2, 3), 1, 2, 1)],
+    "round_decimals": [("A", 1)],
+    "div_mode": [("A", "P", None)],
+    "remainder_scalar": [("A", 0.7)],
+    "remainder": [("A", "P")],
+    "fmod_scalar": [("A", 0.7)],
+    "fmod": [("A", "P")],
+    "clamp_min": [("D", 0.1)],
+    "clamp_max": [("D", 0.1)],
+    "prod_dim": [("A", 1, False)],
+    "cumsum": [("A", 1)],
+    "cumprod": [("A", 1)],
+    "logsumexp": [("A", (1,), False)],
+    "asin": [("U",)],
+    "acos": [("U",)],
+    "acosh": [("W",)],
+    "atanh": [("U",)],
+    "acosh_": [("W",)],
+    "atanh_": [("U",)],
+    "xlogy": [("A", "P")],
+    "logit": [("Q",)],
+    "lerp_scalar": [("A", "A", 0.3)],
+}
+SIZES.update(
+    {
+        "Q": (2, 3),
+        "V3": (3,),
+        "V4": (4,),
+        "T2": (2, 3, 3),
+        "F": (2, 2, 2),
+        "B": (3, 2),
+        "A2": (2, 2),
+        "S2": (2, 2),
+        "T3": (3, 3),
+        "V0": (0,),
+    }
+)
+WORDS["two"] = lambda random: engine.from_numpy(np.array([4, 1]))
+WORDS["three"] = lambda random: engine.from_numpy(np.array([[True, False, True], [False, True, False]]))
+WORDS["rows2"] = lambda random: [engine.from_numpy(np.array([1, 0]))]
+
+NO_SLOPE = frozenset({"asinh_", "acosh_", "atanh_", "log_sigmoid_backward"})
+"""Rows whose derivative PyTorch refuses, and one whose inputs depend on each other."""
+
+ONCE: frozenset[str] = frozenset()
+"""Rows that PyTorch differentiates only once."""
+
+
+def sample(row: Any, number: int, random: Any) -> tuple[Any, ...]:
+    """The arguments of one sample of a row; without one, a matrix for each input and the defaults."""
+    if row.key in SAMPLES:
+        return tuple(argument(word, random) for word in SAMPLES[row.key][number])
+    required = len(row.parameters) - len(row.defaults)
+    extra = [row.parameters[i] for i in range(required) if i not in row.inputs]
+    assert not extra, f"{row.key} needs {extra}: declare a sample for it in tests/table_samples.py"
+    return tuple(
+        letter("A", random) if i in row.inputs else row.defaults[i - required]
+        for i in range(len(row.parameters))
+        if i < required or i not in row.inputs
+    ) + tuple(row.defaults[i - required] for i in range(required, len(row.parameters)) if i in row.inputs)
+
+
+def argument(word: Any, random: Any) -> Any:
+    """The argument that a word of a sample stands for; what is no word stands for itself."""
+    if isinstance(word, str) and word in SIZES:
+        return letter(word, random)
+    return WORDS[word](random) if isinstance(word, str) and word in WORDS else word
