@@ -1,9 +1,9 @@
 """Arguments that every row of the operation table can be tried with.
 
-A letter stands for a tensor of float64: A a 2x3 matrix of normal numbers, P a positive one, U one with elements between -0.9 and
-0.9, Q between 0.1 and 0.9, W one above 1.1, S a square matrix that can be inverted, V a vector of 3, X one of 2, T a stack of 2 matrices 3x2 and R one of 2x3,
-Z a single number; D a matrix whose elements are far apart. G is a gradient of the shape 2x3. Other words: mask (a boolean matrix),
-index (of rows, for a dimension of 2), columns (for gather along the last dimension), picks (a vector of indices).
+A letter stands for a tensor of float64: A a 2x3 matrix of normal numbers, P a positive one, U one with elements between -0.9
+and 0.9, Q between 0.1 and 0.9, W one above 1.1, D one whose elements are far apart, G a gradient of that shape; S a square
+matrix that can be inverted, V a vector of 3, X one of 2, Z a single number; other letters differ in shape (SIZES). Words stand
+for masks, indices and lists of tensors (WORDS).
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ def letter(name: str, random: Any) -> Any:
 
 WORDS: dict[str, Any] = {
     "mask": lambda random: engine.from_numpy(random.random((2, 3)) < 0.5),
-    "index": lambda random: engine.from_numpy(np.array([1, 0])),
-    "again": lambda random: engine.from_numpy(np.array([1, 1, 0])),
+    "index": lambda _: engine.from_numpy(np.array([1, 0])),
+    "again": lambda _: engine.from_numpy(np.array([1, 1, 0])),
     "columns": lambda random: engine.from_numpy(random.integers(0, 3, (2, 2))),
-    "places": lambda random: engine.from_numpy(np.array([[2, 0, 1], [1, 2, 0]])),
-    "picks": lambda random: engine.from_numpy(np.array([5, 0, 3, 0])),
+    "places": lambda _: engine.from_numpy(np.array([[2, 0, 1], [1, 2, 0]])),
+    "picks": lambda _: engine.from_numpy(np.array([5, 0, 3, 0])),
     "sums": lambda random: [engine.from_numpy(random.standard_normal((2, n))) for n in (1, 3, 2)],
     "pair": lambda random: [engine.from_numpy(random.standard_normal((2, 3))) for _ in range(2)],
-    "rows": lambda random: [engine.from_numpy(np.array([1, 0, 1]))],
+    "rows": lambda _: [engine.from_numpy(np.array([1, 0, 1]))],
 }
 
 SAMPLES: dict[str, list[tuple[Any, ...]]] = {
@@ -208,9 +208,9 @@ SIZES.update(
         "V0": (0,),
     }
 )
-WORDS["two"] = lambda random: engine.from_numpy(np.array([4, 1]))
-WORDS["three"] = lambda random: engine.from_numpy(np.array([[True, False, True], [False, True, False]]))
-WORDS["rows2"] = lambda random: [engine.from_numpy(np.array([1, 0]))]
+WORDS["two"] = lambda _: engine.from_numpy(np.array([4, 1]))
+WORDS["three"] = lambda _: engine.from_numpy(np.array([[True, False, True], [False, True, False]]))
+WORDS["rows2"] = lambda _: [engine.from_numpy(np.array([1, 0]))]
 
 NO_SLOPE = frozenset({"asinh_", "acosh_", "atanh_", "log_sigmoid_backward"})
 """Rows whose derivative PyTorch refuses, and one whose inputs depend on each other."""

@@ -162,9 +162,9 @@ def test_a_function_without_forward_or_backward_says_so() -> None:
         def forward(ctx: Any, x: Any) -> Any:
             return x * 1
 
-    with pytest.raises(NotImplementedError, match="You must implement the forward function for custom autograd.Function."):
+    with pytest.raises(NotImplementedError, match=r"You must implement the forward function for custom autograd.Function."):
         Empty.apply(leaf(1.0))
-    with pytest.raises(NotImplementedError, match="You must implement either the backward or vjp method"):
+    with pytest.raises(NotImplementedError, match=r"You must implement either the backward or vjp method"):
         Half.apply(leaf(1.0)).backward()
 
 

@@ -32,10 +32,10 @@ def test_what_no_recorded_operation_made_is_a_leaf() -> None:
 
 @pytest.mark.parametrize("values", [[1, 2], [True]])
 def test_integers_cannot_require_a_gradient(values: list[Any]) -> None:
-    with pytest.raises(RuntimeError, match="^Only Tensors of floating point and complex dtype can require gradients$"):
+    with pytest.raises(RuntimeError, match=r"^Only Tensors of floating point and complex dtype can require gradients$"):
         torch.tensor(values, requires_grad=True)
     given = torch.tensor(values)
-    with pytest.raises(RuntimeError, match="^only Tensors of floating point and complex dtype can require gradients$"):
+    with pytest.raises(RuntimeError, match=r"^only Tensors of floating point and complex dtype can require gradients$"):
         given.requires_grad = True
 
 
@@ -146,17 +146,17 @@ def test_retain_grad_is_for_tensors_that_require_one() -> None:
     x = leaf(2.0)
     x.retain_grad()
     assert x.retains_grad is False
-    with pytest.raises(RuntimeError, match="^can't retain_grad on Tensor that has requires_grad=False$"):
+    with pytest.raises(RuntimeError, match=r"^can't retain_grad on Tensor that has requires_grad=False$"):
         torch.tensor(1.0).retain_grad()
 
 
 def test_a_wrong_gradient_cannot_be_assigned() -> None:
     x = leaf([1.0, 2.0])
-    with pytest.raises(TypeError, match="^assigned grad expected to be a Tensor or None but got grad of type float$"):
+    with pytest.raises(TypeError, match=r"^assigned grad expected to be a Tensor or None but got grad of type float$"):
         x.grad = 1.0
     with pytest.raises(RuntimeError, match=r"attempting to assign a gradient of size '\[3\]' to a tensor of size"):
         x.grad = torch.ones(3)
-    with pytest.raises(RuntimeError, match="^can't assign Variable as its own grad$"):
+    with pytest.raises(RuntimeError, match=r"^can't assign Variable as its own grad$"):
         x.grad = x
     x.grad = torch.ones(2)
     (x * 2).sum().backward()
@@ -208,7 +208,7 @@ def test_an_error_in_the_middle_leaves_no_gradient_waiting() -> None:
 
 
 def test_backward_needs_a_graph() -> None:
-    with pytest.raises(RuntimeError, match="^element 0 of tensors does not require grad and does not have a grad_fn$"):
+    with pytest.raises(RuntimeError, match=r"^element 0 of tensors does not require grad and does not have a grad_fn$"):
         torch.tensor(1.0).backward()
 
 
@@ -228,7 +228,7 @@ def test_a_gradient_of_another_shape_is_refused() -> None:
 
 
 def test_a_gradient_is_a_tensor_or_several() -> None:
-    with pytest.raises(TypeError, match="^'float' object is not iterable$"):
+    with pytest.raises(TypeError, match=r"^'float' object is not iterable$"):
         (leaf(1.0) * 2).backward(1.0)
 
 
@@ -277,11 +277,11 @@ def test_nothing_is_recorded_under_no_grad() -> None:
 def test_no_grad_is_a_decorator_with_and_without_brackets() -> None:
     x = leaf(2.0)
 
-    @torch.no_grad()
+    @torch.no_grad()  # type: ignore[untyped-decorator]
     def with_brackets() -> Any:
         return x * 2
 
-    @torch.no_grad
+    @torch.no_grad  # type: ignore[untyped-decorator]
     def without() -> Any:
         return x * 2
 

@@ -110,9 +110,9 @@ def test_a_leaf_runs_as_soon_as_its_last_gradient_has_arrived() -> None:
 
 
 def test_hooks_are_for_tensors_that_require_a_gradient() -> None:
-    with pytest.raises(RuntimeError, match="^cannot register a hook on a tensor that doesn't require gradient$"):
+    with pytest.raises(RuntimeError, match=r"^cannot register a hook on a tensor that doesn't require gradient$"):
         torch.tensor(1.0).register_hook(lambda grad: None)
-    with pytest.raises(RuntimeError, match="post accumulate grad hooks cannot be registered on non-leaf tensors"):
+    with pytest.raises(RuntimeError, match=r"post accumulate grad hooks cannot be registered on non-leaf tensors"):
         (leaf(1.0) * 2).register_post_accumulate_grad_hook(lambda tensor: None)
 
 

@@ -67,9 +67,9 @@ def test_the_version_error_names_the_operation_and_the_versions() -> None:
     with torch.no_grad():
         y.add_(1)
     assert message(z.backward) == (
-        "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.FloatTensor [2]], "
-        "which is output 0 of Exp, is at version 1; expected version 0 instead. Hint: enable anomaly detection to find the "
-        "operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        "[torch.FloatTensor [2]], which is output 0 of Exp, is at version 1; expected version 0 instead. Hint: enable anomaly "
+        "detection to find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )
 
 
@@ -166,7 +166,7 @@ def test_plus_equals_is_in_place_and_plus_is_not() -> None:
     same = x
     x += 1
     assert x is same
-    x = x + 1  # noqa: PLR6104
+    x = x + 1
     assert x is not same
     assert (same.tolist(), x.tolist()) == ([2.0, 2.0], [3.0, 3.0])
 

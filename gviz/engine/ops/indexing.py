@@ -78,7 +78,7 @@ def index(self, indices):
 
 @op(
     "IndexPutBackward0",
-    self=lambda grad, indices, accumulate: index_put(grad, indices, zeros_like_index(grad, indices), False),
+    self=lambda grad, indices, accumulate: index_put_backward(grad, indices, accumulate),
     values=lambda grad, indices, accumulate: index(grad, indices),
 )
 def index_put(self, indices, values, accumulate=False):
@@ -98,9 +98,7 @@ def index_put_arrays(self, indices, values, accumulate):
 
 @op(
     "IndexPutImplBackward0",
-    self=lambda grad, indices, accumulate: (
-        grad if accumulate else index_put(grad, indices, zeros_like_index(grad, indices), False)
-    ),
+    self=lambda grad, indices, accumulate: index_put_backward(grad, indices, accumulate),
     values=lambda grad, indices: index(grad, indices),
 )
 def index_put_impl(self, indices, values, accumulate):
@@ -108,9 +106,9 @@ def index_put_impl(self, indices, values, accumulate):
 
 
 @composite
-def zeros_like_index(grad, indices):
-    """A zero for what was overwritten."""
-    return zeros_of(grad, ())
+def index_put_backward(grad, indices, accumulate):
+    """The gradient, without what was overwritten."""
+    return grad if accumulate else index_put(grad, indices, zeros_of(grad, ()), False)
 
 
 def numpy_index(array, indices):

@@ -1,0 +1,106 @@
+"""A graph of a million operations is built, run backward and freed, without recursion and in bounded memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from program import ROOT, clean_environment
+
+LENGTH = 1_000_000
+MEMORY = 1 << 30
+"""Bytes of address space that the program may use: about 700 per operation, and Python itself."""
+
+HEAD = f"""
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}))
+sys.setrecursionlimit(300)
+from gviz import engine as torch
+x = torch.tensor(1.0, requires_grad=True)
+"""
+
+PROGRAMS = {
+    "adds": f"""
+y = x
+for _ in range({LENGTH}):
+    y = y + x
+y.backward()
+assert x.grad.item() == {LENGTH + 1}, x.grad
+del y
+""",
+    "products that are freed without backward": f"""
+y = x
+for _ in range({LENGTH // 4}):
+    y = y * x
+del y
+""",
+    "results that are saved": f"""
+y = x
+for _ in range({LENGTH // 4}):
+    y = y.tanh()
+y.backward(retain_graph=True)
+y.backward()
+del y
+""",
+    "views": f"""
+y = x * 1
+for _ in range({LENGTH // 10}):
+    y = y.unsqueeze(0).squeeze(0)
+y.backward()
+assert x.grad.item() == 1
+del y
+""",
+    "in-place operations": f"""
+y = x * 1
+for _ in range({LENGTH // 10}):
+    y += x
+y.backward()
+assert x.grad.item() == {LENGTH // 10 + 1}
+del y
+""",
+    "a recorded backward": f"""
+y = x
+for _ in range({LENGTH // 50}):
+    y = y * x
+(g,) = torch.autograd.grad(y, x, create_graph=True)
+g.backward()
+del y, g
+""",
+    "custom functions": f"""
+class Same(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a):
+        ctx.save_for_backward(a)
+        return a * 1
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.saved_tensors[0]
+y = x
+for _ in range({LENGTH // 20}):
+    y = Same.apply(y)
+y.backward()
+assert x.grad.item() == 1
+del y
+""",
+    "a wide fan": """
+y = torch.stack([x * i for i in range(20000)]).sum()
+y.backward()
+del y
+""",
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit on memory is Linux's")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_deep_graph_is_built_run_and_freed(name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", HEAD + PROGRAMS[name]],
+        capture_output=True,
+        cwd=ROOT,
+        env=clean_environment(Path("/nonexistent")),
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
