@@ -78,7 +78,8 @@ ROWS = {"clone": "clone"}
 METHODS: dict[str, Any] = {
     "to": to, "type": type_method, "type_as": type_as, "cpu": itself, "new_zeros": new_filled(0), "new_ones": new_filled(1),
     "float": caster(dtypes.float32), "double": caster(dtypes.float64), "half": caster(dtypes.float16),
-    "long": caster(dtypes.int64), "int": caster(dtypes.int32), "bool": caster(dtypes.bool),
+    "long": caster(dtypes.int64), "int": caster(dtypes.int32), "short": caster(dtypes.int16),
+    "byte": caster(dtypes.uint8), "char": caster(dtypes.int8), "bool": caster(dtypes.bool),
 }  # fmt: skip
 
 FUNCTIONS: dict[str, Any] = {

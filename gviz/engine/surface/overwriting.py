@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.engine import inplace
 from gviz.engine.op import TENSORS as call
-from gviz.engine.surface import pointwise, products, rearranging, statistics
+from gviz.engine.surface import arithmetic, pointwise, products, rearranging, statistics
 from gviz.engine.surface.writing import in_place_form
 
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ CHOSEN = {
     "asinh": "asinh_", "acosh": "acosh_", "atanh": "atanh_",
     "round": pointwise.rounded, "index_add": rearranging.index_add, "index_fill": rearranging.index_fill,
     "scatter": rearranging.scatter, "cumsum": statistics.running("cumsum"), "cumprod": statistics.running("cumprod"),
-    "negative": "neg", "multiply": "mul", "absolute": "absolute", "addmm": products.with_factors("addmm"),
+    "negative": "neg", "multiply": "mul", "subtract": arithmetic.sub,
+    "divide": arithmetic.div, "true_divide": arithmetic.div, "sgn": "sgn", "sinc": "sinc",
+    "rad2deg": "rad2deg", "absolute": "absolute", "addmm": products.with_factors("addmm"),
     "addmv": products.with_factors("addmv"), "addr": products.with_factors("addr"),
     "baddbmm": products.with_factors("baddbmm"),
 }  # fmt: skip
@@ -75,4 +77,9 @@ METHODS: dict[str, Any] = {
     "swapdims_": reshaping("transpose_"), "unsqueeze_": reshaping("unsqueeze_"), "squeeze_": squeeze_,
     "fill_diagonal_": fill_diagonal_,
 }  # fmt: skip
+ALIASES = {
+    "arcsin_": "asin_", "arccos_": "acos_", "arctan_": "atan_", "arcsinh_": "asinh_", "arccosh_": "acosh_",
+    "arctanh_": "atanh_", "arctan2_": "atan2_", "fix_": "trunc_",
+}  # fmt: skip
+METHODS.update((name, METHODS[method]) for name, method in ALIASES.items())
 METHODS["__imod__"], METHODS["__ifloordiv__"] = METHODS["remainder_"], METHODS["floor_divide_"]

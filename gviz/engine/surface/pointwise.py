@@ -9,6 +9,7 @@ import numpy as np
 from gviz.engine import dtypes, text
 from gviz.engine.general import NUMBERS, OPERANDS
 from gviz.engine.op import TENSORS as call
+from gviz.engine.surface.conversion import itself, new_filled
 from gviz.engine.tensor import Tensor, from_array
 
 
@@ -172,5 +173,6 @@ METHODS: dict[str, Any] = {
     "__mod__": operator_of(remainder), "__rmod__": operator_of(remainder, swapped=True),
     "__floordiv__": operator_of(floor_divide), "__rfloordiv__": operator_of(floor_divide, swapped=True),
     "__lshift__": bitwise(np.left_shift), "__rshift__": bitwise(np.right_shift),
+    "ndimension": Tensor.dim, "is_nonzero": Tensor.__bool__, "new_empty": new_filled(0), "positive": itself,
     "new_tensor": new_tensor, "new_full": new_full,
 }  # fmt: skip
