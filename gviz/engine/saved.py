@@ -210,8 +210,8 @@ def derive(kind: str, value: Any) -> Any:
 
 
 UNSIGNED = frozenset({
-    "dim", "dims", "dim0", "dim1", "dim2", "dimension", "diagonal", "offset", "shifts", "index", "ignore_index", "pad", "padding_idx",
-    "start", "k",
+    "dim", "dims", "dim0", "dim1", "dim2", "dimension", "diagonal", "offset", "shifts", "index", "ignore_index", "padding_idx",
+    "pad", "start", "k",
 })  # fmt: skip
 """Numbers whose getters know no sign."""
 

@@ -35,8 +35,8 @@ def Variable(data: Tensor, requires_grad: bool = False, volatile: bool = False) 
 
 
 LATER = {
-    "Function": "function", "detect_anomaly": "watch", "set_detect_anomaly": "watch", "gradcheck": "gradcheck",
-    "gradgradcheck": "gradcheck",
+    "Function": "function", "detect_anomaly": "watch", "set_detect_anomaly": "watch", "gradcheck": "differences",
+    "gradgradcheck": "differences",
 }  # fmt: skip
 """What few programs use: loaded when it is first named, from that module."""
 

@@ -135,13 +135,13 @@ softshrink = activation("softshrink", "lambd", lambd=0.5)
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``x``, and ``alpha (exp(x) - 1)`` below zero."""
-    return writing.in_place(call["elu"], input, alpha) if inplace else call["elu"](input, alpha, 1, 1)  # type: ignore[no-any-return]
+    return writing.in_place(call["elu"], input, alpha) if inplace else call["elu"](input, alpha, 1, 1)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """The self-normalizing form of :func:`elu`."""
     given = (1.6732632423543772, 1.0507009873554805, 1)
-    return writing.in_place(call["elu"], input, *given) if inplace else call["elu"](input, *given)  # type: ignore[no-any-return]
+    return writing.in_place(call["elu"], input, *given) if inplace else call["elu"](input, *given)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
@@ -188,7 +188,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     else:
         noise = random.bernoulli(1 - p, input._array.shape, kind) / kind.type(1 - p)
     mask = from_array(noise, None)
-    return writing.in_place(call["mul"], input, mask) if inplace else call["mul"](input, mask)  # type: ignore[no-any-return]
+    return writing.in_place(call["mul"], input, mask) if inplace else call["mul"](input, mask)
 
 
 # ------------------------------------------------------------------ layers

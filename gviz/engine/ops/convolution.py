@@ -99,10 +99,8 @@ def check(x, weight, bias, stride, padding, dilation, transposed, groups):
         )
 
 
-@op(
-    "ConvolutionBackward0",
-    promote="none",
-    input__weight__bias=lambda grad, input, weight, bias_sym_sizes_opt, stride, padding, dilation, transposed, output_padding, groups, grad_input_mask: (
+FIRST = (  # noqa: E731
+    lambda grad, input, weight, bias_sym_sizes_opt, stride, padding, dilation, transposed, output_padding, groups, grad_input_mask: (  # noqa: E501
         convolution_backward(
             grad,
             input,
@@ -116,7 +114,14 @@ def check(x, weight, bias, stride, padding, dilation, transposed, groups):
             groups,
             grad_input_mask,
         )
-    ),
+    )
+)
+
+
+@op(
+    "ConvolutionBackward0",
+    promote="none",
+    input__weight__bias=FIRST,
 )
 def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     check(input, weight, bias, stride, padding, dilation, transposed, groups)

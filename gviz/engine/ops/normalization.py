@@ -107,7 +107,7 @@ def norm_double_backward(grads, input, weight, grad_out, mean, rstd, axes, train
     promote="none",
     nondiff=("running_mean", "running_var"),
     extras=("result1", "result2"),
-    input__weight__bias=lambda grad, input, weight, running_mean, running_var, result1, result2, training, eps, grad_input_mask: (
+    input__weight__bias=lambda grad, input, weight, running_mean, running_var, result1, result2, training, eps, grad_input_mask: (  # noqa: E501
         native_batch_norm_backward(
             grad, input, weight, running_mean, running_var, result1, result2, training, eps, grad_input_mask
         )
@@ -135,7 +135,7 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
     promote="none",
     nondiff=("running_mean", "running_var"),
     outputs=("grad_input", "grad_weight", "grad_bias"),
-    grad_out__input__weight=lambda grads, input, weight, grad_out, running_mean, running_var, train, eps, save_mean, save_invstd: (
+    grad_out__input__weight=lambda grads, input, weight, grad_out, running_mean, running_var, train, eps, save_mean, save_invstd: (  # noqa: E501
         batch_norm_double_backward(
             grads, input, weight, grad_out, running_mean, running_var, train, eps, save_mean, save_invstd
         )

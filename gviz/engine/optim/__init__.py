@@ -190,9 +190,9 @@ class Adam(Optimizer):
     """
 
     def __init__(
-        self, params: Any, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
-        amsgrad: bool = False, *, foreach: Any = None, maximize: bool = False, capturable: bool = False,
-        differentiable: bool = False, fused: Any = None, decoupled_weight_decay: bool = False,
+        self, params: Any, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+        weight_decay: float = 0, amsgrad: bool = False, *, foreach: Any = None, maximize: bool = False,
+        capturable: bool = False, differentiable: bool = False, fused: Any = None, decoupled_weight_decay: bool = False,
     ) -> None:  # fmt: skip
         check("learning rate", lr, fits=lr >= 0)
         check("epsilon value", eps, fits=eps >= 0)

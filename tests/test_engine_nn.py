@@ -1,0 +1,210 @@
+"""torch.nn, torch.optim and the rest of torch.autograd: texts, states and numbers that PyTorch 2.13.0 gave."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+
+from gviz import engine
+from gviz.engine import nn, optim
+from gviz.engine.autograd import functional, graph
+from gviz.engine.autograd.differences import gradcheck, gradgradcheck
+from gviz.engine.nn import functional as F
+
+torch: Any = engine
+
+
+def doubles(*values: float) -> Any:
+    """A leaf in float64."""
+    return torch.tensor(values, dtype=torch.float64, requires_grad=True)
+
+
+def test_initial_weights_are_those_of_pytorch_after_the_same_seed() -> None:
+    torch.manual_seed(0)
+    linear, conv, table = nn.Linear(2, 3), nn.Conv2d(1, 1, 2), nn.Embedding(2, 2)
+    assert linear.weight.tolist()[0] == [-0.005293981172144413, 0.37932288646698]
+    assert linear.bias.tolist() == [-0.014010033570230007, 0.5606575012207031, -0.06275151669979095]
+    assert conv.bias.tolist() == [-0.33114105463027954]
+    assert table.weight.tolist()[1] == [-0.2613142132759094, 1.066699743270874]
+
+
+def test_a_network_is_printed_as_pytorch_prints_it() -> None:
+    net = nn.Sequential(nn.Linear(2, 2), nn.ReLU(inplace=True), nn.ModuleList([nn.Dropout(0.1), nn.Dropout(0.1)]))
+    assert repr(net) == (
+        "Sequential(\n"
+        "  (0): Linear(in_features=2, out_features=2, bias=True)\n"
+        "  (1): ReLU(inplace=True)\n"
+        "  (2): ModuleList(\n"
+        "    (0-1): 2 x Dropout(p=0.1, inplace=False)\n"
+        "  )\n"
+        ")"
+    )
+
+
+def test_a_parameter_says_that_it_is_one_and_its_products_are_plain_tensors() -> None:
+    weight = nn.Parameter(torch.tensor([1.0, 2.0]))
+    assert repr(weight) == "Parameter containing:\ntensor([1., 2.], requires_grad=True)"
+    assert type(weight * 2) is torch.Tensor
+    assert weight.is_leaf
+
+
+def test_a_state_dict_loads_into_a_module_of_the_same_names_and_refuses_another() -> None:
+    one, other = nn.BatchNorm1d(2), nn.BatchNorm1d(2)
+    one(torch.tensor([[1.0, 2.0], [3.0, 6.0]]))
+    assert list(one.state_dict()) == ["weight", "bias", "running_mean", "running_var", "num_batches_tracked"]
+    assert repr(other.load_state_dict(one.state_dict())) == "<All keys matched successfully>"
+    assert other.running_mean.tolist() == pytest.approx([0.2, 0.4])
+    with pytest.raises(RuntimeError, match=r'Missing key\(s\) in state_dict: "weight", "bias"'):
+        nn.Linear(1, 1).load_state_dict({})
+
+
+def test_a_shared_module_has_its_parameters_listed_once_and_saved_under_both_names() -> None:
+    net = nn.Module()
+    net.first = nn.Linear(1, 1, bias=False)
+    net.second = net.first
+    assert [name for name, _ in net.named_parameters()] == ["first.weight"]
+    assert list(net.state_dict()) == ["first.weight", "second.weight"]
+
+
+def test_training_gives_the_losses_that_pytorch_gives() -> None:
+    torch.manual_seed(1)
+    net = nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 1))
+    inputs = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    target = torch.tensor([[0.0], [1.0], [1.0], [0.0]])
+    optimizer = optim.Adam(net.parameters(), lr=0.1)
+    losses = []
+    for _ in range(30):
+        optimizer.zero_grad()
+        loss = F.mse_loss(net(inputs), target)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert [losses[0], losses[9], losses[29]] == pytest.approx(
+        [0.4331558346748352, 0.23198899626731873, 0.07644663751125336], rel=1e-4
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "after"),
+    [
+        (
+            lambda w: optim.SGD([w], lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.1),
+            [0.05580605939030647, -15.374103546142578],
+        ),
+        (lambda w: optim.AdamW([w], lr=0.1), [0.7992088198661804, -2.1960368156433105]),
+    ],
+)
+def test_two_steps_end_where_those_of_pytorch_end(make: Any, after: list[float]) -> None:
+    weight = torch.tensor([1.0, -2.0], requires_grad=True)
+    optimizer = make(weight)
+    for _ in range(2):
+        optimizer.zero_grad()
+        (weight**3).sum().backward()
+        optimizer.step()
+    assert weight.tolist() == pytest.approx(after, rel=1e-6)
+    assert weight.is_leaf
+
+
+SHAPES: dict[str, tuple[Any, list[tuple[int, ...]]]] = {
+    "conv2d": (
+        lambda x, w, b: F.conv2d(x, w, b, stride=2, padding=1, dilation=2, groups=2),
+        [(1, 2, 6, 5), (4, 1, 2, 3), (4,)],
+    ),
+    "conv_transpose1d": (lambda x, w: F.conv_transpose1d(x, w, stride=2, padding=1), [(1, 2, 4), (2, 2, 3)]),
+    "layer_norm": (lambda x, w, b: F.layer_norm(x, (3,), w, b), [(2, 3), (3,), (3,)]),
+    "batch_norm": (lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), [(3, 2, 2), (2,), (2,)]),
+    "max_pool2d": (lambda x: F.max_pool2d(x, 3, 2, 1), [(1, 1, 4, 5)]),
+    "avg_pool2d": (lambda x: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True), [(1, 1, 4, 5)]),
+    "cross_entropy": (lambda x: F.cross_entropy(x, torch.tensor([2, 0]), label_smoothing=0.1), [(2, 3)]),
+    "gelu": (lambda x: F.gelu(x, approximate="tanh") + F.gelu(x), [(3,)]),
+    "pad": (lambda x: F.pad(x, (1, -1)), [(2, 3)]),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_first_and_second_derivatives_agree_with_differences(name: str) -> None:
+    function, shapes = SHAPES[name]
+    torch.manual_seed(2)
+    inputs = tuple(torch.randn(*shape, dtype=torch.float64).requires_grad_() for shape in shapes)
+    assert gradcheck(function, inputs)
+    assert gradgradcheck(function, inputs, atol=1e-4)
+
+
+def test_gradcheck_finds_a_wrong_derivative() -> None:
+    class Wrong(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * 3
+
+    with pytest.raises(RuntimeError, match="Jacobian mismatch for output 0 with respect to input 0"):
+        gradcheck(Wrong.apply, doubles(1.0, 2.0))
+
+
+def test_whole_derivatives_have_the_shapes_of_output_and_input() -> None:
+    x = torch.tensor([1.0, 2.0])
+    assert functional.jacobian(lambda a: a**2, x).tolist() == [[2.0, 0.0], [0.0, 4.0]]
+    assert functional.hessian(lambda a: (a**3).sum(), x).tolist() == [[6.0, 0.0], [0.0, 12.0]]
+    value, product = functional.jvp(lambda a: a**2, x, torch.tensor([3.0, 4.0]))
+    assert (value.tolist(), product.tolist()) == ([1.0, 4.0], [6.0, 16.0])
+
+
+def test_anomaly_mode_names_the_forward_line_of_a_nan() -> None:
+    x = torch.tensor([-1.0], requires_grad=True)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", UserWarning)
+        with torch.autograd.detect_anomaly():
+            loss = (torch.sqrt(x) * 0).sum()
+            with pytest.raises(RuntimeError, match="Function 'SqrtBackward0' returned nan values in its 0th output"):
+                loss.backward()
+    assert "loss = (torch.sqrt(x) * 0).sum()" in str(said[-1].message)
+
+
+def test_hooks_on_saved_tensors_see_them_and_are_asked_for_them() -> None:
+    seen: list[Any] = []
+    x = torch.tensor([2.0], requires_grad=True)
+
+    def pack(tensor: Any) -> Any:
+        seen.append(tensor.tolist())
+        return tensor
+
+    with graph.saved_tensors_hooks(pack, lambda t: t * 10):
+        y = x.exp() * 3
+    y.sum().backward()
+    assert seen[0] == y.detach().div(3).tolist()
+    assert x.grad.tolist() == pytest.approx([30 * 7.3890561], rel=1e-5)
+
+
+def test_a_backward_marked_once_differentiable_is_not_differentiated_again() -> None:
+    from gviz.engine.autograd.function import once_differentiable
+
+    class Square(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx: Any, grad: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return 2 * x * grad
+
+    x = torch.tensor([3.0], requires_grad=True)
+    (slope,) = torch.autograd.grad((Square.apply(x) ** 2).sum(), x, create_graph=True)
+    with pytest.raises(
+        RuntimeError, match="trying to differentiate twice a function that was marked with @once_differentiable"
+    ):
+        slope.sum().backward()
+
+
+def test_clipping_scales_gradients_to_the_norm_that_was_asked_for() -> None:
+    w = torch.tensor([3.0, 4.0], requires_grad=True)
+    (w**2).sum().div(2).backward()
+    assert nn.utils.clip_grad_norm_([w], 1.0).item() == 5.0
+    assert w.grad.tolist() == pytest.approx([0.6, 0.8], rel=1e-5)
