@@ -212,8 +212,43 @@ WORDS["two"] = lambda _: engine.from_numpy(np.array([4, 1]))
 WORDS["three"] = lambda _: engine.from_numpy(np.array([[True, False, True], [False, True, False]]))
 WORDS["rows2"] = lambda _: [engine.from_numpy(np.array([1, 0]))]
 
-NO_SLOPE = frozenset({"asinh_", "acosh_", "atanh_", "log_sigmoid_backward"})
-"""Rows whose derivative PyTorch refuses, and one whose inputs depend on each other."""
+# What nn.functional adds, where it is loaded.
+WORDS["classes"] = lambda _: engine.from_numpy(np.array([2, 0]))
+WORDS["classes2"] = lambda _: engine.from_numpy(np.array([[2, 0], [1, 1]]))
+WORDS["pooled"] = lambda _: engine.from_numpy(np.array([[[[0, 7]]]]))
+WORDS["total"] = lambda _: engine.from_numpy(np.asarray(2.0))
+SIZES.update({"I": (1, 2, 5), "K": (2, 2, 3), "J": (1, 1, 2, 4), "J2": (1, 1, 1, 2), "C2": (2, 3, 2), "O": (1, 2, 3),
+              "M": (2, 1)})  # fmt: skip
+CONVOLVED = ((1,), (0,), (1,), False, (0,), 1)
+AVERAGED = ((2, 2), (), (0, 0), False, True, None)
+SAMPLES.update({
+    "mse_loss": [("A", "A", 1)], "mse_loss_backward": [("Z", "A", "A", 1)],
+    "smooth_l1_loss": [("A", "A", 1, 0.7)], "smooth_l1_loss_backward": [("Z", "A", "A", 1, 0.7)],
+    "huber_loss": [("A", "A", 1, 0.7)], "huber_loss_backward": [("Z", "A", "A", 1, 0.7)], "near": [("A", "A", 0.7)],
+    "binary_cross_entropy": [("Q", "Q", None, 1)], "bce_backward": [("Z", "Q", "Q", None, 1)],
+    "bce_with_logits": [("A", "Q", None, None, 1)],
+    "soft_margin_loss": [("A", "A", 1)], "soft_margin_loss_backward": [("Z", "A", "A", 1)],
+    "nll_loss": [("A", "classes", None, 1, -100)], "nll_loss_backward": [("Z", "A", "classes", None, 1, -100, "total")],
+    "nll_loss2d": [("C2", "classes2", None, 2, -100)],
+    "nll_loss2d_backward": [("Z", "C2", "classes2", None, 2, -100, "total")],
+    "convolution": [("I", "K", "X", *CONVOLVED)],
+    "convolution_backward": [("O", "I", "K", (2,), *CONVOLVED, (True, True, True))],
+    "max_pool2d_with_indices": [("J", (2, 2), (), (0, 0), (1, 1), False)],
+    "max_pool2d_with_indices_backward": [("J2", "J", (2, 2), (), (0, 0), (1, 1), False, "pooled")],
+    "avg_pool2d": [("J", *AVERAGED)], "avg_pool2d_backward": [("J2", "J", *AVERAGED)],
+    "adaptive_avg_pool2d": [("J", (1, 3))], "adaptive_avg_pool2d_backward": [("J2", "J")],
+    "constant_pad_nd": [("A", (1, -1), 0.5)],
+    "embedding": [("S", "classes", 1, False, False)], "embedding_dense_backward": [("A", "classes", 3, 1, False)],
+    "embedding_double_backward": [("S", "classes", 1)],
+    "native_layer_norm": [("A", (3,), "V", "V", 1e-5)],
+    "native_layer_norm_backward": [("G", "A", (3,), "M", "M", "V", "V", (True, True, True))],
+    "native_batch_norm": [("A", "V", "V", None, None, True, 0.1, 1e-5)],
+    "native_batch_norm_backward": [("G", "A", "V", None, None, "V", "V", True, 1e-5, (True, True, True))],
+})  # fmt: skip
+
+NO_SLOPE = frozenset({"asinh_", "acosh_", "atanh_", "log_sigmoid_backward", "native_batch_norm_backward",
+                      "native_layer_norm_backward"})  # fmt: skip
+"""Rows whose derivative PyTorch refuses, and those whose inputs depend on each other."""
 
 ONCE: frozenset[str] = frozenset()
 """Rows that PyTorch differentiates only once."""
