@@ -70,10 +70,12 @@ def draw(dot: bytes, output: str, program: str = "dot", *, wide: bool = False) -
         DrawingError: it cannot read or draw this.
     """
     module = _load()
-    if wide and _State.narrow and sys.executable:  # fontconfig has read its configuration for good, without those fonts
+    if wide and _State.narrow:  # fontconfig has read its configuration for good, without those fonts
         from gviz.layout.child import draw_in_child
 
-        return draw_in_child(dot, output, program)
+        drawn = draw_in_child(dot, output, program)
+        if drawn is not None:
+            return drawn
     _State.narrow = _State.narrow or not wide
     with drawing_environment(wide=wide), overheard() as heard, _interruptible():
         picture = _on_deep_stack(lambda: _draw(module, dot, output, program), statements=dot.count(b"\n"))

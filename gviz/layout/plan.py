@@ -49,7 +49,7 @@ def make_plan(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> Plan:
     >>> chain = [(f"n{i}", f"n{i + 1}") for i in range(200)]
     >>> plan = make_plan([f"n{i}" for i in range(201)] + ["w"], chain + [("w", target) for _, target in chain])
     >>> len(plan.long), plan.attributes
-    (111, {'nslimit': '14.17'})
+    (111, {'nslimit': '14.16'})
     """
     spans = _spans(nodes, edges)
     places = sum(span - 1 for span in spans)

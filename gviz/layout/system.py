@@ -69,16 +69,18 @@ def draw(dot: bytes, output: str, program: str = "dot", *, wide: bool = False) -
     except graphviz.ExecutableNotFound:
         raise NoEngineError("there is no dot program", hint=_INSTALL) from None
     except graphviz.CalledProcessError as error:
-        errors = pass_on(_text(error.stderr).splitlines())
-        if any("not recognized" in text for text in errors):
+        said = _lines(heard)
+        if any("not recognized" in line for line in said):
             raise NoEngineError(f"the system's dot does not make {output}") from None
+        errors = pass_on(said)
         raise DrawingError("Graphviz cannot draw this: " + ("; ".join(errors) or f"exit status {error.returncode}")) from None
     except (ValueError, graphviz.RequiredArgumentError) as error:
         raise NoEngineError(f"the graphviz package does not know {output}: {error}") from None
-    heard.flush()
-    pass_on(_text(heard.buffer.getvalue()).splitlines())
+    pass_on(_lines(heard))
     return picture
 
 
-def _text(stream: bytes | str | None) -> str:
-    return stream.decode("utf-8", "replace") if isinstance(stream, bytes) else stream or ""
+def _lines(heard: io.TextIOWrapper[io.BytesIO]) -> list[str]:
+    """What the program said on standard error."""
+    heard.flush()
+    return heard.buffer.getvalue().decode("utf-8", "replace").splitlines()

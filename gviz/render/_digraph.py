@@ -38,7 +38,7 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the package has no typ
             better = name.replace("\\", "/")
             remark = f"{name} is one file name here: backslashes separate folders on Windows only; write {better}"
             warnings.warn(remark, RenderWarning, stacklevel=2)
-        return str(super().save(filename, directory, **how))
+        return str(super().save(filename, directory=directory, **how))
 
     def _render(
         self,

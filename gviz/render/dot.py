@@ -15,7 +15,7 @@ from gviz.render.marks import DOT_MARK
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gviz.graph import Edge, Graph, Node
+    from gviz.graph import Graph, Node
     from gviz.render.options import RenderOptions
 
 __all__ = ["COLOURS", "NODE_ATTRIBUTES", "edge_lines", "picture_size", "quote", "render"]
@@ -55,6 +55,9 @@ _EDGE_STYLES = {"data": "", "view": " [style=dotted]", "saved": " [dir=none]"}
 _PLAIN = re.compile(r"[ !#-%'-\[\]-~]*")
 """Text that stands for itself between quotes."""
 
+_LONGEST = 4_000
+"""Characters of a piece; Graphviz reads no more than 16,384 bytes at a time."""
+
 _BARE = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _WORD = re.compile(r"[A-Za-z]+|[0-9]+(\.[0-9]+)?")
 _KEYWORDS = frozenset(("node", "edge", "graph", "digraph", "subgraph", "strict"))
@@ -65,7 +68,8 @@ def quote(text: str) -> str:
     r"""Any text as a DOT string that shows exactly that text.
 
     Quotes would end the string, ``\N`` or ``\l`` would stand for something else, ``&lt;`` would be read as HTML does;
-    what no picture can hold (control characters, lone surrogates) is written as Python would escape it.
+    what no picture can hold (control characters, lone surrogates) is written as Python would escape it. A very long text
+    is written in pieces, which Graphviz joins.
 
     >>> print(quote('say "hi"'), quote("<b>"), quote("a&b"))
     "say \"hi\"" "<b>" "a&amp;b"
@@ -76,6 +80,8 @@ def quote(text: str) -> str:
     >>> print(quote(""))
     ""
     """
+    if len(text) > _LONGEST:
+        return " + ".join(quote(text[start : start + _LONGEST]) for start in range(0, len(text), _LONGEST))
     return f'"{text}"' if _PLAIN.fullmatch(text) else f'"{visible(text).translate(_ESCAPES)}"'
 
 
@@ -159,10 +165,8 @@ def edge_lines(graph: Graph) -> list[str]:
 
 def _edges(graph: Graph, ids: dict[str, str]) -> Iterator[str]:
     for edge in graph.edges:
-        style = _edge_style(edge) if edge.label else _EDGE_STYLES[edge.kind]
-        yield f"    {ids[edge.source]} -> {ids[edge.target]}{style}"
-
-
-def _edge_style(edge: Edge) -> str:
-    """An arrow with a text beside it; what an operation keeps a tensor as is in the tensor's box already."""
-    return f" [label={quote(edge.label)}]" if edge.kind == "data" else _EDGE_STYLES[edge.kind]
+        start, end = ids[edge.source], ids[edge.target]
+        if edge.kind == "saved":  # TorchViz's way round, which puts what is saved below the operation
+            start, end = end, start
+        style = f" [label={quote(edge.label)}]" if edge.label and edge.kind == "data" else _EDGE_STYLES[edge.kind]
+        yield f"    {start} -> {end}{style}"

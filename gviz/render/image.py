@@ -63,14 +63,13 @@ KINDS = {
     "json0": Kind("Graphviz's own JSON, with positions", binary=False),
     "dot_json": Kind("Graphviz's own JSON, without drawing operations", binary=False),
     "xdot_json": Kind("Graphviz's own JSON, with drawing operations", binary=False),
-    "fig": Kind("for the program xfig", binary=False),
     "pic": Kind("for troff", binary=False),
-    "tk": Kind("drawing commands for Tcl/Tk", binary=False),
     "pov": Kind("a scene for POV-Ray", binary=False),
     "vrml": Kind("a scene in three dimensions", binary=False),
 }
-"""By suffix, the usual ones first. Graphviz's ``dot``, ``gv`` and ``json`` are not among them: gviz writes its own; nor are
-its image maps, which list links: a graph has none."""
+"""By suffix, the usual ones first. Not among them are Graphviz's ``dot``, ``gv`` and ``json``, since gviz writes its own; image
+maps, which list links, and a graph has none; ``tk``, which has memory addresses in it; and ``fig``, of which a process gets
+its colours right only once."""
 
 SUFFIXES = tuple(KINDS)
 

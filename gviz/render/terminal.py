@@ -123,7 +123,7 @@ class Tree:
                 yield self.line(entry.lead, guides.again + entry.remark + self.title(node), node)
             elif inputs and len(entry.below) > self.deepest:
                 number = self.number(node.id)
-                yield self.line(entry.lead, f"{entry.remark}{self.title(node)}  {guides.below}[{number}]", node)
+                yield self.line(entry.lead, entry.remark + self.title(node), node, f"  {guides.below}[{number}]")
             else:
                 self.seen.add(node.id)
                 yield self.line(entry.lead, entry.remark + describe(node, self.options), node)
@@ -161,12 +161,12 @@ class Tree:
         own = node.label if node.kind != "saved" or not node.name else ""
         return " ".join(part for part in (own, name) if part) or node.kind
 
-    def line(self, lead: str, text: str, node: Node) -> str:
-        """One line, cut to the terminal's width and coloured."""
+    def line(self, lead: str, text: str, node: Node, tail: str = "") -> str:
+        """One line, its text cut to what the terminal's width leaves, and coloured."""
         text = visible(text).replace("\n", "\\n")
         if self.options.ascii:
             text = text.encode("ascii", "backslashreplace").decode()
-        text = self.fitted(text, max(self.options.width - display_width(lead), 8))
+        text = self.fitted(text, max(self.options.width - len(lead) - len(tail), 3)) + tail
         colour = _COLOURS.get(node.kind) if self.options.color else None
         return f"{lead}\x1b[{colour}m{text}\x1b[0m" if colour else lead + text
 

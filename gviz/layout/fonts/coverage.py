@@ -126,7 +126,7 @@ def advice(chars: set[str]) -> str:
     """What to say of characters that no font has.
 
     >>> advice({"損"})
-    'no font here has 損 (U+635F): a box is drawn in its place; install one that has it, such as fonts-noto-cjk'
+    'no font here has 損 (U+640D): a box is drawn in its place; install one that has it, such as fonts-noto-cjk'
     """
     known = sorted(chars)
     named = ", ".join(f"{char} (U+{ord(char):04X})" for char in known[:_MOST_NAMED])
@@ -135,4 +135,4 @@ def advice(chars: set[str]) -> str:
     packages = dict.fromkeys(next(package for package, those in _PACKAGES if those.match(char)) for char in known)
     one = len(known) == 1
     boxes, it = ("a box is drawn in its place", "it") if one else ("boxes are drawn in their place", "them")
-    return f"no font here has {named}: {boxes}; install one that has {it}, such as {' and '.join(packages)}"
+    return f"no font here has {named}: {boxes}; install one that has {it}, such as {', '.join(packages)}"

@@ -1,0 +1,273 @@
+"""The font that gviz ships: a picture has its text where the machine has no font, and nobody's environment is touched."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import warnings
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from program import ROOT
+
+from gviz.layout import RenderWarning, fonts
+from gviz.layout.fonts import FOLDER, FONT, drawing_environment, needs_more, warn_of_missing
+from gviz.layout.fonts.coverage import advice, system_fonts, takes_ink, without
+
+linux_only = pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="fontconfig is Linux's way to fonts")
+
+DRAW = """
+    import io, os, sys, warnings
+    from graphs import article, named
+    from gviz.render import render
+    from pypdf import PdfReader
+
+    def fonts_of(drawn):
+        page = PdfReader(io.BytesIO(drawn)).pages[0]
+        return {font.get_object()["/BaseFont"].partition("+")[2] for font in page["/Resources"]["/Font"].values()}
+
+    def text_of(drawn):
+        return PdfReader(io.BytesIO(drawn)).pages[0].extract_text()
+"""
+
+
+def run(code: str, **environment: str | None) -> subprocess.CompletedProcess[str]:
+    """Run a program in a fresh Python, which has no settings and no home but those given."""
+    surroundings = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1"}
+    surroundings["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    for name, value in environment.items():
+        if value is None:
+            surroundings.pop(name, None)
+        else:
+            surroundings[name] = value
+    script = textwrap.dedent(DRAW) + textwrap.dedent(code)
+    return subprocess.run([sys.executable, "-c", script], env=surroundings, capture_output=True, text=True, check=False)
+
+
+def succeeded(done: subprocess.CompletedProcess[str]) -> str:
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_the_font_and_its_licence_are_shipped() -> None:
+    assert Path(FONT).read_bytes()[:4] == b"\x00\x01\x00\x00"
+    assert "Permission is hereby granted, free of charge" in (Path(FONT).parent / "LICENSE-DejaVu.txt").read_text()
+
+
+ENVIRONMENTS: list[dict[str, str | None]] = [
+    {},
+    {"HOME": None},
+    {"HOME": "/proc"},
+    {"XDG_CACHE_HOME": "/dev/null"},
+    {"LC_ALL": "C"},
+    {"LC_ALL": "tr_TR.UTF-8", "TZ": "Asia/Tokyo"},
+]
+
+
+@linux_only
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+def test_a_pdf_has_its_text_in_any_environment_and_gviz_s_font_alone(environment: dict[str, str | None]) -> None:
+    code = """
+        drawn = render(article(), "pdf")
+        print(*fonts_of(drawn))
+        print(*sorted(set(text_of(drawn).split())))
+    """
+    words = "1 2 3 5 6 = AccumulateGrad AddBackward0 MulBackward0 a b grad w x y"
+    assert succeeded(run(code, **environment)) == f"DejaVuSansMono\n{words}\n"
+
+
+@linux_only
+def test_the_picture_is_the_same_whatever_fonts_there_are(tmp_path: Path) -> None:
+    (tmp_path / ".fonts").mkdir()
+    (tmp_path / ".fonts" / "Other.ttf").write_bytes(Path(FONT).read_bytes())
+    code = 'import hashlib; print(hashlib.sha256(render(article(), "pdf")).hexdigest())'
+    assert succeeded(run(code)) == succeeded(run(code, HOME=str(tmp_path)))
+
+
+@linux_only
+def test_nothing_is_written_anywhere(tmp_path: Path) -> None:
+    shipped = sorted(os.listdir(os.path.dirname(FONT)))
+    succeeded(run('render(article(), "pdf")', HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path / "cache")))
+    assert os.listdir(tmp_path) == []
+    assert sorted(os.listdir(os.path.dirname(FONT))) == shipped
+
+
+def test_child_processes_see_nothing_of_it() -> None:
+    code = """
+        import subprocess
+        before = dict(os.environ)
+        render(article(), "pdf")
+        assert dict(os.environ) == before
+        print(subprocess.run(["env"], capture_output=True, text=True).stdout)
+    """
+    out = succeeded(run(code))
+    assert "FONTCONFIG" not in out
+    assert "XDG_DATA_HOME" not in out
+    assert "TZ=" not in out
+
+
+def test_the_environment_is_as_it_was_after_an_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    monkeypatch.setenv("XDG_DATA_HOME", "/elsewhere")
+    before = dict(os.environ)
+    with suppress(RuntimeError), drawing_environment(wide=True):
+        assert os.environ["FONTCONFIG_FILE"] == os.path.join(FOLDER, "system.conf")
+        raise RuntimeError
+    assert dict(os.environ) == before
+
+
+@pytest.mark.parametrize("name", ["FONTCONFIG_FILE", "FONTCONFIG_PATH", "FONTCONFIG_SYSROOT"])
+def test_a_user_s_own_configuration_is_left_alone(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "/mine")
+    with drawing_environment(wide=False):
+        assert os.environ[name] == "/mine"
+        assert "XDG_DATA_HOME" not in os.environ
+
+
+@linux_only
+def test_a_user_s_own_configuration_decides(tmp_path: Path) -> None:
+    (tmp_path / "fonts").mkdir()
+    (tmp_path / "fonts" / "mine.ttf").write_bytes(Path(FONT).read_bytes())
+    configuration = tmp_path / "fonts.conf"
+    configuration.write_text(f"<fontconfig><dir>{tmp_path}/fonts</dir><cachedir>{tmp_path}/cache</cachedir></fontconfig>")
+    succeeded(run('render(article(), "pdf")', FONTCONFIG_FILE=str(configuration)))
+    assert os.listdir(tmp_path / "cache")
+
+
+# Characters that the font lacks
+
+
+@pytest.mark.parametrize(
+    ("text", "more"),
+    [
+        ("x = 1", False),
+        ("naïve ×", False),
+        ("β → ∑ Ж ✓", False),
+        ("損失", True),
+        ("😀", True),
+        ("\u200d\ufe0f", False),
+        ("a\u0301", False),
+    ],
+)
+def test_the_system_s_fonts_are_asked_for_only_when_needed(text: str, more: bool) -> None:
+    assert needs_more(text) is more
+
+
+def test_all_of_latin_1_is_in_the_font() -> None:
+    assert without({chr(code) for code in range(0x20, 0x100) if takes_ink(chr(code))}, FONT) == set()
+
+
+def test_a_file_that_is_no_font_has_nothing(tmp_path: Path) -> None:
+    (tmp_path / "broken.ttf").write_bytes(b"\x00\x01\x00\x00\x00\xff broken")
+    (tmp_path / "empty.ttf").write_bytes(b"")
+    for name in ("broken.ttf", "empty.ttf", "missing.ttf"):
+        assert without({"a"}, str(tmp_path / name)) == {"a"}
+
+
+def collection(font: bytes) -> bytes:
+    """A collection of one font."""
+    moved = bytearray(font)
+    for index in range(int.from_bytes(font[4:6], "big")):
+        place = 12 + 16 * index + 8
+        moved[place : place + 4] = (int.from_bytes(font[place : place + 4], "big") + 16).to_bytes(4, "big")
+    return b"ttcf\x00\x01\x00\x00" + (1).to_bytes(4, "big") + (16).to_bytes(4, "big") + bytes(moved)
+
+
+def test_a_collection_has_what_its_fonts_have(tmp_path: Path) -> None:
+    (tmp_path / "fonts.ttc").write_bytes(collection(Path(FONT).read_bytes()))
+    assert without({"a", "β", "損"}, str(tmp_path / "fonts.ttc")) == {"損"}
+
+
+@linux_only
+def test_the_user_s_fonts_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    font = tmp_path / ".local" / "share" / "fonts" / "deep" / "Mine.TTF"
+    font.parent.mkdir(parents=True)
+    font.write_bytes(Path(FONT).read_bytes())
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert str(font) in list(system_fonts())
+
+
+@linux_only
+def test_what_no_font_has_is_named_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gviz.layout.fonts.coverage.system_fonts", lambda: iter(()))
+    with pytest.warns(RenderWarning, match=r"no font here has 損 \(U\+640D\): .* fonts-noto-cjk") as caught:
+        warn_of_missing("損")
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_missing("naïve")
+
+
+def test_the_advice_counts_what_it_does_not_name() -> None:
+    text = advice({chr(code) for code in range(0x4E00, 0x4E00 + 20)} | {"😀"})
+    assert "and 13 more" in text
+    assert text.endswith("such as fonts-noto-cjk, fonts-noto-color-emoji")
+
+
+@linux_only
+def test_only_formats_that_draw_the_characters_warn(monkeypatch: pytest.MonkeyPatch) -> None:
+    from graphs import named
+
+    from gviz.render import render
+
+    monkeypatch.setattr("gviz.layout.fonts.coverage.system_fonts", lambda: iter(()))
+    with pytest.warns(RenderWarning, match="no font here has"):
+        render(named("\U000e1234損"), "png")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for suffix in ("svg", "dot", "json", "txt", "plain"):
+            assert "損" in str(render(named("損"), suffix))
+
+
+@linux_only
+def test_a_process_that_has_drawn_plain_text_still_finds_other_fonts(tmp_path: Path) -> None:
+    # a stand-in for a font of CJK: the shipped one, its character A moved to where no font has one
+    (tmp_path / ".fonts").mkdir()
+    (tmp_path / ".fonts" / "odd.ttf").write_bytes(renamed(moved_cmap(Path(FONT).read_bytes(), 0xE0FF)))
+    code = """
+        warnings.simplefilter("ignore")
+        assert "AccumulateGrad" in text_of(render(article(), "pdf"))
+        drawn = render(named("\\ue0ff"), "pdf")
+        for picture in (drawn, render(named("x"), "pdf")):
+            print(len(PdfReader(io.BytesIO(picture)).pages[0]["/Resources"]["/Font"]) > 1)
+    """
+    out = succeeded(run(code, HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path / "cache")))
+    assert out == "True\nFalse\n"
+
+
+@linux_only
+def test_where_no_other_process_can_be_started_boxes_are_drawn_and_told_of() -> None:
+    code = """
+        render(article(), "pdf")
+        sys.executable = "/nowhere/python"
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            assert render(named("損"), "pdf").startswith(b"%PDF")
+        print(any("fonts cannot be used (No such file or directory)" in str(warning.message) for warning in caught))
+    """
+    assert succeeded(run(code)) == "True\n"
+
+
+def moved_cmap(font: bytes, code: int) -> bytes:
+    """The font with a table of characters that has one character only."""
+    table = b"\x00\x00\x00\x01\x00\x03\x00\x01\x00\x00\x00\x0c"
+    segment = [4, 32, 0, 4, 4, 1, 0, code, 0xFFFF, 0, code, 0xFFFF, (36 - code) & 0xFFFF, 1, 0, 0]
+    table += b"".join(number.to_bytes(2, "big") for number in segment)
+    moved = bytearray(font)
+    for index in range(int.from_bytes(font[4:6], "big")):
+        place = 12 + 16 * index
+        if font[place : place + 4] == b"cmap":
+            moved[place + 8 : place + 16] = len(font).to_bytes(4, "big") + len(table).to_bytes(4, "big")
+    return bytes(moved) + table
+
+
+def renamed(font: bytes) -> bytes:
+    """The font under another name."""
+    return font.replace("DejaVu Sans Mono".encode("utf-16-be"), "Gviz Sans Test A".encode("utf-16-be"))
+
+
+def test_the_module_s_own_folder_is_where_the_configurations_are() -> None:
+    assert {"own.conf", "system.conf", "shipped"} <= set(os.listdir(os.path.dirname(fonts.__file__)))

@@ -1,0 +1,170 @@
+"""DOT: TorchViz's look, gviz's text in the boxes, any name escaped, the same text for the same graph."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import replace
+
+import pytest
+from gold import assert_gold
+from graphs import article, chain, every_kind, leaf, named
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from gviz.graph import Edge, Graph, Node
+from gviz.render import RenderOptions, render
+from gviz.render.dot import picture_size, quote
+from gviz.render.labels import lines
+
+PLAIN = RenderOptions(show=())
+EVERYTHING = RenderOptions(show=("value", "grad", "shape", "dtype", "state", "saved", "attrs"))
+
+
+def dot(graph: Graph, options: RenderOptions | None = None) -> str:
+    text = render(graph, "dot", options)
+    assert isinstance(text, str)
+    return text
+
+
+@pytest.mark.parametrize(("name", "graph"), [("article", article()), ("every_kind", every_kind())])
+@pytest.mark.parametrize(("how", "options"), [("default", RenderOptions()), ("plain", PLAIN), ("everything", EVERYTHING)])
+def test_the_text_is_as_it_was_found_right(name: str, graph: Graph, how: str, options: RenderOptions) -> None:
+    assert_gold(f"{name}_{how}.dot", dot(graph, options))
+
+
+def test_there_is_a_statement_for_each_box_and_arrow_and_no_more() -> None:
+    for options in (RenderOptions(), PLAIN, EVERYTHING):
+        text = dot(every_kind(), options)
+        assert len(re.findall(r"^    n\d \[", text, re.MULTILINE)) == 9
+        assert len(re.findall(r"^    n\d -> n\d", text, re.MULTILINE)) == 9
+
+
+def test_a_leaf_shows_its_value_and_gradient_an_operation_what_it_makes() -> None:
+    text = dot(article())
+    assert r'[label="w = 1\ngrad 5" fillcolor=lightblue]' in text
+    assert r'[label="MulBackward0\ny = 6"]' in text
+    assert '[label="y = 6" fillcolor=darkolivegreen1]' in text
+
+
+def test_a_tensor_of_more_than_four_elements_shows_its_shape() -> None:
+    options = RenderOptions()
+    few = Node("n0", "leaf", name="W", shape=(2, 2), value=((1.0, 2.0), (3.0, 4.0)), grad=((1.0, 1.0), (1.0, 1.0)))
+    many = Node("n0", "leaf", name="W", shape=(5,), value=(1.0,) * 5, grad=(2.0,) * 5)
+    assert lines(few, options) == ["W = [[1, 2], [3, 4]]", "grad [[1, 1], [1, 1]]"]
+    assert lines(many, options) == ["W (5)", "grad (5)"]
+
+
+def test_a_tensor_without_elements_shows_its_shape() -> None:
+    assert lines(Node("n0", "leaf", name="W", shape=(0, 3), value=()), RenderOptions()) == ["W (0, 3)"]
+
+
+def test_a_tensor_without_a_name_shows_its_value_alone() -> None:
+    assert lines(leaf("n0", None, 2.5), RenderOptions()) == ["2.5"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(6.0, "6"), (2.302585092994046, "2.302585"), (1e-9, "1e-09"), ("nan", "nan"), ("-inf", "-inf"), (True, "True"), (7, "7")],
+)
+def test_numbers_are_written_as_people_read_them(value: float, text: str) -> None:
+    assert lines(leaf("n0", "w", value), RenderOptions()) == [f"w = {text}"]
+
+
+def test_a_long_line_is_broken_at_the_equals_sign_and_then_cut() -> None:
+    node = Node("n0", "leaf", name="a" * 60, shape=(4,), value=(1.2345678,) * 4)
+    shown = lines(node, RenderOptions(max_chars=30))
+    assert shown == ["aaaaaaaaaaaaaa...aaaaaaaaaaaaa", "= [1.234568, 1.234568, 1.2345..."]
+
+
+def test_none_is_torchviz_s_label() -> None:
+    shown = [lines(node, PLAIN) for node in every_kind().nodes]
+    assert shown[:6] == [
+        ["q", " (3)"],
+        ["SelectBackward0"],
+        ["MulBackward0"],
+        ["other", " ()"],
+        ["AccumulateGrad"],
+        ["W", " (3, 3)"],
+    ]
+    assert shown[6] == ["", " (3, 3)"]
+
+
+def test_large_graphs_get_large_pictures_as_torchviz_s_do() -> None:
+    assert picture_size(80) == "12,12"
+    assert picture_size(81) == "12.15,12.15"
+    assert 'size="12,12"' in dot(article())
+    assert 'size="30.15,30.15"' in dot(chain(100))
+
+
+def test_the_leaves_may_lie_on_the_left() -> None:
+    assert "rankdir=LR" in dot(article(), RenderOptions(rankdir="LR"))
+    assert "rankdir" not in dot(article())
+
+
+@pytest.mark.parametrize("node_id", ["node", "Graph", "a b", 'a"b', "1a", "a:b", "-1", "é", "a\\"])
+def test_any_id_is_an_id_in_dot(node_id: str) -> None:
+    graph = Graph((Node(node_id, "leaf", name="w"), Node("n1", "operation", "AddBackward0")), (Edge(node_id, "n1"),), ("n1",))
+    drawn = render(graph, "svg", RenderOptions())
+    assert isinstance(drawn, str)
+    assert drawn.count('class="node"') == 2
+    assert drawn.count('class="edge"') == 1
+
+
+TEXTS = st.text(st.characters(codec=None, exclude_categories=()), max_size=12)
+
+
+@given(TEXTS)
+@example('"')
+@example("\\")
+@example('\\"')
+@example("\\N\\G\\l")
+@example("&lt;&#65;&amp;")
+@example("<b>")
+@example("\ud800\x00\ufffe")
+@settings(deadline=None)
+def test_a_quoted_text_reads_back_as_itself(text: str) -> None:
+    quoted = quote(text)
+    inside = quoted[1:-1]
+    assert quoted[0] == quoted[-1] == '"'
+    assert not re.search(r'(?<!\\)(?:\\\\)*"', inside)
+    back = re.sub(r"\\(.)", lambda found: "\n" if found[1] == "n" else found[1], inside).replace("&amp;", "&")
+    # control characters, surrogates and the like are written as Python escapes them
+    assert back == text or back.encode().decode() == back
+    if text.isprintable():
+        assert back == text
+    quoted.encode()
+
+
+def test_equal_graphs_give_equal_text() -> None:
+    assert dot(article()) == dot(Graph.from_json(article().to_json()))
+
+
+def test_an_empty_graph_and_a_lone_leaf_are_graphs() -> None:
+    assert dot(Graph()).startswith("digraph {")
+    assert "w = 1" in dot(named("w"))
+
+
+def test_ids_count_for_nothing_in_the_boxes() -> None:
+    graph = article()
+    renamed = Graph(
+        tuple(replace(node, id=f"m{node.id}") for node in graph.nodes),
+        tuple(replace(edge, source=f"m{edge.source}", target=f"m{edge.target}") for edge in graph.edges),
+        ("mn0",),
+        title="y",
+    )
+    assert dot(renamed).replace("mn", "n") == dot(graph)
+
+
+def test_a_chain_of_100_000_operations_is_written_in_a_loop() -> None:
+    graph = chain(100_000)
+    start = time.process_time()
+    text = dot(graph)
+    assert text.count("\n") == 200_000 + 6
+    assert time.process_time() - start < 5  # ten times what it takes: this is about quadratic growth
+
+
+def test_options_that_mean_nothing_are_refused() -> None:
+    for wrong in ({"show": ("values",)}, {"rankdir": "up"}, {"graphviz": "mine"}):
+        with pytest.raises(ValueError, match="is one of"):
+            RenderOptions(**wrong)

@@ -1,0 +1,144 @@
+"""Formats are modules of a folder, found by being there and chosen by the suffix."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from graphs import article, every_kind
+from program import ROOT
+
+import gviz.render
+from gviz.errors import RenderError
+from gviz.graph import Graph
+from gviz.render import FormatRow, RenderOptions, find, formats, render
+from gviz.render.probe import makers
+
+
+@pytest.mark.parametrize("suffix", ["pdf", "PDF", "svg", "png", "dot", "gv", "json", "txt"])
+def test_a_format_is_found_by_its_suffix(suffix: str) -> None:
+    assert suffix.lower() in find(suffix).SUFFIXES
+
+
+def test_an_unknown_suffix_is_refused_with_what_there_is() -> None:
+    with pytest.raises(RenderError) as caught:
+        find("pfd")
+    assert caught.value.what == "there is no format 'pfd'"
+    assert str(caught.value.hint).startswith("Did you mean pdf? The formats are bmp, canon, dot, ")
+
+
+def test_a_name_without_a_suffix_is_refused() -> None:
+    with pytest.raises(RenderError, match="the file's name has no suffix") as caught:
+        find("")
+    assert "pdf" in str(caught.value.hint)
+
+
+def test_no_suffix_is_served_twice() -> None:
+    suffixes = [row.suffix for row in formats()]
+    assert len(suffixes) == len(set(suffixes))
+
+
+def test_a_new_module_in_the_folder_is_a_new_format(tmp_path: Path) -> None:
+    folder = tmp_path / "gviz" / "render"
+    folder.mkdir(parents=True)
+    (folder / "count.py").write_text(
+        "SUFFIXES = ('count',)\nDESCRIPTION = 'how many boxes'\n"
+        "def is_binary(suffix): return False\n"
+        "def render(graph, options): return f'{len(graph.nodes)}\\n'\n"
+    )
+    code = (
+        "import gviz.render, os\n"
+        f"gviz.render.__path__.append({str(folder)!r})\n"
+        "listed = os.listdir\n"
+        f"os.listdir = lambda path: listed(path) + listed({str(folder)!r})\n"
+        "from gviz.graph import Graph\n"
+        "print(gviz.render.render(Graph(), 'count'), [row for row in gviz.render.formats() if row.suffix == 'count'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True
+    )
+    row = FormatRow("count", "how many boxes", "gviz", works=True)
+    assert done.stdout == f"0\n [{row!r}]\n"
+
+
+def test_json_is_the_graph_and_comes_back() -> None:
+    for graph in (Graph(), article(), every_kind()):
+        text = render(graph, "json")
+        assert isinstance(text, str)
+        assert Graph.from_json(text) == graph
+        assert json.loads(text)["format"] == "gviz-graph"
+
+
+def test_formats_says_what_makes_each() -> None:
+    rows = {row.suffix: row for row in formats()}
+    assert rows["dot"] == FormatRow("dot", rows["dot"].description, "gviz", works=True)
+    assert rows["pdf"].works
+    assert "Graphviz" in rows["pdf"].made_by
+    assert all(row.works == bool(row.made_by) for row in rows.values())
+
+
+def test_what_makes_each_format_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    found = makers({"pdf": "", "bmp": ""})
+    file = tmp_path / "gviz" / "formats.json"
+    kept = json.loads(file.read_text())
+    kept["makers"]["bmp"] = "embedded"
+    file.write_text(json.dumps(kept))
+    assert makers({"pdf": "", "bmp": ""}) == {"pdf": found["pdf"], "bmp": found["pdf"]}
+    assert makers({"svg": ""}) == {"svg": found["pdf"]}, "another question is asked anew"
+    assert makers({"pdf": "", "bmp": ""}) == found
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"key": 1}', "[" * 100_000])
+def test_a_broken_memory_is_no_obstacle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "gviz").mkdir()
+    (tmp_path / "gviz" / "formats.json").write_text(content)
+    assert makers({"pdf": ""})["pdf"]
+
+
+def test_a_place_that_cannot_be_written_is_no_obstacle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
+    assert makers({"pdf": ""})["pdf"]
+
+
+def test_a_picture_loads_what_it_needs_and_no_more() -> None:
+    code = (
+        "import sys; sys.path.insert(1, sys.argv[1]); from graphs import article; before = set(sys.modules)\n"
+        "from gviz.render import render; render(article(), 'pdf')\n"
+        "print(*sorted(name for name in set(sys.modules) - before))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(ROOT / "tests")],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = set(done.stdout.split())
+    unwanted = {
+        "graphviz",
+        "pygraphviz",
+        "numpy",
+        "rich",
+        "subprocess",
+        "tempfile",
+        "pathlib",
+        "shutil",
+        "inspect",
+        "zlib",
+        "difflib",
+    }
+    assert not loaded & unwanted
+    wanted = {"dot", "image", "labels", "marks", "options"}
+    assert {name.removeprefix("gviz.render.") for name in loaded if name.startswith("gviz.render.")} == wanted
+
+
+def test_the_options_have_the_defaults_that_the_help_tells() -> None:
+    options = RenderOptions()
+    assert (options.show, options.rankdir, options.graphviz, options.width) == (("value", "grad"), "TB", "auto", 80)
+    assert gviz.render.RenderOptions is RenderOptions

@@ -1,0 +1,501 @@
+"""Pictures: by Graphviz in this process or by the system's dot, the same bytes each time, with any text in them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import xml.etree.ElementTree as ET
+import zlib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from graphs import article, chain, every_kind, loop, named
+from program import ROOT, clean_environment
+from pypdf import PdfReader
+
+from gviz.errors import RenderError
+from gviz.graph import Graph
+from gviz.layout import RenderWarning, embedded
+from gviz.layout.graphviz import DrawingError, NoEngineError, draw
+from gviz.layout.plan import make_plan
+from gviz.render import RenderOptions, formats, render
+from gviz.render.image import KINDS, SUFFIXES, is_binary, without_date
+from gviz.render.labels import lines
+from gviz.render.marks import has_mark
+
+HERE = [row for row in formats() if row.works and row.suffix in SUFFIXES]
+
+
+def as_bytes(drawn: str | bytes) -> bytes:
+    return drawn.encode() if isinstance(drawn, str) else drawn
+
+
+def pdf_text(drawn: str | bytes) -> str:
+    return PdfReader(io.BytesIO(as_bytes(drawn)), strict=True).pages[0].extract_text()
+
+
+def svg_texts(drawn: str | bytes) -> list[str]:
+    elements = ET.fromstring(as_bytes(drawn)).iter()  # noqa: S314 gviz's own picture
+    return [(element.text or "").replace("\xa0", " ") for element in elements if element.tag.endswith("}text")]
+
+
+def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a program in a fresh Python that knows gviz and this folder's helpers."""
+    surroundings = {**clean_environment(Path("/nonexistent")), **environment}
+    surroundings["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], env=surroundings, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_usual_formats_are_made_in_this_process() -> None:
+    made = {row.suffix: row.made_by for row in HERE}
+    for suffix in ("pdf", "svg", "png", "jpg", "gif", "ps", "eps", "svgz", "plain", "xdot", "json0"):
+        assert made[suffix].startswith("embedded Graphviz "), suffix
+
+
+@pytest.mark.parametrize("suffix", [row.suffix for row in HERE])
+def test_a_format_that_is_said_to_work_does(suffix: str) -> None:
+    drawn = render(article(), suffix)
+    assert isinstance(drawn, bytes) is is_binary(suffix)
+    assert len(drawn) > 100
+    assert drawn == render(article(), suffix)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "start"),
+    [
+        ("pdf", b"%PDF-"),
+        ("png", b"\x89PNG\r\n"),
+        ("jpg", b"\xff\xd8\xff\xe0"),
+        ("gif", b"GIF8"),
+        ("ps", b"%!PS-Adobe"),
+        ("eps", b"%!PS-Adobe-3.0 EPSF"),
+        ("svg", b"<?xml"),
+        ("svgz", b"\x1f\x8b"),
+    ],
+)
+def test_a_file_begins_as_its_format_does(suffix: str, start: bytes) -> None:
+    assert as_bytes(render(article(), suffix)).startswith(start)
+
+
+def test_a_pdf_is_one_page_with_every_text_of_the_boxes() -> None:
+    drawn = as_bytes(render(article(), "pdf"))
+    assert len(PdfReader(io.BytesIO(drawn), strict=True).pages) == 1
+    boxes = [line for node in article().nodes for line in lines(node, RenderOptions())]
+    assert sorted(pdf_text(drawn).split("\n")) == sorted(boxes)
+
+
+def test_an_svg_has_a_box_per_node_and_an_arrow_per_edge() -> None:
+    drawn = str(render(every_kind(), "svg"))
+    assert drawn.count('class="node"') == drawn.count('class="edge"') == 9
+    for colour in ("lightblue", "darkolivegreen", "orange", "lightgrey"):
+        assert colour in drawn or "#" in drawn
+
+
+def test_compressed_svg_is_svg() -> None:
+    assert b"MulBackward0" in gzip.decompress(as_bytes(render(article(), "svgz")))
+
+
+def test_graphviz_s_json_has_positions() -> None:
+    assert len(json.loads(render(article(), "json0"))["objects"]) == 8
+
+
+NAMES = [
+    'say "hi"',
+    "<b>bold</b>",
+    "<b>",
+    "a&b",
+    "&lt;",
+    "&amp;amp;",
+    "C:\\new\\",
+    "\\N\\G\\l",
+    "{a|b}",
+    "a-->b",
+    "]]>",
+    "%s $x",
+]
+BEYOND = ["naïve", "β→∑", "Ж"]
+
+
+@pytest.mark.parametrize("suffix", ["svg", "pdf"])
+def test_any_name_is_shown_as_it_is(suffix: str) -> None:
+    drawn = render(named(*NAMES, *BEYOND), suffix)
+    shown = "\n".join(svg_texts(drawn)) if suffix == "svg" else pdf_text(drawn)
+    for name in (*NAMES, *BEYOND):
+        assert f"{name} = 1" in shown, name
+
+
+@pytest.mark.parametrize("suffix", ["svg", "pdf"])
+def test_a_newline_in_a_name_is_a_new_line_and_other_controls_are_told(suffix: str) -> None:
+    drawn = render(named("two\nlines", "nul\x00", "tab\t", "\ud800", "\ufffe", "\u202eturned"), suffix)
+    shown = "\n".join(svg_texts(drawn)) if suffix == "svg" else pdf_text(drawn)
+    assert "two = 1" not in shown
+    for line in ("two", "lines = 1", "nul\\x00 = 1", "tab\\t = 1", "\\ud800 = 1", "\\ufffe = 1", "\\u202eturned = 1"):
+        assert line in shown
+
+
+def test_a_title_may_be_anything() -> None:
+    for title in ('"', "\\", "a\nb", "\x00\ud800", "<&>", "--", "node", ""):
+        drawn = render(Graph(article().nodes, article().edges, ("n0",), title=title), "svg")
+        assert len(svg_texts(drawn)) == 13
+
+
+def test_a_very_long_name_does_not_stretch_the_picture() -> None:
+    drawn = str(render(named("x" * 100_000), "svg"))
+    width = re.search(r'width="(\d+)pt"', drawn)
+    assert width is not None
+    assert int(width[1]) < 500
+
+
+def test_torchviz_s_own_label_is_not_cut() -> None:
+    assert "x" * 40_000 in str(render(named("x" * 40_000), "svg", RenderOptions(show=())))
+
+
+@pytest.mark.parametrize("graph", [Graph(), named(), named("w")])
+def test_small_graphs_are_pictures_too(graph: Graph) -> None:
+    for suffix in ("pdf", "svg", "png"):
+        assert len(render(graph, suffix)) > 100
+
+
+# The same bytes
+
+
+def test_the_time_of_day_and_the_time_zone_leave_no_trace(tmp_path: Path) -> None:
+    code = """
+        import sys
+        from graphs import article
+        from gviz.render import render
+        for suffix in ("pdf", "ps", "eps", "png", "svg", "jpg", "gif", "svgz"):
+            drawn = render(article(), suffix)
+            open(sys.argv[1] + suffix, "wb").write(drawn if isinstance(drawn, bytes) else drawn.encode())
+    """
+    folders = []
+    for zone in ("UTC", "Asia/Tokyo"):
+        folder = tmp_path / zone.replace("/", "")
+        folder.mkdir()
+        done = run(f"import sys; sys.argv = ['', {str(folder) + os.sep!r}]\n" + textwrap.dedent(code), TZ=zone)
+        assert (done.returncode, done.stderr) == (0, "")
+        folders.append(folder)
+        time.sleep(1.1)
+    first, second = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders)
+    assert len(first) == 8
+    assert first == second
+    assert b"20000101000000" in first["pdf"]
+
+
+def test_a_date_among_compressed_objects_is_overwritten_too() -> None:
+    def file(date: bytes) -> bytes:
+        packed = zlib.compress(b"1 0 << /Producer (cairo 1.18) /CreationDate (D:%s+01'00) >>" % date)
+        return b"%%PDF-1.7\n1 0 obj\n<< /Type /ObjStm /Length %d >>\nstream\n%s\nendstream\n" % (len(packed), packed)
+
+    dated = without_date(file(b"20261121013308"))
+    assert len(dated) == len(file(b"20261121013308"))
+    inside = re.search(rb"stream\n(.*)\nendstream", dated, re.DOTALL)
+    assert inside is not None
+    assert b"(D:20000101000000+01'00)" in zlib.decompressobj().decompress(inside[1])
+
+
+def test_a_picture_says_that_gviz_made_it_and_stays_valid() -> None:
+    for suffix in ("pdf", "svg", "png", "ps", "eps", "jpg", "gif"):
+        assert has_mark(as_bytes(render(article(), suffix))), suffix
+    assert as_bytes(render(article(), "pdf")).rstrip().endswith(b"%%EOF")
+
+
+def test_a_pdf_to_which_a_reader_added_notes_is_the_reader_s() -> None:
+    drawn = as_bytes(render(article(), "pdf"))
+    assert not has_mark(drawn + b"9 0 obj << >> endobj\nxref\ntrailer << >>\nstartxref\n1234\n%%EOF\n")
+
+
+def test_a_png_is_intact_with_its_mark() -> None:
+    drawn, place = as_bytes(render(article(), "png")), 8
+    kinds = []
+    while place < len(drawn):
+        length, kind = int.from_bytes(drawn[place : place + 4], "big"), drawn[place + 4 : place + 8]
+        body = drawn[place + 4 : place + 8 + length]
+        assert zlib.crc32(body) == int.from_bytes(drawn[place + 8 + length : place + 12 + length], "big")
+        kinds.append(kind)
+        place += 12 + length
+    assert kinds[-2:] == [b"tEXt", b"IEND"]
+
+
+# Engines
+
+
+def test_a_dot_program_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert render(article(), "pdf", RenderOptions(graphviz="embedded"))
+    with pytest.raises(NoEngineError, match="there is no dot program") as caught:
+        render(article(), "pdf", RenderOptions(graphviz="system"))
+    assert "DOT, JSON and the tree need no Graphviz" in str(caught.value.hint)
+
+
+FAKE_DOT = """\
+#!/bin/sh
+cat > "$0.in"
+echo "$@" > "$0.arguments"
+echo "$FONTCONFIG_FILE" > "$0.fonts"
+echo "Warning: something odd" >&2
+case "$*" in
+  *-Tgif*) echo 'Format: "gif" not recognized. Use one of: svg' >&2; exit 1;;
+  *-Tpng*) echo 'Error: <stdin>: syntax error in line 1' >&2; exit 1;;
+  *) printf '<?xml version="1.0"?>\\n<svg/>\\n';;
+esac
+"""
+
+
+@pytest.fixture
+def fake_dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    if os.name == "nt":
+        pytest.skip("a shell script takes the place of dot")
+    program = tmp_path / "dot"
+    program.write_text(FAKE_DOT)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    return program
+
+
+def test_the_system_s_dot_is_used_on_demand_with_gviz_s_font(fake_dot: Path) -> None:
+    with pytest.warns(RenderWarning, match="Graphviz: something odd"):
+        drawn = render(article(), "svg", RenderOptions(graphviz="system"))
+    assert drawn == '<?xml version="1.0"?>\n<svg/>\n<!-- made by gviz -->\n'
+    assert (fake_dot.parent / "dot.in").read_text() == render(article(), "dot")
+    assert (fake_dot.parent / "dot.arguments").read_text() == "-Kdot -Tsvg\n"
+    assert (fake_dot.parent / "dot.fonts").read_text().strip().endswith("own.conf")
+    assert "FONTCONFIG_FILE" not in os.environ
+
+
+@pytest.mark.filterwarnings("ignore::gviz.layout.RenderWarning")
+def test_the_system_s_dot_is_fallen_back_to(fake_dot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing_here() -> None:
+        raise NoEngineError("no wheel fits", hint="pip install pygraphviz")
+
+    monkeypatch.setattr(embedded, "_load", nothing_here)
+    assert "<svg/>" in str(render(article(), "svg"))
+    with pytest.raises(RenderError, match="no wheel fits; the system's dot does not make gif"):
+        render(article(), "gif")
+    with pytest.raises(DrawingError, match="<stdin>: syntax error"):
+        render(article(), "png")
+    with pytest.raises(RenderError, match="no wheel fits"):
+        render(article(), "svg", RenderOptions(graphviz="embedded"))
+
+
+@pytest.mark.parametrize(
+    ("error", "what", "hint"),
+    [
+        (
+            ImportError("libXrender.so.1: cannot open shared object file"),
+            "libXrender.so.1",
+            "libxrender1 libglib2.0-0 libexpat1",
+        ),
+        (ModuleNotFoundError("No module named 'pygraphviz'"), "is not installed", "pip install pygraphviz"),
+    ],
+)
+def test_without_any_graphviz_the_message_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, what: str, hint: str
+) -> None:
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(embedded._State, "module", None)
+    monkeypatch.delitem(sys.modules, "pygraphviz._graphviz", raising=False)
+    monkeypatch.setattr(embedded, "_load_compiled", fail)
+    with pytest.raises(RenderError) as caught:
+        render(article(), "pdf")
+    report = caught.value.report()
+    assert what in report
+    assert "apt-get install graphviz" in report
+    assert "-o graph.dot" in report
+    if sys.platform == "linux" or "pip" in hint:
+        assert hint in report
+    assert str(render(article(), "dot")).startswith("digraph")
+
+
+def test_the_package_s_public_way_draws_the_same() -> None:
+    code = """
+        from graphs import article
+        from gviz.layout import embedded
+        from gviz.render import render
+        quick = render(article(), "svg")
+        embedded._State.module = embedded._load_package()
+        assert not hasattr(embedded._State.module, "agread")
+        assert render(article(), "svg") == quick
+        assert embedded.version().startswith("embedded Graphviz 1")
+    """
+    done = run(code)
+    assert done.returncode == 0, done.stderr
+
+
+def test_pygraphviz_can_be_imported_before_and_after() -> None:
+    for first, then in (("import pygraphviz", "draw()"), ("draw()", "import pygraphviz")):
+        code = f"""
+            from graphs import article
+            from gviz.render import render
+            def draw(): return render(article(), "svg")
+            {first}
+            {then}
+            import pygraphviz
+            assert pygraphviz.AGraph("digraph {{ a -> b }}").draw(format="svg", prog="dot")
+            draw()
+        """
+        done = run(code)
+        assert done.returncode == 0, done.stderr
+
+
+# What goes wrong
+
+
+@pytest.mark.parametrize(
+    "text", ["digraph {", "digraph { a -> }", "", "no dot at all", 'digraph { a [label="', "\ufeffdigraph {}{"]
+)
+def test_what_is_no_dot_is_an_error(text: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(DrawingError, match="Graphviz cannot draw this"):
+        draw(text, "svg")
+    assert capfd.readouterr().err == ""
+
+
+def test_a_nul_in_dot_is_an_error_and_no_shorter_graph() -> None:
+    with pytest.raises(DrawingError, match="NUL"):
+        draw("digraph { a \0 }", "svg")
+
+
+def test_an_unknown_layout_is_an_error() -> None:
+    with pytest.raises(RenderError):
+        draw("digraph { a }", "svg", program="sideways")
+
+
+def test_graphviz_s_remarks_become_warnings(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.warns(RenderWarning, match="^Graphviz: node a, port nowhere unrecognized$"):
+        draw("digraph { a:nowhere -> b }", "svg")
+    assert capfd.readouterr().err == ""
+
+
+def test_standard_error_may_be_closed() -> None:
+    code = """
+        import os
+        os.close(2)
+        from graphs import article
+        from gviz.render import render
+        assert render(article(), "pdf").startswith(b"%PDF")
+        try:
+            os.fstat(2)
+        except OSError:
+            print("still closed")
+    """
+    assert run(code).stdout == "still closed\n"
+
+
+def test_drawing_leaves_no_descriptor_and_no_memory_behind() -> None:
+    if not os.path.isdir("/proc/self/fd"):
+        pytest.skip("counts by /proc")
+    render(article(), "pdf")
+
+    def memory() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1])
+
+    for _ in range(50):
+        render(article(), "pdf")
+    open_before, before = len(os.listdir("/proc/self/fd")), memory()
+    for _ in range(300):
+        render(article(), "pdf")
+    assert len(os.listdir("/proc/self/fd")) == open_before
+    assert (memory() - before) * 4096 < 300 * 20_000
+
+
+def test_threads_may_draw_at_once() -> None:
+    expected, drawn = render(every_kind(), "pdf"), []
+    threads = [threading.Thread(target=lambda: drawn.append(render(every_kind(), "pdf"))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert drawn == [expected] * 8
+    assert "FONTCONFIG_FILE" not in os.environ
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are different there")
+def test_an_interrupt_ends_a_long_layout_at_once() -> None:
+    code = """
+        import signal, sys
+        from gviz.layout.graphviz import draw
+        signal.signal(signal.SIGINT, lambda *_: print("too late"))
+        edges = "".join(f"a{i} -> a{i * 7919 % 900}; a{i} -> a{i * 104729 % 900};" for i in range(900))
+        print("drawing", flush=True)
+        draw("digraph {" + edges + "}", "svg")
+    """
+    environment = {**clean_environment(Path("/nonexistent")), "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)], env=environment, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "drawing\n"
+    time.sleep(1)
+    assert process.poll() is None, "the layout should take longer than this"
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    rest, _ = process.communicate(timeout=20)
+    assert (process.returncode, rest) == (-signal.SIGINT, "")
+    assert time.monotonic() - sent < 5
+
+
+def test_python_s_handler_is_back_after_the_layout() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    render(article(), "svg")
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+# Large graphs
+
+
+def test_a_small_graph_is_laid_out_as_graphviz_does_by_itself() -> None:
+    graph = every_kind()
+    plan = make_plan([node.id for node in graph.nodes], [(edge.source, edge.target) for edge in graph.edges])
+    assert (plan.attributes, plan.long, plan.is_slow) == ({}, frozenset(), False)
+
+
+def test_a_loop_of_400_steps_is_drawn_with_every_arrow() -> None:
+    start = time.monotonic()
+    drawn = str(render(loop(400), "svg"))
+    assert drawn.count('class="node"') == 402
+    assert drawn.count('class="edge"') == 800
+    assert time.monotonic() - start < 60  # by itself Graphviz takes many minutes
+
+
+def test_every_node_keeps_its_place_when_long_arrows_are_left_out() -> None:
+    graph = loop(2_000)
+    edges = [(edge.source, edge.target) for edge in graph.edges]
+    plan = make_plan([node.id for node in graph.nodes], edges)
+    kept = [edge for index, edge in enumerate(edges) if index not in plan.long]
+    assert 0 < len(plan.long) < len(edges)
+    assert {source for source, _ in kept} == {source for source, _ in edges}
+    assert plan.is_slow
+
+
+def test_a_circle_has_a_plan_too() -> None:
+    assert make_plan(["a", "b"], [("a", "b"), ("b", "a")]).long == frozenset()
+
+
+def test_names_survive_the_second_step_of_a_large_layout() -> None:
+    graph, odd = loop(150), 'W "q" & \\N <b>'
+    nodes = tuple(replace(node, name=odd) if node.id == "w" else node for node in graph.nodes)
+    assert f"{odd} = 1" in svg_texts(render(replace(graph, nodes=nodes), "svg"))
+
+
+def test_a_deep_chain_does_not_overflow_the_stack() -> None:
+    with pytest.warns(RenderWarning, match="12001 boxes"):
+        assert len(render(chain(12_000), "plain")) > 100_000
+
+
+def test_every_kind_of_picture_has_a_line_of_help() -> None:
+    assert all(kind.description and "\n" not in kind.description for kind in KINDS.values())

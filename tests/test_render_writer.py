@@ -1,0 +1,281 @@
+"""Files appear whole or not at all, with what was there kept as it was when something goes wrong."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from graphs import article
+from program import ROOT
+
+from gviz.errors import FileError
+from gviz.render import RenderOptions, render, save
+from gviz.render.writer import is_ours, write
+
+needs_posix = pytest.mark.skipif(os.name == "nt", reason="permissions, links and signals as POSIX has them")
+not_as_root = pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write anywhere")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def refused(path: str | Path, data: bytes = b"new") -> FileError:
+    with pytest.raises(FileError) as caught:
+        write(path, data)
+    return caught.value
+
+
+def test_text_is_written_as_utf_8_with_its_own_line_ends(folder: Path) -> None:
+    assert write(folder / "a.txt", "π\nx") == str(folder / "a.txt")
+    assert (folder / "a.txt").read_bytes() == "π\nx".encode()
+
+
+def test_an_existing_file_is_replaced(folder: Path) -> None:
+    (folder / "a").write_bytes(b"old, and longer")
+    write(folder / "a", b"new")
+    assert (folder / "a").read_bytes() == b"new"
+    assert os.listdir(folder) == ["a"]
+
+
+@needs_posix
+def test_a_new_file_has_the_permissions_that_any_new_file_gets(folder: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write(folder / "a", b"new")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((folder / "a").stat().st_mode) == 0o640
+
+
+@needs_posix
+def test_a_replaced_file_keeps_its_permissions(folder: Path) -> None:
+    (folder / "a").write_bytes(b"old")
+    (folder / "a").chmod(0o604)
+    write(folder / "a", b"new")
+    assert stat.S_IMODE((folder / "a").stat().st_mode) == 0o604
+
+
+@needs_posix
+def test_a_link_stays_and_its_target_is_written(folder: Path) -> None:
+    (folder / "there").mkdir()
+    (folder / "link").symlink_to("there/a")
+    write(folder / "link", b"new")
+    write(folder / "link", b"newer")
+    assert (folder / "link").is_symlink()
+    assert (folder / "there" / "a").read_bytes() == b"newer"
+    assert os.listdir(folder / "there") == ["a"]
+
+
+@needs_posix
+def test_a_device_is_written_to_and_not_replaced() -> None:
+    write("/dev/null", b"new")
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+@needs_posix
+def test_a_pipe_is_written_to(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    reader = subprocess.Popen(["cat", str(folder / "pipe")], stdout=subprocess.PIPE)
+    write(folder / "pipe", b"new")
+    assert reader.communicate(timeout=10)[0] == b"new"
+
+
+def test_a_missing_folder_is_named(folder: Path) -> None:
+    error = refused(folder / "no" / "such" / "a.pdf")
+    assert f"there is no folder {folder / 'no' / 'such'}" in error.what
+    assert error.hint == "make it first"
+    assert os.listdir(folder) == []
+
+
+def test_a_file_in_place_of_a_folder_is_named(folder: Path) -> None:
+    (folder / "a").write_bytes(b"old")
+    assert "is no folder" in refused(folder / "a" / "b.pdf").what
+
+
+def test_a_folder_is_no_file(folder: Path) -> None:
+    assert f"{folder} is a folder" in refused(folder).what
+    assert "graph.pdf" in str(refused(f"{folder}{os.sep}").hint)
+
+
+@pytest.mark.parametrize("name", ["", "a\0b.pdf"])
+def test_what_is_no_name_is_refused(folder: Path, name: str) -> None:
+    assert "is no name of a file" in refused(name).what
+
+
+def test_a_name_with_lone_surrogates_is_refused_or_written(folder: Path) -> None:
+    try:
+        os.fsencode("\ud800")
+    except UnicodeEncodeError:
+        assert "is no name of a file here" in refused(str(folder / "\ud800.pdf")).what
+
+
+@needs_posix
+def test_a_name_that_is_too_long_is_refused(folder: Path) -> None:
+    error = refused(folder / ("y" * 300 + ".pdf"))
+    assert "y.pdf: File name too long" in error.what
+    assert error.hint == "give the file a shorter name"
+
+
+def test_the_longest_name_that_a_file_may_have_is_fine(folder: Path) -> None:
+    write(folder / ("y" * 251 + ".pdf"), b"new")
+
+
+@needs_posix
+@not_as_root
+def test_a_folder_that_may_not_be_written_to_is_refused(folder: Path) -> None:
+    (folder / "locked").mkdir(mode=0o500)
+    error = refused(folder / "locked" / "a.pdf")
+    assert "Permission denied" in error.what
+    assert error.hint == "choose a folder that you may write to"
+
+
+@needs_posix
+@not_as_root
+def test_a_read_only_file_is_not_replaced(folder: Path) -> None:
+    (folder / "a").write_bytes(b"old")
+    (folder / "a").chmod(0o400)
+    assert "it is read-only" in refused(folder / "a").what
+    assert (folder / "a").read_bytes() == b"old"
+
+
+@needs_posix
+def test_a_full_disk_is_told_and_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if os.path.exists("/dev/full"):
+        error = refused("/dev/full")
+        assert error.what == "cannot write /dev/full: No space left on device"
+        assert error.hint == "make room, or write somewhere else"
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    (folder / "a").write_bytes(b"old")
+    monkeypatch.setattr(os, "replace", full)
+    refused(folder / "a")
+    assert (folder / "a").read_bytes() == b"old"
+    assert os.listdir(folder) == ["a"]
+
+
+@needs_posix
+def test_a_disk_that_fills_up_while_writing_leaves_nothing(folder: Path) -> None:
+    code = """
+        import resource, signal, sys
+        from gviz.errors import FileError
+        from gviz.render.writer import write
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+        try:
+            write("a", b"x" * 100_000)
+        except FileError as error:
+            print(error.what)
+    """
+    done = python(code, folder)
+    assert done.stdout == "cannot write a: File too large\n"
+    assert os.listdir(folder) == []
+
+
+def python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@needs_posix
+@pytest.mark.parametrize(
+    "handler", ["signal.default_int_handler", "lambda *_: os._exit(130)", "signal.SIG_DFL", "signal.SIG_IGN"]
+)
+def test_an_interrupt_while_writing_leaves_a_whole_file_or_none(folder: Path, handler: str) -> None:
+    code = f"""
+        import os, signal
+        from gviz.render import writer
+        signal.signal(signal.SIGINT, {handler})
+        rename = os.replace
+        def interrupted(*names):
+            signal.raise_signal(signal.SIGINT)
+            rename(*names)
+        os.replace = interrupted
+        writer.write("a", b"new")
+        print("went on")
+    """
+    done = python(code, folder)
+    assert os.listdir(folder) == ["a"]
+    assert (folder / "a").read_bytes() == b"new"
+    assert (done.stdout == "went on\n") is (handler == "signal.SIG_IGN")
+
+
+def test_the_handler_of_interrupts_is_as_it_was(folder: Path) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    write(folder / "a", b"new")
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_thread_may_write_too(folder: Path) -> None:
+    import threading
+
+    thread = threading.Thread(target=write, args=(folder / "a", b"new"))
+    thread.start()
+    thread.join()
+    assert (folder / "a").read_bytes() == b"new"
+
+
+def test_a_leftover_of_another_run_is_no_obstacle(folder: Path) -> None:
+    (folder / f".gviz-{os.getpid()}-0.tmp").write_bytes(b"left")
+    write(folder / "a", b"new")
+    assert sorted(os.listdir(folder)) == [f".gviz-{os.getpid()}-0.tmp", "a"]
+
+
+# Saving a graph
+
+
+def test_the_suffix_is_the_format(folder: Path) -> None:
+    for name, start in (("y.PDF", b"%PDF"), ("y.dot", b"digraph"), ("y.json", b"{"), ("y.txt", b"y = 6")):
+        assert save(article(), folder / name) == str(folder / name)
+        assert (folder / name).read_bytes().startswith(start)
+
+
+def test_a_format_in_the_options_wins(folder: Path) -> None:
+    save(article(), folder / "y.pdf", RenderOptions(format="dot"))
+    assert (folder / "y.pdf").read_bytes().startswith(b"digraph")
+
+
+# Whose file is it?
+
+
+@pytest.mark.parametrize("suffix", ["pdf", "svg", "png", "ps", "eps", "jpg", "gif", "dot", "json"])
+def test_gviz_knows_its_own_files(folder: Path, suffix: str) -> None:
+    file = folder / f"y.{suffix}"
+    save(article(), file)
+    assert is_ours(file)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"%PDF-1.4 three years of work", b"digraph { a -> b }", b'{"format": "other"}', b"\x00" * 9000]
+)
+def test_other_files_are_not_gviz_s(folder: Path, content: bytes) -> None:
+    (folder / "y.pdf").write_bytes(content)
+    assert not is_ours(folder / "y.pdf")
+
+
+def test_what_is_no_file_is_not_gviz_s(folder: Path) -> None:
+    assert not is_ours(folder)
+    assert not is_ours(folder / "missing")
+    assert not is_ours("a\0b")
+    assert not is_ours(os.devnull)
+
+
+def test_a_large_file_of_gviz_s_is_known_by_its_ends(folder: Path) -> None:
+    from graphs import chain
+
+    drawn = render(chain(300), "pdf")
+    assert isinstance(drawn, bytes)
+    assert len(drawn) > 10_000
+    (folder / "y.pdf").write_bytes(drawn)
+    assert is_ours(folder / "y.pdf")

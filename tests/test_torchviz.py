@@ -1,0 +1,184 @@
+"""make_dot is TorchViz's: the same boxes and arrows in the same order, on gviz's engine and on PyTorch's, without dot."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+import xml.etree.ElementTree as ET
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import graphviz
+import pytest
+from program import ROOT
+from torchviz_programs import GOLD, PROGRAMS, statements
+
+import gviz.engine
+from gviz import make_dot
+from gviz.layout import RenderWarning
+
+engine: Any = gviz.engine
+DRAWN: dict[str, list[str]] = json.loads(GOLD.read_text(encoding="utf-8"))["drawn"]
+
+
+@pytest.fixture
+def picture() -> Any:
+    x = engine.tensor(2.0, requires_grad=True)
+    w = engine.tensor(1.0, requires_grad=True)
+    return make_dot((x + w) * (w + 1), params={"x": x, "w": w})
+
+
+@pytest.fixture
+def no_dot_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_gviz_s_tensors_are_drawn_as_torchviz_draws_pytorch_s(name: str) -> None:
+    assert statements(make_dot(**PROGRAMS[name](engine))) == DRAWN[name]
+
+
+@pytest.mark.torch
+@pytest.mark.skipif(not (find_spec("torch") and find_spec("torchviz")), reason="needs torch and torchviz")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_pytorch_s_tensors_are_drawn_as_torchviz_draws_them(name: str) -> None:
+    import torch
+    import torchviz
+
+    program = PROGRAMS[name](torch)
+    assert statements(make_dot(**program)) == statements(torchviz.make_dot(**program)) == DRAWN[name]
+
+
+def test_the_article_s_figure_has_8_boxes_and_8_arrows(picture: Any) -> None:
+    assert sum("->" in line for line in picture.body) == 8
+    assert len(picture.body) == 16
+
+
+def test_the_look_is_torchviz_s(picture: Any) -> None:
+    look = {"style": "filled", "shape": "box", "align": "left", "fontsize": "10"}
+    assert picture.node_attr == {**look, "ranksep": "0.1", "height": "0.2", "fontname": "monospace"}
+    assert picture.graph_attr == {"size": "12,12"}
+
+
+def test_a_large_graph_gets_a_large_picture() -> None:
+    assert make_dot(**PROGRAMS["chain"](engine)).graph_attr == {"size": "23.25,23.25"}
+
+
+def test_it_is_a_digraph_that_can_still_be_changed(picture: Any) -> None:
+    assert isinstance(picture, graphviz.Digraph)
+    picture.attr(rankdir="LR")
+    picture.node("note", "a note")
+    assert "a note" in picture.pipe(format="svg", encoding="utf-8")
+    assert picture.copy().source == picture.source
+
+
+@pytest.mark.parametrize("text", ['say "hi"', "<b>bold</b>", "a&lt;b", "C:\\new", "\\N", "two\nlines", "nul\x00", "\ud800"])
+def test_a_name_shows_as_it_is(text: str) -> None:
+    w = engine.tensor([1.0, 2.0], requires_grad=True)
+    drawn = make_dot(w, params={text: w}).pipe(format="svg")
+    elements = ET.fromstring(drawn).iter()  # noqa: S314 gviz's own picture
+    texts = [element.text for element in elements if element.tag.endswith("}text")]
+    shown = text.replace("\x00", "\\x00").replace("\ud800", "\\ud800")
+    assert [(line or "").strip() for line in texts] == [*shown.split("\n"), "(2)"]
+
+
+def test_a_chain_is_deeper_than_python_s_stack() -> None:
+    y = x = engine.tensor(1.0, requires_grad=True)
+    for _ in range(sys.getrecursionlimit() * 2):
+        y = y + x
+    assert len(make_dot(y).body) > sys.getrecursionlimit() * 4
+
+
+def test_what_backward_has_freed_is_drawn_as_freed() -> None:
+    x = engine.tensor(2.0, requires_grad=True)
+    y = x * x
+    y.backward()
+    assert "[freed]" in make_dot(y, show_attrs=True, show_saved=True).source
+
+
+def test_a_long_attribute_is_cut() -> None:
+    x = engine.tensor([[1.0, 2.0, 3.0]], requires_grad=True)
+    y = x.sum(dim=(0, 1))
+    short, long = (make_dot(y, show_attrs=True, max_attr_chars=most).source for most in (5, 50))
+    assert "(0, 1)" in long
+    assert "(0, 1)" not in short
+    assert "..." in short
+
+
+@pytest.mark.parametrize("given", [{"var": 3}, {"var": [engine.ones(1), "x"]}, {"var": engine.ones(1), "params": {"w": 1.0}}])
+def test_what_is_no_tensor_is_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match="make_dot draws tensors"):
+        make_dot(**given)
+
+
+# Files, as the graphviz package makes them
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize(
+    ("how", "returned", "made"),
+    [
+        ({}, "Digraph.gv.pdf", ["Digraph.gv", "Digraph.gv.pdf"]),
+        ({"filename": "h", "format": "pdf", "view": False}, "h.pdf", ["h", "h.pdf"]),
+        ({"filename": "tmp/new/h", "format": "svg"}, "tmp/new/h.svg", ["tmp/new/h", "tmp/new/h.svg"]),
+        ({"filename": "h.gv", "directory": "out", "cleanup": True}, "out/h.gv.pdf", ["out/h.gv.pdf"]),
+        ({"outfile": "h.png"}, "h.png", ["h.gv", "h.png"]),
+        ({"filename": "h", "format": "svg", "renderer": "cairo"}, "h.cairo.svg", ["h", "h.cairo.svg"]),
+        ({"filename": "h", "engine": "neato", "format": "plain"}, "h.plain", ["h", "h.plain"]),
+    ],
+)
+def test_render_makes_the_package_s_files_without_dot(
+    picture: Any, no_dot_program: Path, how: dict[str, Any], returned: str, made: list[str]
+) -> None:
+    assert picture.render(**how) == returned
+    assert files(no_dot_program) == made
+
+
+@pytest.mark.skipif(os.sep != "/", reason="where backslashes are no separators")
+def test_a_path_of_windows_makes_one_file_and_a_remark(picture: Any, no_dot_program: Path) -> None:
+    with pytest.warns(RenderWarning, match="write D:/tmp/h"):
+        assert picture.render(filename="D:\\tmp\\h", format="pdf") == "D:\\tmp\\h.pdf"
+    assert files(no_dot_program) == ["D:\\tmp\\h", "D:\\tmp\\h.pdf"]
+
+
+def test_pipe_and_notebooks_need_no_dot(picture: Any, no_dot_program: Path) -> None:
+    assert picture.pipe()[:5] == b"%PDF-"
+    assert "<svg" in picture.pipe(format="svg", encoding="utf-8")
+    bundle = picture._repr_mimebundle_()
+    assert "MulBackward0" in bundle["image/svg+xml"]
+
+
+def test_an_existing_result_can_be_kept(picture: Any, no_dot_program: Path) -> None:
+    picture.render(outfile="h.png")
+    with pytest.raises(graphviz.FileExistsError):
+        picture.render(outfile="h.png", raise_if_result_exists=True)
+
+
+def test_two_renderings_have_the_same_bytes(picture: Any) -> None:
+    assert picture.pipe(format="pdf") == picture.pipe(format="pdf")
+
+
+def test_making_a_dot_needs_neither_torch_nor_a_drawing_library_until_it_is_drawn() -> None:
+    code = (
+        "import sys; from gviz import engine, make_dot; make_dot(engine.ones(1)); "
+        "assert not {'torch', 'pygraphviz', 'pygraphviz._graphviz'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+
+
+def test_quiet_keeps_graphviz_s_remarks_away(picture: Any) -> None:
+    picture.edge("n0:nowhere", "n1")
+    with pytest.warns(RenderWarning, match="port nowhere unrecognized"):
+        picture.pipe(format="svg")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        picture.pipe(format="svg", quiet=True)
