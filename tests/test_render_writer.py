@@ -100,6 +100,12 @@ def test_a_file_in_place_of_a_folder_is_named(folder: Path) -> None:
     assert "is no folder" in refused(folder / "a" / "b.pdf").what
 
 
+@needs_posix
+def test_a_link_to_nowhere_names_the_folder_that_is_missing(folder: Path) -> None:
+    (folder / "link").symlink_to("gone/a")
+    assert f"there is no folder {folder / 'gone'}" in refused(folder / "link").what
+
+
 def test_a_folder_is_no_file(folder: Path) -> None:
     assert f"{folder} is a folder" in refused(folder).what
     assert "graph.pdf" in str(refused(f"{folder}{os.sep}").hint)

@@ -99,9 +99,12 @@ def _check(name: str) -> None:
         raise FileError(f"{name} is a folder", hint=f"name a file in it: {os.path.join(name, 'graph.pdf')}")
     folder = os.path.dirname(os.path.realpath(name))
     if not os.path.isdir(folder):
+        named = os.path.dirname(name)
+        if not named or os.path.isdir(named):  # a link leads elsewhere
+            named = folder
         if os.path.lexists(folder):
-            raise FileError(f"cannot write {name}: {os.path.dirname(name)} is no folder")
-        raise FileError(f"cannot write {name}: there is no folder {os.path.dirname(name) or folder}", hint="make it first")
+            raise FileError(f"cannot write {name}: {named} is no folder")
+        raise FileError(f"cannot write {name}: there is no folder {named}", hint="make it first")
 
 
 def _stat(name: str) -> os.stat_result | None:
