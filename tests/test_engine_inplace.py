@@ -69,7 +69,8 @@ def test_the_version_error_names_the_operation_and_the_versions() -> None:
     assert message(z.backward) == (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         "[torch.FloatTensor [2]], which is output 0 of Exp, is at version 1; expected version 0 instead. Hint: enable anomaly "
-        "detection to find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
+        "detection to find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, "
+        "check_nan=False)."
     )
 
 

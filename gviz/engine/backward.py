@@ -20,7 +20,7 @@ from gviz.engine.op import TENSORS
 from gviz.engine.tensor import Tensor, edge_of, from_array
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Iterable, Sequence
 
 __all__ = ["backward", "call_node", "grad", "run"]
 
@@ -48,31 +48,17 @@ def backward(
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.backward.html
     """
-    roots = [tensors] if isinstance(tensors, Tensor) else list(tensors)
-    grads = [grad_tensors] if grad_tensors is None or isinstance(grad_tensors, Tensor) else list(grad_tensors)
-    grads += [None] * (len(roots) - len(grads))
-    wanted = None
     if inputs is not None:
-        wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-        if not wanted:
+        inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+        if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-        for tensor in wanted:
-            if tensor._edge is None:
-                raise RuntimeError("One of the differentiated Tensors does not require grad")
+    starts = starts_of(tensors, grad_tensors, create=create_graph)
     if create_graph:
         warn_cycle()
-    starts = [
-        (edge, start_gradient(root, grad, i, create=create_graph))
-        for i, (root, grad) in enumerate(zip(roots, grads, strict=True))
-        for edge in [root_edge(root, i)]
-    ]
+    for tensor in inputs or ():
+        tensor.retain_grad()
     keep = create_graph if retain_graph is None else retain_graph
-    catch: dict[Any, Any] | None = None if wanted is None else {edge_of(t): None for t in wanted}
-    run(starts, keep=bool(keep), create=bool(create_graph), catch=catch, accumulate=True)
-    if wanted is not None and catch is not None:
-        for tensor in wanted:
-            if not tensor.is_leaf and (found := catch[edge_of(tensor)]) is not None:
-                keep_on(tensor, found)
+    run(starts, keep=bool(keep), create=bool(create_graph), only=None if inputs is None else [edge_of(t) for t in inputs])
 
 
 def grad(
@@ -92,21 +78,14 @@ def grad(
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.grad.html
     """
-    roots = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+    starts = starts_of(outputs, grad_outputs, create=create_graph)
     wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-    grads = [grad_outputs] if grad_outputs is None or isinstance(grad_outputs, Tensor) else list(grad_outputs)
-    grads += [None] * (len(roots) - len(grads))
-    starts = [
-        (edge, start_gradient(root, g, i, create=create_graph))
-        for i, (root, g) in enumerate(zip(roots, grads, strict=True))
-        for edge in [root_edge(root, i)]
-    ]
     for tensor in wanted:
         if tensor._edge is None:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     keep = create_graph if retain_graph is None else retain_graph
     catch: dict[Any, Any] = {edge_of(t): None for t in wanted}
-    run(starts, keep=bool(keep), create=bool(create_graph), catch=catch, accumulate=False)
+    run(starts, keep=bool(keep), create=bool(create_graph), catch=catch)
     results: list[Tensor | None] = []
     for i, tensor in enumerate(wanted):
         found = catch[edge_of(tensor)]
@@ -123,6 +102,19 @@ def grad(
             else from_array(np.array(found, dtype=tensor._array.dtype), None)
         )
     return tuple(results)
+
+
+def starts_of(tensors: Any, gradients: Any, *, create: bool) -> list[tuple[Any, Any]]:
+    """The nodes to start from and their gradients.
+
+    Raises:
+        RuntimeError: a gradient is missing, of a wrong shape, or for a tensor that is in no graph.
+    """
+    roots = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    given = [gradients] if gradients is None or isinstance(gradients, Tensor) else list(gradients)
+    given += [None] * (len(roots) - len(given))
+    made = [start_gradient(root, one, i, create=create) for i, (root, one) in enumerate(zip(roots, given, strict=False))]
+    return [(root_edge(root, i), one) for i, (root, one) in enumerate(zip(roots, made, strict=True))]
 
 
 def root_edge(root: Tensor, position: int) -> Any:
@@ -175,7 +167,12 @@ def reach(starts: list[Any]) -> list[Any]:
 
 
 def run(
-    starts: Sequence[tuple[Any, Any]], *, keep: bool, create: bool, catch: dict[Any, Any] | None = None, accumulate: bool
+    starts: Sequence[tuple[Any, Any]],
+    *,
+    keep: bool,
+    create: bool,
+    catch: dict[Any, Any] | None = None,
+    only: list[Any] | None = None,
 ) -> None:
     """Run the nodes below the starts, each once, when all its gradient has arrived.
 
@@ -184,7 +181,7 @@ def run(
         keep: leave the saved tensors in place.
         create: gradients are tensors and every step is recorded.
         catch: nodes whose gradient is wanted: filled in; only nodes on the way to one of these are run.
-        accumulate: whether leaves among ``catch`` also get the gradient added.
+        only: run these and the nodes on the way to them, no others.
     """
     order = reach([edge for edge, _ in starts])
     stash = [getattr(node, "pending", None) for node in order] if State.running else None
@@ -192,7 +189,7 @@ def run(
         node.pending = None
     if order[-1].seq < 0 and any(watched(node) for node in leaves(order)):
         order = leaves_early(order)
-    needed = None if catch is None else on_the_way(order, catch)
+    needed = None if catch is None and only is None else on_the_way(order, catch or (), only or ())
     for edge, gradient in starts:
         edge.pending = gradient if edge.pending is None else edge.pending + gradient
     before = mode.on, mode.formula, State.running
@@ -201,7 +198,7 @@ def run(
         if needed is None and not create and not mode.anomaly:
             sweep(order, keep)
         else:
-            sweep_towards(order, catch, needed, keep=keep, create=create, accumulate=accumulate)
+            sweep_towards(order, catch or {}, needed, keep=keep, create=create)
     finally:
         mode.on, mode.formula, State.running = before
         if stash is not None:
@@ -233,9 +230,7 @@ def sweep(order: list[Any], keep: bool) -> None:
                 edge.pending = out if old is None else old + out
 
 
-def sweep_towards(
-    order: list[Any], catch: dict[Any, Any] | None, needed: set[Any] | None, *, keep: bool, create: bool, accumulate: bool
-) -> None:
+def sweep_towards(order: list[Any], catch: dict[Any, Any], needed: set[Any] | None, *, keep: bool, create: bool) -> None:
     """The same where gradients are recorded, or watched for NaN, or only those of certain tensors are wanted."""
     if mode.anomaly:
         from gviz.engine.autograd import watch
@@ -245,7 +240,7 @@ def sweep_towards(
             continue
         node.pending = None
         if needed is not None:
-            out = step_towards(node, grad, catch, needed, keep=keep, create=create, accumulate=accumulate)
+            out = step_towards(node, grad, catch, needed, keep=keep, create=create)
         else:
             out = node.apply_tensors(grad, keep) if create else node.apply(grad, keep)
         if mode.anomaly:
@@ -262,13 +257,11 @@ class State:
     running = False
 
 
-def step_towards(
-    node: Any, grad: Any, catch: dict[Any, Any] | None, needed: set[Any], *, keep: bool, create: bool, accumulate: bool
-) -> Any:
+def step_towards(node: Any, grad: Any, catch: dict[Any, Any], needed: set[Any], *, keep: bool, create: bool) -> Any:
     """One step of a backward pass that is after the gradients of certain tensors only."""
     hooked = False
-    if catch is not None and node in catch:
-        grad = captured(node, grad, catch, create=create, accumulate=accumulate)
+    if node in catch:
+        grad = captured(node, grad, catch, create=create)
         hooked = node.careful  # its tensor's hooks have run already
     if grad is None or node not in needed:
         return ()
@@ -335,22 +328,19 @@ def leaves_early(order: list[Any]) -> list[Any]:
     return early
 
 
-def on_the_way(order: list[Any], catch: dict[Any, Any]) -> set[Any]:
+def on_the_way(order: list[Any], catch: Container[Any], only: Iterable[Any]) -> set[Any]:
     """The nodes that have to run so that every wanted gradient arrives."""
-    needed: set[Any] = set()
+    needed = set(only)
     for node in reversed(order):
         if any(edge is not None and (edge in needed or edge in catch) for edge in node.edges):
             needed.add(node)
     return needed
 
 
-def captured(node: Any, grad: Any, catch: dict[Any, Any], *, create: bool, accumulate: bool) -> Any:
+def captured(node: Any, grad: Any, catch: dict[Any, Any], *, create: bool) -> Any:
     """Note a wanted gradient, after the hooks of its tensor; returns what goes on through the node."""
     if isinstance(node, AccumulateGrad):
         rare = node.variable._rare
-        if accumulate:
-            (node.apply_tensors if create else node.apply)(grad, False)
-            return None
         for hook in tuple(rare.hooks or ()) if rare is not None else ():
             given = grad if create else from_array(np.asarray(grad), None)
             new = hook(given)
@@ -363,24 +353,15 @@ def captured(node: Any, grad: Any, catch: dict[Any, Any], *, create: bool, accum
     return grad
 
 
-def keep_on(tensor: Tensor, found: Any) -> None:
-    """Add a gradient to a non-leaf that was named in ``inputs``."""
-    rare = tensor.rare()
-    grad = found if isinstance(found, Tensor) else from_array(np.array(found), None)
-    rare.grad = grad if rare.grad is None else rare.grad + grad
-    rare.retains = True
-
-
 def warn_cycle() -> None:
     """PyTorch's warning for ``backward(create_graph=True)``, once per program."""
     import warnings
 
     warnings.warn(
         "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
-        "which can cause "
-        "a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
-        "function, make "
-        "sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak.",
+        "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have "
+        "to use this function, make sure to reset the .grad fields of your parameters to None after use to break the cycle "
+        "and avoid the leak.",
         UserWarning,
         stacklevel=4,
     )

@@ -6,7 +6,19 @@ from typing import Any
 
 from gviz.engine import dtypes, printing, text
 
-__all__ = ["Elements"]
+__all__ = ["Elements", "steps_of"]
+
+
+def steps_of(array: Any) -> tuple[int, ...]:
+    """Strides in elements; those of an empty array as if it had one element along each dimension, where numpy says 0."""
+    if array.size:
+        item = array.itemsize
+        return tuple(s // item for s in array.strides)
+    steps, step = [], 1
+    for size in reversed(array.shape):
+        steps.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(steps))
 
 
 class Elements:
@@ -46,8 +58,7 @@ class Elements:
 
     def stride(self, dim: int | None = None) -> Any:
         """Steps between elements along each dimension, or along one."""
-        item = self._array.itemsize
-        steps = tuple(s // item for s in self._array.strides)
+        steps = steps_of(self._array)
         return steps if dim is None else steps[text.wrap_dim(dim, self._array.ndim)]
 
     def is_contiguous(self) -> bool:

@@ -97,7 +97,9 @@ def operands(row: Row, args: tuple[Any, ...]) -> tuple[list[Any], bool]:
                 f"{row.key}(): argument '{row.parameters[i].replace('self', 'input')}' (position {i + 1}) must be Tensor, "
                 f"not {type(value).__name__}"
             )
-    if row.promote == "none" or not row.edges:
+    if row.check is not None:
+        row.check(*(arrays[i] for i in row.inputs))
+    if row.promote == "none" or not (row.edges or row.promote):
         return arrays, False
     return promoted(row, arrays)
 
@@ -105,7 +107,8 @@ def operands(row: Row, args: tuple[Any, ...]) -> tuple[list[Any], bool]:
 def promoted(row: Row, arrays: list[Any]) -> tuple[list[Any], bool]:
     """Cast the differentiable operands to their common dtype; integers to the default float where the row is about floats."""
     flat: list[Any] = []
-    for i in row.edges:
+    positions = row.inputs if row.promote == "pointwise" else row.edges
+    for i in positions:
         value = arrays[i]
         flat.extend(value if isinstance(value, list) else [value])
     flat = [value for value in flat if value is not None]
@@ -123,9 +126,9 @@ def promoted(row: Row, arrays: list[Any]) -> tuple[list[Any], bool]:
                 return value
             mixed = True
             return value.astype(target)
-        return value if value is None else np.asarray(value, target)
+        return value if value is None else np.asarray(value).astype(target)  # an integer out of range wraps around
 
-    for i in row.edges:
+    for i in positions:
         value = arrays[i]
         arrays[i] = [cast(v) for v in value] if isinstance(value, list) else cast(value)
     return arrays, mixed

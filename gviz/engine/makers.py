@@ -31,7 +31,7 @@ new = object.__new__
 def make(row: Row) -> tuple[Any, Any]:
     """The recording function of a row, and the same as an operator."""
     fallback = general(row)
-    return choose(row, fallback), choose(row, operator(fallback))
+    return choose(row, fallback), choose(row, operator(fallback) if len(row.parameters) > 1 else fallback)
 
 
 def operator(function: Any) -> Any:
@@ -70,7 +70,10 @@ def one_input(row: Row, fallback: Any) -> Any:
         if input.__class__ is not Tensor or more:
             return fallback(input, *more)
         array = input._array
-        data = forward(array)
+        try:
+            data = forward(array)
+        except (TypeError, KeyError):  # booleans, for which numpy has no such function
+            return fallback(input)
         if data.__class__ is not ndarray:
             data = np.asarray(data)
         if data.dtype is not array.dtype:

@@ -88,6 +88,7 @@ class Row(Saving):
         self.shows: dict[str, Any] = declared["shows"]
         self.hidden: tuple[str, ...] = declared["hidden"]
         self.extras: tuple[str, ...] = declared["extras"]
+        self.check: Any = declared["check"]
         self.call: Any = None
         self.operator: Any = None
         self.places: list[tuple[Any, str]] = [(forward.__globals__, forward.__name__), (TENSORS, key)]
@@ -152,6 +153,7 @@ def op(
     shows: dict[str, Any] | None = None,
     hidden: tuple[str, ...] = (),
     extras: tuple[str, ...] = (),
+    check: Any = None,
     **formulas: Any,
 ) -> Callable[[Any], Any]:
     """Store a row of the table.
@@ -167,6 +169,7 @@ def op(
         shows: saved numbers that are the same for every call.
         hidden: saved things that PyTorch does not show as ``_saved_*``.
         extras: names of arrays that the forward gives after its result, only for the derivatives.
+        check: a function of the operands (arrays and numbers, as they were given) that refuses some, in PyTorch's words.
         formulas: derivative per input; ``a__b`` gives those of two inputs as a tuple.
 
     Returns:
@@ -181,6 +184,7 @@ def op(
         "shows": shows or {},
         "hidden": hidden,
         "extras": extras,
+        "check": check,
     }
 
     def store(forward: Any) -> Any:

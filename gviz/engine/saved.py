@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gviz.engine.elements import steps_of
 from gviz.engine.node import FREED, Node, Packed, SavedResult, freed_error, public_edge
 from gviz.engine.text import type_name
 
@@ -193,7 +194,7 @@ FACTS: dict[str, Any] = {
     "sizes": lambda array: array.shape,
     "dtype": lambda array: array.dtype,
     "numel": lambda array: array.size,
-    "strides": lambda array: tuple(s // array.itemsize for s in array.strides),
+    "strides": steps_of,
 }
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from gviz.engine import dtypes
 from gviz.engine.op import PASS, composite, everywhere, op
+from gviz.engine.ops.constants import ONE
 
 
 @composite
@@ -18,18 +19,53 @@ def maybe_multiply(grad, number):
 
 
 def check_sub(self, other):
-    """PyTorch subtracts no booleans."""
-    kinds = [getattr(getattr(v, "dtype", None), "kind", "b" if isinstance(v, bool) else "") for v in (self, other)]
-    if kinds == ["b", "b"]:
+    """PyTorch subtracts no booleans.
+
+    Raises:
+        RuntimeError: an operand is one, in PyTorch's words.
+    """
+    booleans = [isinstance(v, bool) or getattr(getattr(v, "dtype", None), "kind", "") == "b" for v in (self, other)]
+    if all(booleans):
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
             "operator instead."
         )
-    if "b" in kinds:
+    if any(booleans):
         raise RuntimeError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. "
             "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
         )
+
+
+def check_neg(operand):
+    """PyTorch negates no booleans.
+
+    Raises:
+        RuntimeError: it is one, in PyTorch's words.
+    """
+    if operand.dtype.kind == "b":
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` "
+            "or `logical_not()` operator instead."
+        )
+
+
+def scaled(array, alpha):
+    """``alpha * array``, in the array's dtype.
+
+    Raises:
+        RuntimeError: the factor is of a kind that the dtype cannot have, in PyTorch's words.
+    """
+    if array.dtype.kind in "iub" and isinstance(alpha, float):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if array.dtype.kind != "b" and isinstance(alpha, bool):
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    return array if alpha == 1 else array * array.dtype.type(alpha)
+
+
+def common(self, number):
+    """The array in the dtype that it has together with a number."""
+    return self if self.dtype.kind == "f" else self.astype(dtypes.result_type(self, number), copy=False)
 
 
 @op("AddBackward0", self=PASS, other=PASS, shows={"alpha": 1})
@@ -39,7 +75,7 @@ def add(self, other):
 
 @op("AddBackward0", self=PASS, other=lambda grad, alpha: maybe_multiply(grad, alpha))
 def add_alpha(self, other, alpha):
-    return self + (other if alpha == 1 else other * alpha)
+    return self + scaled(other, alpha)
 
 
 @op("AddBackward1", self=PASS, shows={"alpha": 1})
@@ -47,16 +83,14 @@ def add_scalar(self, other):
     return self + other
 
 
-@op("SubBackward0", self=PASS, other=lambda grad: neg(grad), shows={"alpha": 1})
+@op("SubBackward0", self=PASS, other=lambda grad: neg(grad), shows={"alpha": 1}, check=check_sub)
 def sub(self, other):
-    if self.dtype.kind == "b":
-        check_sub(self, other)
     return self - other
 
 
-@op("SubBackward0", self=PASS, other=lambda grad, alpha: maybe_multiply(neg(grad), alpha))
+@op("SubBackward0", self=PASS, other=lambda grad, alpha: maybe_multiply(neg(grad), alpha), check=check_sub)
 def sub_alpha(self, other, alpha):
-    return self - other * alpha
+    return self - scaled(other, alpha)
 
 
 @op("SubBackward1", self=PASS, shows={"alpha": 1})
@@ -64,15 +98,15 @@ def sub_scalar(self, other):
     return self - other
 
 
-@op("RsubBackward0", self=lambda grad, alpha: maybe_multiply(neg(grad), alpha), other=PASS)
+@op("RsubBackward0", self=lambda grad, alpha: maybe_multiply(neg(grad), alpha), other=PASS, check=check_sub)
 def rsub(self, other, alpha=1):
-    return other - (self if alpha == 1 else self * alpha)
+    return other - scaled(self, alpha)
 
 
 @op("RsubBackward1", self=lambda grad, alpha: maybe_multiply(neg(grad), alpha))
 def rsub_scalar(self, other, alpha=1):
     check_sub(self, other)
-    return other - (self if alpha == 1 else self * alpha)
+    return other - scaled(common(self, other), alpha)
 
 
 @op("MulBackward0", self=lambda grad, other: grad * other, other=lambda grad, self: grad * self)
@@ -106,22 +140,30 @@ def div_backward_other(grad, self, other):
     return neg(grad) * ((self / other) / other)
 
 
-@op("NegBackward0", self=lambda grad: neg(grad))
+@op("NegBackward0", check=check_neg, self=lambda grad: neg(grad))
 def neg(self):
     return -self
 
 
 @op("ReciprocalBackward0", promote="float", self=lambda grad, result: neg(grad) * (result * result))
 def reciprocal(self):
-    return np.reciprocal(self)
+    return np.true_divide(ONE[self.dtype], self)
+
+
+NEGATIVE_POWER = "Integers to negative integer powers are not allowed."
 
 
 @op("PowBackward0", self=lambda grad, self, exponent: pow_backward(grad, self, exponent))
 def power(self, exponent):
-    if self.dtype.kind in "iu" and isinstance(exponent, int) and exponent < 0:
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
-    if isinstance(exponent, float) and self.dtype.kind in "iub":
-        self = self.astype(dtypes.get_default_dtype().np)
+    if self.dtype.kind in "iub":
+        self = common(self, exponent)
+        if self.dtype.kind in "iu":
+            if exponent < 0:
+                raise RuntimeError(NEGATIVE_POWER)
+            if exponent > np.iinfo(self.dtype).max:
+                raise RuntimeError(f"value cannot be converted to type {self.dtype.name}_t without overflow")
+        if self.dtype.kind == "b":  # to the power of a boolean
+            return self | (not exponent)
     return self * self if exponent == 2 else self**exponent
 
 
@@ -131,16 +173,26 @@ def power(self, exponent):
     exponent=lambda grad, self, exponent, result: pow_backward_exponent(grad, self, exponent, result),
 )
 def pow_tensor(self, exponent):
-    if self.dtype.kind in "iu" and exponent.dtype.kind in "iu" and (exponent < 0).any():
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
-    return self**exponent
+    return integer_power(self, exponent) if self.dtype.kind in "iub" else self**exponent
 
 
 @op("PowBackward2", exponent=lambda grad, self, exponent, result: pow_backward_base(grad, self, exponent, result))
 def pow_base(self, exponent):
-    if isinstance(self, float) and exponent.dtype.kind in "iub":
-        exponent = exponent.astype(dtypes.get_default_dtype().np)
-    return self**exponent
+    exponent = common(exponent, self)
+    return integer_power(exponent.dtype.type(self), exponent) if exponent.dtype.kind in "iub" else self**exponent
+
+
+def integer_power(base, exponent):
+    """A power of integers: towards zero where the exponent is negative, as PyTorch's kernel has it.
+
+    Raises:
+        NotImplementedError: booleans, in PyTorch's words.
+    """
+    if exponent.dtype.kind == "b":
+        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+    positive = base ** np.maximum(exponent, 0)
+    ends = np.where(base == 1, 1, np.where(base == -1, 1 - 2 * (exponent % 2), 0))
+    return np.where(exponent < 0, ends, positive).astype(exponent.dtype)
 
 
 @composite
@@ -177,14 +229,16 @@ def number_log(number):
 
 @op("AbsBackward0", self=lambda grad, self: grad * sgn(self))
 def absolute(self):
+    if self.dtype.kind == "b":
+        raise NotImplementedError("\"abs_cpu\" not implemented for 'Bool'")
     return np.abs(self)
 
 
 @op("SgnBackward0", self=lambda grad: zeros_like(grad))
 def sgn(self):
-    return np.sign(self)
+    return np.sign(self) if self.dtype.kind != "b" else self.copy()
 
 
 @op("SignBackward0", self=lambda grad: zeros_like(grad))
 def sign(self):
-    return np.sign(self)
+    return np.sign(self) if self.dtype.kind != "b" else self.copy()

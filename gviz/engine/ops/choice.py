@@ -7,9 +7,31 @@ import numpy as np
 from gviz.engine import dtypes
 from gviz.engine.op import composite, op
 from gviz.engine.ops.constants import ZERO
+from gviz.engine.text import SCALAR_NAMES
 
 
-@op("ReluBackward0", self=lambda grad, result: threshold_backward(grad, result, 0))
+def check_relu(operand):
+    """PyTorch has no relu of booleans.
+
+    Raises:
+        RuntimeError: it is one.
+    """
+    if operand.dtype.kind == "b":
+        raise RuntimeError("Boolean inputs not supported for relu")
+
+
+def check_condition(condition, self, other):
+    """A condition is made of booleans.
+
+    Raises:
+        RuntimeError: it is not, in PyTorch's words.
+    """
+    if condition.dtype.kind != "b" and condition.dtype.name != "uint8":
+        name = SCALAR_NAMES.get(condition.dtype.name, condition.dtype.name)
+        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {name}")
+
+
+@op("ReluBackward0", check=check_relu, self=lambda grad, result: threshold_backward(grad, result, 0))
 def relu(self):
     return np.maximum(self, ZERO[self.dtype])
 
@@ -44,7 +66,7 @@ def minimum(self, other):
 
 @op("ClampBackward1", self=lambda grad, self, min, max: clamp_backward(grad, self, min, max))
 def clamp_scalar(self, min=None, max=None):
-    if isinstance(min, float) or isinstance(max, float):
+    if self.dtype.kind != "f":
         self = self.astype(dtypes.result_type(self, *(v for v in (min, max) if v is not None)), copy=False)
     data = self if min is None else np.maximum(self, self.dtype.type(min))
     return data.copy() if max is None and min is None else data if max is None else np.minimum(data, self.dtype.type(max))
@@ -107,6 +129,7 @@ def clamp_backward_max(grad, self, min, max):
 
 @op(
     "WhereBackward0",
+    check=check_condition,
     nondiff=("condition",),
     self=lambda grad, condition: where(condition, grad, 0.0),
     other=lambda grad, condition: where(condition, 0.0, grad),

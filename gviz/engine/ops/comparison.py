@@ -7,32 +7,32 @@ import numpy as np
 from gviz.engine.op import op
 
 
-@op(None, nondiff=("self", "other"))
+@op(None, nondiff=("self", "other"), promote="pointwise")
 def equal(self, other):
     return np.equal(self, other)
 
 
-@op(None, nondiff=("self", "other"))
+@op(None, nondiff=("self", "other"), promote="pointwise")
 def not_equal(self, other):
     return np.not_equal(self, other)
 
 
-@op(None, nondiff=("self", "other"))
+@op(None, nondiff=("self", "other"), promote="pointwise")
 def less(self, other):
     return np.less(self, other)
 
 
-@op(None, nondiff=("self", "other"))
+@op(None, nondiff=("self", "other"), promote="pointwise")
 def less_equal(self, other):
     return np.less_equal(self, other)
 
 
-@op(None, nondiff=("self", "other"))
+@op(None, nondiff=("self", "other"), promote="pointwise")
 def greater(self, other):
     return np.greater(self, other)
 
 
-@op(None, nondiff=("self", "other"))
+@op(None, nondiff=("self", "other"), promote="pointwise")
 def greater_equal(self, other):
     return np.greater_equal(self, other)
 

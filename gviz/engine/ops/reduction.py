@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine.op import composite, everywhere, op
-from gviz.engine.text import wrap_dim, wrap_dims
+from gviz.engine.text import SCALAR_NAMES, wrap_dim, wrap_dims
 
 
 def axes_of(array, dim):
@@ -67,11 +67,9 @@ def check_mean(array):
         RuntimeError: in PyTorch's words.
     """
     if array.dtype.kind in "biu":
-        name = {"int64": "Long", "int32": "Int", "bool": "Bool", "uint8": "Byte", "int16": "Short", "int8": "Char"}.get(
-            array.dtype.name, array.dtype.name
-        )
         raise RuntimeError(
-            f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: {name}"
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            f"Got: {SCALAR_NAMES[array.dtype.name]}"
         )
     return array
 
@@ -217,30 +215,59 @@ def scatter_add(self, dim, index, src):
     return result
 
 
+def check_argument(array, name):
+    """PyTorch finds no greatest boolean.
+
+    Raises:
+        RuntimeError: they are booleans.
+    """
+    if array.dtype.kind == "b":
+        raise RuntimeError(f"{name}(): does not support bool input")
+
+
 @op(None, nondiff=("self",))
 def argmax(self, dim=None, keepdim=False):
+    check_argument(self, "argmax")
     return np.argmax(self) if dim is None else np.argmax(self, axis=wrap_dim(dim, self.ndim), keepdims=keepdim)
 
 
 @op(None, nondiff=("self",))
 def argmin(self, dim=None, keepdim=False):
+    check_argument(self, "argmin")
     return np.argmin(self) if dim is None else np.argmin(self, axis=wrap_dim(dim, self.ndim), keepdims=keepdim)
 
 
 @op(None, nondiff=("self",))
 def any_of(self, dim=None, keepdim=False):
-    return np.any(self, axis=None if dim is None else axes_of(self, dim), keepdims=keepdim)
+    return truth(np.any(self, axis=None if dim is None else axes_of(self, dim), keepdims=keepdim), self)
 
 
 @op(None, nondiff=("self",))
 def all_of(self, dim=None, keepdim=False):
-    return np.all(self, axis=None if dim is None else axes_of(self, dim), keepdims=keepdim)
+    return truth(np.all(self, axis=None if dim is None else axes_of(self, dim), keepdims=keepdim), self)
+
+
+def truth(found, array):
+    """A truth value: of bytes it is a byte again, as in PyTorch."""
+    return np.asarray(found, array.dtype) if array.dtype.name == "uint8" else found
 
 
 # ------------------------------------------------------------------ softmax and its kin
-@op("SoftmaxBackward0", promote="float", self=lambda grad, dim, result: softmax_backward_data(grad, result, dim))
+def check_softmax(array, dim, name):
+    """A softmax is of floating point numbers.
+
+    Raises:
+        NotImplementedError: they are not, in PyTorch's words.
+    """
+    if array.dtype.kind not in "fc":
+        kernel = f"{name}_lastdim_kernel_impl" if dim == max(array.ndim, 1) - 1 else f"{name}_kernel_impl"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{SCALAR_NAMES[array.dtype.name]}'")
+
+
+@op("SoftmaxBackward0", self=lambda grad, dim, result: softmax_backward_data(grad, result, dim))
 def softmax_row(self, dim):
     dim = wrap_dim(dim, self.ndim)
+    check_softmax(self, dim, "softmax")
     if not self.ndim:
         return np.ones_like(self)
     e = np.exp(self - self.max(axis=dim, keepdims=True, initial=-np.inf))
@@ -267,9 +294,10 @@ def softmax_double_backward(grad, grad_output, dim, output):
     )
 
 
-@op("LogSoftmaxBackward0", promote="float", self=lambda grad, dim, result: log_softmax_backward_data(grad, result, dim))
+@op("LogSoftmaxBackward0", self=lambda grad, dim, result: log_softmax_backward_data(grad, result, dim))
 def log_softmax_row(self, dim):
     dim = wrap_dim(dim, self.ndim)
+    check_softmax(self, dim, "log_softmax")
     if not self.ndim:
         return np.zeros_like(self)
     shifted = self - self.max(axis=dim, keepdims=True, initial=-np.inf)

@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``input + alpha * other``."""
-    return call["add"](input, other) if alpha == 1 else call["add_alpha"](input, as_operand(input, other), alpha)
+    if alpha == 1 and alpha is not True:
+        return call["add"](input, other)
+    return call["add_alpha"](input, as_operand(input, other), alpha)
 
 
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``input - alpha * other``."""
-    return call["sub"](input, other) if alpha == 1 else call["sub_alpha"](input, as_operand(input, other), alpha)
+    if alpha == 1 and alpha is not True:
+        return call["sub"](input, other)
+    return call["sub_alpha"](input, as_operand(input, other), alpha)
 
 
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
@@ -45,7 +49,12 @@ def power(input: Any, exponent: Any) -> Tensor:
         return call["pow_base"](input, exponent)
     if isinstance(exponent, Tensor):
         return call["pow_tensor"](input, exponent)
-    return call["power"](input, exponent)
+    return call["power"](input, plain(exponent))
+
+
+def plain(number: Any) -> Any:
+    """A numpy number as Python's own."""
+    return number.item() if isinstance(number, np.generic) else number
 
 
 def as_operand(input: Any, other: Any) -> Any:
@@ -59,7 +68,7 @@ def reversed_sub(self: Tensor, other: Any) -> Any:
     """``other - self``; in a recorded derivative PyTorch's C++ subtracts from a 0-d tensor."""
     if mode.formula and isinstance(other, NUMBERS):
         return call["sub"](as_operand(self, other), self)
-    return call["rsub_scalar"](self, other, 1) if isinstance(other, NUMBERS) else NotImplemented
+    return call["rsub_scalar"](self, plain(other), 1) if isinstance(other, NUMBERS) else NotImplemented
 
 
 def reversed_div(self: Tensor, other: Any) -> Any:
@@ -76,7 +85,7 @@ def operator_power(self: Tensor, other: Any) -> Any:
 
 def reversed_power(self: Tensor, other: Any) -> Any:
     """``other ** self``."""
-    return call["pow_base"](other, self) if isinstance(other, NUMBERS) else NotImplemented
+    return call["pow_base"](plain(other), self) if isinstance(other, NUMBERS) else NotImplemented
 
 
 def operator_matmul(self: Tensor, other: Any) -> Any:
