@@ -8,7 +8,9 @@ each node; an explicit stack takes the place of recursion, so a chain of a milli
 from __future__ import annotations
 
 import gc
+import math
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gviz.graph import Edge, Graph, Node, TensorRow, Value, to_value
@@ -77,9 +79,24 @@ def tensor_row(name: str, tensor: Any, expression: str | None = None) -> TensorR
     )
 
 
+MANY, MOST = 1_000, 1_000_000
+"""Elements from which values are looked at as a whole, and above which a graph leaves them out (a model's weights)."""
+
+
 def numbers(tensor: Any) -> Value:
-    """A tensor's values as a graph holds them."""
-    return to_value(tensor.detach().tolist())
+    """A tensor's values as a graph holds them; None where there are more than a person or a program will read."""
+    count = math.prod(int(size) for size in tensor.shape)
+    if count > MOST:
+        return None
+    detached = tensor.detach()
+    if count > MANY and bool(detached.isfinite().all()):
+        return finite_value(detached.tolist(), len(tensor.shape))
+    return to_value(detached.tolist())
+
+
+def finite_value(nested: Any, depth: int) -> Value:
+    """The same as ``to_value`` for numbers that are all finite: whole rows at a time."""
+    return tuple(nested) if depth == 1 else tuple(finite_value(part, depth - 1) for part in nested)
 
 
 def gradient(tensor: Any) -> Any:
@@ -183,11 +200,10 @@ class Walker:
         label, slots = type(node).__name__, node.next_functions
         if label == "AccumulateGrad" and (variable := getattr(node, "variable", None)) is not None:
             self.nodes.append(Node(node_id, "accumulate", label))
-            leaf = self.ids.get(id(variable)) or self.add_tensor(variable, None, "leaf")
-            self.edges.append(Edge(leaf, node_id))
+            self.edges.append(Edge(self.add_leaf(variable), node_id))
             return node_id, slots
-        names = self.made_by.get(id(node))
-        if not names and not self.saved and len(self.nodes) >= DETAILED:
+        names, custom = self.made_by.get(id(node)), hasattr(type(node), "saved_tensors")
+        if not names and not self.saved and not custom and len(self.nodes) >= DETAILED:
             self.nodes.append(Node(node_id, "operation", label, slots=len(slots)))
             return node_id, slots
         attributes = tuple(self.saved_attributes(node))
@@ -203,7 +219,19 @@ class Walker:
             self.nodes.append(Node(node_id, "operation", label, state=state, slots=len(slots), attrs=attrs))
         if self.saved:
             self.add_saved(node_id, attributes)
+        if custom:
+            self.add_saved(node_id, (("saved", custom_saved(node)),))
         return node_id, slots
+
+    def add_leaf(self, leaf: Any) -> str:
+        """The box of a leaf; where an operation that saved it was met first, its box becomes that of a leaf."""
+        known = self.ids.get(id(leaf))
+        if known is None:
+            return self.add_tensor(leaf, None, "leaf")
+        position = int(known[1:])
+        if self.nodes[position].kind == "saved":
+            self.nodes[position] = replace(self.nodes[position], kind="leaf", label="")
+        return known
 
     def add_saved(self, node_id: str, attributes: tuple[tuple[str, Any], ...]) -> None:
         """Boxes for the tensors that an operation keeps."""
@@ -246,6 +274,14 @@ def state_of(row: TensorRow, tensor: Any) -> str:
     if not row.requires_grad:
         return "frozen" if row.is_leaf and tensor.grad_fn is None else ""
     return "no gradient yet" if row.is_leaf or row.retains_grad else "not retained"
+
+
+def custom_saved(node: Any) -> tuple[Any, ...]:
+    """What the user's own Function saved, which TorchViz always draws; nothing where backward has freed it."""
+    try:
+        return tuple(node.saved_tensors)
+    except RuntimeError:
+        return ()
 
 
 def brief(value: Any) -> str:

@@ -170,3 +170,31 @@ def test_the_walk_needs_no_more_than_next_functions() -> None:
 
     assert [n.label for n in graph.nodes] == ["", "FooBackward0", "AccumulateGrad", ""]
     assert [(e.source, e.target, e.slot) for e in graph.edges] == [("n3", "n2", 0), ("n2", "n1", 1), ("n1", "n0", 0)]
+
+
+def test_a_leaf_that_was_met_as_a_saved_tensor_is_still_a_leaf() -> None:
+    x = torch.tensor(3.0, requires_grad=True)
+    graph = walk({"y": x * x}, {"x": x}, saved=True)
+
+    assert kinds(graph) == ["output", "operation", "leaf", "accumulate"]
+    assert [edge.label for edge in graph.edges if edge.kind == "saved"] == ["other", "self"]
+
+
+def test_what_the_users_own_function_saved_is_always_drawn() -> None:
+    class Square(torch.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x
+
+    x = torch.tensor(3.0, requires_grad=True)
+    graph = walk({"y": Square.apply(x * 2)})
+
+    assert [node.label for node in graph.nodes if node.kind == "saved"] == ["saved[0]"]
+
+
+def test_values_of_a_large_tensor_are_kept_and_of_a_huge_one_left_out() -> None:
+    rows = {row.name: row for row in walk({"y": torch.ones(50, 50), "z": torch.zeros(1001, 1000)}).tensors}
+
+    assert rows["y"].value == ((1.0,) * 50,) * 50
+    assert (rows["z"].value, rows["z"].shape) == (None, (1001, 1000))
