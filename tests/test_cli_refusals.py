@@ -136,7 +136,7 @@ def test_closed_standard_input_is_refused(gviz: Program) -> None:
         ("y.pfd", ["pfd", "pdf"]),
         ("y", ["suffix"]),
         ("nowhere/y.pdf", ["nowhere"]),
-        ("nowhere/", ["nowhere"]),
+        ("nowhere/", ["nowhere/ names a folder"]),
         (".", ["folder"]),
         ("/proc/y.pdf", ["/proc"]),
         ("y" * 300 + ".pdf", ["y.pdf"]),

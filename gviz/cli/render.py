@@ -107,7 +107,7 @@ def _suffix(output: str | None) -> str:
     if output.endswith(("/", os.sep)) or os.path.isdir(output):
         from gviz.errors import FileError
 
-        raise FileError(f"{output} is a folder", hint=f"name a file in it: {os.path.join(output, 'graph.pdf')}")
+        raise FileError(f"{output} names a folder", hint=f"name a file in it: {os.path.join(output, 'graph.pdf')}")
     return os.path.splitext(output)[1][1:].lower()
 
 
