@@ -112,7 +112,7 @@ def promoted(row: Row, arrays: list[Any]) -> tuple[list[Any], bool]:
         value = arrays[i]
         flat.extend(value if isinstance(value, list) else [value])
     flat = [value for value in flat if value is not None]
-    target = dtypes.result_type(*flat) if len(flat) > 1 else getattr(flat[0], "dtype", None)
+    target = dtypes.result_type(*flat) if len(flat) > 1 else getattr(flat[0], "dtype", None) if flat else None
     if target is not None and row.promote == "float" and target.kind in "iub":
         target = dtypes.get_default_dtype().np
     if target is None:

@@ -228,7 +228,7 @@ def renew_edge(view: Tensor) -> None:
 
 def set_item(tensor: Tensor, key: Any, value: Any) -> None:
     """``tensor[key] = value``: through a view where the key gives one, else as ``index_put_``."""
-    from gviz.engine.ops.indexing import views_of
+    from gviz.engine.surface.indexing import views_of
 
     part, indices = views_of(tensor, key)
     if not isinstance(value, Tensor):

@@ -10,6 +10,7 @@ import numpy as np
 from gviz.engine import dtypes
 from gviz.engine.op import PASS, composite, everywhere, op
 from gviz.engine.ops.constants import ONE
+from gviz.engine.text import broadcast_shape
 
 
 @composite
@@ -50,12 +51,13 @@ def check_neg(operand):
         )
 
 
-def scaled(array, alpha):
-    """``alpha * array``, in the array's dtype.
+def scaled(array, alpha, beside):
+    """``alpha * array``, in the array's dtype, to be added to what is beside it.
 
     Raises:
         RuntimeError: the factor is of a kind that the dtype cannot have, in PyTorch's words.
     """
+    broadcast_shape(beside.shape, array.shape)
     if array.dtype.kind in "iub" and isinstance(alpha, float):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if array.dtype.kind != "b" and isinstance(alpha, bool):
@@ -75,7 +77,7 @@ def add(self, other):
 
 @op("AddBackward0", self=PASS, other=lambda grad, alpha: maybe_multiply(grad, alpha))
 def add_alpha(self, other, alpha):
-    return self + scaled(other, alpha)
+    return self + scaled(other, alpha, self)
 
 
 @op("AddBackward1", self=PASS, shows={"alpha": 1})
@@ -90,7 +92,7 @@ def sub(self, other):
 
 @op("SubBackward0", self=PASS, other=lambda grad, alpha: maybe_multiply(neg(grad), alpha), check=check_sub)
 def sub_alpha(self, other, alpha):
-    return self - scaled(other, alpha)
+    return self - scaled(other, alpha, self)
 
 
 @op("SubBackward1", self=PASS, shows={"alpha": 1})
@@ -100,13 +102,13 @@ def sub_scalar(self, other):
 
 @op("RsubBackward0", self=lambda grad, alpha: maybe_multiply(neg(grad), alpha), other=PASS, check=check_sub)
 def rsub(self, other, alpha=1):
-    return other - scaled(self, alpha)
+    return other - scaled(self, alpha, other)
 
 
 @op("RsubBackward1", self=lambda grad, alpha: maybe_multiply(neg(grad), alpha))
 def rsub_scalar(self, other, alpha=1):
     check_sub(self, other)
-    return other - scaled(common(self, other), alpha)
+    return other - scaled(common(self, other), alpha, self)
 
 
 @op("MulBackward0", self=lambda grad, other: grad * other, other=lambda grad, self: grad * self)
@@ -188,6 +190,7 @@ def integer_power(base, exponent):
     Raises:
         NotImplementedError: booleans, in PyTorch's words.
     """
+    broadcast_shape(np.shape(base), exponent.shape)
     if exponent.dtype.kind == "b":
         raise NotImplementedError("\"pow\" not implemented for 'Bool'")
     positive = base ** np.maximum(exponent, 0)
@@ -204,7 +207,14 @@ def pow_backward(grad, self, exponent):
 @composite
 def pow_backward_self(grad, self, exponent):
     """The same where the exponent is a tensor."""
+    refuse_boolean(exponent)
     return where(equal(exponent, 0.0), 0.0, grad * (exponent * pow_tensor(self, exponent - 1)))
+
+
+@everywhere
+def refuse_boolean(exponent):
+    """An exponent that is a boolean tensor cannot be made one less."""
+    check_sub(getattr(exponent, "_array", exponent), 1)
 
 
 @composite
@@ -217,7 +227,7 @@ def pow_backward_exponent(grad, self, exponent, result):
 def pow_backward_base(grad, self, exponent, result):
     """The same for a number as the base."""
     if self == 0:
-        return where(greater_equal(exponent, 0), 0.0, grad * (result * number_log(self)))
+        return grad * where(greater_equal(exponent, 0), 0.0, result * number_log(self))
     return grad * (result * number_log(self))
 
 
@@ -234,11 +244,16 @@ def absolute(self):
     return np.abs(self)
 
 
-@op("SgnBackward0", self=lambda grad: zeros_like(grad))
+def signs(array):
+    """-1, 0 or 1; 0 for nan, as PyTorch has it."""
+    return array.copy() if array.dtype.kind == "b" else np.subtract(array > 0, array < 0, dtype=array.dtype)
+
+
+@op("SgnBackward0", self=lambda grad, self, result: zeros_like(grad))
 def sgn(self):
-    return np.sign(self) if self.dtype.kind != "b" else self.copy()
+    return signs(self)
 
 
 @op("SignBackward0", self=lambda grad: zeros_like(grad))
 def sign(self):
-    return np.sign(self) if self.dtype.kind != "b" else self.copy()
+    return signs(self)

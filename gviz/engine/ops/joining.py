@@ -16,7 +16,7 @@ from gviz.engine.text import wrap_dim
 )
 def cat(tensors, dim=0):
     if not tensors:
-        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     kept = [a for a in tensors if a.shape != (0,)] or tensors
     for i, a in enumerate(tensors):
         if a.ndim == 0:

@@ -5,22 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine.op import ARRAYS, composite, everywhere, op
-from gviz.engine.text import C_NAMES, broadcast_shape
+from gviz.engine.text import C_NAMES, SCALAR_NAMES, broadcast_shape
 
 everywhere(broadcast_shape)
 
 
-def check_same_dtype(a, b):
-    """PyTorch multiplies matrices of one dtype only.
+def check_same_dtype(a, b, kernel="addmm_impl_cpu_"):
+    """PyTorch multiplies matrices of one dtype only, and no booleans.
 
     Raises:
+        NotImplementedError: they are booleans.
         RuntimeError: they differ.
     """
     if a.dtype != b.dtype:
-        raise RuntimeError(
-            f"expected m1 and m2 to have the same dtype, but got: {C_NAMES.get(a.dtype.name, a.dtype.name)} != "
-            f"{C_NAMES.get(b.dtype.name, b.dtype.name)}"
-        )
+        left, right = (C_NAMES.get(v.dtype.name, v.dtype.name) for v in (a, b))
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {left} != {right}")
+    if a.dtype.kind == "b":
+        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
 
 
 @op(
@@ -105,7 +106,10 @@ def mv(self, vec):
         raise RuntimeError(
             f"size mismatch, got input ({self.shape[0]}), mat ({self.shape[0]}x{self.shape[1]}), vec ({vec.shape[0]})"
         )
-    check_same_dtype(self, vec)
+    if self.dtype != vec.dtype:
+        matrix, vector = SCALAR_NAMES[self.dtype.name], SCALAR_NAMES[vec.dtype.name]
+        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {vector}, {matrix}, and {vector}")
+    check_same_dtype(self, vec, "addmv_impl_cpu")
     return self @ vec
 
 
@@ -120,17 +124,14 @@ def dot(self, tensor):
     if self.ndim != 1 or tensor.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {self.ndim}D and {tensor.ndim}D tensors")
     if self.dtype != tensor.dtype:
-        name = {"float32": "Float", "float64": "Double", "int64": "Long"}
-        raise RuntimeError(
-            f"dot : expected both vectors to have same dtype, but found {name.get(self.dtype.name, self.dtype.name)} and "
-            f"{name.get(tensor.dtype.name, tensor.dtype.name)}"
-        )
+        first, second = SCALAR_NAMES[self.dtype.name], SCALAR_NAMES[tensor.dtype.name]
+        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {first} and {second}")
     if self.shape != tensor.shape:
         raise RuntimeError(
             f"inconsistent tensor size, expected tensor [{self.shape[0]}] and src [{tensor.shape[0]}] to have the same "
-            "number of elements, "
-            f"but got {self.shape[0]} and {tensor.shape[0]} elements respectively"
+            f"number of elements, but got {self.shape[0]} and {tensor.shape[0]} elements respectively"
         )
+    check_same_dtype(self, tensor, "dot")
     return np.dot(self, tensor)
 
 
@@ -148,6 +149,10 @@ def bmm(self, mat2):
             f"Expected size for first two dimensions of batch2 tensor to be: [{self.shape[0]}, {self.shape[2]}] but got: "
             f"[{mat2.shape[0]}, {mat2.shape[1]}]."
         )
+    if self.dtype != mat2.dtype:
+        first, second = SCALAR_NAMES[self.dtype.name], SCALAR_NAMES[mat2.dtype.name]
+        raise RuntimeError(f"expected scalar type {first} but found {second}")
+    check_same_dtype(self, mat2, "bmm")
     return self @ mat2
 
 
@@ -165,16 +170,37 @@ def matmul(self, other):
         return squeeze_dim_(mm(unsqueeze(self, 0), other), 0)
     if left == 2 and right == 2:
         return mm(self, other)
-    if (left >= 3 and right <= 2) or (right >= 3 and left <= 2):
-        return matmul_folded(self, other)
-    return matmul_batched(self, other)
+    return matmul_folded(self, other) if folds(self, other) else matmul_batched(self, other)
+
+
+@everywhere
+def folds(self, other):
+    """Whether a batch of matrices times one matrix or vector is one product of matrices, its batch folded into the rows.
+
+    As PyTorch decides it: always where the small factor wants a gradient (its gradient is then not summed over a batch), else
+    where no copy is needed.
+    """
+    left, right = len(self.shape), len(other.shape)
+    if max(left, right) < 3 or min(left, right) > 2:
+        return False
+    big, small = (self, other) if left >= right else (other, self)
+    if getattr(small, "requires_grad", False):
+        return True
+    if left == 2:
+        return False
+    array = getattr(big, "_array", big)
+    sizes, strides = array.shape, array.strides
+    if left < right:  # it is multiplied transposed
+        strides = (*strides[:-2], strides[-1], strides[-2])
+        sizes = (*sizes[:-2], sizes[-1], sizes[-2])
+    return not array.size or all(strides[i] == strides[i + 1] * sizes[i + 1] for i in range(len(sizes) - 2))
 
 
 @composite
 def matmul_folded(self, other):
     """A batch of matrices times one matrix or vector: the batch is folded into the rows."""
     swapped = len(other.shape) > len(self.shape)
-    big = transpose(other, -1, -2) if swapped else self
+    big = transpose(other, -2, -1) if swapped else self
     small = (t(self) if len(self.shape) == 2 else self) if swapped else other
     rows = 1
     for size in big.shape[:-1]:
@@ -184,17 +210,27 @@ def matmul_folded(self, other):
     if len(small.shape) == 1:
         return unsafe_view(mv(folded, small), shape)
     product = unsafe_view(mm(folded, small), (*shape, small.shape[-1]))
-    return clone(transpose(product, -1, -2)) if swapped else product
+    return clone(transpose(product, -2, -1)) if swapped else product
 
 
 @composite
 def matmul_batched(self, other):
     """Two batches of matrices: both are expanded to the common batch and multiplied one by one."""
-    n, m, p = self.shape[-2], self.shape[-1], other.shape[-1]
+    left, right = len(self.shape), len(other.shape)
+    if left == right == 3 and self.shape[0] != other.shape[0]:
+        if self.shape[0] == 1 and getattr(self, "requires_grad", False):
+            return matmul(squeeze_dim(self, 0), other)
+        if other.shape[0] == 1 and getattr(other, "requires_grad", False):
+            return matmul(self, squeeze_dim(other, 0))
+    n, m = (self.shape[-2] if left > 1 else 1), self.shape[-1]
+    k, p = (other.shape[-2] if right > 1 else other.shape[0]), (other.shape[-1] if right > 1 else 1)
     batch = broadcast_shape(tuple(self.shape[:-2]), tuple(other.shape[:-2]))
     count = 1
     for size in batch:
         count *= size
-    left = reshape(expand(self, (*batch, n, m)), (count, n, m))
-    right = reshape(expand(other, (*batch, other.shape[-2], p)), (count, other.shape[-2], p))
-    return unsafe_view(bmm(left, right), (*batch, n, p))
+    first = reshape(expand(self, (*batch, n, m)), (count, n, m))
+    if right == 1:
+        second = unsqueeze(reshape(expand(other, (*batch, k)), (count, k)), 2)
+        return unsafe_view(squeeze_dim(bmm(first, second), -1), (*batch, n) if left > 1 else batch)
+    second = reshape(expand(other, (*batch, k, p)), (count, k, p))
+    return unsafe_view(bmm(first, second), (*batch, n, p) if left > 1 else (*batch, p))

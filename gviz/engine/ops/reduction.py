@@ -215,25 +215,30 @@ def scatter_add(self, dim, index, src):
     return result
 
 
-def check_argument(array, name):
-    """PyTorch finds no greatest boolean.
+def check_argument(array, dim, name):
+    """PyTorch finds no greatest boolean, and none of nothing.
 
     Raises:
+        IndexError: there is nothing to look at.
         RuntimeError: they are booleans.
     """
     if array.dtype.kind == "b":
         raise RuntimeError(f"{name}(): does not support bool input")
+    if dim is None and not array.size:
+        raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+    if dim is not None and array.ndim and not array.shape[axis := wrap_dim(dim, array.ndim)]:
+        raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
 
 
 @op(None, nondiff=("self",))
 def argmax(self, dim=None, keepdim=False):
-    check_argument(self, "argmax")
+    check_argument(self, dim, "argmax")
     return np.argmax(self) if dim is None else np.argmax(self, axis=wrap_dim(dim, self.ndim), keepdims=keepdim)
 
 
 @op(None, nondiff=("self",))
 def argmin(self, dim=None, keepdim=False):
-    check_argument(self, "argmin")
+    check_argument(self, dim, "argmin")
     return np.argmin(self) if dim is None else np.argmin(self, axis=wrap_dim(dim, self.ndim), keepdims=keepdim)
 
 
@@ -259,7 +264,7 @@ def check_softmax(array, dim, name):
     Raises:
         NotImplementedError: they are not, in PyTorch's words.
     """
-    if array.dtype.kind not in "fc":
+    if array.dtype.kind not in "fc" and array.size:
         kernel = f"{name}_lastdim_kernel_impl" if dim == max(array.ndim, 1) - 1 else f"{name}_kernel_impl"
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{SCALAR_NAMES[array.dtype.name]}'")
 
@@ -268,8 +273,10 @@ def check_softmax(array, dim, name):
 def softmax_row(self, dim):
     dim = wrap_dim(dim, self.ndim)
     check_softmax(self, dim, "softmax")
+    if not self.size:
+        return self.copy()
     if not self.ndim:
-        return np.ones_like(self)
+        return np.exp(self - self)  # 1, or nan
     e = np.exp(self - self.max(axis=dim, keepdims=True, initial=-np.inf))
     return e / e.sum(axis=dim, keepdims=True)
 
@@ -298,8 +305,10 @@ def softmax_double_backward(grad, grad_output, dim, output):
 def log_softmax_row(self, dim):
     dim = wrap_dim(dim, self.ndim)
     check_softmax(self, dim, "log_softmax")
+    if not self.size:
+        return self.copy()
     if not self.ndim:
-        return np.zeros_like(self)
+        return self - self
     shifted = self - self.max(axis=dim, keepdims=True, initial=-np.inf)
     return shifted - np.log(np.exp(shifted).sum(axis=dim, keepdims=True))
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided
 
 from gviz.engine.op import PASS, composite, everywhere, op
-from gviz.engine.text import wrap_dim, wrap_dims
+from gviz.engine.text import type_name, wrap_dim, wrap_dims
 
 NO_VIEW = (
     "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
@@ -24,20 +24,19 @@ def full_shape(size, numel):
     """
     size = tuple(int(s) for s in size)
     known = 1
-    for s in size:
+    for i, s in enumerate(size):
         known *= 1 if s == -1 else s
         if s < -1:
-            raise RuntimeError(f"invalid shape dimension {s}")
+            raise RuntimeError(f"invalid shape dimension {s} at index {i} of shape {list(size)}")
     if size.count(-1) > 1:
         raise RuntimeError("only one dimension can be inferred")
     if -1 in size:
-        if known == 0:
+        if known == 0 and numel == 0:
             raise RuntimeError(
                 f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 "
-                "can be any value "
-                "and is ambiguous"
+                "can be any value and is ambiguous"
             )
-        if numel % known == 0:
+        if known and numel % known == 0:
             return tuple(numel // known if s == -1 else s for s in size)
     elif known == numel:
         return size
@@ -109,18 +108,25 @@ def expand(self, size):
     size = tuple(size)
     missing = len(size) - self.ndim
     if missing < 0:
+        name = "CPUBoolType" if self.dtype.kind == "b" else type_name(self.dtype)
         raise RuntimeError(
-            f"expand(torch.FloatTensor{{{list(self.shape)}}}, size={list(size)}): the number of sizes provided "
-            f"({len(size)}) must be greater "
-            f"or equal to the number of dimensions in the tensor ({self.ndim})"
+            f"expand({name}{{{list(self.shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) "
+            f"must be greater or equal to the number of dimensions in the tensor ({self.ndim})"
         )
-    full = tuple(self.shape[i - missing] if s == -1 and i >= missing else s for i, s in enumerate(size))
-    for i, (want, have) in enumerate(zip(full[missing:], self.shape, strict=True)):
-        if have not in (1, want):
+    full = list(size)
+    for i in reversed(range(len(size))):
+        if i < missing:
+            if size[i] < 0:
+                raise RuntimeError(
+                    f"The expanded size of the tensor ({size[i]}) isn't allowed in a leading, non-existing dimension {i}"
+                )
+            continue
+        have = self.shape[i - missing]
+        full[i] = have if size[i] == -1 else size[i]
+        if have not in (1, full[i]):
             raise RuntimeError(
-                f"The expanded size of the tensor ({want}) must match the existing size ({have}) at non-singleton "
-                f"dimension {i + missing}.  "
-                f"Target sizes: {list(size)}.  Tensor sizes: {list(self.shape)}"
+                f"The expanded size of the tensor ({full[i]}) must match the existing size ({have}) at non-singleton dimension "
+                f"{i}.  Target sizes: {list(size)}.  Tensor sizes: {list(self.shape)}"
             )
     return np.broadcast_to(self, full)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from gviz.engine import text
 from gviz.engine.op import TENSORS as call
-from gviz.engine.ops.indexing import get_item
+from gviz.engine.surface.indexing import get_item
 
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
@@ -73,9 +73,9 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         RuntimeError: start lies after end.
     """
     shape = input._array.shape
+    first, last = text.wrap_dim(start_dim, len(shape)), text.wrap_dim(end_dim, len(shape))
     if not shape:
         return call["reshape"](input, (1,))
-    first, last = text.wrap_dim(start_dim, len(shape)), text.wrap_dim(end_dim, len(shape))
     if first > last:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if first == last:
@@ -113,6 +113,8 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
     """
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    if not input._array.ndim:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     length = input._array.shape[text.wrap_dim(dim, input._array.ndim)]
     return call["split_size"](input, max(-(-length // chunks), 1), dim)
 
@@ -129,6 +131,8 @@ def property_t(self: Tensor) -> Tensor:
 
 def property_mt(self: Tensor) -> Tensor:
     """``x.mT``: the last two dimensions exchanged."""
+    if self._array.ndim == 0:
+        return call["permute"](self, ())
     if self._array.ndim == 1:
         raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.")
     return call["transpose"](self, -2, -1)
