@@ -181,7 +181,7 @@ def test_a_leaf_that_was_met_as_a_saved_tensor_is_still_a_leaf() -> None:
 
 
 def test_what_the_users_own_function_saved_is_always_drawn() -> None:
-    class Square(torch.autograd.Function):  # type: ignore[misc, name-defined]
+    class Square(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
             ctx.save_for_backward(x)
