@@ -283,3 +283,7 @@ def test_a_poor_terminal_gets_what_it_can_show(gviz: Program) -> None:
     assert done.raw.isascii()
     assert "MulBackward0" in done.out
     assert gviz.on_terminal("inspect", "β=α*2", "α=3", env={"PYTHONIOENCODING": "ascii"}).raw.isascii()
+
+
+def test_an_expression_on_standard_input_is_tabulated_before_and_after_backward(gviz: Program) -> None:
+    assert "grad_before  grad_after" in gviz("inspect", "-", "x=2", stdin="y=x*x").out

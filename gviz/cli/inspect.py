@@ -12,7 +12,7 @@ from gviz.cli.options import SourceCommand, takes_source
 
 if TYPE_CHECKING:
     from gviz.graph import Graph
-    from gviz.sources import SourceOptions
+    from gviz.sources import Reading, SourceOptions
 
 __all__ = ["inspect"]
 
@@ -38,7 +38,7 @@ def inspect(*, source: str, options: SourceOptions, as_json: bool) -> int:
     if as_json:
         streams.write_product(to_json(reading.graph))
     else:
-        _print_table(source, options, reading.graph)
+        _print_table(reading)
     return 1 if reading.failed else 0
 
 
@@ -56,7 +56,7 @@ def to_json(graph: Graph) -> str:
     return json.dumps({"tensors": tensors, "graph": record}, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _print_table(source: str, options: SourceOptions, graph: Graph) -> None:
+def _print_table(reading: Reading) -> None:
     """Print the table, for a person on a terminal and for a program in a pipe.
 
     Raises:
@@ -64,12 +64,10 @@ def _print_table(source: str, options: SourceOptions, graph: Graph) -> None:
     """
     from gviz.cli.table import TensorTable
     from gviz.errors import SourceError
-    from gviz.sources.files import looks_like_a_file
 
-    if not graph.tensors:
+    if not reading.graph.tensors:
         raise SourceError("there are no named tensors to list")
-    is_expression = source != "-" and not looks_like_a_file(source)
-    table = TensorTable(graph, before=is_expression and options.backward)
+    table = TensorTable(reading.graph, before=reading.ran_backward)
     if streams.is_terminal(sys.stdout):
         table.show(in_colour=streams.in_colour(sys.stdout))
     else:

@@ -85,7 +85,7 @@ def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
     evaluated = evaluate(text, options)
     talk.say(*evaluated.notes)
     graph = walk(evaluated.roots, evaluated.names, saved=options.saved, expressions=evaluated.expressions)
-    return Reading(graph, tuple(talk.notes))
+    return Reading(graph, tuple(talk.notes), ran_backward=options.backward)
 
 
 def _saved(text: str, file: str, options: SourceOptions, talk: Talk) -> Reading:

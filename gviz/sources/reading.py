@@ -22,11 +22,13 @@ class Reading:
         graph: what there is to draw, list or save.
         notes: what standard error says, in order.
         failed: whether a script raised, so that the graph is only as far as it came; the exit status is 1 then.
+        ran_backward: whether gviz itself ran backward, as it does for an expression: before it there were no gradients.
     """
 
     graph: Graph
     notes: tuple[Note, ...] = ()
     failed: bool = False
+    ran_backward: bool = False
 
 
 class Talk:
