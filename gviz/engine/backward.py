@@ -208,26 +208,40 @@ def run(
 
 def sweep(order: list[Any], keep: bool) -> None:
     """Run each node that a gradient has reached, on arrays, and hand the results on: the hot loop."""
-    for node in order:
-        grad = node.pending
-        if grad is None:
-            continue
-        node.pending = None
-        out = node.apply(grad, keep)
-        if out.__class__ is tuple:
-            for edge, part in zip(node.edges, out):  # noqa: B905 - strict costs 5 %, and AccumulateGrad gives ()
-                if edge is not None and part is not None:
-                    if part.shape != edge.shape:
-                        part = fit(part, edge, node)  # noqa: PLW2901
+    try:
+        for node in order:
+            grad = node.pending
+            if grad is None:
+                continue
+            node.pending = None
+            out = node.apply(grad, keep)
+            if out.__class__ is tuple:
+                for edge, part in zip(node.edges, out):  # noqa: B905 - strict costs 5 %, and AccumulateGrad gives ()
+                    if edge is not None and part is not None:
+                        if part.shape != edge.shape:
+                            part = fit(part, edge, node)  # noqa: PLW2901
+                        old = edge.pending
+                        edge.pending = part if old is None else old + part
+            else:  # one input: no tuple was made
+                (edge,) = node.edges
+                if edge is not None and out is not None:
+                    if out.shape != edge.shape:
+                        out = fit(out, edge, node)
                     old = edge.pending
-                    edge.pending = part if old is None else old + part
-        else:  # one input: no tuple was made
-            (edge,) = node.edges
-            if edge is not None and out is not None:
-                if out.shape != edge.shape:
-                    out = fit(out, edge, node)
-                old = edge.pending
-                edge.pending = out if old is None else old + out
+                    edge.pending = out if old is None else old + out
+    except Exception:
+        finish_leaves(order, node, keep)
+        raise
+
+
+def finish_leaves(order: list[Any], failed: Any, keep: bool) -> None:
+    """Before an error goes on: the leaves that have all their gradients get them, as they would have had in PyTorch."""
+    waiting = order[order.index(failed) :]
+    fed = {edge for node in waiting for edge in node.edges}
+    for leaf in leaves(waiting):
+        if leaf not in fed and leaf is not failed and leaf.pending is not None:
+            leaf.apply(leaf.pending, keep)
+            leaf.pending = None
 
 
 def sweep_towards(order: list[Any], catch: dict[Any, Any], needed: set[Any] | None, *, keep: bool, create: bool) -> None:

@@ -138,6 +138,8 @@ def record(row: Row, args: tuple[Any, ...], data: Any, mixed: bool) -> Any:
     """Wrap what the forward gave, with a node if some input wants a gradient."""
     several = row.outputs
     arrays = list(data) if several or row.extras else [data]
+    if not arrays:  # unbind of an empty tensor
+        return ()
     arrays = [a if a.__class__ is ndarray or a is None else np.asarray(a) for a in arrays]
     split = several == ("...",) or (bool(several) and sum(a is None or a.dtype.kind in "fc" for a in arrays) > 1)
     node = make_node(row, args, arrays, mixed=mixed, split=split) if mode.on and row.cls is not None else None

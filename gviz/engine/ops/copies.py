@@ -12,6 +12,11 @@ def clone(self):
     return np.array(self, order="C" if 0 in self.strides else "K")
 
 
+@op("CloneBackward0", self=PASS)
+def clone_contiguous(self):
+    return np.array(self, order="C")
+
+
 @op("CopyBackwards", promote="none", self=lambda grad: zeros_like(grad), src=PASS)
 def copy_into(self, src):
     return np.array(np.broadcast_to(src, self.shape), self.dtype)

@@ -89,7 +89,7 @@ def first_of(shape, dim, start, length):
     self=lambda grad, indices, self_sym_sizes: index_put_impl(zeros_of(grad, self_sym_sizes), indices, grad, True),
 )
 def index(self, indices):
-    return self[numpy_index(self, indices)]
+    return np.ascontiguousarray(self[numpy_index(self, indices)])
 
 
 @op(

@@ -22,6 +22,8 @@ def cat(tensors, dim=0):
         if a.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
     first = kept[0]
+    if first.shape == (0,):  # whatever the dimension
+        return np.concatenate(kept)
     axis = wrap_dim(dim, first.ndim)
     for i, a in enumerate(tensors):
         if a.shape == (0,):
@@ -32,8 +34,7 @@ def cat(tensors, dim=0):
             if d != axis and a.shape[d] != first.shape[d]:
                 raise RuntimeError(
                     f"Sizes of tensors must match except in dimension {axis}. Expected size {first.shape[d]} but got "
-                    f"size {a.shape[d]} "
-                    f"for tensor number {i} in the list."
+                    f"size {a.shape[d]} for tensor number {i} in the list."
                 )
     return np.concatenate(kept, axis)
 
@@ -41,7 +42,7 @@ def cat(tensors, dim=0):
 @composite
 def cat_backward(grad, dim, sizes):
     """Each tensor's piece of the gradient."""
-    dim = wrap_dim(dim, len(grad.shape))
+    dim = 0 if grad.shape == (0,) else wrap_dim(dim, len(grad.shape))
     pieces = []
     start = 0
     for size in sizes:
@@ -62,13 +63,14 @@ def cat_backward(grad, dim, sizes):
 def stack(tensors, dim=0):
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
+    axis = wrap_dim(dim, tensors[0].ndim + 1)
     for i, a in enumerate(tensors):
         if a.shape != tensors[0].shape:
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
                 f"{list(a.shape)} at entry {i}"
             )
-    return np.stack(tensors, wrap_dim(dim, tensors[0].ndim + 1))
+    return np.stack(tensors, axis)
 
 
 @composite
@@ -136,11 +138,13 @@ def unsafe_split(self, split_size, dim=0):
     self=lambda grad, split_sizes, dim, self_sym_sizes: split_backward(grad, split_sizes, dim, self_sym_sizes),
 )
 def split_with_sizes(self, split_sizes, dim=0):
-    dim = wrap_dim(dim, self.ndim)
+    if self.ndim == 0:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    given, dim = dim, wrap_dim(dim, self.ndim)
     length = self.shape[dim]
     if sum(split_sizes) != length:
         raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at dimension {dim}), "
+            f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at dimension {given}), "
             f"but got split_sizes={list(split_sizes)}"
         )
     return pieces(self, split_sizes, dim)

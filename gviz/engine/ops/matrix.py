@@ -100,6 +100,8 @@ def addmm(self, mat1, mat2, beta=1, alpha=1):
 
 @op("MvBackward0", promote="none", self=lambda grad, vec: outer(grad, vec), vec=lambda grad, self: mv(t(self), grad))
 def mv(self, vec):
+    if self.ndim == 0:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if self.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}")
     if self.shape[1] != vec.shape[0]:
@@ -116,7 +118,7 @@ def mv(self, vec):
 @composite
 def outer(self, vec2):
     """Every product of an element of one vector with one of the other."""
-    return mul(view(self, (numel_of(self), 1)), vec2)
+    return mul(reshape(self, (numel_of(self), 1)), vec2)
 
 
 @op("DotBackward0", promote="none", self=lambda grad, tensor: grad * tensor, tensor=lambda grad, self: grad * self)
@@ -149,10 +151,11 @@ def bmm(self, mat2):
             f"Expected size for first two dimensions of batch2 tensor to be: [{self.shape[0]}, {self.shape[2]}] but got: "
             f"[{mat2.shape[0]}, {mat2.shape[1]}]."
         )
-    if self.dtype != mat2.dtype:
+    if self.dtype != mat2.dtype and self.size and mat2.size:
         first, second = SCALAR_NAMES[self.dtype.name], SCALAR_NAMES[mat2.dtype.name]
         raise RuntimeError(f"expected scalar type {first} but found {second}")
-    check_same_dtype(self, mat2, "bmm")
+    if self.dtype.kind == "b":
+        check_same_dtype(self, mat2, "bmm")
     return self @ mat2
 
 
@@ -210,7 +213,8 @@ def matmul_folded(self, other):
     if len(small.shape) == 1:
         return unsafe_view(mv(folded, small), shape)
     product = unsafe_view(mm(folded, small), (*shape, small.shape[-1]))
-    return clone(transpose(product, -2, -1)) if swapped else product
+    product = transpose(product, -2, -1) if swapped else product
+    return product if contiguous(product) else clone_contiguous(product)
 
 
 @composite

@@ -160,7 +160,7 @@ def squeeze_dims(self, dim):
     return self.squeeze(tuple(d for d in wrap_dims(dim, self.ndim) if self.shape[d] == 1))
 
 
-@op("SqueezeBackward4", view=True, self=lambda grad, dim, self_sym_sizes: unsqueeze_dims(grad, (dim,), self_sym_sizes))
+@op("SqueezeBackward4", self=lambda grad, dim, self_sym_sizes: unsqueeze_dims(grad, (dim,), self_sym_sizes))
 def squeeze_dim_(self, dim):
     dim = wrap_dim(dim, self.ndim)
     return self.squeeze(dim) if self.shape[dim] == 1 else self.view()
@@ -200,7 +200,7 @@ def reshape(self, size):
     size = full_shape(size, numel_of(self))
     if viewable(self, size):
         return view(self, size) if contiguous(self) else reshape_alias(self, size)
-    return unsafe_view(clone(self), size)
+    return unsafe_view(clone_contiguous(self), size)
 
 
 @everywhere

@@ -116,12 +116,14 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
     if not input._array.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     length = input._array.shape[text.wrap_dim(dim, input._array.ndim)]
-    return call["split_size"](input, max(-(-length // chunks), 1), dim)
+    if not length:
+        return call["split_with_sizes"](input, (0,) * chunks, dim)
+    return call["split_size"](input, -(-length // chunks), dim)
 
 
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor itself, or a copy in the order of the indices."""
-    return self if self._array.flags.c_contiguous else call["clone"](self)
+    return self if self._array.flags.c_contiguous else call["clone_contiguous"](self)
 
 
 def property_t(self: Tensor) -> Tensor:
