@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scripts import HEAD, Folder, roots, rows, texts
 
 from gviz.errors import FileError, GvizError, SourceError
@@ -15,6 +18,7 @@ from gviz.graph import Edge, Graph, Node, TensorRow
 from gviz.sources import SourceOptions, read
 from gviz.sources.files import looks_like_a_file
 from gviz.sources.kinds import kind_of
+from gviz.sources.saved import load
 
 GRAPH = Graph(
     nodes=(
@@ -243,6 +247,34 @@ def test_json_that_was_cut_short_is_recognised(folder: Folder) -> None:
     assert "this is no JSON" in report("graph.json")
     folder.write("graph.json", '{"format": "gviz-graph", "nodes": [')
     assert report("graph.json").endswith("\nthe file ends in the middle: was it written whole?")
+
+
+@pytest.mark.parametrize("text", ["{", "{\n", "{\n\n\n", "{\r\n", "\ufeff{\n"])
+def test_json_that_lacks_its_end_gets_its_caret_there(folder: Folder, text: str) -> None:
+    folder.write("graph.json", text)
+    first, line, mark, _ = report("graph.json").split("\n")
+    assert first.startswith("graph.json:1: this is no JSON: Expecting property name")
+    assert (line, mark) == ("  {", "   ^")
+
+
+MANGLING = st.tuples(
+    st.integers(0, len(GRAPH.to_json())),
+    st.integers(0, 40),
+    st.sampled_from(
+        ["", *'{}[]",:\\\n\r\x0c\u2028\x85', "NaN", "null", "1e999", "-1", "9" * 5_000, "\\ud800", "{}", "[[]]", '"n0"']
+    ),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(MANGLING, min_size=1, max_size=3))
+def test_json_cut_and_mangled_anywhere_is_a_graph_or_a_mistake_of_the_users(mangling: list[tuple[int, int, str]]) -> None:
+    text = GRAPH.to_json()
+    for start, length, other in mangling:
+        text = text[:start] + other + text[start + length :]
+    with suppress(GvizError):
+        graph = load(text, "graph.json")
+        assert Graph.from_json(graph.to_json()) == graph
 
 
 def test_an_empty_graph_file_is_refused(folder: Folder) -> None:

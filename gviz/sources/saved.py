@@ -57,9 +57,7 @@ def load(text: str, file: str) -> Graph:
     try:
         data = json.loads(text.lstrip("\ufeff"), parse_constant=_constant)
     except json.JSONDecodeError as error:
-        line = error.doc.splitlines()[error.lineno - 1] if error.doc.strip() else ""
-        place = Place(line, column=error.colno - 1, file=file, line=error.lineno)
-        raise SourceError(f"this is no JSON: {error.msg}", place=place, hint=_cut_hint(text, error.pos)) from None
+        raise SourceError(f"this is no JSON: {error.msg}", place=_place(error, file), hint=_cut_hint(error)) from None
     except RecursionError:
         raise _too_deep(file) from None
     except ValueError as error:  # a number of more digits than Python reads
@@ -89,9 +87,18 @@ def _constant(name: str) -> str:
     return {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}[name]
 
 
-def _cut_hint(text: str, position: int) -> str | None:
+def _place(error: json.JSONDecodeError, file: str) -> Place:
+    """Where the JSON is wrong; the end of its last full line, where what is missing would stand behind all there is."""
+    text = error.doc.rstrip()
+    lines = text.split("\n")  # as the parser counts lines
+    if error.pos >= len(text):
+        return Place(lines[-1], column=len(lines[-1]), file=file, line=len(lines))
+    return Place(lines[error.lineno - 1], column=error.colno - 1, file=file, line=error.lineno)
+
+
+def _cut_hint(error: json.JSONDecodeError) -> str | None:
     """A word for the commonest cause: the file was cut short."""
-    return "the file ends in the middle: was it written whole?" if not text[position:].strip() else None
+    return "the file ends in the middle: was it written whole?" if not error.doc[error.pos :].strip() else None
 
 
 def _check(graph: Graph) -> None:
