@@ -115,6 +115,9 @@ def test_a_magic_does_not_hide_another_error() -> None:
         ("x = 1\u00a0+ 2", "an invisible character came with the paste: write an ordinary space, or none"),
         ("x = \u200b1", "an invisible character came with the paste: write an ordinary space, or none"),
         ("x = 3 − 1", "write - instead of −"),
+        ("x = '–' – 1", "write - instead of –"),
+        ("größe = 1 +", "             ^"),
+        ("x = '×' +", "           ^"),
     ],
 )
 def test_characters_that_only_look_right_are_named(text: str, hint: str) -> None:

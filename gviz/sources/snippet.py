@@ -22,6 +22,9 @@ CONTINUED = re.compile(r"\s*\.{3,}:?(?: |$)")
 OUTPUT = re.compile(r"\s*Out\s*\[\s*\d*\s*\]:")
 MAGIC = re.compile(r"[%!]")
 
+STRINGS = re.compile(r"""('{3}|"{3}|['"])(?:\\.|(?!\1).)*(?:\1|$)|#.*""")
+"""Strings and comments of a line, in which any character may stand."""
+
 LOOKALIKES = {"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "−": "-", "–": "-", "×": "*", "·": "*", "÷": "/"}
 """Characters that word processors and web pages put in the place of Python's."""
 
@@ -100,7 +103,10 @@ def _lookalike_hint(text: str, column: int) -> str | None:
     from unicodedata import normalize
 
     wrong = text[column : column + 1]
-    if wrong.isascii():
+    if wrong.isascii():  # what the parser stopped at need not be the culprit: before 3.11.3 it names the number before it
+        code = STRINGS.sub("", text)
+        wrong = next((c for c in code if not c.isascii() and not f"x{c}".isidentifier()), "")
+    if not wrong:
         return None
     if not wrong.strip() or wrong in "\u200b\ufeff":
         return "an invisible character came with the paste: write an ordinary space, or none"
