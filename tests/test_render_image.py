@@ -240,6 +240,22 @@ def test_a_dot_program_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "DOT, JSON and the tree need no Graphviz" in str(caught.value.hint)
 
 
+def test_each_way_out_stands_on_a_line_that_can_be_read_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing_here() -> None:
+        raise NoEngineError("no wheel fits", hint="pip install pygraphviz")
+
+    def hint(using: str) -> list[str]:
+        with pytest.raises(NoEngineError) as caught:
+            draw("digraph {}", "svg", using=using)
+        return [line.partition(" (")[0] for line in str(caught.value.hint).split("\n")]
+
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(embedded, "_load", nothing_here)
+    last = "DOT, JSON and the tree need no Graphviz: -o graph.dot"
+    assert hint("auto") == ["pip install pygraphviz", "or install Graphviz itself", last]
+    assert hint("system") == ["install Graphviz itself", last]
+
+
 FAKE_DOT = """\
 #!/bin/sh
 cat > "$0.in"

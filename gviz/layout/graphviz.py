@@ -68,8 +68,8 @@ def draw(dot: str, output: str, *, using: str = "auto", program: str = "dot") ->
                 warn_of_missing(dot)
             return picture
     what = f"there is no Graphviz here that makes {output.partition(':')[0]}: " + "; ".join(reason.what for reason in missing)
-    hints = [reason.hint for reason in missing if reason.hint]
-    raise NoEngineError(what, hint="\n".join([*dict.fromkeys(hints), _WITHOUT]))
+    hints = dict.fromkeys(reason.hint for reason in missing if reason.hint)
+    raise NoEngineError(what, hint="\n".join([*filter(None, ["\nor ".join(hints)]), _WITHOUT]))
 
 
 def _first_drawn(module: ModuleType, raw: bytes, output: str, program: str, *, wide: bool) -> bytes:

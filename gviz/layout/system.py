@@ -12,7 +12,7 @@ from gviz.layout.talk import pass_on
 
 __all__ = ["draw", "version"]
 
-_INSTALL = "or install Graphviz itself (apt-get install graphviz, brew install graphviz, https://graphviz.org/download)"
+_INSTALL = "install Graphviz itself (apt-get install graphviz, brew install graphviz, https://graphviz.org/download)"
 
 _GIVEN = {"nop": 1, "nop2": 2}
 """Layouts that take positions as they are: for the programs that is neato, and an option."""
