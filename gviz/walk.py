@@ -165,7 +165,8 @@ class Walker:
         if row is None:
             row = tensor_row(name or "", tensor)
         node_id = self.new_id(tensor)
-        state = state_of(row, tensor)
+        plain = kind == "saved" and (row.name == "" or not row.is_leaf)  # a number, or what another box tells of
+        state = "" if plain else state_of(row, tensor)
         self.nodes.append(Node(node_id, kind, label, name, row.shape, row.dtype, row.value, row.grad, state))
         return node_id
 
@@ -230,7 +231,8 @@ class Walker:
             return self.add_tensor(leaf, None, "leaf")
         position = int(known[1:])
         if self.nodes[position].kind == "saved":
-            self.nodes[position] = replace(self.nodes[position], kind="leaf", label="")
+            state = self.nodes[position].state or state_of(tensor_row("", leaf), leaf)
+            self.nodes[position] = replace(self.nodes[position], kind="leaf", label="", state=state)
         return known
 
     def add_saved(self, node_id: str, attributes: tuple[tuple[str, Any], ...]) -> None:

@@ -180,6 +180,22 @@ def test_a_leaf_that_was_met_as_a_saved_tensor_is_still_a_leaf() -> None:
     assert [edge.label for edge in graph.edges if edge.kind == "saved"] == ["other", "self"]
 
 
+def test_only_a_named_leaf_is_frozen_among_what_operations_saved() -> None:
+    x, w = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0)
+    h = (x * 2).exp()
+    graph = walk({"y": h * w}, {"x": x, "w": w}, saved=True)
+
+    states = {(node.label, node.name): node.state for node in graph.nodes if node.kind == "saved"}
+    assert states == {("other", "w"): "frozen", ("other", None): "", ("result", None): ""}
+
+
+def test_a_leaf_without_a_name_keeps_its_state_where_it_was_met_as_saved_first() -> None:
+    x = torch.tensor(2.0, requires_grad=True)
+    graph = walk({"y": torch.tensor(3.0, requires_grad=True) * x}, {"x": x}, saved=True)
+
+    assert [node.state for node in graph.nodes if node.kind == "leaf"] == ["no gradient yet"] * 2
+
+
 def test_what_the_users_own_function_saved_is_always_drawn() -> None:
     class Square(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
