@@ -71,10 +71,23 @@ def test_numbers_are_written_as_people_read_them(value: float, text: str) -> Non
     assert lines(leaf("n0", "w", value), RenderOptions()) == [f"w = {text}"]
 
 
-def test_a_long_line_is_broken_at_the_equals_sign_and_then_cut() -> None:
+def test_a_long_line_is_broken_at_the_equals_sign_and_its_name_cut() -> None:
     node = Node("n0", "leaf", name="a" * 60, shape=(4,), value=(1.2345678,) * 4)
     shown = lines(node, RenderOptions(max_chars=30))
-    assert shown == ["aaaaaaaaaaaaaa...aaaaaaaaaaaaa", "= [1.234568, 1.234568, 1.2345..."]
+    assert shown == ["aaaaaaaaaaaaaa...aaaaaaaaaaaaa", "= [1.235, 1.235, 1.235, 1.235]"]
+
+
+def test_values_that_do_not_fit_have_fewer_digits() -> None:
+    value = ((-0.02247906,), (0.9178659,), (0.5739973,), (0.2912345,))
+    node = Node("n0", "leaf", name="w", shape=(4, 1), value=value, grad=value)
+    text = "[[-0.02248], [0.9179], [0.574], [0.2912]]"
+    assert lines(node, RenderOptions()) == [f"w = {text}", f"grad {text}"]
+
+
+def test_values_that_fit_with_no_number_of_digits_are_told_by_their_shape() -> None:
+    value = (-1.2345678e-30,) * 4
+    node = Node("n0", "leaf", name="w", shape=(4,), value=value, grad=value)
+    assert lines(node, RenderOptions(max_chars=40)) == ["w (4)", "grad (4)"]
 
 
 def test_none_is_torchviz_s_label() -> None:

@@ -16,25 +16,40 @@ __all__ = ["describe", "lines", "number", "shape_text", "shorten", "value_text",
 MOST_VALUES = 4
 """A tensor of more elements shows its shape instead of its values."""
 
+_DIGITS = (7, 4)
+"""Significant digits: those that a float32 has, and those that are enough where a value would not fit with all of them."""
+
 _NOT_SHOWN = "[saved tensor"
 
 
-def number(value: float | str | None) -> str:
+def number(value: float | str | None, digits: int = 7) -> str:
     """A number as people read it, to the seven digits that a float32 has.
 
     >>> number(6.0), number(2.302585092994046), number(True), number("nan")
     ('6', '2.302585', 'True', 'nan')
     """
-    return f"{value:.7g}" if isinstance(value, float) else str(value)
+    return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
 
 
-def value_text(value: Value) -> str:
+def value_text(value: Value, digits: int = 7) -> str:
     """A tensor's values: a number, or nested brackets.
 
     >>> value_text(((1.0, 2.0), (3.0, 4.5)))
     '[[1, 2], [3, 4.5]]'
     """
-    return f"[{', '.join(map(value_text, value))}]" if isinstance(value, tuple) else number(value)
+    if isinstance(value, tuple):
+        return f"[{', '.join(value_text(item, digits) for item in value)}]"
+    return number(value, digits)
+
+
+def fitting_text(value: Value, most: int) -> str:
+    """The values with as many digits as so many characters hold; "" where even few digits do not fit: none is ever cut.
+
+    >>> fitting_text((0.123456789, 2.0), 15), fitting_text((0.123456789, 2.0), 13), fitting_text((0.123456789, 2.0), 7)
+    ('[0.1234568, 2]', '[0.1235, 2]', '')
+    """
+    texts = (value_text(value, digits) for digits in _DIGITS)
+    return next((text for text in texts if len(text) <= most), "")
 
 
 def shape_text(shape: tuple[int, ...]) -> str:
@@ -147,21 +162,21 @@ def _tensor(node: Node, options: RenderOptions) -> list[str]:
     """Name, shape, dtype and value, on one line if they fit; then the gradient."""
     show, most = options.show, options.max_chars
     shape = node.shape if node.shape is not None or node.value is None else size_of(node.value)
-    has_value = "value" in show and node.value is not None and is_small(shape or ())
+    text = fitting_text(node.value, most) if "value" in show and node.value is not None and is_small(shape or ()) else ""
     head = [shorten(_name(node), most, middle=True)]
-    if shape is not None and ("shape" in show or not has_value):
+    if shape is not None and ("shape" in show or not text):
         head.append(shape_text(shape))
     if "dtype" in show and node.dtype:
         head.append(node.dtype)
     first = " ".join(part for part in head if part)
     found = [first] if first else []
-    if has_value:
-        text = shorten(value_text(node.value), most)
+    if text:
         joined = f"{first} = {text}" if first else text
         found = [joined] if len(joined) <= most else [first, f"= {text}"]
     if "grad" in show and node.grad is not None:
         grad_shape = size_of(node.grad)
-        found.append("grad " + (shorten(value_text(node.grad), most) if is_small(grad_shape) else shape_text(grad_shape)))
+        grad = fitting_text(node.grad, most) if is_small(grad_shape) else ""
+        found.append(f"grad {grad or shape_text(grad_shape)}")
     return found
 
 
