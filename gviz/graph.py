@@ -9,7 +9,6 @@ Edges point the way the data flows, from the leaves to the root, as TorchViz dra
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -180,6 +179,8 @@ class Graph:
         >>> Graph.from_json(Graph(nodes=(Node("n0", "leaf"),)).to_json()).nodes[0].kind
         'leaf'
         """
+        import json  # here, since most graphs are drawn and never saved
+
         return json.dumps(self.as_dict(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
     def as_dict(self) -> dict[str, Any]:
@@ -201,6 +202,8 @@ class Graph:
         Raises:
             ValueError: not JSON, not a graph of gviz, a newer version, or a graph that breaks its own rules.
         """
+        import json
+
         try:
             data = json.loads(text)
         except RecursionError:

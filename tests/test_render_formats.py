@@ -37,6 +37,12 @@ def test_a_name_without_a_suffix_is_refused() -> None:
     assert "pdf" in str(caught.value.hint)
 
 
+def test_a_suffix_may_have_a_dot_of_its_own(tmp_path: Path) -> None:
+    for version in ("1.2", "1.4"):
+        drawn = Path(gviz.render.save(article(), tmp_path / f"y.b.xdot{version}")).read_text()
+        assert "_draw_=" in drawn
+
+
 def test_no_suffix_is_served_twice() -> None:
     suffixes = [row.suffix for row in formats()]
     assert len(suffixes) == len(set(suffixes))
@@ -79,6 +85,15 @@ def test_formats_says_what_makes_each() -> None:
     assert rows["pdf"].works
     assert "Graphviz" in rows["pdf"].made_by
     assert all(row.works == bool(row.made_by) for row in rows.values())
+
+
+def test_no_format_writes_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
+    for row in formats():
+        if row.works:
+            render(every_kind(), row.suffix)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_makes_each_format_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,6 +147,7 @@ def test_a_picture_loads_what_it_needs_and_no_more() -> None:
         "inspect",
         "zlib",
         "difflib",
+        "json",
     }
     assert not loaded & unwanted
     wanted = {"dot", "image", "labels", "marks", "options"}

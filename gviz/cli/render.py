@@ -108,7 +108,9 @@ def _suffix(output: str | None) -> str:
         from gviz.errors import FileError
 
         raise FileError(f"{output} names a folder", hint=f"name a file in it: {os.path.join(output, 'graph.pdf')}")
-    return os.path.splitext(output)[1][1:].lower()
+    from gviz.render import suffix_of
+
+    return suffix_of(output)
 
 
 def _refuse_binary(suffix: str) -> NoReturn:

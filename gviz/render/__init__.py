@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from gviz.graph import Graph
 
-__all__ = ["Format", "FormatRow", "RenderOptions", "RenderWarning", "find", "formats", "render", "save"]
+__all__ = ["Format", "FormatRow", "RenderOptions", "RenderWarning", "find", "formats", "render", "save", "suffix_of"]
 
 
 class Format(Protocol):
@@ -71,9 +71,9 @@ def find(suffix: str) -> Format:
         RenderError: there is none; the message lists those there are.
     """
     wanted = suffix.lower()
-    for module in _modules(first=wanted):
-        if wanted in module.SUFFIXES:
-            return module
+    found = _serving(wanted)
+    if found is not None:
+        return found
     known = sorted(known for module in _modules() for known in module.SUFFIXES)
     if not wanted:
         what = "the file's name has no suffix that tells the format"
@@ -85,6 +85,23 @@ def find(suffix: str) -> Format:
         f"there is no format {suffix!r}",
         hint=(f"Did you mean {close[0]}? " if close else "") + f"The formats are {_listed(known)}.",
     )
+
+
+def suffix_of(path: str | os.PathLike[str]) -> str:
+    """The suffix that tells a file's format, in small letters and without its dot: ``xdot1.2`` has a dot of its own.
+
+    >>> suffix_of("out/a.b.PDF"), suffix_of("y.xdot1.2"), suffix_of("net-1.2"), suffix_of("graph")
+    ('pdf', 'xdot1.2', '2', '')
+    """
+    name = os.path.basename(os.fspath(path))
+    last = os.path.splitext(name)[1][1:].lower()
+    suffix, dot = last, len(name) - len(last) - 1
+    while last and _serving(suffix) is None:
+        dot = name.rfind(".", 0, dot)
+        if dot <= 0:
+            return last
+        suffix = name[dot + 1 :].lower()
+    return suffix
 
 
 def render(graph: Graph, suffix: str, options: RenderOptions | None = None) -> str | bytes:
@@ -121,7 +138,7 @@ def save(graph: Graph, path: str | os.PathLike[str], options: RenderOptions | No
     """
     from gviz.render.writer import write
 
-    suffix = options.format if options is not None and options.format else os.path.splitext(os.fspath(path))[1][1:]
+    suffix = options.format if options is not None and options.format else suffix_of(path)
     return write(path, render(graph, suffix, options))
 
 
@@ -136,6 +153,11 @@ def _rows(module: Any) -> Iterator[FormatRow]:
         yield from module.rows()
     else:
         yield from (FormatRow(suffix, module.DESCRIPTION, "gviz", works=True) for suffix in module.SUFFIXES)
+
+
+def _serving(suffix: str) -> Format | None:
+    """The format of a suffix in small letters, or None."""
+    return next((module for module in _modules(first=suffix) if suffix in module.SUFFIXES), None)
 
 
 def _modules(first: str = "") -> Iterator[Format]:

@@ -65,11 +65,10 @@ KINDS = {
     "xdot_json": Kind("Graphviz's own JSON, with drawing operations", binary=False),
     "pic": Kind("for troff", binary=False),
     "pov": Kind("a scene for POV-Ray", binary=False),
-    "vrml": Kind("a scene in three dimensions", binary=False),
 }
 """By suffix, the usual ones first. Not among them are Graphviz's ``dot``, ``gv`` and ``json``, since gviz writes its own; image
-maps, which list links, and a graph has none; ``tk``, which has memory addresses in it; and ``fig``, of which a process gets
-its colours right only once."""
+maps, which list links, and a graph has none; ``tk``, which has memory addresses in it; ``fig``, of which a process gets its
+colours right only once; and ``vrml``, which leaves a picture of each box in the current folder."""
 
 SUFFIXES = tuple(KINDS)
 
