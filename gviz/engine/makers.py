@@ -16,6 +16,7 @@ from gviz.engine.general import OPERANDS, general
 from gviz.engine.modes import mode
 from gviz.engine.node import link, next_seq
 from gviz.engine.op import direct
+from gviz.engine.refusals import guarded_row, takes_numbers
 from gviz.engine.saved import guarded
 from gviz.engine.tensor import Tensor, edge_of
 
@@ -34,6 +35,13 @@ def make(row: Row) -> tuple[Any, Any]:
     return choose(row, fallback), choose(row, operator(fallback) if len(row.parameters) > 1 else fallback)
 
 
+def make_public(row: Row, name: str, *, method: bool) -> Any:
+    """The recording function of a row under a public name: it takes numbers only where PyTorch's does."""
+    call = choose(row, guarded_row(row, general(row), name, method=method), numbers=takes_numbers(name))
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
 def operator(function: Any) -> Any:
     """A function that leaves operands it does not know to Python, which then names both types."""
 
@@ -43,7 +51,7 @@ def operator(function: Any) -> Any:
     return call
 
 
-def choose(row: Row, fallback: Any) -> Any:
+def choose(row: Row, fallback: Any, *, numbers: bool = True) -> Any:
     """The maker for a row: a hot path where the row is plain, else the general one."""
     plain = not row.outputs and not row.view and not row.lists and row.node is not None and row.promote != "none"
     names = row.parameters
@@ -56,12 +64,17 @@ def choose(row: Row, fallback: Any) -> Any:
     ):
         return one_input(row, fallback)
     if plain and len(names) == 2 and len(row.edges) == 2 and (not row.saved or crossed(row)):
-        return two_inputs(row, fallback)
+        return two_inputs(row, fallback, numbers=numbers)
     return fallback
 
 
 NOTHING: Any = object()
 """Stands for an argument that was not given: cheaper than ``*more`` on every call."""
+
+
+def given(*args: Any) -> list[Any]:
+    """The arguments that were given."""
+    return [arg for arg in args if arg is not NOTHING]
 
 
 def one_input(row: Row, fallback: Any) -> Any:
@@ -70,9 +83,9 @@ def one_input(row: Row, fallback: Any) -> Any:
     kind = row.saved[0].kind if row.saved else ""
     keep_result, keep_input = kind == "result", kind == "input"
 
-    def call(input: Any, more: Any = NOTHING) -> Any:
+    def call(input: Any = NOTHING, more: Any = NOTHING) -> Any:
         if input.__class__ is not Tensor or more is not NOTHING:
-            return fallback(input) if more is NOTHING else fallback(input, more)
+            return fallback(*given(input, more))
         array = input._array
         try:
             data = forward(array)
@@ -111,12 +124,12 @@ def one_input(row: Row, fallback: Any) -> Any:
     return call
 
 
-def two_inputs(row: Row, fallback: Any) -> Any:  # noqa: C901, PLR0915 - the hot path, written out
+def two_inputs(row: Row, fallback: Any, *, numbers: bool = True) -> Any:  # noqa: C901, PLR0915 - the hot path, written out
     """Two tensors of one dtype in, one out; saves nothing, or each input for the other."""
     forward, cls = direct(row.forward), row.cls
     saves, floats = bool(row.saved), row.promote == "float"
 
-    def call(input: Any, other: Any, more: Any = NOTHING) -> Any:  # noqa: C901, PLR0912 - a call would cost 5 % of an operation
+    def call(input: Any = NOTHING, other: Any = NOTHING, more: Any = NOTHING) -> Any:  # noqa: C901, PLR0912 - a call would cost 5 % of an operation
         if input.__class__ is Tensor and other.__class__ is Tensor and more is NOTHING:
             a, b = input._array, other._array
             if a.dtype is b.dtype:
@@ -170,7 +183,9 @@ def two_inputs(row: Row, fallback: Any) -> Any:  # noqa: C901, PLR0915 - the hot
             and input._array.dtype.kind == "f"
         ):
             return with_number(input, other)
-        return fallback(input, other) if more is NOTHING else fallback(input, other, more)
+        if other is NOTHING or more is not NOTHING:
+            return fallback(*given(input, other, more))
+        return fallback(input, other)
 
     def with_number(input: Any, other: Any) -> Any:
         """A floating point tensor and a Python number: numpy keeps the tensor's dtype, as PyTorch does."""
@@ -203,4 +218,6 @@ def two_inputs(row: Row, fallback: Any) -> Any:  # noqa: C901, PLR0915 - the hot
             result.rare().inference = True
         return result
 
+    if not numbers:
+        with_number = fallback
     return call

@@ -91,7 +91,8 @@ class Row(Saving):
         self.check: Any = declared["check"]
         self.call: Any = None
         self.operator: Any = None
-        self.places: list[tuple[Any, str]] = [(forward.__globals__, forward.__name__), (TENSORS, key)]
+        self.places: list[tuple[Any, str, str]] = [(forward.__globals__, forward.__name__, "row"), (TENSORS, key, "row")]
+        self.entries: dict[tuple[str, str], Any] = {}
 
     def ready(self) -> Any:
         """Read the formulas, make the node class and the function; from now on every place calls that function."""
@@ -116,24 +117,35 @@ class Row(Saving):
             self.on_tensors = [bind(f, TENSORS) for f in self.formulas.values()]
             self.cls: Any = derivatives.node_class(self)
             self.call, self.operator = makers.make(self)
-            for owner, name in self.places:
+            for owner, name, kind in self.places:
                 if isinstance(owner, dict):
-                    owner[name] = self.call
+                    owner[name] = self.entry(name, kind)
                 else:
-                    setattr(owner, name, self.entry(name))
+                    setattr(owner, name, self.entry(name, kind))
         return self.call
 
-    def entry(self, name: str) -> Any:
-        """The function for a place of that name: an operator says NotImplemented where a function raises."""
-        operator = name.startswith("__")
-        if self.call is not None:
-            return self.operator if operator else self.call
+    def entry(self, name: str, kind: str) -> Any:
+        """The function for a place.
 
-        def first(*args: Any, **kwargs: Any) -> Any:
-            self.ready()
-            return (self.operator if operator else self.call)(*args, **kwargs)
+        Args:
+            name: its name there.
+            kind: "row" among the rows, "operator" (says NotImplemented where a function raises), "function" or "method" (which
+                take what PyTorch's take, and refuse the rest in its words).
+        """
+        if self.call is None:
 
-        return first
+            def first(*args: Any, **kwargs: Any) -> Any:
+                self.ready()
+                return self.entry(name, kind)(*args, **kwargs)
+
+            return first
+        if kind in ("row", "operator"):
+            return self.call if kind == "row" else self.operator
+        if (name, kind) not in self.entries:
+            from gviz.engine import makers
+
+            self.entries[name, kind] = makers.make_public(self, name, method=kind == "method")
+        return self.entries[name, kind]
 
     def differentiable(self, parameter: str) -> bool:
         """Whether some formula gives this parameter's gradient."""

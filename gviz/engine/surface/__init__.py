@@ -16,6 +16,7 @@ from typing import Any
 
 from gviz.engine import creation, ops, sampling
 from gviz.engine.op import ROWS, TENSORS
+from gviz.engine.refusals import public
 from gviz.engine.surface import (
     arithmetic,
     conversion,
@@ -53,21 +54,25 @@ def install(namespace: dict[str, Any]) -> None:
     for family in FAMILIES:
         declared = vars(family)
         for name, key in declared.get("ROWS", {}).items():
-            place(key, Tensor, name)
-            place(key, namespace, name)
+            place(key, Tensor, name, "method")
+            place(key, namespace, name, "function")
         for name, key in declared.get("OPERATORS", {}).items():
-            place(key, Tensor, name)
-        for name, function in (declared.get("BOTH", {}) | declared.get("METHODS", {})).items():
-            setattr(Tensor, name, function)
-        namespace.update(declared.get("BOTH", {}) | declared.get("FUNCTIONS", {}))
+            place(key, Tensor, name, "operator")
+        both = declared.get("BOTH", {})
+        for name, function in (both | declared.get("METHODS", {})).items():
+            setattr(Tensor, name, function if name.startswith("__") else public(function, name, method=True))
+        for name, function in (both | declared.get("FUNCTIONS", {})).items():
+            namespace[name] = public(function, name, method=False)
 
 
-def place(key: str, owner: Any, name: str) -> None:
+def place(key: str, owner: Any, name: str, kind: str) -> None:
     """Bind a row's function to a name now, and again when the row has been made ready."""
     row = ROWS.get(key)
-    function = TENSORS[key] if row is None else row.entry(name)
-    if row is not None:
-        row.places.append((owner, name))
+    if row is None:
+        function = public(TENSORS[key], name, method=kind == "method")
+    else:
+        function = row.entry(name, kind)
+        row.places.append((owner, name, kind))
     if isinstance(owner, dict):
         owner[name] = function
     else:
