@@ -33,6 +33,7 @@ def read_source(source: str, options: SourceOptions, *, product_on_stdout: bool,
     with ExitStack() as stack:
         from gviz.sources import read
 
+        streams.hear_warnings()  # a script may draw pictures itself
         if not is_script(source):
             stack.enter_context(_one_thread())
         else:

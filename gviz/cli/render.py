@@ -84,7 +84,6 @@ def render(
             _refuse_binary(suffix)
         how = _for_terminal(how)
     reading = read_source(source, replace(options, saved="saved" in show), product_on_stdout=to_stdout)
-    streams.hear_warnings()
     if to_stdout:
         streams.write_product(draw(reading.graph, suffix, how))
     elif output is not None:

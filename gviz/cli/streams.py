@@ -51,18 +51,22 @@ def say(note: Note) -> None:
 
 
 def hear_warnings() -> None:
-    """From now on print what the renderers warn of as one line each; other warnings stay as Python prints them."""
+    """From now on print what gviz warns of as one line each; a warning with a place in the user's code stays as it is.
+
+    A place in gviz's own files, such as a warning about an expression has, would tell its reader nothing.
+    """
     import warnings
 
     from gviz.layout import RenderWarning
 
     others = warnings.showwarning
+    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
-    def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
-        if issubclass(category, RenderWarning):
+    def show(message: Warning | str, category: type[Warning], filename: str, *place: Any) -> None:
+        if issubclass(category, RenderWarning) or os.path.abspath(filename).startswith(own):
             _talk("warning: ", str(message), _STYLES["warning"])
         else:
-            others(message, category, *place)
+            others(message, category, filename, *place)
 
     warnings.simplefilter("always", RenderWarning)
     warnings.showwarning = show  # type: ignore[assignment]

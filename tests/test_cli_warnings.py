@@ -1,0 +1,49 @@
+"""What gviz warns of is one line on standard error; a warning with a place in the user's script keeps that place."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from program import Program
+
+DRAWS = """\
+import torch
+from torchviz import make_dot
+x = torch.tensor(2.0, requires_grad=True)
+y = x * x
+picture = make_dot(y)
+picture.edge("n0:nowhere", "n1")
+picture.render(filename="a\\\\b")
+"""
+
+ASKS = """\
+import torch
+x = torch.tensor(2.0, requires_grad=True)
+y = x * x
+y.grad
+"""
+
+
+@pytest.mark.skipif(os.sep != "/", reason="where backslashes are no separators")
+def test_what_a_script_s_own_pictures_warn_of_is_one_line_each(gviz: Program) -> None:
+    (gviz.folder / "draws.py").write_text(DRAWS, encoding="utf-8")
+    done = gviz("render", "draws.py", "-o", "y.json")
+    warned = [line for line in done.err.splitlines() if not line.startswith("root:")]
+    assert done.status == 0
+    assert [line.partition(":")[0] for line in warned] == ["warning", "warning"], done.err
+    assert "write a/b" in warned[0]
+    assert "port nowhere" in warned[1]
+
+
+def test_a_script_s_own_warning_keeps_its_place(gviz: Program) -> None:
+    (gviz.folder / "asks.py").write_text(ASKS, encoding="utf-8")
+    done = gviz("render", "asks.py", "-o", "y.json")
+    assert "asks.py:4: UserWarning: The .grad attribute" in done.err
+
+
+def test_a_warning_about_an_expression_names_no_file_of_gviz(gviz: Program) -> None:
+    done = gviz("inspect", "y=tensor(x)*w")
+    assert done.status == 0
+    assert "warning: To copy construct from a tensor" in done.err
+    assert ".py" not in done.err
