@@ -176,7 +176,7 @@ def make_node(row: Row, args: tuple[Any, ...], arrays: list[Any], *, mixed: bool
     for i in row.edges:
         value = args[i]
         inputs.extend(value) if isinstance(value, list | tuple) else inputs.append(value)
-    if not any(isinstance(v, Tensor) and v._edge is not None for v in inputs):
+    if not any(isinstance(v, Tensor) and v.requires_grad for v in inputs):
         return None
     edges = tuple(edge_of(v) if isinstance(v, Tensor) else None for v in inputs)
     node = new(row.cls)

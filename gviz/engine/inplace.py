@@ -1,9 +1,8 @@
-"""Writing in place: versions, what PyTorch forbids, and the graph afterwards.
+"""Writing in place: what PyTorch forbids, versions, and the graph afterwards.
 
 An in-place form is made from the ordinary operation: it runs on a twin that keeps the old values and the old place in
 the graph, its result is written into the tensor's memory, and the tensor takes the result's place in the graph. Where
-the tensor is a view, its base gets a :class:`CopySlices` node instead, and every other view of that base finds its new
-edge when it is next used (:func:`renew_edge`).
+the tensor is a view, its base gets a ``CopySlices`` node instead (``views.py``).
 """
 
 from __future__ import annotations
@@ -11,18 +10,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
-from gviz.engine import dtypes, text
+from gviz.engine import text
 from gviz.engine.modes import mode
-from gviz.engine.node import NO_GRAD_VIEW, Node, SavedResult, next_seq
-from gviz.engine.op import ROWS, TENSORS
+from gviz.engine.node import Node, SavedResult
+from gviz.engine.op import TENSORS
 from gviz.engine.tensor import Tensor, edge_of, from_array
+from gviz.engine.unpack import c_type_name
+from gviz.engine.views import CopySlices, refuse_view, renew_edge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-__all__ = ["CopySlices", "in_place", "renew_edge", "reshape_in_place", "set_item"]
+__all__ = ["copy_to", "in_place", "reshape_in_place", "set_item"]
 
 
 def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -31,7 +31,9 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any, **kwargs
     Raises:
         RuntimeError: PyTorch forbids it (a leaf that requires a gradient, a view of one, a result of another shape or kind).
     """
-    check(tensor, args)
+    check(tensor, (*args, *kwargs.values()))
+    if operation not in OVERLAPPING:
+        refuse_overlap(tensor._array)
     twin = from_array(tensor._array.copy(), edge_of(tensor))
     result = operation(twin, *args, **kwargs)
     array = result._array
@@ -62,6 +64,23 @@ def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) 
     return tensor
 
 
+OVERLAPPING = (TENSORS["zero"], TENSORS["fill"], TENSORS["fill_tensor"])
+"""What writes the same everywhere may write one place several times."""
+
+
+def refuse_overlap(array: Any) -> None:
+    """An expanded tensor has several elements in one place.
+
+    Raises:
+        RuntimeError: it has, in PyTorch's words.
+    """
+    if 0 in array.strides and any(size > 1 and not stride for size, stride in zip(array.shape, array.strides, strict=True)):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+
+
 def refuse_cast(have: Any, want: Any) -> None:
     """A result may not lose its kind: no float into integers.
 
@@ -78,7 +97,7 @@ def refuse_cast(have: Any, want: Any) -> None:
         )
 
 
-def check(tensor: Tensor, others: tuple[Any, ...] = ()) -> None:
+def check(tensor: Tensor, others: Iterable[Any] = ()) -> None:
     """Whether this tensor may be written now.
 
     Raises:
@@ -86,35 +105,16 @@ def check(tensor: Tensor, others: tuple[Any, ...] = ()) -> None:
     """
     if not mode.on:
         return
-    tensor.refresh()
-    base = tensor._base
-    if tensor.is_leaf and tensor.requires_grad and base is None:
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-    if base is None:
+    wanted = tensor.requires_grad
+    if not wanted and not any(isinstance(o, Tensor) and o.requires_grad for o in others):
         return
-    grads = tensor.requires_grad or any(isinstance(o, Tensor) and o.requires_grad for o in others)
-    if base.is_leaf and base.requires_grad:
-        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-    origin = tensor.rare().origin
-    if origin == "multi" and grads:
-        node, number = tensor.grad_fn, tensor.output_nr
-        name = "" if node is None else node.name().removesuffix("0").removesuffix("Backward")
-        raise RuntimeError(
-            f"Output {number} of {name} is a view and is being modified inplace. This view is the output of a function "
-            "that returns "
-            "multiple views. Such functions do not allow the output views to be modified inplace. You should replace the "
-            "inplace "
-            "operation by an out-of-place one."
-        )
-    if origin == "no_grad" and grads:
-        raise RuntimeError(
-            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this "
-            "use case is "
-            "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
-            "inplace either both "
-            "inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the "
-            "inplace to be tracked)."
-        )
+    base = tensor._base
+    if base is not None:
+        refuse_view(tensor)
+        if wanted and base.is_leaf:
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    if wanted and tensor.is_leaf:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
 def write(tensor: Tensor, edge: Any) -> None:
@@ -157,114 +157,59 @@ def save_written(node: Node, tensor: Tensor, version: Any) -> None:
     node.saved = changed if node.saved.__class__ is tuple else changed[0] if kept and row.saved else node.saved
 
 
-def address(array: Any) -> int:
-    """Where an array's first element lies."""
-    return int(array.__array_interface__["data"][0])
-
-
-class CopySlices(Node):
-    """The node of a tensor of which a view was written: the gradient goes to the old base, less what was overwritten."""
-
-    __slots__ = ("base_shape", "base_strides", "function", "offset", "view_shape", "view_strides")
-
-    def __init__(self, base: Tensor, view: Tensor, function: Node) -> None:
-        array, part = base._array, view._array
-        self.function = function
-        self.edges = (edge_of(base), *function.edges[1:])
-        self.seq = next_seq()
-        self.shape = array.shape
-        self.saved = None
-        self.base_shape, self.base_strides = array.shape, array.strides
-        self.view_shape, self.view_strides = part.shape, part.strides
-        self.offset = address(part) - address(array)
-
-    def apply(self, grad: Any, keep: bool) -> Any:
-        """The gradients of the old base and of what was written."""
-        full, part = self.layout(grad.dtype)
-        full[...] = grad
-        out = self.function.apply(part.copy(), keep)
-        outs = out if isinstance(out, tuple) else (out,)
-        part[...] = 0 if outs[0] is None else outs[0]
-        return (np.ascontiguousarray(full), *outs[1:])
-
-    def layout(self, dtype: Any) -> tuple[Any, Any]:
-        """Memory laid out as the base's, and the view in it."""
-        item = dtype.itemsize
-        span = 1 + sum((n - 1) * s // item for n, s in zip(self.base_shape, self.base_strides, strict=True) if n)
-        memory = np.zeros(max(span, 1), dtype)
-        full = as_strided(memory, self.base_shape, self.base_strides)
-        return full, as_strided(memory[self.offset // item :], self.view_shape, self.view_strides)
-
-    def apply_tensors(self, grad: Any, keep: bool) -> Any:
-        """The same, recorded."""
-        item = grad._array.itemsize
-        size, stride, offset = self.view_shape, tuple(s // item for s in self.view_strides), self.offset // item
-        full = in_place(TENSORS["copy_into"], from_array(self.layout(grad._array.dtype)[0], None), grad)
-        part = TENSORS["as_strided"](full, size, stride, offset)
-        out = self.function.apply_tensors(TENSORS["clone"](part), keep)
-        outs = out if isinstance(out, tuple) else (out,)
-        in_place(TENSORS["copy_into"], part, TENSORS["zeros_like"](part) if outs[0] is None else outs[0])
-        return (full, *outs[1:])
-
-
-def renew_edge(view: Tensor) -> None:
-    """Give a view the edge that its base has now, through its place in the base's memory."""
-    base = view._base
-    rare = view.rare()
-    rare.seen = view.version_cell().count
-    if base is None or base._edge is None or view._edge is NO_GRAD_VIEW:
-        return
-    item = view._array.itemsize
-    stride = tuple(s // item for s in view._array.strides)
-    before, mode.on = mode.on, True
-    try:
-        fresh = ROWS["as_strided"].ready()(
-            base, view._array.shape, stride, (address(view._array) - address(base._array)) // item
-        )
-    finally:
-        mode.on = before
-    view._edge = fresh._edge
-
-
 def set_item(tensor: Tensor, key: Any, value: Any) -> None:
-    """``tensor[key] = value``: through a view where the key gives one, else as ``index_put_``."""
-    from gviz.engine.surface.indexing import views_of
-
-    part, indices = views_of(tensor, key)
-    if not isinstance(value, Tensor):
-        value = from_array(np.asarray(value, part._array.dtype), None)
-    if value._array.dtype != part._array.dtype:
-        value = value.to(dtypes.of(part._array.dtype))
-    if indices is not None:
-        in_place(TENSORS["index_put"], part, indices, value, False)
-        return
-    shape = part._array.shape
-    if not value._array.ndim and shape:
-        in_place(TENSORS["fill_tensor"], part, value)
-        return
-    if value._array.shape != shape:
-        value = fitted(value, shape)
-    in_place(TENSORS["copy_into"], part, value)
-
-
-def fitted(value: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """A value broadcast to the place it is written to.
+    """``tensor[key] = value``: through a view where the key gives one, else as ``index_put_``.
 
     Raises:
-        RuntimeError: it does not fit.
+        IndexError, RuntimeError, TypeError: the key or the value does not fit, in PyTorch's words.
     """
-    have = value._array.shape
-    while len(have) > len(shape) and have[0] == 1:
-        value = TENSORS["squeeze_dim"](value, 0)
-        have = value._array.shape
-    try:
-        expanded: Tensor = TENSORS["expand"](value, shape)
-    except RuntimeError:
-        if len(have) > len(shape):
-            raise RuntimeError(
-                f"expand(torch.FloatTensor{{{list(have)}}}, size={list(shape)}): the number of sizes provided "
-                f"({len(shape)}) must be greater "
-                f"or equal to the number of dimensions in the tensor ({len(have)})"
-            ) from None
-        raise
-    return expanded
+    from gviz.engine.surface.indexing import views_of
+
+    source = value if isinstance(value, Tensor) else from_array(number_array(value, tensor), None)
+    part, indices = views_of(tensor, key)
+    if indices is None:
+        copy_to(part, source)
+        return
+    source = without_leading_ones(source, always=False)
+    have, want = source._array.dtype.name, part._array.dtype.name
+    if have != want:
+        raise RuntimeError(
+            f"Index put requires the source and destination dtypes match, got {text.SCALAR_NAMES[want]} for the destination "
+            f"and {text.SCALAR_NAMES[have]} for the source."
+        )
+    in_place(TENSORS["index_put"], part, indices, source, False)
+
+
+def number_array(value: Any, tensor: Tensor) -> Any:
+    """A number as the 0-d array that is assigned.
+
+    Raises:
+        TypeError: it is no number of Python's.
+    """
+    if not isinstance(value, (bool, int, float, complex, np.integer)):
+        raise TypeError(f"can't assign a {c_type_name(type(value))} to a {text.type_name(tensor._array.dtype)}")
+    if isinstance(value, complex) and tensor._array.dtype.kind != "c":
+        name = text.C_NAMES[tensor._array.dtype.name]
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+    return np.asarray(value).astype(tensor._array.dtype)
+
+
+def copy_to(part: Tensor, source: Tensor) -> None:
+    """Write a tensor into a view: as it is, everywhere, or expanded without its leading ones."""
+    shape = part._array.shape
+    if source._array.shape != shape:
+        if not source._array.ndim:
+            in_place(TENSORS["fill_tensor"], part, source)
+            return
+        source = without_leading_ones(source, always=True)
+        if source._array.shape != shape:
+            source = TENSORS["expand"](source, shape)
+    in_place(TENSORS["copy_into"], part, source)
+
+
+def without_leading_ones(source: Tensor, *, always: bool) -> Tensor:
+    """The tensor without its first dimensions of size one, as a view (made anyway if so asked)."""
+    have = source._array.shape
+    first = next((i for i, size in enumerate(have) if size != 1), len(have))
+    shorter: Tensor = TENSORS["view"](source, have[first:]) if first or always else source
+    return shorter

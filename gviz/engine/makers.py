@@ -77,13 +77,13 @@ def given(*args: Any) -> list[Any]:
     return [arg for arg in args if arg is not NOTHING]
 
 
-def one_input(row: Row, fallback: Any) -> Any:
+def one_input(row: Row, fallback: Any) -> Any:  # noqa: C901 - the hot path, written out
     """One tensor in, one of the same shape out; saves nothing, the input or the result."""
     forward, cls = direct(row.forward), row.cls
     kind = row.saved[0].kind if row.saved else ""
     keep_result, keep_input = kind == "result", kind == "input"
 
-    def call(input: Any = NOTHING, more: Any = NOTHING) -> Any:
+    def call(input: Any = NOTHING, more: Any = NOTHING) -> Any:  # noqa: PLR0912 - a call would cost 5 % of an operation
         if input.__class__ is not Tensor or more is not NOTHING:
             return fallback(*given(input, more))
         array = input._array
@@ -115,6 +115,8 @@ def one_input(row: Row, fallback: Any) -> Any:
             else:
                 node.saved = None
             result._edge = node
+        elif input._rare is not None and mode.on and input.requires_grad:  # a view whose base was written since
+            return fallback(input)
         else:
             result._edge = None
             if mode.inference:
@@ -129,7 +131,9 @@ def two_inputs(row: Row, fallback: Any, *, numbers: bool = True) -> Any:  # noqa
     forward, cls = direct(row.forward), row.cls
     saves, floats = bool(row.saved), row.promote == "float"
 
-    def call(input: Any = NOTHING, other: Any = NOTHING, more: Any = NOTHING) -> Any:  # noqa: C901, PLR0912 - a call would cost 5 % of an operation
+    def call(  # noqa: C901, PLR0911, PLR0912 - a call would cost 5 % of an operation
+        input: Any = NOTHING, other: Any = NOTHING, more: Any = NOTHING
+    ) -> Any:
         if input.__class__ is Tensor and other.__class__ is Tensor and more is NOTHING:
             a, b = input._array, other._array
             if a.dtype is b.dtype:
@@ -171,6 +175,12 @@ def two_inputs(row: Row, fallback: Any, *, numbers: bool = True) -> Any:  # noqa
                     else:
                         node.saved = None
                     result._edge = node
+                elif (
+                    (input._rare is not None or other._rare is not None)
+                    and mode.on
+                    and (input.requires_grad or other.requires_grad)
+                ):
+                    return fallback(input, other)  # a view whose base was written since
                 else:
                     result._edge = None
                     if mode.inference:
@@ -211,7 +221,7 @@ def two_inputs(row: Row, fallback: Any, *, numbers: bool = True) -> Any:  # noqa
             node.saved = (other, None) if saves else None
             result._edge = node
             return result
-        if edge is not None and mode.on:
+        if mode.on and (edge is not None or (input._rare is not None and input.requires_grad)):
             return fallback(input, other)
         result._edge = None
         if mode.inference:

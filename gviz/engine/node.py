@@ -36,6 +36,7 @@ __all__ = [
     "freed_error",
     "link",
     "public_edge",
+    "short_name",
 ]
 
 next_seq = count(1).__next__
@@ -302,6 +303,13 @@ def public_edge(edge: Any) -> tuple[Any, int]:
     return (edge.edges[0], edge.number) if isinstance(edge, Output) else (edge, 0)
 
 
+def short_name(node: Any) -> str:
+    """What messages call a node: ``Exp`` for ExpBackward0, ``Pow1`` for PowBackward1."""
+    full: str = node.name()
+    name, backward, number = full.rpartition("Backward")
+    return name + number.removesuffix("0") if backward else full
+
+
 class Nothing:
     """What the weak reference below pointed to."""
 
@@ -315,6 +323,7 @@ def link(tensor: Tensor) -> Any:
     edge = tensor._edge
     if edge.__class__ is ref:
         if edge is NO_GRAD_VIEW:
+            tensor.refresh()
             return None
         node = edge()
         if node is None:

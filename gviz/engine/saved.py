@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.engine.elements import steps_of
-from gviz.engine.node import FREED, Node, Packed, SavedResult, freed_error, public_edge
+from gviz.engine.node import FREED, Node, Packed, SavedResult, freed_error, public_edge, short_name
 from gviz.engine.text import type_name
 
 if TYPE_CHECKING:
@@ -247,9 +247,7 @@ def modified_error(node: Node, value: Any, saved: Saved | None, found: int, expe
         number = 0 if saved is None else saved.index
     else:
         maker, number = public_edge(value.grad_fn and value._edge)
-    origin = (
-        "" if maker is None else f", which is output {number} of {maker.name().removesuffix('0').removesuffix('Backward')},"
-    )
+    origin = "" if maker is None else f", which is output {number} of {short_name(maker)},"
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[{type_name(array.dtype)} {list(array.shape)}]{origin} is at version {found}; expected version {expected} instead. "

@@ -16,7 +16,7 @@ import numpy as np
 from gviz.engine import hooks, text
 from gviz.engine.elements import Elements
 from gviz.engine.modes import mode
-from gviz.engine.node import AccumulateGrad, Node, Output, Version, link, public_edge
+from gviz.engine.node import NO_GRAD_VIEW, AccumulateGrad, Node, Output, Version, link, public_edge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -100,30 +100,38 @@ class Tensor(Elements):
     # ---------------------------------------------------------------- its place in the graph
     @property
     def requires_grad(self) -> bool:
-        """Whether gradients flow to this tensor."""
-        return self._edge is not None
+        """Whether gradients flow to this tensor, or to the one it is a view of."""
+        edge = self._edge
+        if edge is None or edge is NO_GRAD_VIEW:
+            base = None if self._rare is None else self._rare.base
+            return base is not None and base.requires_grad
+        return True
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
         if not self.is_leaf:
-            if not wanted:
-                raise RuntimeError(
-                    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
-                    "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            why = (
+                ""
+                if wanted
+                else (
+                    " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+                    "var_no_grad = var.detach()."
                 )
-            return
+            )
+            raise RuntimeError(f"you can only change requires_grad flags of leaf variables.{why}")
         if wanted and self._array.dtype.kind not in "fc":
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
-        if wanted and self._edge is None:
-            self._edge = ref(AccumulateGrad(self))
-        elif not wanted:
+        if not wanted:
             self._edge = None
+        elif self._edge is None or self._edge is NO_GRAD_VIEW:
+            self._edge = ref(AccumulateGrad(self))
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set :attr:`requires_grad` and return the tensor."""
         if requires_grad and self._array.dtype.kind not in "fc":
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        self.requires_grad = requires_grad
+        if self.is_leaf or not requires_grad:
+            self.requires_grad = requires_grad
         return self
 
     @property
@@ -258,7 +266,7 @@ class Tensor(Elements):
                 "training, "
                 "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
                 "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
-                "torch/optim/optimizer.py as a solution."
+                "torch/optim/optimizer.py as the solution."
             )
         self._edge = None
         return self
@@ -300,10 +308,14 @@ class Tensor(Elements):
     def refresh(self) -> None:
         """Bring a view's edge up to date after its base was written in place."""
         rare = self._rare
-        if rare is not None and rare.base is not None and rare.version is not None and rare.seen != rare.version.count:
-            from gviz.engine.inplace import renew_edge
+        if rare is None or rare.base is None:
+            return
+        if rare.version is not None and rare.seen != rare.version.count:
+            from gviz.engine.views import renew_edge
 
             renew_edge(self)
+        if self._edge is None or self._edge is NO_GRAD_VIEW:
+            self._edge = NO_GRAD_VIEW if rare.base.requires_grad else None
 
     def accumulate(self, grad: Any) -> None:
         """Add an array to this gradient, in place, as backward does."""
@@ -388,10 +400,6 @@ def from_array(array: Any, edge: Any) -> Tensor:
 
 def edge_of(tensor: Tensor) -> Any:
     """The node to which the tensor's gradient goes, None if it requires none."""
-    edge = tensor._edge
-    if edge is None:
-        return None
     if tensor._rare is not None and tensor._rare.base is not None:
         tensor.refresh()
-        edge = tensor._edge
-    return link(tensor)
+    return None if tensor._edge is None else link(tensor)

@@ -43,7 +43,7 @@ def relu(self):
 )
 def threshold_backward(grad_output, self, threshold):
     zero = ZERO[grad_output.dtype]
-    return np.where(self > (threshold or zero), grad_output, zero)
+    return np.where(self <= (threshold or zero), zero, grad_output)  # nan lets the gradient pass
 
 
 @op(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine.op import PASS, op
+from gviz.engine.text import broadcast_shape
 
 
 @op("CloneBackward0", self=PASS)
@@ -19,7 +20,9 @@ def clone_contiguous(self):
 
 @op("CopyBackwards", promote="none", self=lambda grad: zeros_like(grad), src=PASS)
 def copy_into(self, src):
-    return np.array(np.broadcast_to(src, self.shape), self.dtype)
+    result = np.empty(broadcast_shape(self.shape, src.shape), self.dtype)
+    result[...] = src
+    return result
 
 
 @op("FillBackward2", self=lambda grad: zeros_like(grad))

@@ -109,8 +109,14 @@ def index_put_arrays(self, indices, values, accumulate):
     where = numpy_index(self, indices)
     if accumulate:
         np.add.at(result, where, values)
-    else:
+        return result
+    try:
         result[where] = values
+    except ValueError:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
+            f"{list(result[where].shape)}"
+        ) from None
     return result
 
 

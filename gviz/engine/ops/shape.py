@@ -128,7 +128,8 @@ def expand(self, size):
                 f"The expanded size of the tensor ({full[i]}) must match the existing size ({have}) at non-singleton dimension "
                 f"{i}.  Target sizes: {list(size)}.  Tensor sizes: {list(self.shape)}"
             )
-    return np.broadcast_to(self, full)
+    steps = [0 if size != have else step for size, have, step in zip(full[missing:], self.shape, self.strides, strict=True)]
+    return strided(self, full, [0] * missing + steps)
 
 
 @composite

@@ -43,10 +43,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write another tensor's values, broadcast and cast."""
-    source = creation.as_tensor(src)
-    if source._array.ndim > self._array.ndim:
-        source = inplace.fitted(source, self._array.shape)
-    return inplace.in_place(call["copy_into"], self, source)
+    return inplace.in_place(call["copy_into"], self, creation.as_tensor(src))
 
 
 METHODS: dict[str, Any] = {

@@ -1,0 +1,132 @@
+"""Views after somebody wrote in place: the base's node, the views' new edges, and what PyTorch forbids.
+
+Where a view is written, its base gets a :class:`CopySlices` node, and every other view of that base finds its new edge when
+it is next used (:func:`renew_edge`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from gviz.engine.modes import mode
+from gviz.engine.node import Node, next_seq, public_edge, short_name
+from gviz.engine.op import TENSORS
+from gviz.engine.tensor import edge_of, from_array
+
+if TYPE_CHECKING:
+    from gviz.engine.tensor import Tensor
+
+__all__ = ["CopySlices", "refuse_view", "renew_edge"]
+
+
+def refuse_view(view: Tensor, *, indirect: bool = False) -> None:
+    """Whether a view may be written, or (indirect) its base may have been.
+
+    Raises:
+        RuntimeError: it was made in a way that forbids it.
+    """
+    origin = view.rare().origin
+    if not origin:
+        return
+    written = "its base or another view of its base has been" if indirect else "is being"
+    edge = view._edge if isinstance(view._edge, Node) else None
+    if origin == "multi":
+        end = (
+            " This view is the output of a function that returns multiple views. Such functions do not allow the output views "
+            "to be modified inplace. You should replace the inplace operation by an out-of-place one."
+        )
+    else:
+        end = (
+            " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+            "the view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or "
+            "both outside (if you want the inplace to be tracked)."
+        )
+    if edge is None:
+        start = f"A view was created in no_grad mode and {written} modified inplace with grad mode enabled."
+    else:
+        node, number = public_edge(edge)
+        start = f"Output {number} of {short_name(node)} is a view and {written} modified inplace."
+        if origin == "no_grad":
+            start = (
+                f"Output {number} of {short_name(node)} is a view of a view which was created in no_grad mode and {written} "
+                "modified inplace with grad mode enabled."
+            )
+    raise RuntimeError(start + end)
+
+
+def address(array: Any) -> int:
+    """Where an array's first element lies."""
+    return int(array.__array_interface__["data"][0])
+
+
+class CopySlices(Node):
+    """The node of a tensor of which a view was written: the gradient goes to the old base, less what was overwritten."""
+
+    __slots__ = ("base_shape", "base_strides", "function", "offset", "view_shape", "view_strides")
+
+    def __init__(self, base: Tensor, view: Tensor, function: Node) -> None:
+        array, part = base._array, view._array
+        self.function = function
+        self.edges = (edge_of(base), *function.edges[1:])
+        self.seq = next_seq()
+        self.shape = array.shape
+        self.saved = None
+        self.base_shape, self.base_strides = array.shape, array.strides
+        self.view_shape, self.view_strides = part.shape, part.strides
+        self.offset = address(part) - address(array)
+
+    def apply(self, grad: Any, keep: bool) -> Any:
+        """The gradients of the old base and of what was written."""
+        full, part = self.layout(grad.dtype)
+        full[...] = grad
+        out = self.function.apply(part.copy(), keep)
+        outs = out if isinstance(out, tuple) else (out,)
+        part[...] = 0 if outs[0] is None else outs[0]
+        return (np.ascontiguousarray(full), *outs[1:])
+
+    def layout(self, dtype: Any) -> tuple[Any, Any]:
+        """Memory laid out as the base's, and the view in it."""
+        item = dtype.itemsize
+        span = 1 + sum((n - 1) * s // item for n, s in zip(self.base_shape, self.base_strides, strict=True) if n)
+        memory = np.zeros(max(span, 1), dtype)
+        full = as_strided(memory, self.base_shape, self.base_strides)
+        return full, as_strided(memory[self.offset // item :], self.view_shape, self.view_strides)
+
+    def apply_tensors(self, grad: Any, keep: bool) -> Any:
+        """The same, recorded."""
+        from gviz.engine.inplace import in_place
+
+        item = grad._array.itemsize
+        size, stride, offset = self.view_shape, tuple(s // item for s in self.view_strides), self.offset // item
+        full = in_place(TENSORS["copy_into"], from_array(self.layout(grad._array.dtype)[0], None), grad)
+        part = TENSORS["as_strided"](full, size, stride, offset)
+        out = self.function.apply_tensors(TENSORS["clone"](part), keep)
+        outs = out if isinstance(out, tuple) else (out,)
+        in_place(TENSORS["copy_into"], part, TENSORS["zeros_like"](part) if outs[0] is None else outs[0])
+        return (full, *outs[1:])
+
+
+def renew_edge(view: Tensor) -> None:
+    """Give a view the edge that its base has now, through its place in the base's memory.
+
+    Raises:
+        RuntimeError: views like this one forbid that their base is written.
+    """
+    base = view._base
+    rare = view.rare()
+    if base is not None and base._edge is not None:
+        refuse_view(view, indirect=True)
+    rare.seen = view.version_cell().count
+    if base is None or base._edge is None:
+        return
+    item = view._array.itemsize
+    stride = tuple(s // item for s in view._array.strides)
+    before, mode.on = mode.on, True
+    try:
+        fresh = TENSORS["as_strided"](base, view._array.shape, stride, (address(view._array) - address(base._array)) // item)
+    finally:
+        mode.on = before
+    view._edge = fresh._edge
