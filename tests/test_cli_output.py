@@ -250,6 +250,49 @@ def test_the_table_fits_the_terminal(gviz: Program, columns: int) -> None:
     assert "2.302585" in table or columns < 40
 
 
+NETWORK = """
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.hidden_layer = torch.nn.Linear(2, 3)
+        self.output_layer = torch.nn.Linear(3, 1)
+    def forward(self, x):
+        return self.output_layer(torch.relu(self.hidden_layer(x)))
+torch.manual_seed(0)
+net = Net()
+loss = net(torch.ones(4, 2)).sum()
+loss.backward()
+with torch.no_grad():
+    for p in net.parameters():
+        p -= 0.1 * p.grad
+last = loss
+"""
+
+
+@pytest.mark.parametrize("columns", [120, 80, 60])
+def test_names_are_the_last_to_be_cut(gviz: Program, columns: int) -> None:
+    (gviz.folder / "net.py").write_text(NETWORK)
+    lines = without_escapes(gviz.on_terminal("inspect", "net.py", columns=columns).out).splitlines()
+    assert max(map(len, lines)) <= columns
+    layers = [f"net.{layer}.{part}" for layer in ("hidden_layer", "output_layer") for part in ("weight", "bias")]
+    assert [line.split()[0] for line in lines if line.startswith("net.")] == layers
+
+
+def test_on_a_terminal_a_tensor_has_one_row_and_its_second_names_are_told(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text(NETWORK)
+    lines = without_escapes(gviz.on_terminal("inspect", "net.py", columns=120).out).splitlines()
+    assert not [line for line in lines if line.startswith(("p ", "last "))]
+    assert "second names: p is net.output_layer.bias, last is loss" in lines
+    assert {"p", "last", "loss", "net.output_layer.bias"} <= set(gviz.inspect("net.py"))
+
+
+def test_a_name_that_is_wider_than_the_terminal_is_cut_at_last(gviz: Program) -> None:
+    lines = without_escapes(gviz.on_terminal("inspect", f"{'y' * 70}=x*2", columns=40).out).splitlines()
+    assert max(map(len, lines)) <= 40
+    assert any(line.startswith("yyyyyyyyyyyyyyyy") and "…" in line for line in lines)
+
+
 def test_a_table_that_has_to_leave_something_out_says_so(gviz: Program) -> None:
     text = without_escapes(gviz.on_terminal("inspect", "e=a*b+log(d)*c", "a=2", "b=3", "c=5", "d=10", columns=50).out)
     assert "all: dtype float32, shape ()" in text

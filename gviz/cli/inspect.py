@@ -67,8 +67,8 @@ def _print_table(reading: Reading) -> None:
 
     if not reading.graph.tensors:
         raise SourceError("there are no named tensors to list")
-    table = TensorTable(reading.graph, before=reading.ran_backward)
     if streams.is_terminal(sys.stdout):
+        table = TensorTable(reading.graph, before=reading.ran_backward, aliases=reading.aliases)
         table.show(in_colour=streams.in_colour(sys.stdout))
-    else:
-        streams.write_product(table.plain())
+    else:  # a program looks for a row by any of its names
+        streams.write_product(TensorTable(reading.graph, before=reading.ran_backward).plain())

@@ -9,11 +9,14 @@ from gviz.errors import display_width
 from gviz.render.labels import number, shape_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from gviz.graph import Graph, TensorRow, Value
 
 __all__ = ["Column", "TensorTable", "aligned", "fit"]
+
+MOST_ALIASES = 4
+"""Second names that are told below the table; the rest are counted."""
 
 LONGEST_CELL = 40
 """Characters of a value; a larger tensor is cut, for its shape stands beside it."""
@@ -70,7 +73,7 @@ def fit(columns: tuple[Column, ...], width: int) -> Fitted:
     """Make a table narrower, a step at a time, until it fits.
 
     First columns go that say the same in every row (a line below the table says it instead), then long texts are cut,
-    then whole columns go; name and gradient stay.
+    then whole columns go; name and gradient stay, and names are cut last of all.
 
     Args:
         columns: all of them.
@@ -81,7 +84,12 @@ def fit(columns: tuple[Column, ...], width: int) -> Fitted:
         if table.width <= width:
             break
         table = step(table)
-    return table
+    return table if table.width <= width else _cut(max(_name_width(table) - table.width + width, 6), "name")(table)
+
+
+def _name_width(table: Fitted) -> int:
+    """Terminal columns that the names take."""
+    return next(column.width for column in table.columns if column.key == "name")
 
 
 def _say_once(key: str) -> Callable[[Fitted], Fitted]:
@@ -121,6 +129,25 @@ def _cut(longest: int, *keys: str) -> Callable[[Fitted], Fitted]:
     return step
 
 
+def _cut_meanings(longest: int) -> Callable[[Fitted], Fitted]:
+    """The step that shortens what a name stands for, ``a = x + w``, and no name."""
+
+    def short(cell: str) -> str:
+        name, equals, _ = cell.partition(" = ")
+        return shorten(cell, max(longest, len(name + equals) + 1)) if equals else cell
+
+    def step(table: Fitted) -> Fitted:
+        return replace(
+            table,
+            columns=tuple(
+                replace(column, cells=tuple(map(short, column.cells))) if column.key == "name" else column
+                for column in table.columns
+            ),
+        )
+
+    return step
+
+
 def _without(table: Fitted, key: str) -> tuple[Column, ...]:
     return tuple(column for column in table.columns if column.key != key)
 
@@ -131,16 +158,18 @@ _STEPS: tuple[Callable[[Fitted], Fitted], ...] = (
     _say_once("retains_grad"),
     _say_once("grad_before"),
     _cut(16, "value", "grad", "grad_before", "grad_after"),
-    _cut(16, "name"),
+    _cut_meanings(16),
     _leave_out("dtype"),
     _leave_out("retains_grad"),
-    _cut(10, "value", "grad", "grad_before", "grad_after", "name"),
+    _cut(10, "value", "grad", "grad_before", "grad_after"),
+    _cut_meanings(10),
     _leave_out("requires_grad"),
     _leave_out("shape"),
     _leave_out("grad_before"),
     _leave_out("grad_fn"),
     _leave_out("is_leaf"),
-    _cut(6, "value", "grad", "grad_after", "name"),
+    _cut(6, "value", "grad", "grad_after"),
+    _cut_meanings(0),
 )
 
 
@@ -150,11 +179,14 @@ class TensorTable:
     Args:
         graph: whose tensors.
         before: whether there was a time before backward to show; the gradients were None then.
+        aliases: second name -> first name; a tensor gets one row, a root that of its own name.
     """
 
-    def __init__(self, graph: Graph, *, before: bool) -> None:
+    def __init__(self, graph: Graph, *, before: bool, aliases: Mapping[str, str] | None = None) -> None:
         self.graph = graph
-        rows = graph.tensors
+        self.roots = {node.name for node in graph.nodes if node.id in graph.roots}
+        self.aliases = {name: first for name, first in (aliases or {}).items() if name not in self.roots}
+        self.rows = rows = tuple(row for row in graph.tensors if row.name not in self.aliases)
         gradients = {"grad_before": "grad\nbefore", "grad_after": "grad\nafter"} if before else {"grad": "grad"}
         self.columns = (
             Column("name", "name", tuple(_name(row) for row in rows)),
@@ -200,13 +232,20 @@ class TensorTable:
                 )
             )
         console.print(table)
-        for remark in fitted.remarks():
+        for remark in (*self._second_names(), *fitted.remarks()):
             console.print(Text(remark, style="dim"))
 
     def _styles(self) -> list[str]:
         """A style for each row's name: roots green, leaves blue, as in the picture."""
-        roots = {node.name for node in self.graph.nodes if node.id in self.graph.roots}
-        return ["green" if row.name in roots else "bright_blue" if row.is_leaf else "" for row in self.graph.tensors]
+        return ["green" if row.name in self.roots else "bright_blue" if row.is_leaf else "" for row in self.rows]
+
+    def _second_names(self) -> Iterator[str]:
+        """Which names have no row, since another one is that of the same tensor."""
+        told = [f"{name} is {first}" for name, first in list(self.aliases.items())[:MOST_ALIASES]]
+        if len(self.aliases) > MOST_ALIASES:
+            told.append(f"and {len(self.aliases) - MOST_ALIASES} more")
+        if told:
+            yield "second names: " + ", ".join(told)
 
 
 def _name(row: TensorRow) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
 from gviz.sources.options import Note, SourceOptions
-from gviz.sources.reading import Reading, Talk
+from gviz.sources.reading import Reading, Talk, find_aliases
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,7 +85,7 @@ def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
     evaluated = evaluate(text, options)
     talk.say(*evaluated.notes)
     graph = walk(evaluated.roots, evaluated.names, saved=options.saved, expressions=evaluated.expressions)
-    return Reading(graph, tuple(talk.notes), ran_backward=options.backward)
+    return Reading(graph, tuple(talk.notes), ran_backward=options.backward, aliases=find_aliases(evaluated.names))
 
 
 def _saved(text: str, file: str, options: SourceOptions, talk: Talk) -> Reading:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from gviz.graph import Graph
     from gviz.sources.options import Note
 
-__all__ = ["Reading", "Talk"]
+__all__ = ["Reading", "Talk", "find_aliases"]
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,27 @@ class Reading:
         notes: what standard error says, in order.
         failed: whether a script raised, so that the graph is only as far as it came; the exit status is 1 then.
         ran_backward: whether gviz itself ran backward, as it does for an expression: before it there were no gradients.
+        aliases: name of a tensor that another name stands for already -> that name; the graph has a row for each of them.
     """
 
     graph: Graph
     notes: tuple[Note, ...] = ()
     failed: bool = False
     ran_backward: bool = False
+    aliases: Mapping[str, str] = field(default_factory=dict)
+
+
+def find_aliases(names: Mapping[str, Any]) -> dict[str, str]:
+    """Which names are second names of a tensor, each with the first.
+
+    >>> tensor = object()
+    >>> find_aliases({"net.fc.bias": tensor, "x": object(), "p": tensor})
+    {'p': 'net.fc.bias'}
+    """
+    first: dict[int, str] = {}
+    for name, tensor in names.items():
+        first.setdefault(id(tensor), name)
+    return {name: first[id(tensor)] for name, tensor in names.items() if first[id(tensor)] != name}
 
 
 class Talk:

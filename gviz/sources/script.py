@@ -15,7 +15,7 @@ from gviz.sources import snippet, torch_names
 from gviz.sources.backward_watch import BackwardWatch
 from gviz.sources.files import STDIN
 from gviz.sources.options import Note
-from gviz.sources.reading import Reading
+from gviz.sources.reading import Reading, find_aliases
 from gviz.sources.script_failure import Failure, Script, describe
 from gviz.sources.script_names import Kinds, named, with_names_of_the_picture
 from gviz.sources.script_process import EngineFinder, as_main
@@ -240,7 +240,8 @@ def _read(ending: Ending, options: SourceOptions, talk: Talk, *, rootless: bool)
         talk.say(why)
     elif not roots:
         talk.say(Note(why_no_root(left.names)[0], "warning"))
-    return Reading(_graph(roots, left, saved=options.saved), tuple(talk.notes), failed=failure is not None)
+    graph, is_failed = _graph(roots, left, saved=options.saved), failure is not None
+    return Reading(graph, tuple(talk.notes), failed=is_failed, aliases=find_aliases(left.names))
 
 
 def _graph(roots: Mapping[str, Any], left: Left, *, saved: bool) -> Graph:
