@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,7 +34,7 @@ def finish(array: Any, requires_grad: bool, device: Any = None) -> Tensor:
 
 def plain(dtype: Any, default: Any = None) -> Any:
     """Numpy's dtype for PyTorch's, or for the default one."""
-    return dtype.np if dtype is not None else (default or dtypes.get_default_dtype()).np
+    return dtypes.as_dtype(dtype).np if dtype is not None else (default or dtypes.get_default_dtype()).np
 
 
 def sizes(shape: Sequence[Any], keyword: Any = None) -> tuple[int, ...]:
@@ -85,11 +84,9 @@ def tensor(
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.tensor.html
     """
     if isinstance(data, Tensor):
-        warnings.warn(
+        text.warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() "
-            "or sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
-            UserWarning,
-            stacklevel=2,
+            "or sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."
         )
         return finish(np.array(data._array, plain(dtype) if dtype is not None else data._array.dtype), requires_grad, device)
     return finish(dtypes.infer(data, dtype), requires_grad, device)
@@ -101,7 +98,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         text.check_device(device)
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
-    if isinstance(data, np.ndarray) and (dtype is None or dtype.np == data.dtype):
+    if isinstance(data, np.ndarray) and (dtype is None or dtypes.as_dtype(dtype).np == data.dtype):
         return from_numpy(data)
     return finish(dtypes.infer(data, dtype), requires_grad=False)
 

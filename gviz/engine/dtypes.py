@@ -108,6 +108,23 @@ def named(name: str) -> dtype:
     return NAMES[name]
 
 
+_OF_PYTHON: dict[Any, dtype] = {builtins.float: float64, builtins.int: int64, builtins.bool: bool, complex: complex128}
+
+
+def as_dtype(given: Any) -> dtype:
+    """The element type that an argument means: Python's own ``float``, ``int``, ``bool`` and ``complex`` are the wide ones.
+
+    Raises:
+        TypeError: no element type.
+    """
+    if given.__class__ is dtype:
+        found: dtype = given
+        return found
+    if isinstance(given, type) and given in _OF_PYTHON:
+        return _OF_PYTHON[given]
+    raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(given).__name__}")
+
+
 _OF: dict[np.dtype[Any], dtype] = {each.np: each for each in ALL}
 _default = float32
 
@@ -277,12 +294,13 @@ def infer(data: Any, dtype: dtype | None = None) -> Array:
     array([[1. , 2.5]], dtype=float32)
     """
     kind = type(data)
-    if dtype is None:  # the hot ones: a script's plain numbers
-        if kind is builtins.float:
-            if _default is not float32 or -_FLOAT32_SAFE < data < _FLOAT32_SAFE:
-                return np.array(data, _default.np)
-        elif kind is builtins.bool or (kind is builtins.int and -(1 << 63) <= data < 1 << 63):
-            return np.array(data, bool.np if kind is builtins.bool else int64.np)
+    if dtype is not None:
+        dtype = as_dtype(dtype)
+    elif kind is builtins.float:  # the hot ones: a script's plain numbers
+        if _default is not float32 or -_FLOAT32_SAFE < data < _FLOAT32_SAFE:
+            return np.array(data, _default.np)
+    elif kind is builtins.bool or (kind is builtins.int and -(1 << 63) <= data < 1 << 63):
+        return np.array(data, bool.np if kind is builtins.bool else int64.np)
     if isinstance(data, np.ndarray):
         wanted = check_numpy(data).dtype if dtype is None else dtype.np
         return cast(check_numpy(data), wanted).copy(order="C")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gviz.engine.dtypes import dtype
 from gviz.engine.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ __all__ = ["Parameters", "guarded_row", "public", "takes_numbers"]
 NUMBERS = (int, float, complex, np.generic)
 ARITHMETIC = frozenset({
     "add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "remainder", "rsub", "pow",
-    "result_type", "where", "xlogy", "fill",
+    "result_type", "xlogy",
 })  # fmt: skip
 """Functions that take a number for any tensor."""
 COMPARISONS = frozenset({
@@ -107,10 +108,10 @@ class Parameters:
 
     def refuse(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError | None:
         """What is wrong with these arguments, None if nothing is."""
-        if self.name == "where" and len(args) + len(kwargs) == 2:
-            return TypeError(self.no_form(args, kwargs))
         text = self.too_many(args, kwargs) or self.missing(args, kwargs) or self.unknown(args, kwargs)
-        text = text or self.no_tensor(args, kwargs)
+        text = text or self.no_tensor(args, kwargs) or self.no_dtype(kwargs.get("dtype"))
+        if self.name == "where" and not self.method and (text or len(args) + len(kwargs) == 2):
+            text = self.no_form(args, kwargs)
         return TypeError(text) if text else None
 
     def too_many(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
@@ -162,6 +163,12 @@ class Parameters:
             at = f" (position {place})" if i < len(args) else ""
             return f"{self.name}(): argument '{name}'{at} must be Tensor, not {type(value).__name__}"
         return ""
+
+    def no_dtype(self, given: Any) -> str:
+        """Something else where an element type is wanted."""
+        if given is None or isinstance(given, dtype) or given in (int, float, bool, complex):
+            return ""
+        return f"{self.name}(): argument 'dtype' must be torch.dtype, not {type(given).__name__}"
 
     def no_form(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """None of several call forms fits."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from gviz.engine import printing
@@ -12,7 +14,9 @@ if TYPE_CHECKING:
 
     from gviz.engine.tensor import Tensor
 
-__all__ = ["CPU", "Device", "Size", "broadcast_shape", "check_device", "tensor_text", "type_name", "wrap_dim", "wrap_dims"]
+__all__ = [
+    "CPU", "Device", "Size", "broadcast_shape", "check_device", "tensor_text", "type_name", "warn", "wrap_dim", "wrap_dims",
+]  # fmt: skip
 
 TYPE_NAMES = {
     "float32": "torch.FloatTensor", "float64": "torch.DoubleTensor", "float16": "torch.HalfTensor", "int64": "torch.LongTensor",
@@ -72,6 +76,14 @@ def check_device(device: Any) -> None:
         raise RuntimeError(
             f"gviz's engine runs on the CPU only: device '{device}' is not there; leave it out, or run on real PyTorch"
         )
+
+
+def warn(message: str) -> None:
+    """PyTorch's warning, at the line of the program that called the engine."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("gviz.engine"):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, UserWarning, stacklevel=level)
 
 
 def type_name(dtype: Any) -> str:

@@ -81,7 +81,8 @@ def engine_error(error: BaseException, source: Source, node: ast.AST) -> SourceE
     if isinstance(error, MemoryError):
         return SourceError("there is not enough memory for this", place=source.place(node), hint="take smaller tensors")
     text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
-    return SourceError(text or type(error).__name__, place=source.place(node))
+    what = text.partition(", but expected one of:")[0]  # a list of call forms is too long for one line
+    return SourceError(what or type(error).__name__, place=source.place(node))
 
 
 class Runner:

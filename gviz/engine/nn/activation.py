@@ -114,6 +114,6 @@ def filled(shape: tuple[int, ...], value: float = 0.0, dtype: Any = None) -> Ten
     """A tensor of one value."""
     import numpy as np
 
-    from gviz.engine.dtypes import get_default_dtype
+    from gviz.engine.dtypes import as_dtype, get_default_dtype
 
-    return init.constant_(from_array(np.empty(shape, (dtype or get_default_dtype()).np), None), value)
+    return init.constant_(from_array(np.empty(shape, (as_dtype(dtype) if dtype else get_default_dtype()).np), None), value)

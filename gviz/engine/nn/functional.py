@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gviz.engine import inplace as writing
-from gviz.engine import random
+from gviz.engine import random, text
 from gviz.engine.nn.loss_functions import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -38,7 +38,8 @@ from gviz.engine.nn.window_functions import (
 )  # fmt: skip
 from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import normalization as _normalization  # noqa: F401 - stores its rows
-from gviz.engine.surface.reductions import log_softmax, softmax
+from gviz.engine.refusals import public
+from gviz.engine.surface import reductions
 from gviz.engine.tensor import Tensor, from_array
 
 __all__ = [
@@ -159,9 +160,27 @@ def tanhshrink(input: Tensor) -> Tensor:
     return input - call["tanh"](input)  # type: ignore[no-any-return]
 
 
-def softmin(input: Tensor, dim: Any = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+def implicit_dim(name: str, input: Tensor, dim: int | None) -> int:
+    """The dim of a softmax; one that was not told is chosen, with PyTorch's warning."""
+    if dim is not None:
+        return dim
+    text.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
+    return 0 if input._array.ndim in (0, 1, 3) else 1
+
+
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """Exponentials that sum to one along ``dim``."""
+    return reductions.softmax(input, implicit_dim("softmax", input, dim), dtype)
+
+
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """The logarithm of :func:`softmax`, computed stably."""
+    return reductions.log_softmax(input, implicit_dim("log_softmax", input, dim), dtype)
+
+
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """:func:`softmax` of the negative."""
-    return softmax(call["neg"](input), dim, dtype)
+    return reductions.softmax(call["neg"](input), implicit_dim("softmin", input, dim), dtype)
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
@@ -262,3 +281,6 @@ def batch_norm(
     if training and array.size == array.shape[1]:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
     return call["native_batch_norm"](input, weight, bias, running_mean, running_var, training, momentum, eps)  # type: ignore[no-any-return]
+
+
+globals().update((name, public(globals()[name], name, method=False)) for name in __all__)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from gviz.engine import inplace as writing
+from gviz.engine import text
 from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import losses as rows
 from gviz.engine.tensor import Tensor, from_array
@@ -34,10 +34,9 @@ def pair(input: Tensor, target: Tensor, name: str | None = None) -> tuple[Tensor
     """Input and target broadcast to one shape, with PyTorch's warning where they differ."""
     if target._array.shape == input._array.shape:
         return input, target
-    warnings.warn(
+    text.warn(
         f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely lead to "
         "incorrect results due to broadcasting. Please ensure they have the same size.",
-        stacklevel=3,
     )
     shape = call["broadcast_shape"](input._array.shape, target._array.shape)
     return call["expand"](input, shape), call["expand"](target, shape)

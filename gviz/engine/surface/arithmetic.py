@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine import dtypes
+from gviz.engine import dtypes, text
 from gviz.engine.general import NUMBERS, OPERANDS
 from gviz.engine.modes import mode
 from gviz.engine.op import TENSORS as call
@@ -99,10 +99,18 @@ def square(input: Tensor) -> Tensor:
 
 
 def logical(key: str, on_integers: Callable[[Any, Any], Any]) -> Any:
-    """``&``, ``|`` or ``^``: logical on booleans, bit by bit on integers."""
+    """``&``, ``|`` or ``^``: logical on booleans, bit by bit on integers.
+
+    Raises:
+        NotImplementedError: on others.
+    """
 
     def operator(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, OPERANDS):
+            return NotImplemented
         array = getattr(other, "_array", other)
+        if (kind := dtypes.result_type(self._array, array)).kind in "fc":
+            raise NotImplementedError(f"\"{on_integers.__name__}_cpu\" not implemented for '{text.SCALAR_NAMES[kind.name]}'")
         if self._array.dtype.kind == "b" and np.asarray(array).dtype.kind == "b":
             return call[key](self, other)
         return from_array(on_integers(self._array, array), None)
@@ -111,12 +119,24 @@ def logical(key: str, on_integers: Callable[[Any, Any], Any]) -> Any:
 
 
 def invert(self: Tensor) -> Tensor:
-    """``~self``."""
+    """``~self``.
+
+    Raises:
+        TypeError: neither integers nor booleans.
+    """
+    if self._array.dtype.kind in "fc":
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     return from_array(~self._array, None)
 
 
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
-    """Elements of ``input`` where the condition holds, else of ``other``; alone, the indices where it holds."""
+    """Elements of ``input`` where the condition holds, else of ``other``; alone, the indices where it holds.
+
+    Raises:
+        TypeError: one of the two is missing.
+    """
+    if (input is None) != (other is None):
+        raise TypeError("where() takes both input and other, or none of them")
     if input is None:
         return tuple(from_array(a, None) for a in np.nonzero(condition._array))
     return call["where"](condition, input, other)

@@ -16,7 +16,7 @@ def to(
 ) -> Tensor:
     """In another dtype; the tensor itself where nothing changes."""
     for arg in args:
-        if isinstance(arg, dtypes.dtype):
+        if isinstance(arg, dtypes.dtype | type):
             dtype = arg
         elif isinstance(arg, Tensor):
             dtype = arg.dtype
@@ -24,9 +24,10 @@ def to(
             device = arg
     if device is not None:
         text.check_device(device)
-    if dtype is None or dtype.np == self._array.dtype:
+    kind = None if dtype is None else dtypes.as_dtype(dtype).np
+    if kind is None or kind == self._array.dtype:
         return call["clone"](self) if copy else self
-    return call["to_dtype"](self, dtype.np)
+    return call["to_dtype"](self, kind)
 
 
 def caster(dtype: Any) -> Any:
@@ -42,6 +43,8 @@ def type_method(self: Tensor, dtype: Any = None) -> Any:
     """The old type name, or the tensor in another dtype."""
     if dtype is None:
         return text.type_name(self._array.dtype)
+    if dtype in (int, float, bool, complex):
+        raise ValueError(f"invalid type: '{dtype.__name__}'")
     if isinstance(dtype, str):
         names = {name: short for short, name in text.TYPE_NAMES.items()}
         return to(self, getattr(dtypes, names[dtype]))
@@ -67,7 +70,7 @@ def new_filled(fill: float) -> Any:
     """``x.new_zeros(2, 3)`` and its kin: a tensor of the same dtype."""
 
     def make(self: Tensor, *size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-        kind = self._array.dtype if dtype is None else dtype.np
+        kind = self._array.dtype if dtype is None else dtypes.as_dtype(dtype).np
         return creation.finish(np.full(creation.sizes(size), fill, kind), requires_grad)
 
     return make

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from typing import Any
 
 import numpy as np
 
-from gviz.engine import dtypes
+from gviz.engine import dtypes, text
 from gviz.engine.op import TENSORS as call
 from gviz.engine.tensor import Tensor, from_array
 
@@ -28,8 +27,13 @@ def get_item(self: Tensor, key: Any) -> Any:
     return call["index"](result, indices)
 
 
-def views_of(self: Tensor, key: Any) -> tuple[Tensor, list[Any] | None]:
+def views_of(self: Tensor, key: Any, *, writing: bool = False) -> tuple[Tensor, list[Any] | None]:
     """Apply the parts of a key that give views; what is left are index tensors, one per dimension, or None.
+
+    Args:
+        self: the tensor.
+        key: what stands in the brackets.
+        writing: whether the part is then written to; the whole tensor is then not viewed first.
 
     Returns:
         (the tensor after views, a list of index tensors and None, or None where there are none)
@@ -39,7 +43,7 @@ def views_of(self: Tensor, key: Any) -> tuple[Tensor, list[Any] | None]:
         TypeError: an index of a type that PyTorch does not take.
     """
     if isinstance(key, slice):
-        return sliced(self, 0, key, whole=True), None
+        return sliced(self, 0, key, whole=not writing), None
     if is_integer(key):
         return selected(self, 0, operator.index(key), 0), None
     keys = [as_index(part) for part in (key if isinstance(key, tuple) or is_nested(key) else (key,))]
@@ -147,10 +151,8 @@ def indexed_dims(part: Any) -> int:
         if part._array.dtype.kind == "b":
             return int(part._array.ndim)
         if part._array.dtype.name == "uint8":
-            warnings.warn(
+            text.warn(
                 "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
-                UserWarning,
-                stacklevel=5,
             )
             return int(part._array.ndim)
     return 1

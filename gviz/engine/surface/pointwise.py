@@ -124,20 +124,27 @@ def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, req
     """A tensor with that value everywhere, of the same dtype."""
     from gviz.engine import creation
 
-    kind = self._array.dtype if dtype is None else dtype.np
+    kind = self._array.dtype if dtype is None else dtypes.as_dtype(dtype).np
     return creation.finish(np.full(tuple(size), fill_value, kind), requires_grad)
 
 
-def bitwise(function: Any) -> Any:
-    """A function of integers or booleans, bit by bit."""
+def bitwise(function: Any, kernel: str = "") -> Any:
+    """A function of integers or booleans, bit by bit.
+
+    Args:
+        function: numpy's.
+        kernel: PyTorch's name for it, where that is another one.
+    """
 
     def apply(input: Any, other: Any) -> Any:
         if not isinstance(other, OPERANDS):
             return NotImplemented
         values = [getattr(v, "_array", v) for v in (input, other)]
         kind = dtypes.result_type(*values)
-        if kind.kind == "f":
-            raise NotImplementedError(f"\"{function.__name__}_cpu\" not implemented for '{kind.name.title()}'")
+        if kind.kind in "fc":
+            raise NotImplementedError(
+                f"\"{kernel or function.__name__}_cpu\" not implemented for '{text.SCALAR_NAMES[kind.name]}'"
+            )
         return from_array(np.asarray(function(*(np.asarray(v, kind) for v in values))), None)
 
     return apply
@@ -172,7 +179,7 @@ BOTH: dict[str, Any] = {
 METHODS: dict[str, Any] = {
     "__mod__": operator_of(remainder), "__rmod__": operator_of(remainder, swapped=True),
     "__floordiv__": operator_of(floor_divide), "__rfloordiv__": operator_of(floor_divide, swapped=True),
-    "__lshift__": bitwise(np.left_shift), "__rshift__": bitwise(np.right_shift),
+    "__lshift__": bitwise(np.left_shift, "lshift"), "__rshift__": bitwise(np.right_shift, "rshift"),
     "ndimension": Tensor.dim, "is_nonzero": Tensor.__bool__, "new_empty": new_filled(0), "positive": itself,
     "new_tensor": new_tensor, "new_full": new_full,
 }  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -136,11 +135,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     """Grids of coordinates."""
     vectors = list(flat_sizes(tensors))
     if indexing is None:
-        warnings.warn(
-            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
-            UserWarning,
-            stacklevel=2,
-        )
+        text.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
     order = list(range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:
         order[:2] = 1, 0

@@ -55,19 +55,14 @@ def extreme(name: str, pairwise: str) -> Any:
     return choose
 
 
-def softmax(input: Tensor, dim: Any = None, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
+def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """Exponentials that sum to one along ``dim``."""
-    return call["softmax_row"](typed(input, dtype), implicit_dim(input, dim))
+    return call["softmax_row"](typed(input, dtype), dim)
 
 
-def log_softmax(input: Tensor, dim: Any = None, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
+def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """The logarithm of :func:`softmax`, computed stably."""
-    return call["log_softmax_row"](typed(input, dtype), implicit_dim(input, dim))
-
-
-def implicit_dim(input: Tensor, dim: Any) -> int:
-    """The dim of a softmax that was not told one."""
-    return dim if dim is not None else 0 if input._array.ndim in (0, 1, 3) else 1
+    return call["log_softmax_row"](typed(input, dtype), dim)
 
 
 ROWS = {"argmax": "argmax", "argmin": "argmin", "any": "any_of", "all": "all_of"}
