@@ -239,11 +239,6 @@ def test_an_interrupt_passes_through_and_everything_is_put_back(folder: Folder) 
     assert (list(sys.path), sys.modules["__main__"], "torch" in sys.modules) == before
 
 
-def test_a_closed_pipe_passes_through(folder: Folder) -> None:
-    with pytest.raises(BrokenPipeError):
-        folder.run(HEAD + "y = x * 2\nraise BrokenPipeError\n")
-
-
 @pytest.mark.parametrize("call", ["sys.exit()", "sys.exit(0)", "exit()", "quit(0)", "raise SystemExit"])
 def test_leaving_early_without_an_error_is_a_normal_end(folder: Folder, call: str) -> None:
     reading = folder.run("import sys\n" + HEAD + f"y = x * 2\n{call}\nz = y * 3\n")

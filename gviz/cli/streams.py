@@ -34,7 +34,15 @@ _STYLES = {"error": "31;1", "warning": "33", "dim": "2"}
 
 def is_terminal(stream: TextIO | None) -> bool:
     """Whether a person reads that stream as it is written."""
-    return stream is not None and not stream.closed and stream.isatty()
+    return stream is not None and is_open(stream) and stream.isatty()
+
+
+def is_open(stream: TextIO) -> bool:
+    """Whether a stream can still be written to."""
+    try:
+        return not stream.closed
+    except ValueError:  # Python's word for a stream that a script took apart
+        return False
 
 
 def in_colour(stream: TextIO | None) -> bool:
@@ -78,15 +86,32 @@ def complain(text: str) -> None:
 
 
 def _talk(prefix: str, text: str, style: str) -> None:
-    if sys.stderr is None:  # closed by the caller: nobody wants to hear it
+    if sys.stderr is None or not is_open(sys.stderr):  # closed by the caller or a script: nobody wants to hear it
         return
+    prefix, text = _visible(prefix), _visible(text)
     if style and in_colour(sys.stderr):
         if prefix:
             prefix = f"\x1b[{style}m{prefix}\x1b[0m"
         else:
             text = f"\x1b[{style}m{text}\x1b[0m"
-    sys.stderr.write(f"{prefix}{text}\n")
-    sys.stderr.flush()
+    try:
+        sys.stderr.write(f"{prefix}{text}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):  # a full disk, a reader who left: talk must not cost the picture
+        abandon(sys.stderr)
+
+
+def _visible(text: str) -> str:
+    r"""A text whose control characters are shown, not obeyed: a script's error may hold any.
+
+    >>> _visible("a\x1b[2J")
+    'a\\x1b[2J'
+    """
+    if text.isprintable():
+        return text
+    from unicodedata import category
+
+    return "".join(c if c in "\n\t" or category(c) != "Cc" else repr(c)[1:-1] for c in text)
 
 
 def write_product(data: str | bytes) -> None:
@@ -96,7 +121,7 @@ def write_product(data: str | bytes) -> None:
         FileError: standard output is closed, or its disk is full.
         BrokenPipeError: nobody reads any more.
     """
-    if sys.stdout is None:
+    if sys.stdout is None or not is_open(sys.stdout):
         raise FileError("standard output is closed", hint="name a file with -o FILE")
     raw = data if isinstance(data, bytes) else _encoded(data)
     try:
@@ -114,7 +139,10 @@ def _encoded(text: str) -> bytes:
     """The bytes of a text for standard output; a terminal shows ``?`` for what its encoding lacks."""
     if is_terminal(sys.stdout):
         return text.encode(sys.stdout.encoding or "utf-8", "replace")
-    return text.encode("utf-8", "surrogateescape")
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half of a pair, which a saved graph or a script's text may hold
+        return text.encode("utf-8", "backslashreplace")
 
 
 @contextmanager
@@ -159,7 +187,12 @@ def flush() -> None:
         FileError: the disk is full.
         BrokenPipeError: nobody reads any more.
     """
-    if sys.stdout is None or sys.stdout.closed:
+    if sys.stderr is not None and is_open(sys.stderr):
+        try:
+            sys.stderr.flush()
+        except (OSError, ValueError):
+            abandon(sys.stderr)
+    if sys.stdout is None or not is_open(sys.stdout):
         return
     try:
         sys.stdout.flush()
@@ -175,7 +208,7 @@ def abandon(*unwanted: TextIO | None) -> None:
     with suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for stream in unwanted:
-            if stream is not None and not stream.closed:
+            if stream is not None and is_open(stream):
                 with suppress(OSError, ValueError):
                     os.dup2(nowhere, stream.fileno())
 

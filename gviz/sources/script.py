@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import os
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TextIO
@@ -18,7 +19,7 @@ from gviz.sources.options import Note
 from gviz.sources.reading import Reading, find_aliases
 from gviz.sources.script_failure import Failure, Script, describe
 from gviz.sources.script_names import Kinds, named, with_names_of_the_picture
-from gviz.sources.script_process import EngineFinder, as_main
+from gviz.sources.script_process import EngineFinder, as_main, put_back_all
 from gviz.sources.script_roots import Left, choose_roots, why_no_root
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def run(
         talk.say(choice.note)
     code_file = file if file == STDIN else os.path.abspath(file)  # as Python: a script may change the current folder
     script = Script(file, code_file, folder, tuple(parsed.text.split("\n")), choice.engine)
-    ending = _execute(parsed, script, options, stdout, make_dot)
+    ending = _execute(parsed, script, options, talk, stdout, make_dot)
     return _read(ending, options, talk, rootless=rootless)
 
 
@@ -109,8 +110,13 @@ def _unused(options: SourceOptions) -> Iterator[Note]:
             yield Note(f"{shown} not used: it belongs to expressions, a script is shown as it left its tensors", "warning")
 
 
-def _execute(
-    parsed: snippet.Parsed, script: Script, options: SourceOptions, stdout: TextIO | None, make_dot: Callable[..., Any] | None
+def _execute(  # noqa: PLR0917 - what a run is made of
+    parsed: snippet.Parsed,
+    script: Script,
+    options: SourceOptions,
+    talk: Talk,
+    stdout: TextIO | None,
+    make_dot: Callable[..., Any] | None,
 ) -> Ending:
     """Run the program; what it left behind, and what it raised."""
     code = _compile(parsed, script)
@@ -124,14 +130,20 @@ def _execute(
     watch = BackwardWatch(engine, script.code_file, space)
     process = as_main(main, script.folder, (script.file, *options.argv), finder, stdout)
     is_as_filed = script.file != STDIN and not parsed.notes
-    with _modes_kept(engine), _source_known(script, is_as_filed=is_as_filed), watch, process:
+    known = _source_known(script, is_as_filed=is_as_filed)
+    failure = None
+    with _modes_kept(engine), known, watch, _torch_kept(engine), process as threads:
         error = _run(code, space)
+        if error is not None:
+            failure = describe(error, script)
+            if threads():  # they are waited for now, which may take for ever
+                first = failure.error.report().partition("\n")[0]
+                talk.say(Note(f"{first}; waiting for the threads that it started", "warning"))
     _flush()
     kinds, call = _kinds(engine), watch.last
     names = named(space, kinds)
     then = named(call.names, kinds) if call else {}
     local = named(call.local_names, kinds) if call else {}
-    failure = None if error is None else describe(error, script)
     return Ending(Left(parsed.tree, names, call, then, local, failure.line if failure else None), failure)
 
 
@@ -153,27 +165,61 @@ def _compile(parsed: snippet.Parsed, script: Script) -> Any:
 
 def _run(code: Any, space: dict[str, Any]) -> BaseException | None:
     """Run the code in its namespace; what it raised, if that is the script's own affair."""
+    builtins_back = put_back_all(vars(builtins))
+    trace, profile = sys.gettrace(), sys.getprofile()
     try:
-        exec(code, space)  # noqa: S102 - running the user's own script is what it was given for
-    except (KeyboardInterrupt, BrokenPipeError):
-        raise  # not the script's: someone pressed Ctrl-C, or reads its output no further
+        try:
+            exec(code, space)  # noqa: S102 - running the user's own script is what it was given for
+        finally:
+            sys.settrace(trace)  # at once: one that the script left must not meet gviz's own calls
+            try:
+                sys.setprofile(profile)
+            except BaseException:  # noqa: BLE001 - the script's was called once more, and is off by what it raised
+                sys.setprofile(profile)
+            builtins_back()  # all that follows needs them
+    except KeyboardInterrupt:
+        raise  # not the script's: someone pressed Ctrl-C
     except SystemExit as end:
-        return None if end.code is None or end.code == 0 else end
-    except BaseException as error:  # noqa: BLE001 - whatever a script raises is shown as the script's
+        return None if _is_success(end) else end
+    except BaseException as error:
+        if issubclass(type(error), BrokenPipeError) and (_is_unread(sys.stdout) or _is_unread(sys.stderr)):
+            raise  # nor is this: someone reads its output no further
         return error
     return None
+
+
+def _is_success(end: SystemExit) -> bool:
+    """Whether Python would end with status 0; the code may be anything, such as a tensor."""
+    code = object.__getattribute__(end, "code")
+    return code is None or (issubclass(type(code), int) and int.__eq__(code, 0) is True)
+
+
+def _is_unread(stream: Any) -> bool:
+    """Whether a stream is a pipe that nobody reads any more; other pipes of a script's are its own affair."""
+    try:
+        stream.flush()
+        import select
+
+        poll = select.poll()
+        poll.register(stream.fileno(), 0)
+        return any(state & select.POLLERR for _, state in poll.poll(0))
+    except BrokenPipeError:
+        return True
+    except (AttributeError, OSError, ValueError):  # a stream of the script's own, or a system without poll
+        return False
 
 
 def _flush() -> None:
     """Let what the script printed come before what is said about it."""
     flush = getattr(sys.stdout, "flush", None)  # a notebook's stream need not be a file
-    if flush is None or getattr(sys.stdout, "closed", False):
+    if flush is None:
         return
     try:
-        flush()
+        if not getattr(sys.stdout, "closed", False):
+            flush()
     except BrokenPipeError:
         raise
-    except OSError:
+    except (OSError, ValueError):
         return  # a full disk: it stays in the buffer, and whoever owns the stream meets it at the end
 
 
@@ -189,6 +235,30 @@ def _modes_kept(engine: Any) -> Iterator[None]:
             getattr(engine, put)(state)
         if hasattr(engine, "set_printoptions"):
             engine.set_printoptions(profile="default")
+
+
+@contextmanager
+def _torch_kept(engine: Any) -> Iterator[None]:
+    """Put back what a script may replace in torch: its result is read with the true ``Tensor.grad_fn`` and the like."""
+    tensor = engine.Tensor
+    of_engine, of_tensor = dict(vars(engine)), dict(vars(tensor))
+    try:
+        yield
+    finally:
+        vars(engine).update(of_engine)  # what is new may be a submodule
+        for name in [name for name, new in vars(tensor).items() if name not in of_tensor and not _is_of_torch(new)]:
+            with suppress(AttributeError, TypeError):
+                delattr(tensor, name)
+        for name, value in of_tensor.items():
+            new = vars(tensor).get(name)
+            if new is not value and not _is_of_torch(new):
+                with suppress(AttributeError, TypeError):
+                    setattr(tensor, name, value)
+
+
+def _is_of_torch(part: Any) -> bool:
+    """Whether torch made it itself: methods are made when they are first asked for."""
+    return str(getattr(part, "__module__", "")).startswith(("gviz.", "torch"))
 
 
 @contextmanager
@@ -213,7 +283,8 @@ def _kinds(engine: Any) -> Kinds:
     tensors = tuple({module.Tensor for module in loaded if module is not None})
     paths = [f"{module.__name__}.nn" for module in loaded if module is not None]
     libraries = [sys.modules[path] for path in paths if path in sys.modules]
-    return Kinds(tensors, tuple({library.Module for library in libraries if hasattr(library, "Module")}))
+    found = {getattr(library, "Module", None) for library in libraries}
+    return Kinds(tensors, tuple(kind for kind in found if isinstance(kind, type)))
 
 
 def _read(ending: Ending, options: SourceOptions, talk: Talk, *, rootless: bool) -> Reading:

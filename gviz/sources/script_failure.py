@@ -20,6 +20,9 @@ __all__ = ["Failure", "Script", "describe"]
 PYTHON = os.path.join(os.path.dirname(os.__file__), "")
 """Where Python's own library is."""
 
+MAX_TEXT, MAX_LINES = 2000, 40
+"""What is shown of an error's own text."""
+
 NO_ATTRIBUTE = re.compile(r"module '(torch(?:\.\w+)*)' has no attribute '(\w+)'")
 NO_METHOD = re.compile(r"'(\w+)' object has no attribute '(\w+)'")
 NO_IMPORT = re.compile(r"cannot import name '(\w+)' from '(torch(?:\.\w+)*)'(?: \([^)]*\))?")
@@ -82,6 +85,26 @@ class Failure:
 
 def describe(error: BaseException, script: Script) -> Failure:
     """The message for an error that a script raised, or for its non-zero exit."""
+    try:
+        failure = _described(error, script)
+        failure.error.report()
+    except BaseException:  # noqa: BLE001 - the error's class is the program's code: each of its parts may be anything
+        return _barely_described(error, script)
+    return failure
+
+
+def _barely_described(error: BaseException, script: Script) -> Failure:
+    """The error's type and line alone, which no class can get in the way of."""
+    frames = _frames(object.__getattribute__(error, "__traceback__"))
+    lines = [line for code, line, _, _ in frames if code.co_filename == script.code_file and isinstance(line, int)]
+    here = lines[-1] if lines else None
+    text = "" if here is None else script.line(script.code_file, here).strip()
+    name = type.__getattribute__(type(error), "__name__")
+    return Failure(SourceError(f"{name} (more of it cannot be shown)", place=Place(text, file=script.file, line=here)), here)
+
+
+def _described(error: BaseException, script: Script) -> Failure:
+    """The whole message: the place down to the columns, the error's text and notes, and what was probably meant."""
     frames = [frame for frame in _frames(error.__traceback__) if script.is_ours(frame[0].co_filename)]
     here = next((line for code, line, _, _ in reversed(frames) if code.co_filename == script.code_file), None)
     if isinstance(error, SyntaxError) and error.filename and script.is_ours(os.path.abspath(error.filename)):
@@ -133,7 +156,7 @@ def _message(error: BaseException) -> str:
     name = kind.__qualname__ if kind.__module__ in {"builtins", "__main__"} else f"{kind.__module__}.{kind.__qualname__}"
     try:
         text = str(error)
-    except Exception as other:  # noqa: BLE001 - the error's own __str__ is the program's code, and may raise anything
+    except BaseException as other:  # noqa: BLE001 - the error's own __str__ is the program's code, and may raise anything
         text = f"<its text cannot be shown: {type(other).__name__}>"
     if isinstance(error, SystemExit):
         return f"the script ended itself with {'exit status ' if isinstance(error.code, int) else ''}{text}"
@@ -141,7 +164,15 @@ def _message(error: BaseException) -> str:
     text = re.sub(r"\bgviz\.engine\b", "torch", text)
     text = NO_IMPORT.sub(r"cannot import name '\1' from '\2'", text).strip()
     name = re.sub(r"^gviz\.engine\b", "torch", name)
-    return f"{name}: {text}" if text else name
+    return f"{name}: {_cut(text)}" if text else name
+
+
+def _cut(text: str) -> str:
+    """As much of a text as a person reads: some programs put a whole file into their errors."""
+    lines = text.split("\n")
+    if len(text) <= MAX_TEXT and len(lines) <= MAX_LINES:
+        return text
+    return "\n".join(lines[:MAX_LINES])[:MAX_TEXT] + f"... ({len(text):,} characters in all)"
 
 
 def _lacks(error: BaseException, message: str, engine: str) -> str | None:

@@ -69,7 +69,7 @@ def _written(key: object) -> str:
     """A key as the program would write it."""
     try:
         return repr(key)
-    except Exception:  # noqa: BLE001 - a key's own repr is the program's code, and may raise anything
+    except BaseException:  # noqa: BLE001 - a key's own repr is the program's code, and may raise anything
         return f"<{type(key).__name__}>"
 
 

@@ -5,11 +5,11 @@ Everything is put back afterwards, so that a program that uses gviz as a library
 
 from __future__ import annotations
 
-import builtins
 import importlib
 import importlib.machinery
 import os
 import re
+import signal
 import sys
 import warnings
 from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from types import ModuleType
 
-__all__ = ["EngineFinder", "as_main", "engine_module"]
+__all__ = ["EngineFinder", "as_main", "engine_module", "put_back_all"]
 
 ENGINE = "gviz.engine"
 
@@ -107,7 +107,7 @@ def as_main(
     argv: Sequence[str],
     finder: EngineFinder,
     stdout: TextIO | None = None,
-) -> Iterator[None]:
+) -> Iterator[Callable[[], list[Any]]]:
     """Let the block run as ``python file.py`` would: all that it may change is put back afterwards.
 
     Args:
@@ -116,14 +116,23 @@ def as_main(
         argv: the script's name and its arguments.
         finder: stands in for torch and torchviz.
         stdout: where the script's prints go; None leaves them on standard output.
+
+    Yields:
+        A function that lists the script's threads that are running, which are waited for at the end.
     """
     with ExitStack() as after:
-        after.callback(_put_back("argv", "path", "meta_path", "stdout", "stderr", "stdin", "excepthook", "displayhook"))
-        after.callback(_put_back_all(vars(builtins)))
+        after.callback(_put_back("argv", "path", "meta_path", "stdin", "excepthook", "displayhook"))
+        after.callback(_put_back_streams())
+        after.callback(setattr, os, "environ", os.environ)
+        after.callback(_put_back_signals())
         after.callback(sys.setrecursionlimit, sys.getrecursionlimit())
         after.callback(_put_back_folder())
         after.callback(_put_back_modules(folder, finder))
-        threads = _threads()
+        before = _threads()
+
+        def threads() -> list[Any]:
+            return [thread for thread in _threads() - before if not thread.daemon]
+
         after.enter_context(warnings.catch_warnings())
         if stdout is not None:
             after.enter_context(redirect_stdout(stdout))
@@ -132,10 +141,9 @@ def as_main(
         sys.path = [folder, *sys.path]
         sys.meta_path.insert(0, finder)
         importlib.invalidate_caches()  # a file written a moment ago is found
-        yield
-        for thread in _threads() - threads:
-            if not thread.daemon:
-                thread.join()  # as Python does at its end: it may still be computing
+        yield threads
+        for thread in threads():
+            thread.join()  # as Python does at its end: it may still be computing
 
 
 def _put_back(*names: str) -> Callable[[], None]:
@@ -152,7 +160,45 @@ def _put_back(*names: str) -> Callable[[], None]:
     return put_back
 
 
-def _put_back_all(space: dict[str, Any]) -> Callable[[], None]:
+def _put_back_streams() -> Callable[[], None]:
+    """A function that puts standard output and error back, open even where a script wrapped or detached what is below."""
+    before = [(name, getattr(sys, name), getattr(getattr(sys, name), "buffer", None)) for name in ("stdout", "stderr")]
+
+    def put_back() -> None:
+        for name, stream, buffer in before:
+            now: Any = getattr(sys, name, None)
+            if buffer is not None and now is not stream and getattr(now, "buffer", None) is buffer:
+                with suppress(OSError, ValueError, AttributeError):
+                    now.detach()  # or its end would close what is below both of them
+            setattr(sys, name, stream)
+            try:
+                is_detached = buffer is not None and stream.buffer is None
+            except ValueError:
+                is_detached = True
+            if is_detached:
+                import io
+
+                setattr(sys, name, io.TextIOWrapper(buffer, "utf-8", "backslashreplace"))
+
+    return put_back
+
+
+def _put_back_signals() -> Callable[[], None]:
+    """A function that gives signals the handlers that they have now, and stops the script's timers."""
+    before = {number: signal.getsignal(number) for number in signal.valid_signals()}
+
+    def put_back() -> None:
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
+            if handler is not None and signal.getsignal(number) is not handler:
+                with suppress(OSError, ValueError):  # not the main thread
+                    signal.signal(number, handler)
+
+    return put_back
+
+
+def put_back_all(space: dict[str, Any]) -> Callable[[], None]:
     """A function that gives a namespace the contents that it has now."""
     before = dict(space)
 
@@ -182,8 +228,8 @@ def _put_back_modules(folder: str, finder: EngineFinder) -> Callable[[], None]:
     """Hide the modules that the script must not meet; returns what shows them again and forgets the script's own."""
     main = sys.modules["__main__"]
     beside = _modules_in(folder)
-    others = [name for name in sys.modules if _package(name) in beside and not _is_neighbour(name, folder)]
-    hide = [*others, *(name for name in sys.modules if _stands_in(name, finder))]
+    others = [name for name in _loaded() if _package(name) in beside and not _is_neighbour(name, folder)]
+    hide = [*others, *(name for name in _loaded() if _stands_in(name, finder))]
     hidden = {name: sys.modules.pop(name) for name in hide}
     if finder.engine is not None:
         sys.modules["torch"] = finder.engine
@@ -191,12 +237,17 @@ def _put_back_modules(folder: str, finder: EngineFinder) -> Callable[[], None]:
 
     def put_back() -> None:
         sys.modules["__main__"] = main
-        new = [name for name in sys.modules if name not in before and _is_neighbour(name, folder)]
-        for name in [*new, *(name for name in sys.modules if _stands_in(name, finder))]:
+        new = [name for name in _loaded() if name not in before and _is_neighbour(name, folder)]
+        for name in dict.fromkeys([*new, *(name for name in _loaded() if _stands_in(name, finder))]):
             del sys.modules[name]
         sys.modules.update(hidden)
 
     return put_back
+
+
+def _loaded() -> list[str]:
+    """The names of all modules; a script may have put other keys among them."""
+    return [name for name in sys.modules if type(name) is str]
 
 
 def _package(name: str) -> str:
@@ -227,12 +278,15 @@ def _is_neighbour(name: str, folder: str) -> bool:
 def _home(package: str) -> str | None:
     """The folder that a loaded top-level module or package was found in."""
     module = sys.modules.get(package)
-    file = getattr(module, "__file__", None)
+    try:
+        file = getattr(module, "__file__", None)
+        paths = list(getattr(module, "__path__", None) or ())  # a folder without __init__.py
+    except Exception:  # noqa: BLE001 - what a script puts among the modules may raise anything
+        return None
     if isinstance(file, str):
         home = os.path.dirname(os.path.abspath(file))
         return os.path.dirname(home) if os.path.basename(file) == "__init__.py" else home
-    paths = list(getattr(module, "__path__", None) or ())  # a folder without __init__.py
-    return os.path.dirname(os.path.abspath(paths[0])) if paths else None
+    return os.path.dirname(os.path.abspath(paths[0])) if paths and isinstance(paths[0], str) else None
 
 
 def _threads() -> set[Any]:
