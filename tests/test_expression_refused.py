@@ -283,6 +283,33 @@ def test_the_size_of_a_result_is_bounded(name: str, args: list[Any], size: float
     assert size <= found <= max(size * 1.01, size + 1)
 
 
+@pytest.mark.parametrize("text", ["nn.Linear(2,3)(x)", "torch.nn.Linear(2,3)(x)", "nn.Linear(2,3)", "Linear(2,3)(x)"])
+def test_a_module_needs_a_script(text: str) -> None:
+    error = refusal(f"y={text}")
+    assert error.what == f"{text.partition('(')[0]} is a module, which an expression cannot have"
+    assert str(error.hint).startswith("modules need a script: gviz render file.py")
+
+
+@pytest.mark.parametrize("text", ["foo(x)", "x.foo()", "torch.foo(x)", "x.foo"])
+def test_a_name_that_is_like_no_other_gets_no_suggestion(text: str) -> None:
+    assert "did you mean" not in refusal(f"y={text}").report()
+
+
+def test_only_what_the_engine_has_is_suggested(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = load_engine()
+    assert str(refusal("y=sigmiod(x)").hint) == str(refusal("y=x.sigmiod()").hint) == "did you mean sigmoid?"
+    monkeypatch.delattr(engine, "sigmoid")
+    monkeypatch.delattr(engine.nn.functional, "sigmoid", raising=False)
+    monkeypatch.delattr(engine.Tensor, "sigmoid")
+    assert "sigmoid" not in refusal("y=sigmiod(x)").report()
+    assert "sigmoid" not in refusal("y=x.sigmiod()").report()
+
+
+def test_e_is_a_name_as_any_other_and_the_note_says_what_is_not() -> None:
+    (note,) = evaluate("y=e**x", SourceOptions(values={"x": "2"})).notes
+    assert note.text == "e not given: 1.0 used; exp(x) is the exponential function"
+
+
 def test_cutting_into_too_many_pieces_is_refused() -> None:
     assert refusal("y=unbind(arange(10**6))[0]").what.startswith("too large")
 

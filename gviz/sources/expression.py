@@ -207,6 +207,8 @@ def _notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
     if missing:
         functions = [name for name in missing if name in FUNCTIONS and len(name) > 1]
         called = f" (to call the function, write {functions[0]}(...))" if functions else ""
+        if "e" in missing:
+            called += "; exp(x) is the exponential function"
         notes.append(Note(f"{', '.join(missing)} not given: 1.0 used{called}"))
     if program.constants:
         notes.append(Note(f"{', '.join(program.constants)}: the constant of that name; a value of yours wins"))

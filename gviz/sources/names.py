@@ -21,7 +21,9 @@ __all__ = [
     "METHODS",
     "closest",
     "find_function",
+    "functions_here",
     "load_engine",
+    "methods_here",
 ]
 
 
@@ -168,11 +170,23 @@ def find_function(engine: Any, name: str) -> Any:
     return getattr(functional, name, None) if found is None else found
 
 
+def functions_here() -> frozenset[str]:
+    """The functions that an expression may call and the engine has."""
+    engine = load_engine()
+    return frozenset(name for name in FUNCTIONS if find_function(engine, name) is not None)
+
+
+def methods_here() -> frozenset[str]:
+    """The methods that an expression may call and the engine has."""
+    tensor = load_engine().Tensor
+    return frozenset(name for name in METHODS if hasattr(tensor, name))
+
+
 def closest(name: str, among: Iterable[str]) -> str | None:
     """The name that was probably meant, or None.
 
-    >>> closest("sigmiod", ["sigmoid", "sin"]), closest("LOG", ["log"]), closest("q", ["x"])
-    ('sigmoid', 'log', None)
+    >>> closest("sigmiod", ["sigmoid", "sin"]), closest("LOG", ["log"]), closest("q", ["x"]), closest("foo", ["floor"])
+    ('sigmoid', 'log', None, None)
     """
     candidates = sorted(among)
     for candidate in candidates:
@@ -180,8 +194,23 @@ def closest(name: str, among: Iterable[str]) -> str | None:
             return candidate
     from difflib import get_close_matches  # only an error needs it
 
-    matches = get_close_matches(name[:60], candidates, n=1)
-    return matches[0] if matches else None
+    slips = 1 if len(name) < 5 else 2
+    matches = (match for match in get_close_matches(name[:60], candidates, n=5) if _slips(name[:60], match) <= slips)
+    return next(matches, None)
+
+
+def _slips(name: str, other: str) -> int:
+    """How many letters are wrong, missing, too many or swapped with the next."""
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for i, letter in enumerate(name):
+        row = [i + 1]
+        for j, meant in enumerate(other):
+            row.append(min(last[j] + (letter != meant), last[j + 1] + 1, row[j] + 1))
+            if i and j and letter == other[j - 1] and meant == name[i - 1]:
+                row[-1] = min(row[-1], before[j - 1] + 1)
+        before, last = last, row
+    return last[-1]
 
 
 def did_you_mean(name: str, among: Iterable[str], otherwise: str = "") -> str:

@@ -232,7 +232,7 @@ def _bars(source: Source, found: list[Token], _: str) -> SourceError | None:
 def _marks(source: Source, found: list[Token], _: str) -> SourceError | None:
     """``x!``, ``x?``, ``5%``, ``:=`` and other signs."""
     answers = {
-        "!": ("there is no factorial", "write the product, 3*2*1, or exp(lgamma(x + 1))"),
+        "!": ("there is no factorial", "write the product: 3*2*1"),
         "?": ("? has no meaning in an expression", None),
         "@=": ("@= changes a tensor in place", "write y = y @ x"),
         ":=": (":= is written = here", suggestion(source)),

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
 from gviz.sources.expression_text import operator_sign
-from gviz.sources.names import ATTRIBUTES, FIELDS, FUNCTIONS, METHODS, OTHER_MODULES, OTHER_NAMES, did_you_mean
+from gviz.sources.names import (
+    ATTRIBUTES,
+    FIELDS,
+    FUNCTIONS,
+    METHODS,
+    OTHER_MODULES,
+    OTHER_NAMES,
+    did_you_mean,
+    functions_here,
+    methods_here,
+)
 from gviz.sources.notation import suggestion
 
 if TYPE_CHECKING:
@@ -21,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["refused", "refused_call"]
 
 _SCRIPT = "an expression has assignments and formulas only; for a whole program: gviz render file.py"
+
+_MODULE = "modules need a script: gviz render file.py; here, write the formula with names for the weights: y = x @ W.T + b"
 
 _KINDS: dict[type[ast.AST], tuple[str, str]] = {
     ast.Import: ("import is not possible in an expression", "every function is there already: write log(x) or torch.log(x)"),
@@ -68,7 +80,7 @@ _FUNCTIONS = {
     "range": ("range is not possible in an expression", "write arange(n)"),
     "float": ("float is not possible in an expression", "write x.float() for a tensor"),
     "int": ("int is not possible in an expression", "write x.long() for a tensor"),
-    "factorial": ("there is no factorial", "write the product, 3*2*1, or exp(lgamma(x + 1))"),
+    "factorial": ("there is no factorial", "write the product: 3*2*1"),
     "cbrt": ("there is no cbrt", "write x**(1/3)"),
     "manual_seed": ("random numbers are always drawn from manual_seed(0) here", "leave it out"),
     "eval": ("eval is not possible in an expression", "write the formula itself"),
@@ -98,6 +110,15 @@ def refused_call(node: ast.Call, source: Source, bound: Collection[str], given: 
         bound: names that have a value or are assigned.
         given: those that have a value.
     """
+    module = _module_class(node.func, bound)
+    if module is not None:
+        what = f"{source.segment(module)} is a module, which an expression cannot have"
+        return SourceError(what, place=source.place(module), hint=_MODULE)
+    return _no_function(node, source, bound, given)
+
+
+def _no_function(node: ast.Call, source: Source, bound: Collection[str], given: Collection[str]) -> SourceError:
+    """The same for all but modules."""
     function = node.func
     place = source.place(function)
     if isinstance(function, ast.Attribute):
@@ -122,9 +143,23 @@ def refused_call(node: ast.Call, source: Source, bound: Collection[str], given: 
         )
     multiplied = suggestion(source) if len(name) == 1 else None
     hint = multiplied or did_you_mean(
-        name, FUNCTIONS, "see gviz ops for the functions there are; to multiply, write * before the bracket"
+        name, functions_here(), "see gviz ops for the functions there are; to multiply, write * before the bracket"
     )
     return SourceError(f"there is no function {name}", place=place, hint=f"to multiply, {hint}" if multiplied else hint)
+
+
+def _module_class(function: ast.expr, bound: Collection[str]) -> ast.expr | None:
+    """The class where ``nn.Linear``, ``torch.nn.Linear(2, 3)`` or ``Linear(2, 3)`` is called; None for anything else."""
+    node = function.func if isinstance(function, ast.Call) else function
+    if isinstance(node, ast.Attribute):
+        base = node.value
+        last = base.attr if isinstance(base, ast.Attribute) else base.id if isinstance(base, ast.Name) else ""
+        return node if last == "nn" and node.attr[:1].isupper() and "nn" not in bound else None
+    if node is function or not isinstance(node, ast.Name) or node.id in bound:
+        return None  # Sigmoid(x) is the function, in capitals
+    from gviz.engine import nn
+
+    return node if isinstance(getattr(nn, node.id, None), type) else None
 
 
 def _called_value(node: ast.Call, name: str, source: Source, is_given: bool) -> SourceError:
@@ -143,10 +178,10 @@ def _method(function: ast.Attribute) -> tuple[str, str | None]:
     base = function.value.id if isinstance(function.value, ast.Name) else None
     meant = OTHER_NAMES.get(name, name)
     if base in OTHER_MODULES:
-        hint = f"write {meant}(...)" if meant in FUNCTIONS else did_you_mean(name, FUNCTIONS, _SCRIPT)
+        hint = f"write {meant}(...)" if meant in functions_here() else did_you_mean(name, functions_here(), _SCRIPT)
         return f"there is no {base} in an expression", hint
     if base in ("torch", "F"):
-        hint = f"write {meant}(...)" if meant in FUNCTIONS else did_you_mean(name, FUNCTIONS, _SCRIPT)
+        hint = f"write {meant}(...)" if meant in functions_here() else did_you_mean(name, functions_here(), _SCRIPT)
         return f"there is no function {base}.{name} in an expression", hint
     return _PRIVATE.get(name) or _unknown_method(name)
 
@@ -160,7 +195,7 @@ def _unknown_method(name: str) -> tuple[str, str | None]:
         return f"{name} changes a tensor in place", hint
     if name in ATTRIBUTES:
         return f"{name} is no method", f"write .{name} without brackets"
-    hint = did_you_mean(name, METHODS, "see gviz ops for the methods there are")
+    hint = did_you_mean(name, methods_here(), "see gviz ops for the methods there are")
     return f"there is no method {name} in an expression", hint
 
 
@@ -204,7 +239,7 @@ def _attribute(node: ast.Attribute) -> tuple[str, str | None]:
     if isinstance(node.value, ast.Name) and node.value.id in OTHER_MODULES and name in ("pi", "inf", "nan"):
         return f"{node.value.id} is not needed", f"write {name}"
     return f"there is no attribute {name} in an expression", did_you_mean(
-        name, ATTRIBUTES | FIELDS | METHODS, "tensors have .T, .shape and their methods"
+        name, ATTRIBUTES | FIELDS | methods_here(), "tensors have .T, .shape and their methods"
     )
 
 
