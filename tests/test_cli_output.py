@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 
 import pytest
-from program import Program
+from program import Program, clean_environment
 
 from gviz.cli.render import default_stem
 from gviz.graph import Graph, Node
@@ -330,3 +332,24 @@ def test_a_poor_terminal_gets_what_it_can_show(gviz: Program) -> None:
 
 def test_an_expression_on_standard_input_is_tabulated_before_and_after_backward(gviz: Program) -> None:
     assert "grad_before  grad_after" in gviz("inspect", "-", "x=2", stdin="y=x*x").out
+
+
+# What numpy says
+
+
+ZERO = """{head}
+x = torch.tensor([0.0, -1.0], requires_grad=True)
+y = (torch.sqrt(x) + x / (x * 0) + torch.log(x) + x**-1 + torch.exp(x * 1e4 + 1e4)).sum()
+y.backward()
+torch.tensor(1e300, dtype=torch.float64).float(), torch.tensor([float("nan")]).int()
+"""
+
+
+def test_numpy_s_warnings_reach_nobody(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text(ZERO.format(head="import torch"))
+    (gviz.folder / "plain.py").write_text(ZERO.format(head="from gviz import engine as torch"))
+    assert "Warning" not in gviz("render", "y=sqrt(x)+1/(x*0)+log(x)", "x=0").err
+    assert "Warning" not in gviz("render", "net.py", "-o", "y.dot").err
+    command = [sys.executable, "-W", "always", "plain.py"]
+    done = subprocess.run(command, cwd=gviz.folder, env=clean_environment(gviz.home), capture_output=True, check=True)
+    assert (done.stdout, done.stderr) == (b"", b"")
