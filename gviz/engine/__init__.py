@@ -24,9 +24,15 @@ How one operation flows from call to gradient:
 To find an operation: its public name stands in a table at the end of a file of ``surface/``, with the key of its row; the
 row is in the file of ``ops/`` for its family.
 
-Around it: ``tensor.py``, ``inplace.py`` (versions, views, CopySlices), ``hooks.py`` (what few nodes have), ``modes.py``
-(no_grad and its kin), ``creation.py``, ``sampling.py``, ``random.py``, ``dtypes.py``, ``printing.py``, ``text.py``. nn, optim,
-autograd and the like load when named.
+Around it:
+
+- ``tensor.py`` over ``elements.py`` (the part that looks at the array alone), ``inplace.py`` and ``views.py`` (writing in
+  place, versions, CopySlices), ``hooks.py`` (what few nodes have), ``modes.py`` (no_grad and its kin);
+- ``creation.py`` and ``unpack.py`` (lists to arrays), ``sampling.py`` over ``random.py`` and ``generator.py`` (PyTorch's random
+  numbers);
+- ``dtypes.py``, ``limits.py`` (finfo, iinfo), ``printing.py``, ``results.py`` (named tuples), ``text.py`` (names and messages),
+  ``refusals.py`` (what a function says about wrong arguments);
+- loaded when named: ``autograd``, ``cuda``, ``linalg``, ``nn``, ``optim``, ``special``.
 
 What is not here raises AttributeError in PyTorch's words; ``Tensor(3, 5)`` and ``empty`` hold zeros.
 """
@@ -55,7 +61,7 @@ from gviz.engine.printing import set_printoptions as set_printoptions
 from gviz.engine.tensor import Tensor as Tensor
 from gviz.engine.text import Device
 
-__version__ = "2.13.0"
+__version__ = "2.13.0+cpu"
 """The version of PyTorch whose behaviour this is."""
 
 # numpy warns of log(-1) and 1/0; PyTorch gives nan and inf without a word. Only for what the engine itself computes.
@@ -73,7 +79,7 @@ globals().update(
 device = Device
 surface.install(globals())
 
-SUBMODULES = ("autograd", "cuda", "linalg", "nn", "optim", "special", "utils")
+SUBMODULES = ("autograd", "cuda", "linalg", "nn", "optim", "special")
 
 
 def __getattr__(name: str) -> Any:

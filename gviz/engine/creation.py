@@ -37,28 +37,36 @@ def plain(dtype: Any, default: Any = None) -> Any:
     return dtypes.as_dtype(dtype).np if dtype is not None else (default or dtypes.get_default_dtype()).np
 
 
-def sizes(shape: Sequence[Any], keyword: Any = None) -> tuple[int, ...]:
+def sizes(shape: Sequence[Any], name: str = "empty") -> tuple[int, ...]:
     """A shape from ``(2, 3)`` or ``2, 3``, checked.
+
+    Args:
+        shape: the arguments that say it.
+        name: the function that they were given to.
 
     Raises:
         RuntimeError: negative, or more memory than there can be.
-        TypeError: no integers.
+        TypeError: no integers, or nothing at all.
     """
-    if keyword is not None:
-        shape = keyword
+    if not shape:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     if len(shape) == 1 and isinstance(shape[0], list | tuple):
         shape = shape[0]
+    elif not is_size(shape[0]):
+        raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(shape[0]).__name__}")
     found = []
     for i, size in enumerate(shape):
-        if isinstance(size, bool | float | str) or not hasattr(size, "__index__"):
+        if not is_size(size):
             raise TypeError(
-                f"empty(): argument 'size' failed to unpack the object at pos {i + 1} with error \"type must be tuple of "
+                f"{name}(): argument 'size' failed to unpack the object at pos {i + 1} with error \"type must be tuple of "
                 f'ints,but got {type(size).__name__}"'
             )
         found.append(int(size.__index__()))
     total = 8
     for size in found:
         total *= size
+        if size < 0 and name == "zeros":
+            raise RuntimeError("zeros: Dimension size must be non-negative.")
         if size < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {size}: {found}")
     if total > MAX_BYTES:
@@ -67,6 +75,11 @@ def sizes(shape: Sequence[Any], keyword: Any = None) -> tuple[int, ...]:
             "bytes. Error code 12 (Cannot allocate memory)"
         )
     return tuple(found)
+
+
+def is_size(value: Any) -> bool:
+    """Whether it can be the size of a dimension."""
+    return hasattr(value, "__index__") and not isinstance(value, bool)
 
 
 def tensor(
@@ -118,21 +131,28 @@ def zeros(
     *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, out: Any = None, layout: Any = None
 ) -> Tensor:
     """Zeros of that shape."""
-    return finish(np.zeros(sizes(size), plain(dtype)), requires_grad, device)
+    return finish(np.zeros(sizes(size, "zeros"), plain(dtype)), requires_grad, device)
 
 
 def ones(
     *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, out: Any = None, layout: Any = None
 ) -> Tensor:
     """Ones of that shape."""
-    return finish(np.ones(sizes(size), plain(dtype)), requires_grad, device)
+    return finish(np.ones(sizes(size, "ones"), plain(dtype)), requires_grad, device)
+
+
+def empty(
+    *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, out: Any = None, layout: Any = None
+) -> Tensor:
+    """A tensor of that shape; PyTorch leaves in it what was in memory, here that is zeros."""
+    return finish(np.zeros(sizes(size), plain(dtype)), requires_grad, device)
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     """One value everywhere; its kind decides the dtype."""
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     kind = plain(dtype) if dtype is not None else dtypes.number_type(value)
-    return finish(np.full(sizes((size,) if isinstance(size, int) else size), value, kind), requires_grad, device)
+    return finish(np.full(sizes((size,), "full"), value, kind), requires_grad, device)
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
@@ -161,6 +181,8 @@ def arange(
     elif given:
         start, end = given[0], given[1]
         step = given[2] if len(given) > 2 else step
+    if end is None:
+        raise TypeError("arange() has no end")
     start, step = 0 if start is None else start, 1 if step is None else step
     if step == 0:
         raise RuntimeError("step must be nonzero")
@@ -263,7 +285,7 @@ def rebuild(array: Any, requires_grad: bool) -> Tensor:
 
 
 FUNCTIONS: dict[str, Any] = {
-    "tensor": tensor, "as_tensor": as_tensor, "from_numpy": from_numpy, "zeros": zeros, "ones": ones, "empty": zeros,
+    "tensor": tensor, "as_tensor": as_tensor, "from_numpy": from_numpy, "zeros": zeros, "ones": ones, "empty": empty,
     "full": full, "eye": eye, "arange": arange, "linspace": linspace, "logspace": logspace, "zeros_like": zeros_like,
     "ones_like": ones_like, "full_like": full_like, "empty_like": zeros_like,
 }  # fmt: skip

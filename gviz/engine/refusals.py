@@ -110,7 +110,8 @@ class Parameters:
         """What is wrong with these arguments, None if nothing is."""
         text = self.too_many(args, kwargs) or self.missing(args, kwargs) or self.unknown(args, kwargs)
         text = text or self.no_tensor(args, kwargs) or self.no_dtype(kwargs.get("dtype"))
-        if self.name == "where" and not self.method and (text or len(args) + len(kwargs) == 2):
+        several = self.name in ("where", "arange") and not self.method
+        if several and (text or not args or (self.name == "where" and len(args) + len(kwargs) == 2)):
             text = self.no_form(args, kwargs)
         return TypeError(text) if text else None
 

@@ -14,7 +14,7 @@ def shaped(generate: Any) -> Any:
 
     def make(*size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, generator: Any = None) -> Tensor:
         more = {} if generator is None else {"generator": generator}
-        return finish(generate(sizes(size), plain(dtype), **more), requires_grad, device)
+        return finish(generate(sizes(size, generate.__name__), plain(dtype), **more), requires_grad, device)
 
     make.__name__ = generate.__name__
     return make
@@ -31,7 +31,9 @@ def randint(
     if size is None:
         low, high, size = 0, low, high
     more = {} if generator is None else {"generator": generator}
-    return finish(random.randint(low, high, sizes(size), **more).astype(plain(dtype, dtypes.int64)), requires_grad)
+    return finish(
+        random.randint(low, high, sizes((size,), "randint"), **more).astype(plain(dtype, dtypes.int64)), requires_grad
+    )
 
 
 def randperm(n: int, *, dtype: Any = None, generator: Any = None) -> Tensor:

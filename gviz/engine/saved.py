@@ -64,9 +64,12 @@ class Saving:
         if name == "source_dim":
             return Saved(name, "ndim", self.parameters.index("source"), None)
         base, _, derived = name.partition("_sym_")
+        users = [i for i, need in enumerate(self.needs) if name in need]
+        only = self.groups[users[0]][0] if derived == "strides" and len(users) == 1 else ""
         if base not in self.parameters or not derived:
             raise TypeError(f"{self.key}: a derivative uses {name!r}, which is no input, option or output of the operation")
-        return Saved(name, derived.replace("argsize_", "argsize:"), self.parameters.index(base), None)
+        guard = self.edge_names.index(only) if only in self.edge_names else None
+        return Saved(name, derived.replace("argsize_", "argsize:"), self.parameters.index(base), guard)
 
     def guard(self, name: str, index: int) -> int | None:
         """The edge that alone needs this input; None where it is always saved."""
@@ -97,7 +100,7 @@ class Saving:
             elif kind in ("result", "extra"):
                 kept.append(results[s.index])
             else:
-                kept.append(derive(kind, args[s.index]))
+                kept.append(derive(kind, args[s.index]) if s.guard is None or edges[s.guard] is not None else ())
         return tuple(kept)
 
     def read_saved(self, node: Node, name: str) -> Any:

@@ -91,6 +91,10 @@ def addmm(self, mat1, mat2, beta=1, alpha=1):
             f"{'mat1' if mat1.ndim != 2 else 'mat2'} must be a matrix, got "
             f"{mat1.ndim if mat1.ndim != 2 else mat2.ndim}-D tensor"
         )
+    for name, a in (("self", self), ("mat1", mat1)):
+        if a.dtype != mat2.dtype:
+            first, second = SCALAR_NAMES[a.dtype.name], SCALAR_NAMES[mat2.dtype.name]
+            raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {first} and {second}")
     check_shapes(mat1, mat2)
     check_same_dtype(mat1, mat2)
     product = mat1 @ mat2

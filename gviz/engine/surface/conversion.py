@@ -56,6 +56,15 @@ def itself(self: Tensor, *_: Any, **__: Any) -> Tensor:
     return self
 
 
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
+    """On the GPU, which is not there.
+
+    Raises:
+        AssertionError: always, as PyTorch without CUDA.
+    """
+    raise AssertionError("Torch not compiled with CUDA enabled")
+
+
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """In the dtype of another tensor."""
     return to(self, other.dtype)
@@ -79,7 +88,8 @@ def new_filled(fill: float) -> Any:
 ROWS = {"clone": "clone"}
 
 METHODS: dict[str, Any] = {
-    "to": to, "type": type_method, "type_as": type_as, "cpu": itself, "new_zeros": new_filled(0), "new_ones": new_filled(1),
+    "to": to, "type": type_method, "type_as": type_as, "cpu": itself, "cuda": cuda,
+    "new_zeros": new_filled(0), "new_ones": new_filled(1),
     "float": caster(dtypes.float32), "double": caster(dtypes.float64), "half": caster(dtypes.float16),
     "long": caster(dtypes.int64), "int": caster(dtypes.int32), "short": caster(dtypes.int16),
     "byte": caster(dtypes.uint8), "char": caster(dtypes.int8), "bool": caster(dtypes.bool),

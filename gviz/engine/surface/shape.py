@@ -88,14 +88,29 @@ def ravel(input: Tensor) -> Tensor:
     return call["reshape"](input, (-1,))
 
 
+def tensor_list(name: str, tensors: Any) -> list[Any]:
+    """The tensors of a list or tuple.
+
+    Raises:
+        TypeError: it is something else, or holds something else.
+    """
+    if not isinstance(tensors, list | tuple):
+        given = type(tensors).__name__
+        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {given}")
+    for i, one in enumerate(tensors):
+        if not hasattr(one, "_array"):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(one).__name__}")
+    return list(tensors)
+
+
 def cat(tensors: Any, dim: int = 0, *, axis: Any = None) -> Tensor:
     """Tensors joined along a dimension they have."""
-    return call["cat"](list(tensors), dim if axis is None else axis)
+    return call["cat"](tensor_list("cat", tensors), dim if axis is None else axis)
 
 
 def stack(tensors: Any, dim: int = 0) -> Tensor:
     """Tensors joined along a new dimension."""
-    return call["stack"](list(tensors), dim)
+    return call["stack"](tensor_list("stack", tensors), dim)
 
 
 def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> Any:
