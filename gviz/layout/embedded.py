@@ -11,17 +11,21 @@ import os
 import re
 import signal
 import sys
+import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from gviz.layout import RenderWarning
 from gviz.layout.fonts import drawing_environment
 from gviz.layout.graphviz import DrawingError, NoEngineError
-from gviz.layout.talk import overheard, pass_on, scratch_file
+from gviz.layout.talk import is_format_unknown, overheard, pass_on, scratch_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["draw", "version"]
+    from gviz.errors import RenderError
+
+__all__ = ["draw", "draw_here", "refusal", "version"]
 
 _COMPILED = "pygraphviz._graphviz"
 _USED = ("agread", "agclose", "gvContextWithBuiltins", "gvFreeContext", "gvFreeLayout", "gvLayout", "gvRenderData")
@@ -35,6 +39,10 @@ _DEEP = 2_000
 
 _STACK = 256 << 20
 """Bytes of it; only what is used of them is taken. A chain of 50,000 boxes needs more than one megabyte."""
+
+
+_LARGE = 5_000
+"""Statements from which another process draws: Graphviz ends its process, without a word, where memory does not suffice."""
 
 
 class _State:
@@ -69,22 +77,42 @@ def draw(dot: bytes, output: str, program: str = "dot", *, wide: bool = False) -
         NoEngineError: there is no Graphviz in this process, or it does not know the format.
         DrawingError: it cannot read or draw this.
     """
-    module = _load()
-    if wide and _State.narrow:  # fontconfig has read its configuration for good, without those fonts
+    _load()
+    needs_fonts = wide and _State.narrow  # fontconfig has read its configuration for good, without those fonts
+    if needs_fonts or dot.count(b"\n") >= _LARGE:
         from gviz.layout.child import draw_in_child
 
-        drawn = draw_in_child(dot, output, program)
-        if drawn is not None:
-            return drawn
-    _State.narrow = _State.narrow or not wide
-    with drawing_environment(wide=wide), overheard() as heard, _interruptible():
-        picture = _on_deep_stack(lambda: _draw(module, dot, output, program), statements=dot.count(b"\n"))
+        try:
+            return draw_in_child(dot, output, program, wide=wide)
+        except OSError as error:
+            if needs_fonts:
+                remark = f"the system's fonts cannot be used ({error.strerror}): characters that gviz's font lacks are boxes"
+                warnings.warn(remark, RenderWarning, stacklevel=2)
+    with overheard() as heard:
+        picture = draw_here(dot, output, program, wide=wide)
     errors = pass_on(heard)
-    if picture is not None:
-        return picture
-    if any("not recognized" in error for error in errors):
-        raise NoEngineError(f"the embedded Graphviz does not make {output}")
-    raise DrawingError("Graphviz cannot draw this: " + ("; ".join(errors) or "it does not say why"))
+    if picture is None:
+        raise refusal(errors, output)
+    return picture
+
+
+def refusal(errors: list[str], output: str) -> RenderError:
+    """Why there is no picture, from what Graphviz said."""
+    if is_format_unknown(errors):
+        return NoEngineError(f"the embedded Graphviz does not make {output}")
+    return DrawingError("Graphviz cannot draw this: " + ("; ".join(errors) or "it does not say why"))
+
+
+def draw_here(dot: bytes, output: str, program: str, *, wide: bool) -> bytes | None:
+    """The picture by this very process, None where Graphviz cannot draw it; what it has to say goes to file descriptor 2.
+
+    Raises:
+        NoEngineError: there is no Graphviz in this process.
+    """
+    module = _load()
+    _State.narrow = _State.narrow or not wide
+    with drawing_environment(wide=wide), _interruptible():
+        return _on_deep_stack(lambda: _draw(module, dot, output, program), statements=dot.count(b"\n"))
 
 
 def _draw(module: Any, dot: bytes, output: str, program: str) -> bytes | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gviz.layout.fonts import drawing_environment
 from gviz.layout.graphviz import DrawingError, NoEngineError
-from gviz.layout.talk import pass_on
+from gviz.layout.talk import is_format_unknown, pass_on
 
 __all__ = ["draw", "version"]
 
@@ -70,7 +70,7 @@ def draw(dot: bytes, output: str, program: str = "dot", *, wide: bool = False) -
         raise NoEngineError("there is no dot program", hint=_INSTALL) from None
     except graphviz.CalledProcessError as error:
         said = _lines(heard)
-        if any("not recognized" in line for line in said):
+        if is_format_unknown(said):
             raise NoEngineError(f"the system's dot does not make {output}") from None
         errors = pass_on(said)
         raise DrawingError("Graphviz cannot draw this: " + ("; ".join(errors) or f"exit status {error.returncode}")) from None

@@ -13,7 +13,7 @@ from gviz.layout import RenderWarning
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["overheard", "pass_on"]
+__all__ = ["is_format_unknown", "overheard", "pass_on", "scratch_file"]
 
 _HARMLESS = ("Fontconfig warning", "Fontconfig error", "unknown element")
 """Lines about how this machine's fonts are configured: they change nothing in a picture that has its own font."""
@@ -74,3 +74,12 @@ def pass_on(heard: list[str]) -> list[str]:
             remark = text.removeprefix("(null): ") if colon and kind == "Warning" else line
             warnings.warn(f"Graphviz: {remark}", RenderWarning, stacklevel=2)
     return errors
+
+
+def is_format_unknown(said: list[str]) -> bool:
+    """Whether Graphviz refused the format, and not a layout, say, that the DOT text asks for.
+
+    >>> [is_format_unknown([f'Error: {what}: "foo" not recognized.']) for what in ("Format", "Layout type")]
+    [True, False]
+    """
+    return any(line.removeprefix("Error: ").startswith(("Format:", "Renderer type:")) for line in said)
