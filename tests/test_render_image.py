@@ -24,7 +24,7 @@ from program import ROOT, clean_environment
 from pypdf import PdfReader
 
 from gviz.errors import RenderError
-from gviz.graph import Graph
+from gviz.graph import Graph, Node
 from gviz.layout import RenderWarning, embedded
 from gviz.layout.graphviz import DrawingError, NoEngineError, draw
 from gviz.layout.plan import make_plan
@@ -32,6 +32,9 @@ from gviz.render import RenderOptions, formats, render
 from gviz.render.image import KINDS, SUFFIXES, is_binary, without_date
 from gviz.render.labels import lines
 from gviz.render.marks import has_mark
+
+SMALL_LINES = "\n" * 6_000
+"""A graph of so many lines counts as a large one."""
 
 HERE = [row for row in formats() if row.works and row.suffix in SUFFIXES]
 
@@ -158,8 +161,18 @@ def test_a_very_long_name_does_not_stretch_the_picture() -> None:
     assert int(width[1]) < 500
 
 
-def test_torchviz_s_own_label_is_not_cut() -> None:
-    assert "x" * 40_000 in str(render(named("x" * 40_000), "svg", RenderOptions(show=())))
+def test_torchviz_s_own_label_is_cut_only_where_nobody_would_read_it() -> None:
+    plain = RenderOptions(show=())
+    assert "x" * 1_000 in str(render(named("x" * 1_000), "svg", plain))
+    drawn = str(render(named("x" * 40_000), "svg", plain))
+    assert "x" * 400 + "..." + "x" * 400 in drawn
+    assert "x" * 1_000 not in drawn
+
+
+def test_huge_titles_and_shapes_are_cut() -> None:
+    node = Node("n0", "leaf", shape=tuple([10**500] * 100))
+    drawn = str(render(Graph((node,), (), ("n0",), title="k" * 100_000), "svg", RenderOptions(show=("shape",))))
+    assert len(drawn) < 10_000
 
 
 @pytest.mark.parametrize("graph", [Graph(), named(), named("w")])
@@ -515,3 +528,42 @@ def test_a_deep_chain_does_not_overflow_the_stack() -> None:
 
 def test_every_kind_of_picture_has_a_line_of_help() -> None:
     assert all(kind.description and "\n" not in kind.description for kind in KINDS.values())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="shell scripts are programs elsewhere")
+@pytest.mark.parametrize(
+    ("ending", "said"),
+    [
+        ("echo out of memory >&2; exit 1", "ran out of memory"),
+        ("kill -9 $$", "ran out of memory"),
+        ("kill -11 $$", r"broke down on this graph \(signal 11\)"),
+        ("exit 1", r"without a picture \(exit status 1\)"),
+    ],
+)
+def test_a_large_graph_on_which_graphviz_breaks_down_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, said: str
+) -> None:
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\ncat >/dev/null\n{ending}\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    with pytest.raises(DrawingError, match=said):
+        draw(f"digraph {{{SMALL_LINES}}}", "svg", using="embedded")
+
+
+def test_a_large_graph_is_drawn_here_where_no_other_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    assert draw(f"digraph {{{SMALL_LINES}}}", "plain", using="embedded").startswith(b"graph")
+
+
+def test_another_process_draws_the_same_and_knows_the_formats(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = render(article(), "svg")
+    monkeypatch.setattr(embedded, "_LARGE", 0)
+    assert render(article(), "svg") == here
+    with pytest.raises(NoEngineError, match="does not make foo"):
+        draw("digraph {}", "foo", using="embedded")
+
+
+def test_an_unknown_layout_is_not_taken_for_an_unknown_format() -> None:
+    with pytest.raises(DrawingError, match='Layout type: "foo" not recognized'):
+        draw("digraph { layout=foo a }", "pdf")

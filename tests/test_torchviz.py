@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import warnings
 import xml.etree.ElementTree as ET
 from importlib.util import find_spec
@@ -19,6 +20,7 @@ from torchviz_programs import GOLD, PROGRAMS, statements
 
 import gviz.engine
 from gviz import make_dot
+from gviz.errors import RenderError
 from gviz.layout import RenderWarning
 
 engine: Any = gviz.engine
@@ -182,3 +184,70 @@ def test_quiet_keeps_graphviz_s_remarks_away(picture: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         picture.pipe(format="svg", quiet=True)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [({"params": 3}, "params is a dictionary"), ({"max_attr_chars": None}, "max_attr_chars is a whole number")],
+)
+def test_other_arguments_of_a_wrong_type_are_refused(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        make_dot(engine.ones(1), **given)
+
+
+def test_a_very_long_name_is_cut_in_its_middle() -> None:
+    w = engine.tensor(1.0, requires_grad=True)
+    drawn = make_dot(w, params={"k" * 20_000: w}).pipe(format="svg", encoding="utf-8")
+    assert f"{'k' * 400}...{'k' * 400}" in drawn
+    assert "k" * 1_000 not in drawn
+
+
+def test_a_format_that_litters_the_current_folder_is_refused(picture: Any, no_dot_program: Path) -> None:
+    with pytest.raises(RenderError, match="vrml is not drawn here"):
+        picture.pipe(format="vrml")
+    assert files(no_dot_program) == []
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems bring a viewer")
+def test_a_picture_that_cannot_be_viewed_is_written_all_the_same(picture: Any, no_dot_program: Path) -> None:
+    with pytest.warns(RenderWarning, match="h.pdf is written, but there is no program to view it"):
+        assert picture.view("h") == "h.pdf"
+    assert files(no_dot_program) == ["h", "h.pdf"]
+
+
+# Large graphs
+
+
+def shared(steps: int) -> Any:
+    """A loop whose every step uses the same leaf: arrows across the whole picture."""
+    y = w = engine.tensor(1.0, requires_grad=True)
+    for _ in range(steps):
+        y = y + w
+    return make_dot(y, params={"w": w})
+
+
+def test_a_long_loop_has_every_box_and_arrow_soon_and_its_source_as_it_was() -> None:
+    long = shared(1_000)
+    before = long.source
+    start = time.monotonic()
+    with pytest.warns(RenderWarning, match="its arrows are so long that they are drawn straight"):
+        drawn = long.pipe(format="svg", encoding="utf-8")
+    assert time.monotonic() - start < 60  # by itself Graphviz takes many minutes
+    assert (drawn.count('class="node"'), drawn.count('class="edge"')) == (1_003, 2_002)
+    assert long.source == before
+
+
+def test_what_the_user_adds_to_a_large_graph_is_drawn_too() -> None:
+    long = shared(150)
+    long.edge("only here", "n0", color="red")
+    long.node("note", 'a -> b "quoted" [x]')
+    long.attr(nslimit="1")
+    drawn = long.pipe(format="svg", encoding="utf-8")
+    assert (drawn.count('class="node"'), drawn.count('class="edge"')) == (155, 303)
+    assert "only here" in drawn
+
+
+def test_a_saved_file_of_a_large_graph_is_drawn_by_the_same_plan(no_dot_program: Path) -> None:
+    long = shared(150)
+    assert long.render("h", format="svg") == "h.svg"
+    assert (no_dot_program / "h.svg").read_bytes() == long.pipe(format="svg")

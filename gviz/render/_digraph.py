@@ -7,21 +7,35 @@ the package's. Its name keeps it from being taken for a format.
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
 import graphviz
 from graphviz.backend.rendering import get_format, get_outfile
 
+from gviz.errors import RenderError
 from gviz.layout import RenderWarning
 from gviz.layout.graphviz import draw
-from gviz.render.image import finished
+from gviz.layout.plan import make_plan
+from gviz.render.image import finished, warn_of_size, with_straight
 from gviz.render.writer import write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 __all__ = ["Digraph"]
+
+_ID = r'(?:[A-Za-z_]\w*|-?(?:\.\d+|\d+(?:\.\d*)?)|"(?:[^"\\]|\\.)*")'
+_ARROW = re.compile(rf"\s*({_ID}) -> ({_ID})(?: \[.*\])?\s*", re.DOTALL)
+_BOX = re.compile(rf"\s*({_ID})(?: \[.*\])?\s*", re.DOTALL)
+"""An arrow and a box as the package writes them; what looks otherwise is left to Graphviz."""
+
+_DEFAULTS = frozenset(("graph", "node", "edge"))
+"""Words before the attributes of all boxes and arrows."""
+
+_LITTERING = frozenset(("vrml",))
+"""Formats for which Graphviz writes more files, under names such as node1.png, over whatever is in the current folder."""
 
 
 class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the package has no type hints
@@ -63,21 +77,32 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the package has no typ
             raise graphviz.FileExistsError(f"output file exists: {path!r}")
         with open(filepath, encoding=self.encoding, newline="") as file:
             text = file.read()
-        picture = _drawn(text, engine, output, **how)
+        own = list(self)
+        lines = own if "".join(own) == text else text.splitlines(keepends=True)
+        picture = _drawn(lines, engine, output, **how)
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         return write(path, picture)
 
     def _pipe_lines(self, engine: str, output: str, lines: Iterable[str], *, input_encoding: str, **how: Any) -> bytes:  # noqa: ARG002 the lines are text
         """Draw DOT lines; the bytes."""
-        return _drawn("".join(lines), engine, output, **how)
+        return _drawn(list(lines), engine, output, **how)
 
     def _pipe_lines_string(self, engine: str, output: str, lines: Iterable[str], *, encoding: str, **how: Any) -> str:
         """Draw DOT lines; text."""
-        return _drawn("".join(lines), engine, output, **how).decode(encoding)
+        return _drawn(list(lines), engine, output, **how).decode(encoding)
+
+    def _view(self, filepath: Any, *, format: str, quiet: bool) -> None:
+        """Open a file in the viewer of this machine; where there is none, the file is there all the same."""
+        try:
+            super()._view(filepath, format=format, quiet=quiet)
+        except OSError as error:
+            viewer = error.filename or error.strerror
+            remark = f"{os.fspath(filepath)} is written, but there is no program to view it ({viewer})"
+            warnings.warn(remark, RenderWarning, stacklevel=2)
 
 
 def _drawn(
-    text: str,
+    lines: Sequence[str],
     engine: str,
     output: str | None,
     *,
@@ -86,9 +111,36 @@ def _drawn(
     neato_no_op: bool | int | None = None,
     quiet: bool = False,
 ) -> bytes:
-    """The picture of a DOT text, by the words that the package uses."""
+    """The picture of DOT lines, one for each statement, by the words that the package uses."""
+    if (output or "").lower() in _LITTERING:
+        raise RenderError(f"{output} is not drawn here: Graphviz would put files of its own into the current folder")
     program = engine if not neato_no_op else "nop2" if int(neato_no_op) > 1 else "nop"
     with warnings.catch_warnings():
         if quiet:
             warnings.simplefilter("ignore", RenderWarning)
-        return finished(draw(text, ":".join(part for part in (output, renderer, formatter) if part), program=program))
+        how = ":".join(part for part in (output, renderer, formatter) if part)
+        return finished(_drawn_as_planned(lines, how) if program == "dot" else draw("".join(lines), how, program=program))
+
+
+def _drawn_as_planned(lines: Sequence[str], output: str) -> bytes:
+    """The picture as ``dot`` lays it out, with the limits and the straight arrows that large graphs need."""
+    found = ((place, _ARROW.fullmatch(line)) for place, line in enumerate(lines))
+    arrows = {place: (arrow[1], arrow[2]) for place, arrow in found if arrow}
+    boxes = {box[1]: None for box in map(_BOX.fullmatch, lines) if box and box[1] not in _DEFAULTS}
+    names = list(dict.fromkeys([*boxes, *(end for ends in arrows.values() for end in ends)]))
+    plan = make_plan(names, list(arrows.values()))
+    if not (plan.attributes or plan.long) or any("layout=" in line for line in lines):
+        return draw("".join(lines), output)
+    if plan.is_slow:
+        warn_of_size(len(names), len(plan.long), "the DOT text (.source) is there at once")
+    head = next((place for place, line in enumerate(lines) if line.rstrip().endswith("{")), 0)
+    limits = [f"\tgraph [{key}={value}]\n" for key, value in plan.attributes.items()]  # first, so that the user's own win
+    kept, straight = list(lines), []
+    for index, place in enumerate(arrows):
+        if index in plan.long:
+            straight.append(lines[place])
+            kept[place] = "\t{}\n\t{}\n".format(*arrows[place])  # boxes that nothing else tells of
+    text = "".join([*kept[: head + 1], *limits, *kept[head + 1 :]])
+    if not straight:
+        return draw(text, output)
+    return draw(with_straight(draw(text, "dot"), straight), output, program="nop2")

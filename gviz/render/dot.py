@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gviz.render.labels import lines, visible
+from gviz.render.labels import lines, shorten, visible
 from gviz.render.marks import DOT_MARK
 
 if TYPE_CHECKING:
@@ -57,6 +57,9 @@ _PLAIN = re.compile(r"[ !#-%'-\[\]-~]*")
 
 _LONGEST = 4_000
 """Characters of a piece; Graphviz reads no more than 16,384 bytes at a time."""
+
+_LONGEST_LINE = 1_000
+"""Characters of a line in a box, and of a title: nobody reads more, and no picture is so wide."""
 
 _BARE = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _WORD = re.compile(r"[A-Za-z]+|[0-9]+(\.[0-9]+)?")
@@ -122,7 +125,7 @@ def _identifier(text: str) -> str:
 
 
 def _head(graph: Graph, options: RenderOptions, extra: dict[str, str]) -> Iterator[str]:
-    name = quote(graph.title.replace("\n", " ")) + " " if graph.title else ""
+    name = quote(shorten(graph.title.replace("\n", " "), _LONGEST_LINE, middle=True)) + " " if graph.title else ""
     yield f"digraph {name}{{"
     yield f"    // {DOT_MARK}"
     attributes = {"size": picture_size(len(graph.nodes) + len(graph.edges))}
@@ -155,7 +158,8 @@ def _nodes(graph: Graph, options: RenderOptions, ids: dict[str, str]) -> Iterato
 
 
 def _node(node: Node, options: RenderOptions) -> str:
-    return f"[label={quote(chr(10).join(lines(node, options)))}{_STYLES[node.kind]}]"
+    text = "\n".join(shorten(line, _LONGEST_LINE, middle=True) for line in lines(node, options))
+    return f"[label={quote(text)}{_STYLES[node.kind]}]"
 
 
 def edge_lines(graph: Graph) -> list[str]:
@@ -168,5 +172,6 @@ def _edges(graph: Graph, ids: dict[str, str]) -> Iterator[str]:
         start, end = ids[edge.source], ids[edge.target]
         if edge.kind == "saved":  # TorchViz's way round, which puts what is saved below the operation
             start, end = end, start
-        style = f" [label={quote(edge.label)}]" if edge.label and edge.kind == "data" else _EDGE_STYLES[edge.kind]
+        label = shorten(edge.label, _LONGEST_LINE, middle=True) if edge.kind == "data" else ""
+        style = f" [label={quote(label)}]" if label else _EDGE_STYLES[edge.kind]
         yield f"    {start} -> {end}{style}"

@@ -109,27 +109,31 @@ def _drawn(graph: Graph, options: RenderOptions, output: str) -> bytes:
 
     plan = make_plan([node.id for node in graph.nodes], [(edge.source, edge.target) for edge in graph.edges])
     if plan.is_slow:
-        _warn_of_size(graph, len(plan.long))
+        warn_of_size(len(graph.nodes), len(plan.long), "DOT (-o graph.dot) and the tree (-o graph.txt) are there at once")
     if not plan.long:
         return draw(dot.render(graph, options, plan.attributes), output, using=options.graphviz)
     attributes = {**plan.attributes, "size": dot.picture_size(len(graph.nodes) + len(graph.edges))}
     short, long = ([edge for i, edge in enumerate(graph.edges) if (i in plan.long) is is_long] for is_long in (False, True))
     placed = draw(dot.render(replace(graph, edges=tuple(short)), options, attributes), "dot", using=options.graphviz)
-    text = placed.decode("utf-8", "replace").rstrip().removesuffix("}")
     arrows = dot.edge_lines(replace(graph, edges=tuple(long)))
-    return draw("\n".join([text, "graph [splines=line]", *arrows, "}"]), output, using=options.graphviz, program="nop2")
+    return draw(with_straight(placed, arrows), output, using=options.graphviz, program="nop2")
 
 
-def _warn_of_size(graph: Graph, straight: int) -> None:
-    """Say that this takes long, before it does."""
+def with_straight(placed: bytes, arrows: list[str]) -> str:
+    """A graph as Graphviz has placed it, with further arrows, which the layout ``nop2`` then draws straight."""
+    text = placed.decode("utf-8", "replace").rstrip().removesuffix("}")
+    return "\n".join([text, "graph [splines=line]", *arrows, "}"])
+
+
+def warn_of_size(boxes: int, straight: int, at_once: str) -> None:
+    """Say that this takes long, before it does, and what does not."""
     import warnings
 
     from gviz.layout import RenderWarning
 
     remark = f"; {straight} of its arrows are so long that they are drawn straight" if straight else ""
     warnings.warn(
-        f"this graph has {len(graph.nodes)} boxes, which may take Graphviz long{remark}. Ctrl-C stops it; "
-        "DOT (-o graph.dot) and the tree (-o graph.txt) are there at once",
+        f"this graph has {boxes} boxes, which may take Graphviz long{remark}. Ctrl-C stops it; {at_once}",
         RenderWarning,
         stacklevel=2,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gviz.render.dot import COLOURS, NODE_ATTRIBUTES, picture_size
-from gviz.render.labels import shape_text, visible
+from gviz.render.labels import shape_text, shorten, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,6 +21,9 @@ __all__ = ["make_dot"]
 
 _SAVED = "_saved_"
 _FREED = "[freed]"
+
+_LONGEST = 1_000
+"""Characters of a line in a box; Graphviz reads no more than 16,384 bytes at a time, and nobody reads so many."""
 
 
 def make_dot(
@@ -43,7 +46,7 @@ def make_dot(
         A :class:`graphviz.Digraph` whose ``render``, ``pipe``, ``view`` and notebook display need no ``dot`` program.
 
     Raises:
-        TypeError: what is given is no tensor.
+        TypeError: what is given is no tensor, ``params`` no dictionary of them, or ``max_attr_chars`` no number.
 
     >>> from gviz import engine as torch
     >>> w = torch.tensor(1.0, requires_grad=True)
@@ -52,6 +55,10 @@ def make_dot(
     """
     from gviz.render._digraph import Digraph
 
+    if params is not None and not hasattr(params, "items"):
+        raise TypeError(f"params is a dictionary of names and tensors, not of type {type(params).__name__}")
+    if not isinstance(max_attr_chars, int):
+        raise TypeError(f"max_attr_chars is a whole number, not of type {type(max_attr_chars).__name__}")
     outputs = var if isinstance(var, tuple | list) else (var,)
     for what, tensor in [*(("var", output) for output in outputs), *(params or {}).items()]:
         if not _is_tensor(tensor):
@@ -211,7 +218,8 @@ def _cut(text: str, most: int) -> str:
 
 
 def _label(text: str) -> Any:
-    """A text for the graphviz package that shows as it is, whatever it looks like to Graphviz."""
+    """A text for the graphviz package that shows as it is, whatever it looks like to Graphviz; far too long lines are cut."""
     from graphviz import escape, nohtml
 
-    return nohtml(escape(visible(text)).replace("&", "&amp;"))
+    cut = "\n".join(shorten(line, _LONGEST, middle=True) for line in text.split("\n"))
+    return nohtml(escape(visible(cut)).replace("&", "&amp;"))
