@@ -47,3 +47,20 @@ def test_a_warning_about_an_expression_names_no_file_of_gviz(gviz: Program) -> N
     assert done.status == 0
     assert "warning: To copy construct from a tensor" in done.err
     assert ".py" not in done.err
+
+
+def test_a_name_of_100_000_characters_is_cut_in_the_talk_too(gviz: Program) -> None:
+    script = "import torch\nx = torch.tensor(1.0, requires_grad=True)\nd = {'k' * 100_000: x * 2}\n"
+    (gviz.folder / "long.py").write_text(script, encoding="utf-8")
+    done = gviz("render", "long.py", "-o", "y.pdf")
+    assert done.status == 0, done.err[:500]
+    assert done.err.startswith("root: d['kkk")
+    assert len(done.err) < 2_000
+
+
+def test_finding_the_formats_leaves_the_current_folder_as_it_was(gviz: Program) -> None:
+    (gviz.folder / "node1.png").write_text("mine", encoding="utf-8")
+    done = gviz("formats")
+    assert done.status == 0
+    assert done.files() == ["node1.png"]
+    assert (gviz.folder / "node1.png").read_text(encoding="utf-8") == "mine"

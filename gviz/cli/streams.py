@@ -31,6 +31,9 @@ __all__ = [
 
 _STYLES = {"error": "31;1", "warning": "33", "dim": "2"}
 
+_LONGEST = 1_000
+"""Characters of a line of talk."""
+
 
 def is_terminal(stream: TextIO | None) -> bool:
     """Whether a person reads that stream as it is written."""
@@ -88,7 +91,7 @@ def complain(text: str) -> None:
 def _talk(prefix: str, text: str, style: str) -> None:
     if sys.stderr is None or not is_open(sys.stderr):  # closed by the caller or a script: nobody wants to hear it
         return
-    prefix, text = _visible(prefix), _visible(text)
+    prefix, text = _visible(prefix), "\n".join(map(_cut, _visible(text).split("\n")))
     if style and in_colour(sys.stderr):
         if prefix:
             prefix = f"\x1b[{style}m{prefix}\x1b[0m"
@@ -112,6 +115,11 @@ def _visible(text: str) -> str:
     from unicodedata import category
 
     return "".join(c if c in "\n\t" or category(c) != "Cc" else repr(c)[1:-1] for c in text)
+
+
+def _cut(line: str) -> str:
+    """A line without its middle where that is too long to be read: a name may have 100,000 characters."""
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]}...{line[-_LONGEST // 2 :]}"
 
 
 def write_product(data: str | bytes) -> None:
