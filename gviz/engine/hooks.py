@@ -45,6 +45,12 @@ def retain(node: Node, tensor: Any) -> None:
     node.__dict__["retain"] = ref(tensor)
 
 
+def forget(node: Any) -> None:
+    """No longer keep the gradient of the tensor that this node made."""
+    if getattr(type(node), "careful", False):
+        node.__dict__.pop("retain", None)
+
+
 def cast_gradients(node: Node, kinds: list[Any]) -> None:
     """Give the gradients the dtypes of the inputs, which were not all that of the result."""
     careful(node)

@@ -17,7 +17,7 @@ from gviz.engine.node import Node, SavedResult
 from gviz.engine.op import TENSORS
 from gviz.engine.tensor import Tensor, edge_of, from_array
 from gviz.engine.unpack import c_type_name
-from gviz.engine.views import CopySlices, refuse_view, renew_edge
+from gviz.engine.views import CopySlices, move_edge, refuse_view, renew_edge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -32,8 +32,6 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any, **kwargs
         RuntimeError: PyTorch forbids it (a leaf that requires a gradient, a view of one, a result of another shape or kind).
     """
     check(tensor, (*args, *kwargs.values()))
-    if operation not in OVERLAPPING:
-        refuse_overlap(tensor._array)
     twin = from_array(tensor._array.copy(), edge_of(tensor))
     result = operation(twin, *args, **kwargs)
     array = result._array
@@ -42,6 +40,8 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any, **kwargs
             f"output with shape {list(tensor._array.shape)} doesn't match the broadcast shape {list(array.shape)}"
         )
     refuse_cast(array.dtype, tensor._array.dtype)
+    if operation not in (TENSORS["zero"], TENSORS["fill"], TENSORS["fill_tensor"]):  # they write the same everywhere
+        refuse_overlap(tensor._array)
     kept = getattr(result._edge, "saved", None)
     if twin._edge is not None and (kept is twin or (kept.__class__ is tuple and any(value is twin for value in kept))):
         twin._edge = TENSORS["clone"](twin)._edge  # what PyTorch saves is a recorded copy
@@ -58,14 +58,9 @@ def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) 
     version = tensor.version_cell()
     version.count += 1
     if result._edge is not None:
-        tensor._edge = result._edge
-        move_hooks(tensor)
+        move_edge(tensor, result._edge)
     tensor.rare().seen = version.count
     return tensor
-
-
-OVERLAPPING = (TENSORS["zero"], TENSORS["fill"], TENSORS["fill_tensor"])
-"""What writes the same everywhere may write one place several times."""
 
 
 def refuse_overlap(array: Any) -> None:
@@ -74,7 +69,11 @@ def refuse_overlap(array: Any) -> None:
     Raises:
         RuntimeError: it has, in PyTorch's words.
     """
-    if 0 in array.strides and any(size > 1 and not stride for size, stride in zip(array.shape, array.strides, strict=True)):
+    if (
+        0 in array.strides
+        and array.size
+        and any(size > 1 and not stride for size, stride in zip(array.shape, array.strides, strict=True))
+    ):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
@@ -123,25 +122,15 @@ def write(tensor: Tensor, edge: Any) -> None:
     version.count += 1
     if edge is None or not mode.on:
         return
-    row = getattr(type(edge), "row", None)
+    if getattr(type(edge), "row", None) is not None:
+        save_written(edge, tensor, version)
     base = tensor._base
     if base is None:
-        tensor._edge = edge
-        move_hooks(tensor)
-        if row is not None:
-            save_written(edge, tensor, version)
+        move_edge(tensor, edge)
         return
     slices = CopySlices(base, tensor, edge)
     base._edge = slices
     renew_edge(tensor)
-
-
-def move_hooks(tensor: Tensor) -> None:
-    """A retained gradient is that of the tensor as it is now."""
-    if tensor._rare is not None and tensor._rare.retains:
-        from gviz.engine import hooks
-
-        hooks.retain(tensor._edge, tensor)
 
 
 def save_written(node: Node, tensor: Tensor, version: Any) -> None:
@@ -150,7 +139,7 @@ def save_written(node: Node, tensor: Tensor, version: Any) -> None:
     kept = node.saved if node.saved.__class__ is tuple else (node.saved,)
     changed = tuple(
         SavedResult(tensor._array, version, version.count)
-        if i in row.tensor_positions and row.saved[i].kind == "result"
+        if i in row.tensor_positions and (row.saved[i].kind, row.saved[i].index) == ("result", 0)
         else value
         for i, value in enumerate(kept)
     )
@@ -166,17 +155,11 @@ def set_item(tensor: Tensor, key: Any, value: Any) -> None:
     from gviz.engine.surface.indexing import views_of
 
     source = value if isinstance(value, Tensor) else from_array(number_array(value, tensor), None)
-    part, indices = views_of(tensor, key)
+    part, indices = views_of(tensor, key, writing=True)
     if indices is None:
         copy_to(part, source)
         return
     source = without_leading_ones(source, always=False)
-    have, want = source._array.dtype.name, part._array.dtype.name
-    if have != want:
-        raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {text.SCALAR_NAMES[want]} for the destination "
-            f"and {text.SCALAR_NAMES[have]} for the source."
-        )
     in_place(TENSORS["index_put"], part, indices, source, False)
 
 

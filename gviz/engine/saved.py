@@ -181,13 +181,17 @@ class Saving:
             else:
                 node.saved = FREED
 
-    def watch_result(self, node: Node, version: Version) -> None:
-        """Somebody may write the result in place from now on: compare its version when it is read."""
+    def watch_result(self, node: Node, version: Version, number: int) -> None:
+        """Somebody may write that result in place from now on: compare its version when it is read."""
         kept = node.saved
         if kept.__class__ is np.ndarray:
             node.saved = SavedResult(kept, version, version.count)
         elif kept.__class__ is tuple:
-            results = [i for i in self.tensor_positions if self.saved[i].kind == "result" and kept[i].__class__ is np.ndarray]
+            results = [
+                i
+                for i in self.tensor_positions
+                if (self.saved[i].kind, self.saved[i].index) == ("result", number) and kept[i].__class__ is np.ndarray
+            ]
             if results:
                 node.saved = tuple(SavedResult(v, version, version.count) if i in results else v for i, v in enumerate(kept))
 

@@ -142,6 +142,8 @@ class Tensor(Elements):
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded operation made this tensor."""
+        if self._rare is not None:
+            self.refresh()
         return self._edge is None or self._edge.__class__ is ref
 
     @property
@@ -161,7 +163,7 @@ class Tensor(Elements):
     @property
     def retains_grad(self) -> bool:
         """Whether this non-leaf keeps its gradient."""
-        return not self.is_leaf and self._rare is not None and self._rare.retains
+        return self._rare is not None and self._rare.retains
 
     @property
     def grad(self) -> Tensor | None:
@@ -300,7 +302,7 @@ class Tensor(Elements):
             edge = self._edge
             node = edge.edges[0] if isinstance(edge, Output) else edge
             if isinstance(node, Node) and (row := getattr(type(node), "row", None)) is not None:
-                row.watch_result(node, rare.version)
+                row.watch_result(node, rare.version, public_edge(edge)[1])
         return rare.version
 
     def _is_view(self) -> bool:

@@ -19,7 +19,7 @@ from gviz.engine.tensor import edge_of, from_array
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
 
-__all__ = ["CopySlices", "refuse_view", "renew_edge"]
+__all__ = ["CopySlices", "move_edge", "refuse_view", "renew_edge"]
 
 
 def refuse_view(view: Tensor, *, indirect: bool = False) -> None:
@@ -78,6 +78,10 @@ class CopySlices(Node):
         self.view_shape, self.view_strides = part.shape, part.strides
         self.offset = address(part) - address(array)
 
+    def name(self) -> str:
+        """PyTorch's long name."""
+        return "torch::autograd::CopySlices"
+
     def apply(self, grad: Any, keep: bool) -> Any:
         """The gradients of the old base and of what was written."""
         full, part = self.layout(grad.dtype)
@@ -109,6 +113,16 @@ class CopySlices(Node):
         return (full, *outs[1:])
 
 
+def move_edge(tensor: Tensor, edge: Any) -> None:
+    """Give a tensor a new place in the graph; a retained gradient is that of the tensor as it is now."""
+    if tensor._rare is not None and tensor._rare.retains:
+        from gviz.engine import hooks
+
+        hooks.forget(tensor._edge)
+        hooks.retain(edge, tensor)
+    tensor._edge = edge
+
+
 def renew_edge(view: Tensor) -> None:
     """Give a view the edge that its base has now, through its place in the base's memory.
 
@@ -129,4 +143,4 @@ def renew_edge(view: Tensor) -> None:
         fresh = TENSORS["as_strided"](base, view._array.shape, stride, (address(view._array) - address(base._array)) // item)
     finally:
         mode.on = before
-    view._edge = fresh._edge
+    move_edge(view, fresh._edge)

@@ -27,7 +27,7 @@ def copy_into(self, src):
 
 @op("FillBackward2", self=lambda grad: zeros_like(grad))
 def fill(self, value):
-    return np.full_like(self, value)
+    return np.full_like(self, np.asarray(value).astype(self.dtype))  # an integer out of range wraps around
 
 
 @op("FillBackward3", promote="none", self=lambda grad: zeros_like(grad), value=lambda grad: sum_all(grad))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gviz.engine.op import composite, everywhere, op
-from gviz.engine.text import wrap_dim
+from gviz.engine.text import SCALAR_NAMES, wrap_dim
 
 
 def at(dim, index):
@@ -107,17 +107,33 @@ def index_put_arrays(self, indices, values, accumulate):
     """A copy with values written, or added, at the indices."""
     result = np.array(self)
     where = numpy_index(self, indices)
+    check_source(self, indices, values, result[where].shape)
     if accumulate:
         np.add.at(result, where, values)
-        return result
-    try:
+    else:
         result[where] = values
-    except ValueError:
+    return result
+
+
+def check_source(array, indices, values, shape):
+    """What is put has the dtype of its destination, and broadcasts to the place; one number goes into any mask.
+
+    Raises:
+        RuntimeError: it does not, in PyTorch's words.
+    """
+    missing = len(shape) - values.ndim
+    if missing < 0 or any(have not in (1, want) for have, want in zip(values.shape, shape[max(missing, 0) :], strict=True)):
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
-            f"{list(result[where].shape)}"
-        ) from None
-    return result
+            f"{list(shape)}"
+        )
+    masks = [index.dtype.kind == "b" for index in indices if index is not None]
+    if values.dtype != array.dtype and not (values.size == 1 and masks == [True]):
+        want, have = SCALAR_NAMES[array.dtype.name], SCALAR_NAMES[values.dtype.name]
+        raise RuntimeError(
+            f"Index put requires the source and destination dtypes match, got {want} for the destination and {have} for the "
+            "source."
+        )
 
 
 @op(

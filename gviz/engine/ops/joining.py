@@ -36,7 +36,7 @@ def cat(tensors, dim=0):
                     f"Sizes of tensors must match except in dimension {axis}. Expected size {first.shape[d]} but got "
                     f"size {a.shape[d]} for tensor number {i} in the list."
                 )
-    return np.concatenate(kept, axis)
+    return np.ascontiguousarray(np.concatenate(kept, axis))
 
 
 @composite
@@ -70,7 +70,7 @@ def stack(tensors, dim=0):
                 f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
                 f"{list(a.shape)} at entry {i}"
             )
-    return np.stack(tensors, axis)
+    return np.ascontiguousarray(np.stack(tensors, axis))
 
 
 @composite
@@ -111,9 +111,9 @@ def unbind_backward(grads, dim, sizes):
     self=lambda grad, split_size, dim, self_sym_sizes: split_backward(grad, split_size, dim, self_sym_sizes),
 )
 def split_size(self, split_size, dim=0):
-    dim = wrap_dim(dim, self.ndim)
     if self.ndim == 0:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
+    dim = wrap_dim(dim, self.ndim)
     if split_size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
     length = self.shape[dim]
