@@ -5,6 +5,8 @@ from __future__ import annotations
 import builtins
 import dis
 from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 import numpy as np
@@ -14,8 +16,12 @@ from hypothesis import strategies as st
 from table_samples import NO_SLOPE, ONCE, SAMPLES, sample
 
 from gviz import engine
+from gviz.engine import ops
 from gviz.engine.op import ARRAYS, COMPOSITES, PASS, ROWS, TENSORS, Row, bind
 from gviz.engine.tensor import Tensor
+
+for module in iter_modules(ops.__path__):  # some store their rows only when nn is named
+    import_module(f"{ops.__name__}.{module.name}")
 
 STEP = 1e-6
 DIFFERENTIABLE = [key for key, row in ROWS.items() if row.node not in (None, "NotImplemented") and key not in NO_SLOPE]
@@ -235,6 +241,19 @@ def test_a_formula_can_be_evaluated_on_symbols(row: Row, name: str, formula: Any
 def test_the_formula_of_a_product_reads_as_one_writes_it() -> None:
     row = ROWS["mul"]
     assert str(bind(row.formulas["self"], Symbols())(Symbol("grad"), Symbol("other"))) == "(grad * other)"
+
+
+@pytest.mark.parametrize("key", DIFFERENTIABLE)
+def test_every_row_has_a_sample(key: str) -> None:
+    row = ROWS[key]
+    row.ready()
+    assert sample(row, 0, np.random.default_rng(0)), f"declare a sample for {key} in tests/table_samples.py"
+
+
+def test_the_samples_cover_the_rows_of_every_module() -> None:
+    stored = {row.forward.__globals__["__name__"] for row in ROWS.values()}
+    assert {f"{ops.__name__}.{name}" for name in ("convolution", "losses", "normalization", "pooling")} <= stored
+    assert set(DIFFERENTIABLE) == {k for k, row in ROWS.items() if row.node not in (None, "NotImplemented")} - set(NO_SLOPE)
 
 
 def test_importing_the_table_only_stores_rows() -> None:
