@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import io
+import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from program import Finished, Program, clean_environment
 from scripts import HEAD, Folder, roots, texts
 
+from gviz import cli
 from gviz.cli import streams
-from gviz.errors import SourceError
+from gviz.cli.values import read_values
+from gviz.errors import FileError, SourceError
+from gviz.sources import files, read
 
 
 @pytest.fixture
@@ -98,8 +104,9 @@ def test_what_a_script_leaves_switched_on_does_not_cost_the_picture(folder: Fold
     try:
         reading = folder.run("import sys\n" + HEAD + "y = x * 2\n" + script + "\n")
     finally:
-        for name in (5, "odd"):
-            sys.modules.pop(name, None)  # type: ignore[call-overload]
+        odd: tuple[Any, ...] = (5, "odd")
+        for name in odd:
+            sys.modules.pop(name, None)
     assert (reading.failed, roots(reading)) == (False, ["y"])
 
 
@@ -139,3 +146,95 @@ def test_a_long_error_is_cut(folder: Folder) -> None:
 def test_control_characters_are_shown_and_not_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
     streams.complain("a\x1b[2J\rb\n\té")
     assert capsys.readouterr().err == "error: a\\x1b[2J\\rb\n\té\n"
+
+
+@pytest.mark.parametrize("words", ["--help", "--version", "render --help"])
+def test_help_on_a_full_disk_says_so(gviz: Program, words: str) -> None:
+    done = shell(gviz, "", f"$GVIZ {words} >/dev/full")
+    assert (done.status, done.err) == (1, "error: cannot write to standard output: No space left on device\n")
+
+
+def test_input_without_end_is_read_no_further_than_a_file_would_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_BYTES", 1000)
+    with open("/dev/zero", encoding="utf-8") as zeros, pytest.raises(FileError, match="<stdin> is larger than"):
+        files.read_stdin(zeros)
+    with pytest.raises(FileError, match="<stdin> is larger than"):
+        files.read_stdin(io.StringIO("x" * 2000))
+
+
+def test_completion_without_a_shell_is_a_wrong_use(gviz: Program) -> None:
+    done = shell(gviz, "", "_GVIZ_COMPLETE=bash_complete $GVIZ")
+    assert done.status == 2
+    assert "COMP_WORDS" in done.err
+
+
+def test_a_library_that_cannot_be_loaded_is_no_bug_of_gvizs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(arguments: list[str]) -> int:
+        raise ImportError("a page\nOriginal error was: failed to map segment", name="numpy")
+
+    monkeypatch.setattr(cli, "_invoke", fail)
+    assert cli.run([]) == 1
+    assert capsys.readouterr().err.startswith("error: a library that gviz needs cannot be loaded: failed to map segment\n")
+
+
+def test_values_with_too_many_digits_or_cut_short_are_refused_with_their_place(tmp_path: Path) -> None:
+    file = tmp_path / "v.json"
+    file.write_text('{"x": ' + "1" * 5000 + "}", encoding="utf-8")
+    with pytest.raises(FileError, match="too many digits"):
+        read_values(str(file))
+    file.write_text('{"x": 1,\n\n\n', encoding="utf-8")
+    with pytest.raises(FileError) as caught:
+        read_values(str(file))
+    assert caught.value.place is not None
+    assert (caught.value.place.line, caught.value.place.text) == (1, '{"x": 1,')
+
+
+def test_a_coding_line_that_is_wrong_is_shown(folder: Folder) -> None:
+    with pytest.raises(FileError) as caught:
+        folder.run("# a\n# -*- coding: no-such -*-\nx = 1\n")
+    assert caught.value.report().startswith("net.py:2: unknown encoding: no-such\n  # -*- coding: no-such -*-\nsave it as")
+
+
+def saved(**parts: object) -> str:
+    return json.dumps({"format": "gviz-graph", "version": 1, "nodes": [], "edges": [], **parts})
+
+
+LEAF = {"id": "n0", "kind": "leaf"}
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"nodes": None}, '"nodes" is None, not a list'),
+        ({"nodes": {}}, '"nodes" is {}, not a list'),
+        ({"nodes": "abc"}, "\"nodes\" is 'abc', not a list"),
+        ({"nodes": [5]}, 'item 0 of "nodes" is 5, not a node'),
+        ({"nodes": [{"id": "n0"}]}, "node 'n0' has no kind"),
+        ({"nodes": [{**LEAF, "attrs": 5}]}, "node 'n0' has 5 as its attrs"),
+        ({"nodes": [{**LEAF, "colour": "red"}]}, "node 'n0' has a field 'colour', which is unknown"),
+        ({"nodes": [LEAF], "edges": [{"source": "n0", "target": "n0", "slot": "0"}]}, "edge n0 -> n0 has '0' as its slot"),
+        ({"nodes": [LEAF], "roots": 5}, '"roots" is 5, not a list'),
+        ({}, "g.json has no nodes: there is nothing to draw"),
+    ],
+)
+def test_a_saved_graph_that_is_wrong_says_which_part(folder: Folder, parts: dict[str, object], said: str) -> None:
+    folder.write("g.json", saved(**parts))
+    with pytest.raises(SourceError) as caught:
+        read("g.json")
+    assert said in caught.value.what
+
+
+def test_a_binary_file_is_no_saved_graph(folder: Folder) -> None:
+    (folder.path / "g.json").write_bytes(b"\0\1")
+    with pytest.raises(FileError, match=r"g\.json is a binary file, not a saved graph"):
+        read("g.json")
+
+
+def test_half_a_pair_as_a_name_is_written_as_its_code(gviz: Program) -> None:
+    row = {"name": "\ud800", "shape": [], "dtype": "float32", "requires_grad": True, "is_leaf": True, "retains_grad": False}
+    (gviz.folder / "g.json").write_text(saved(tensors=[{**row, "grad_fn": None, "value": 1.0}]), encoding="utf-8")
+    done = shell(gviz, "", "$GVIZ inspect g.json")
+    assert done.status == 0, done.err
+    assert "\\ud800" in done.out

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from importlib import import_module
@@ -94,7 +95,10 @@ def run(arguments: Sequence[str]) -> int:
 def _invoke(arguments: list[str]) -> int:
     """Run the command; the status."""
     if "_GVIZ_COMPLETE" in os.environ:  # the shell asks what Tab may offer
-        main.main(arguments, prog_name="gviz")
+        try:
+            main.main(arguments, prog_name="gviz")
+        except KeyError as error:
+            raise click.UsageError(f"_GVIZ_COMPLETE is for a shell's completion, which sets {error.args[0]} as well.") from None
     try:
         with main.make_context("gviz", arguments) as context:
             return int(main.invoke(context) or 0)
@@ -114,14 +118,29 @@ def _reported(arguments: list[str]) -> int:
     except GvizError as error:
         streams.complain(error.report())
         return error.exit_code
-    except MemoryError:
-        streams.complain("there is not enough memory for this")
-        return 1
     except (BrokenPipeError, KeyboardInterrupt):
         raise
-    except Exception as error:  # noqa: BLE001 the last line of defence: it is reported as gviz's own fault
-        return _own_up(error)
+    except Exception as error:  # noqa: BLE001 the last line of defence: what is left is reported as gviz's own fault
+        return _unforeseen(error)
     return status
+
+
+def _unforeseen(error: Exception) -> int:
+    """Report what the system would not do, such as writing the help to a full disk, or a fault of gviz's; the status."""
+    if isinstance(error, MemoryError):
+        streams.complain("there is not enough memory for this")
+    elif isinstance(error, ImportError) and not (error.name or "").startswith("gviz"):
+        reason = str(error).strip().rpartition("\n")[2].removeprefix("Original error was: ")  # numpy's is a page long
+        streams.complain(
+            f"a library that gviz needs cannot be loaded: {reason}\nIs it installed as a whole, and is there memory?"
+        )
+    elif isinstance(error, OSError):
+        is_full = error.filename is None and error.errno in {errno.ENOSPC, errno.EDQUOT}
+        where = "cannot write to standard output: " if is_full else f"{error.filename}: " if error.filename is not None else ""
+        streams.complain(f"{where}{error.strerror or error}")
+    else:
+        return _own_up(error)
+    return 1
 
 
 def _own_up(error: Exception) -> int:

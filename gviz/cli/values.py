@@ -97,11 +97,17 @@ def read_values(file: str) -> dict[str, str]:
     try:
         values = json.loads(text)
     except json.JSONDecodeError as error:
-        line = text.splitlines()[error.lineno - 1] if text.strip() else ""
-        place = Place(line, column=error.colno - 1, file=file, line=error.lineno)
+        lines = text.rstrip().split("\n")  # as the parser counts them, without those behind all there is
+        number = min(error.lineno, len(lines))
+        column = error.colno - 1 if number == error.lineno else len(lines[-1])
+        place = Place(lines[number - 1], column=column, file=file, line=number)
         raise FileError(f"this is no JSON: {error.msg}", place=place, hint=_EXAMPLE) from None
     except RecursionError:
         raise FileError(f"{file} is nested too deeply") from None
+    except ValueError:
+        raise FileError(
+            f"{file}: a whole number has too many digits", hint="write it as a decimal number, as in 1e30"
+        ) from None
     if not isinstance(values, dict):
         raise FileError(f"{file} holds no names with values", hint=_EXAMPLE)
     return {name: _as_text(file, name, value) for name, value in values.items()}

@@ -69,7 +69,7 @@ def read(
 
     kind = kind_of(text, file)
     if kind == "graph":
-        return _saved(text, file, options, talk)
+        return _saved(text, file, options, talk, rootless=rootless)
     if kind == "expression":
         return _expression(text, options, talk)
     from gviz.sources import script
@@ -88,13 +88,15 @@ def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
     return Reading(graph, tuple(talk.notes), ran_backward=options.backward, aliases=find_aliases(evaluated.names))
 
 
-def _saved(text: str, file: str, options: SourceOptions, talk: Talk) -> Reading:
+def _saved(text: str, file: str, options: SourceOptions, talk: Talk, *, rootless: bool) -> Reading:
     """Load a graph; nothing is computed, so that values and the like change nothing."""
     from gviz.sources import saved
 
     if not text.strip():
         raise SourceError(f"{file} is empty: there is no graph in it")
     graph = saved.load(text, file)
+    if not graph.nodes and not rootless:
+        raise SourceError(f"{file} has no nodes: there is nothing to draw", hint="gviz inspect lists the tensors in it")
     given = {
         "values": options.values,
         "--root": options.roots,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gviz.errors import FileError
+from gviz.errors import FileError, Place
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -64,9 +64,18 @@ def read_file(path: str) -> bytes:
         raise FileError(f"{path} cannot be read: {reason(error)}", hint="check the file's permissions") from None
     except OSError as error:
         raise FileError(f"{path} cannot be read: {reason(error)}") from None
-    if len(data) > MAX_BYTES:
-        raise FileError(f"{path} is larger than {MAX_BYTES // 2**20} MiB: that is no script and no graph")
+    check_size(data, path)
     return data
+
+
+def check_size(data: bytes | str, file: str) -> None:
+    """Refuse what goes on for ever, or is a disk image.
+
+    Raises:
+        FileError: it is too large.
+    """
+    if len(data) > MAX_BYTES:
+        raise FileError(f"{file} is larger than {MAX_BYTES // 2**20} MiB: that is no script and no graph")
 
 
 def reason(error: OSError) -> str:
@@ -105,11 +114,12 @@ def decode(data: bytes, file: str) -> str:
     Raises:
         FileError: binary, an unknown encoding, or bytes that the encoding does not have.
     """
+    wanted = "a saved graph" if file.lower().endswith(".json") else "a script"
     for mark, what in MARKS.items():
         if data.startswith(mark):
-            raise FileError(f"{file} is {what}, not a script", hint=CODING_HINT if what == "UTF-16" else None)
+            raise FileError(f"{file} is {what}, not {wanted}", hint=CODING_HINT if what == "UTF-16" else None)
     if b"\0" in data:
-        raise FileError(f"{file} is a binary file, not a script")
+        raise FileError(f"{file} is a binary file, not {wanted}")
     is_plain = data.isascii() and b"coding" not in data[:400]
     text = data.decode("ascii") if is_plain else decode_as_declared(data, file)
     return text.replace("\r\n", "\n").replace("\r", "\n")
@@ -124,7 +134,7 @@ def decode_as_declared(data: bytes, file: str) -> str:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     except SyntaxError as error:
         if "invalid or missing" not in str(error.msg):
-            raise FileError(f"{file}: {error.msg}", hint=CODING_HINT) from None
+            raise FileError(str(error.msg), place=coding_line(data, file), hint=CODING_HINT) from None
         encoding = "utf-8"  # its first lines are not: let the whole text say where
     try:
         return data.decode(encoding)
@@ -133,7 +143,15 @@ def decode_as_declared(data: bytes, file: str) -> str:
         byte = f"byte 0x{data[error.start]:02x} in line {line}"
         raise FileError(f"{file} is not {encoding.upper()} text: {byte}", hint=CODING_HINT) from None
     except (LookupError, UnicodeError, ValueError) as error:  # codecs that are no text encodings, such as hex
-        raise FileError(f"{file} cannot be read as {encoding}: {error}", hint=CODING_HINT) from None
+        what = f"{file} cannot be read as {encoding}: {error}"
+        raise FileError(what, place=coding_line(data, file), hint=CODING_HINT) from None
+
+
+def coding_line(data: bytes, file: str) -> Place:
+    """The line that names an encoding: the first or the second."""
+    lines = [line.decode("ascii", "replace").strip() for line in data[:1000].splitlines()[:2]]
+    number = next((number for number, line in enumerate(lines) if "coding" in line), 0)
+    return Place(lines[number], file=file, line=number + 1)
 
 
 def read_stdin(stdin: TextIO | None) -> str:
@@ -145,8 +163,9 @@ def read_stdin(stdin: TextIO | None) -> str:
     if stdin is None:  # the caller closed it before gviz began
         raise FileError("standard input cannot be read: it is closed")
     try:
-        raw = getattr(stdin, "buffer", None)
-        text: str = stdin.read() if raw is None else decode(raw.read(), STDIN)
+        data: bytes | str = getattr(stdin, "buffer", stdin).read(MAX_BYTES + 1)
+        check_size(data, STDIN)
+        text = data if isinstance(data, str) else decode(data, STDIN)
     except ValueError as error:  # Python's word for a stream that is closed
         raise FileError(f"standard input cannot be read: {error}") from None
     except OSError as error:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
-from gviz.errors import Place, SourceError
+from gviz.errors import MAX_SHOWN, Place, SourceError
 from gviz.graph import FORMAT, Edge, Graph, Node, TensorRow
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def load(text: str, file: str) -> Graph:
     if isinstance(data, dict) and "format" not in data and isinstance(data.get("graph"), dict):
         data = data["graph"]  # `inspect --json` wraps the graph
     try:
+        _check_parts(data)
         graph = Graph.from_dict(data)
         _check(graph)
     except (ValueError, TypeError) as error:
@@ -101,6 +103,53 @@ def _cut_hint(error: json.JSONDecodeError) -> str | None:
     return "the file ends in the middle: was it written whole?" if not error.doc[error.pos :].strip() else None
 
 
+def _check_parts(data: object) -> None:
+    """Refuse JSON of another form, in the words of its writer rather than Python's.
+
+    Raises:
+        ValueError: which field, of which node, edge or tensor.
+    """
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        return  # the graph itself says that
+    for part in ("nodes", "edges", "roots", "tensors"):
+        if not isinstance(data.get(part, []), list):
+            raise ValueError(f'"{part}" is {_shown(data[part])}, not a list')  # noqa: TRY004 - what is wrong is the text
+        if part in {"nodes", "edges"} and part not in data:
+            raise ValueError(f'there is no "{part}" in this graph')
+    for what, kind in (("node", Node), ("edge", Edge), ("tensor", TensorRow)):
+        for number, item in enumerate(data.get(f"{what}s", [])):
+            if not isinstance(item, dict):
+                raise ValueError(f'item {number} of "{what}s" is {_shown(item)}, not a {what}')  # noqa: TRY004 - likewise
+            _check_record(f"{what} {_called(item, number)}", item, kind)
+
+
+def _called(item: Mapping[str, Any], number: int) -> str:
+    """What a node, an edge or a tensor is called in messages."""
+    if "source" in item and "target" in item:
+        return f"{item['source']} -> {item['target']}"
+    return _shown(item["id"] if "id" in item else item.get("name", number))
+
+
+def _check_record(where: str, item: Mapping[str, Any], kind: type[Node | Edge | TensorRow]) -> None:
+    known = {field.name: field for field in fields(kind)}
+    for name in item:
+        if name not in known:
+            raise ValueError(f"{where} has a field {_shown(name)}, which is unknown")
+    for name, field in known.items():
+        if name not in item:
+            if field.default is MISSING:
+                raise ValueError(f"{where} has no {name}")
+        elif (name in {"slot", "slots", "output"} and type(item[name]) is not int) or (
+            name == "attrs" and not isinstance(item[name], list)
+        ):
+            raise ValueError(f"{where} has {_shown(item[name])} as its {name}")
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
+
+
 def _check(graph: Graph) -> None:
     """Refuse fields of a wrong kind.
 
@@ -109,7 +158,8 @@ def _check(graph: Graph) -> None:
     """
     for what, items in (("node", graph.nodes), ("edge", graph.edges), ("tensor", graph.tensors)):
         for item in items:
-            _check_fields(f"{what} {getattr(item, 'id', getattr(item, 'name', ''))!r}", item, FIELDS[type(item)])
+            name = f"{item.source} -> {item.target}" if isinstance(item, Edge) else repr(getattr(item, "id", item.name))
+            _check_fields(f"{what} {name}", item, FIELDS[type(item)])
             if isinstance(item, Node | TensorRow):
                 _check_shape(f"{what} {item.name!r}", item)
     for node in graph.nodes:
