@@ -198,8 +198,8 @@ def test_other_arguments_of_a_wrong_type_are_refused(given: dict[str, Any], said
 def test_a_very_long_name_is_cut_in_its_middle() -> None:
     w = engine.tensor(1.0, requires_grad=True)
     drawn = make_dot(w, params={"k" * 20_000: w}).pipe(format="svg", encoding="utf-8")
-    assert f"{'k' * 400}...{'k' * 400}" in drawn
-    assert "k" * 1_000 not in drawn
+    assert f"{'k' * 90}...{'k' * 90}" in drawn
+    assert "k" * 200 not in drawn
 
 
 def test_a_format_that_litters_the_current_folder_is_refused(picture: Any, no_dot_program: Path) -> None:

@@ -58,8 +58,8 @@ _PLAIN = re.compile(r"[ !#-%'-\[\]-~]*")
 _LONGEST = 4_000
 """Characters of a piece; Graphviz reads no more than 16,384 bytes at a time."""
 
-_LONGEST_LINE = 1_000
-"""Characters of a line in a box, and of a title: nobody reads more, and no picture is so wide."""
+_LONGEST_LINE = 200
+"""Characters of a line in a box, and of a title: a longer one would make all of the picture too small to be read."""
 
 _BARE = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _WORD = re.compile(r"[A-Za-z]+|[0-9]+(\.[0-9]+)?")
@@ -158,7 +158,8 @@ def _nodes(graph: Graph, options: RenderOptions, ids: dict[str, str]) -> Iterato
 
 
 def _node(node: Node, options: RenderOptions) -> str:
-    text = "\n".join(shorten(line, _LONGEST_LINE, middle=True) for line in lines(node, options))
+    most = max(_LONGEST_LINE, 2 * options.max_chars)
+    text = "\n".join(shorten(line, most, middle=True) for line in lines(node, options))
     return f"[label={quote(text)}{_STYLES[node.kind]}]"
 
 

@@ -22,8 +22,11 @@ __all__ = ["make_dot"]
 _SAVED = "_saved_"
 _FREED = "[freed]"
 
-_LONGEST = 1_000
-"""Characters of a line in a box; Graphviz reads no more than 16,384 bytes at a time, and nobody reads so many."""
+_LONGEST = 200
+"""Characters of a tensor's name or shape: a longer one would make all of the picture too small to be read."""
+
+_MOST_AT_ONCE = 4_000
+"""Characters of a line in a box; Graphviz reads no more than 16,384 bytes at a time."""
 
 
 def make_dot(
@@ -108,8 +111,8 @@ class Drawing:
 
     def add_tensor(self, tensor: Any, colour: str, name: str = "") -> None:
         """A box for a tensor: its name, if it has one, above its shape."""
-        text = f"{name or self.names.get(id(tensor), '')}\n {shape_text(tuple(tensor.shape))}"
-        self.add_box(tensor, text, colour)
+        lines = f"{name or self.names.get(id(tensor), '')}\n {shape_text(tuple(tensor.shape))}".split("\n")
+        self.add_box(tensor, "\n".join(shorten(line, _LONGEST, middle=True) for line in lines), colour)
 
     def add_arrow(self, source: Any, target: Any, **style: str) -> None:
         """An arrow in the direction of the data."""
@@ -221,5 +224,5 @@ def _label(text: str) -> Any:
     """A text for the graphviz package that shows as it is, whatever it looks like to Graphviz; far too long lines are cut."""
     from graphviz import escape, nohtml
 
-    cut = "\n".join(shorten(line, _LONGEST, middle=True) for line in text.split("\n"))
+    cut = "\n".join(shorten(line, _MOST_AT_ONCE, middle=True) for line in text.split("\n"))
     return nohtml(escape(visible(cut)).replace("&", "&amp;"))
