@@ -17,7 +17,7 @@ from gviz import cli
 from gviz.cli import streams
 from gviz.cli.values import read_values
 from gviz.errors import FileError, SourceError
-from gviz.sources import files, read
+from gviz.sources import SourceOptions, files, read
 
 
 @pytest.fixture
@@ -238,3 +238,34 @@ def test_half_a_pair_as_a_name_is_written_as_its_code(gviz: Program) -> None:
     done = shell(gviz, "", "$GVIZ inspect g.json")
     assert done.status == 0, done.err
     assert "\\ud800" in done.out
+
+
+@pytest.mark.parametrize(
+    ("expression", "hint"),
+    [
+        ("y=x.reshape(99999999999999999999)", "sizes, dims and indices are small whole numbers"),
+        ("y=x[99999999999999999999]", "sizes, dims and indices are small whole numbers"),
+        ("y=x*99999999999999999999", "write it as a decimal number, as in 1e30"),
+        (
+            "y=nothinglikeit(x)",
+            "functions are called as in PyTorch, exp(x) or relu(x); to multiply, write * before the bracket",
+        ),
+        ("y=x.nothinglikeit()", "tensors have PyTorch's methods, as in x.exp() or x.sum()"),
+        ("y=x*٣", "write y=x*3"),
+    ],
+)
+def test_the_hint_of_a_refusal_can_be_followed(expression: str, hint: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        read(expression, SourceOptions(values={"x": "[1, 2]"}))
+    assert caught.value.hint == hint
+
+
+def test_a_number_of_too_many_digits_is_marked_where_it_stands() -> None:
+    with pytest.raises(SourceError, match="too many digits") as caught:
+        read("y=x*" + "1" * 5000)
+    assert caught.value.place is not None
+    assert (caught.value.place.column, caught.value.place.length) == (4, 5000)
+
+
+def test_a_value_after_two_equals_signs_is_a_wrong_use(gviz: Program) -> None:
+    gviz("render", "y=x*2", "x==2").assert_refused("== compares. Write x=2", status=2)

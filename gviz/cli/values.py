@@ -64,6 +64,8 @@ def _read_pairs(source: str, pairs: Sequence[str]) -> dict[str, str]:
             raise click.UsageError(f"{pair!r} is no NAME=VALUE.{_advice(source, pair)}", _context())
         if name in values:
             raise click.UsageError(f"{name} is given twice: {name}={values[name]} and {pair}.", _context())
+        if text.startswith("="):
+            raise click.UsageError(f"{pair!r} is no NAME=VALUE: == compares. Write {name}{text}", _context())
         values[name] = text
     return values
 

@@ -256,9 +256,13 @@ class Runner:
         """Refuse what makes too large a result, and whole numbers beyond 64 bits, as PyTorch does."""
         for value in flat([*args, *kwargs.values()]):
             if isinstance(value, int) and value.bit_length() > 64:
-                raise SourceError(
-                    "int too big to convert", place=self.source.place(node), hint="write it as a decimal number, as in 1e30"
+                is_factor = isinstance(node, ast.BinOp | ast.Compare)
+                hint = (
+                    "write it as a decimal number, as in 1e30"
+                    if is_factor
+                    else "sizes, dims and indices are small whole numbers"
                 )
+                raise SourceError("int too big to convert", place=self.source.place(node), hint=hint)
         self.budget.check(name, args, kwargs)
 
     def _check_operand(self, node: ast.expr, value: object) -> None:

@@ -7,6 +7,7 @@ Every answer shows the source with a caret and, where it can be told, the whole 
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from keyword import iskeyword, kwlist
 from typing import TYPE_CHECKING
@@ -48,13 +49,24 @@ def explain(source: Source, error: SyntaxError) -> SourceError:
     if "too many nested" in message:
         return too_deep(source)
     if "integer string conversion" in message:
-        return _at(source, error, "this whole number has too many digits", "write it as a power of ten, as in 1e30")
+        return _too_many_digits(source)
     found = tokens(source.code)
     for look in _LOOKS:
         answer = look(source, found, message)
         if answer is not None:
             return answer
     return _at(source, error, f"this cannot be read as an expression: {message}", suggestion(source))
+
+
+def _too_many_digits(source: Source) -> SourceError:
+    """The answer to a number that Python does not read; its parser does not say where it is."""
+    _, line, start, end = max(
+        (match.end() - match.start(), number, match.start(), match.end())
+        for number, text in enumerate(source.code.split("\n"), 1)
+        for match in re.finditer(r"[0-9_]*", text)
+    )
+    place = source.place_at(line, start, end - start)
+    return SourceError("this whole number has too many digits", place=place, hint="write it as a power of ten, as in 1e30")
 
 
 def check_names(source: Source) -> None:

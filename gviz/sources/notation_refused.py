@@ -143,7 +143,7 @@ def _no_function(node: ast.Call, source: Source, bound: Collection[str], given: 
         )
     multiplied = suggestion(source) if len(name) == 1 else None
     hint = multiplied or did_you_mean(
-        name, functions_here(), "see gviz ops for the functions there are; to multiply, write * before the bracket"
+        name, functions_here(), "functions are called as in PyTorch, exp(x) or relu(x); to multiply, write * before the bracket"
     )
     return SourceError(f"there is no function {name}", place=place, hint=f"to multiply, {hint}" if multiplied else hint)
 
@@ -195,7 +195,7 @@ def _unknown_method(name: str) -> tuple[str, str | None]:
         return f"{name} changes a tensor in place", hint
     if name in ATTRIBUTES:
         return f"{name} is no method", f"write .{name} without brackets"
-    hint = did_you_mean(name, methods_here(), "see gviz ops for the methods there are")
+    hint = did_you_mean(name, methods_here(), "tensors have PyTorch's methods, as in x.exp() or x.sum()")
     return f"there is no method {name} in an expression", hint
 
 

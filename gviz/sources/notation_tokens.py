@@ -106,7 +106,7 @@ def replacement(character: str) -> str | None:
     if character in _MEANT:
         return _MEANT[character]
     if character.isdecimal():
-        return normalize("NFKC", character)
+        return str(int(character))
     if decomposition(character).startswith("<super>") and character not in "ªº":
         return "**" + normalize("NFKC", character).replace("−", "-")
     if decomposition(character).startswith("<sub>") and not character.isidentifier():
