@@ -13,6 +13,7 @@ import sys
 import textwrap
 import threading
 import time
+import warnings
 import xml.etree.ElementTree as ET
 import zlib
 from dataclasses import replace
@@ -28,7 +29,7 @@ from gviz.graph import Graph, Node
 from gviz.layout import RenderWarning, embedded
 from gviz.layout.graphviz import DrawingError, NoEngineError, draw
 from gviz.layout.plan import make_plan
-from gviz.render import RenderOptions, formats, render
+from gviz.render import RenderOptions, formats, probe, render
 from gviz.render.image import KINDS, SUFFIXES, is_binary, without_date
 from gviz.render.labels import lines
 from gviz.render.marks import has_mark
@@ -567,3 +568,31 @@ def test_another_process_draws_the_same_and_knows_the_formats(monkeypatch: pytes
 def test_an_unknown_layout_is_not_taken_for_an_unknown_format() -> None:
     with pytest.raises(DrawingError, match='Layout type: "foo" not recognized'):
         draw("digraph { layout=foo a }", "pdf")
+
+
+def test_looking_for_formats_repeats_no_remark_of_graphviz(fake_dot: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert probe._maker("svg", "", ("system",)) == "system"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere the other process ends when it is done")
+def test_whoever_kills_gviz_kills_the_process_that_draws() -> None:
+    code = """
+        from gviz.layout.graphviz import draw
+        edges = "".join(f"a{i} -> a{i * 7919 % 900}\\n a{i} -> a{i * 104729 % 900}\\n" for i in range(900))
+        print("drawing", flush=True)
+        draw("digraph {" + edges + "\\n" * 6000 + "}", "svg")
+    """
+    environment = {**clean_environment(Path("/nonexistent")), "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], env=environment, stdout=subprocess.PIPE)
+    listed, children, start = Path(f"/proc/{process.pid}/task/{process.pid}/children"), list[str](), time.monotonic()
+    while not children and time.monotonic() - start < 20:
+        children = listed.read_text(encoding="ascii").split()
+    time.sleep(1)  # it has to ask for its end first
+    assert len(children) == 1
+    process.kill()
+    process.communicate(timeout=20)
+    time.sleep(0.3)
+    status = Path(f"/proc/{children[0]}/status")
+    assert not status.exists() or "zombie" in status.read_text(encoding="utf-8")

@@ -38,12 +38,16 @@ def makers(renderers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _maker(suffix: str, renderer: str, engines: tuple[str, ...]) -> str:
-    """The first of the engines that draws one node in this format."""
+    """The first of the engines that draws one node in this format; what it remarks would be said once for each format."""
+    import warnings
+
     from gviz.errors import RenderError
+    from gviz.layout import RenderWarning
     from gviz.layout.graphviz import draw
 
     for engine in engines:
-        with suppress(RenderError):
+        with suppress(RenderError), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RenderWarning)
             if draw(_ONE_NODE, f"{suffix}:{renderer}" if renderer else suffix, using=engine):
                 return engine
     return ""
