@@ -42,6 +42,7 @@ ODD_ERRORS = {
     "a short place": "raise SyntaxError('a', (1, 2, 3, 4))",
     "no text as file": "e = SyntaxError('a'); e.filename = 5; e.text = 7; raise e",
     "gviz's own": "from gviz.errors import GvizError\nraise GvizError(5, place=7)",
+    "an exit without a code": "class E(SystemExit): code = property(lambda e: 1 / 0)\nraise E(1)",
     "no lines": "def f(): 1 / 0\nf.__code__ = f.__code__.replace(co_linetable=b'')\nf()",
 }
 
