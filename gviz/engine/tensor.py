@@ -26,12 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["Rare", "Tensor", "from_array"]
 
 new = object.__new__
-NON_LEAF_GRAD = (
-    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
-    "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() "
-    "on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. "
-    "See github.com/pytorch/pytorch/pull/30531 for more information."
-)
 
 
 class Rare:
@@ -171,7 +165,7 @@ class Tensor(Elements):
         """The gradient, None where there is none (yet); warns on a non-leaf that does not retain it."""
         if self._rare is None or self._rare.grad is None:
             if self._edge is not None and not self.is_leaf and not self.retains_grad:
-                warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=2)
+                warnings.warn(text.NON_LEAF_GRAD, UserWarning, stacklevel=2)
             return None
         return self._rare.grad
 
@@ -269,13 +263,7 @@ class Tensor(Elements):
             RuntimeError: it is a view.
         """
         if self._is_view():
-            raise RuntimeError(
-                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
-                "training, "
-                "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
-                "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
-                "torch/optim/optimizer.py as the solution."
-            )
+            raise RuntimeError(text.DETACHED_VIEW)
         self._edge = None
         return self
 
@@ -367,11 +355,7 @@ class Tensor(Elements):
             RuntimeError: the tensor is no leaf.
         """
         if not self.is_leaf:
-            raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
-                "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
-                "see https://github.com/pytorch/pytorch/pull/103001"
-            )
+            raise RuntimeError(text.COPIED_NON_LEAF)
         if id(self) in memo:
             known: Tensor = memo[id(self)]
             return known
