@@ -1,7 +1,7 @@
 # gviz: `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint gold readme-pictures bench clean
+.PHONY: help demo test test-torch lint gold readme-pictures bench clean
 
 PYTHON ?= python3
 TORCH_INDEX ?=
@@ -51,6 +51,11 @@ demo: ## install gviz into .venv, draw the samples into out/ and print a table
 test: ## install what tests need into .venv and run all tests; ARGS='-k name' for some
 	$(call environment,.venv,-e .[test])
 	@.venv/bin/python -m pytest $(ARGS)
+
+test-torch: ## compare the engine with the real PyTorch, in .venv-torch; ARGS='-k name' for some
+	$(call environment,.venv-torch,torch==2.13.0 torchviz==0.0.3 pygraphviz$(if $(TORCH_INDEX), --extra-index-url $(TORCH_INDEX)))
+	$(call environment,.venv-torch,-e .[test])
+	@.venv-torch/bin/python -m pytest -m torch $(ARGS)
 
 lint: ## ruff and mypy --strict
 	$(call environment,.venv,-e .[dev])

@@ -12,7 +12,8 @@ FLOATS = ("torch.float32", "torch.float64")
 INTEGERS = ("torch.int64", "torch.int32", "torch.uint8", "torch.int16", "torch.int8")
 
 UNARY = ("neg", "exp", "log", "log2", "log10", "log1p", "expm1", "sqrt", "rsqrt", "sin", "cos", "tan", "tanh", "sigmoid",
-         "relu", "abs", "sign", "sgn", "reciprocal", "square", "isnan", "isinf", "isfinite", "logical_not", "clone")  # fmt: skip
+         "relu", "abs", "sign", "sgn", "reciprocal", "square", "isnan", "isinf", "isfinite", "logical_not",
+         "clone")  # fmt: skip
 BINARY = ("add", "sub", "mul", "div", "pow", "maximum", "minimum", "eq", "ne", "lt", "le", "gt", "ge", "logical_and",
           "logical_or", "logical_xor")  # fmt: skip
 OPERATORS = ("+", "-", "*", "/", "**", "<", "<=", ">", ">=", "==", "!=")

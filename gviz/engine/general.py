@@ -14,6 +14,7 @@ from gviz.engine import dtypes, hooks, text
 from gviz.engine.modes import mode
 from gviz.engine.node import NO_GRAD_VIEW, Output, next_seq
 from gviz.engine.op import TENSORS
+from gviz.engine.plain import plain
 from gviz.engine.tensor import Tensor, edge_of, from_array
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def general(row: Row) -> Any:
             raise
         return record(row, args, data, mixed)
 
-    return call
+    return plain(row, call, mark_view)
 
 
 def bound(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:

@@ -155,8 +155,9 @@ class Node:
         return from_array(array, self)
 
     def name(self) -> str:
-        """The class name, as PyTorch's ``grad_fn.name()``."""
-        return type(self).__name__
+        """The class name, as PyTorch's ``grad_fn.name()``; that of CopyBackwards comes with its namespace."""
+        name = type(self).__name__
+        return f"torch::autograd::{name}" if name == "CopyBackwards" else name
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
@@ -306,8 +307,8 @@ def public_edge(edge: Any) -> tuple[Any, int]:
 def short_name(node: Any) -> str:
     """What messages call a node: ``Exp`` for ExpBackward0, ``Pow1`` for PowBackward1."""
     full: str = node.name()
-    name, backward, number = full.rpartition("Backward")
-    return name + number.removesuffix("0") if backward else full
+    name, _, number = full.rpartition("Backward")
+    return name + number.removesuffix("0") if number.isdigit() else full
 
 
 class Nothing:

@@ -207,7 +207,7 @@ FACTS: dict[str, Any] = {
 
 def derive(kind: str, value: Any) -> Any:
     """What is derived from an input: its sizes, number of elements, strides (in elements) or one size."""
-    if isinstance(value, list | tuple):
+    if value.__class__ in (list, tuple):
         return tuple(derive(kind, v) for v in value)
     if kind == "sizes_opt":
         return (0,) if value is None else value._array.shape

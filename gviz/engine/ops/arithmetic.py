@@ -57,7 +57,7 @@ def scaled(array, alpha, beside):
     Raises:
         RuntimeError: the factor is of a kind that the dtype cannot have, in PyTorch's words.
     """
-    broadcast_shape(beside.shape, array.shape)
+    broadcast_shape(beside.shape, array.shape)  # its refusal comes first
     if array.dtype.kind in "iub" and isinstance(alpha, float):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if array.dtype.kind != "b" and isinstance(alpha, bool):
@@ -107,6 +107,8 @@ def rsub(self, other, alpha=1):
 
 @op("RsubBackward1", self=lambda grad, alpha: maybe_multiply(neg(grad), alpha))
 def rsub_scalar(self, other, alpha=1):
+    if self.dtype.kind == "f" and alpha == 1 and alpha is not True and not isinstance(other, bool):
+        return other - self
     check_sub(self, other)
     return other - scaled(common(self, other), alpha, self)
 
@@ -166,6 +168,8 @@ def power(self, exponent):
                 raise RuntimeError(f"value cannot be converted to type {self.dtype.name}_t without overflow")
         if self.dtype.kind == "b":  # to the power of a boolean
             return self | (not exponent)
+    if exponent == -0.5:  # as a root: minus infinity gives nan
+        return 1 / np.sqrt(self)
     return self * self if exponent == 2 else self**exponent
 
 
