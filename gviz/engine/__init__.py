@@ -13,8 +13,8 @@ How one operation flows from call to gradient:
 1. ``x + w`` calls ``Tensor.__add__``, which ``surface/`` bound to the row ``add`` of the table (``ops/arithmetic.py``; what a
    row says is told in ``op.py``).
 2. The row's function (made at its first call by ``makers.py``; what is less plain goes through ``plain.py``, then
-   ``general.py``) computes the array and, since an input requires a gradient, makes a node: an ``AddBackward0`` (``node.py``) with its inputs' nodes
-   as ``edges``, what the derivatives need as ``saved`` (``saved.py``), and a creation number.
+   ``general.py``) computes the array and, since an input requires a gradient, makes a node: an ``AddBackward0`` (``node.py``)
+   with its inputs' nodes as ``edges``, what the derivatives need as ``saved`` (``saved.py``), and a creation number.
 3. ``y.backward()`` (``backward.py``) collects the nodes below, sorts them by creation number and runs each once: its
    class's ``apply`` (``derivatives.py``) evaluates the row's formulas on arrays; a broadcast gradient is summed back; the
    result waits on the next node.
