@@ -15,6 +15,18 @@ for _ in range(3):
     assert b'</svg>' in draw(dot.encode(), 'svg')
 """
 
+TWICE = """
+from gviz.layout.embedded import draw
+pictures = [draw(b"digraph {a -> b}", "xdot") for _ in range(3)]
+assert pictures[0] == pictures[1] == pictures[2], pictures
+"""
+
+
+def test_the_first_picture_of_a_process_is_no_other_than_the_next() -> None:
+    done = subprocess.run([sys.executable, "-c", TWICE], check=False, capture_output=True, text=True)
+
+    assert (done.returncode, done.stderr) == (0, "")
+
 
 @pytest.mark.parametrize("label", ['"\\n ()"', '"\n ()"', '"\\l"', '"\\n"', '"a\\n\\nb"', '""'])
 def test_a_label_whose_first_line_is_empty_does_not_crash(label: str) -> None:

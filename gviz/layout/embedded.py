@@ -170,6 +170,8 @@ def _load() -> Any:
         except ImportError as error:
             hint = f"{_NEEDS} has what its library needs of the system" if sys.platform == "linux" else None
             raise NoEngineError(f"pygraphviz, which carries Graphviz, cannot be loaded ({error})", hint=hint) from None
+        if hasattr(_State.module, "agattr"):  # the first layout declares it for all later graphs: so that the first is no other
+            _State.module.agattr(None, _State.module.AGNODE, b"label", rb"\N")
     return _State.module
 
 
