@@ -177,3 +177,10 @@ def test_detach_in_place_takes_a_tensor_out_of_the_graph() -> None:
     y.detach_()
     assert (y.is_leaf, y.requires_grad, y.grad_fn) == (True, False, None)
     assert message((leaf([1.0]) * 1)[0].detach_).startswith("Can't detach views in-place. Use detach() instead.")
+
+
+def test_index_put_takes_a_tuple_of_indices() -> None:
+    x = torch.ones(3)
+    assert torch.index_put(x, (torch.tensor([0]),), torch.tensor([5.0])).tolist() == [5.0, 1.0, 1.0]
+    x.index_put_((torch.tensor([1]),), torch.tensor([2.0]), accumulate=True)
+    assert x.tolist() == [1.0, 3.0, 1.0]

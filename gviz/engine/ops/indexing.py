@@ -86,6 +86,7 @@ def first_of(shape, dim, start, length):
 @op(
     "IndexBackward0",
     nondiff=("indices",),
+    lists=("indices",),
     self=lambda grad, indices, self_sym_sizes: index_put_impl(zeros_of(grad, self_sym_sizes), indices, grad, True),
 )
 def index(self, indices):
@@ -95,6 +96,7 @@ def index(self, indices):
 @op(
     "IndexPutBackward0",
     nondiff=("indices",),
+    lists=("indices",),
     promote="none",
     self=lambda grad, indices, accumulate: index_put_backward(grad, indices, accumulate),
     values=lambda grad, indices, accumulate: index(grad, indices),
@@ -139,6 +141,7 @@ def check_source(array, indices, values, shape):
 @op(
     "IndexPutImplBackward0",
     nondiff=("indices",),
+    lists=("indices",),
     promote="none",
     self=lambda grad, indices, accumulate: index_put_backward(grad, indices, accumulate),
     values=lambda grad, indices: index(grad, indices),
