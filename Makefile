@@ -52,10 +52,10 @@ test: ## install what tests need into .venv and run all tests; ARGS='-k name' fo
 	$(call environment,.venv,-e .[test])
 	@.venv/bin/python -m pytest $(ARGS)
 
-test-torch: ## compare the engine with the real PyTorch, in .venv-torch; ARGS='-k name' for some
-	$(call environment,.venv-torch,torch==2.13.0 torchviz==0.0.3 pygraphviz$(if $(TORCH_INDEX), --extra-index-url $(TORCH_INDEX)))
-	$(call environment,.venv-torch,-e .[test])
-	@.venv-torch/bin/python -m pytest -m torch $(ARGS)
+test-torch: ## compare the engine with the real PyTorch, in .venv-parity; ARGS='-k name' for some
+	$(call environment,.venv-parity,-e .[test] torch==2.13.0 torchviz==0.0.3$(if $(TORCH_INDEX), --extra-index-url $(TORCH_INDEX)))
+	@.venv-parity/bin/python -c 'import torch'
+	@.venv-parity/bin/python -m pytest -m torch $(ARGS)
 
 lint: ## ruff and mypy --strict
 	$(call environment,.venv,-e .[dev])
@@ -79,5 +79,5 @@ bench: ## measure gviz against torch + torchviz, in .venv and .venv-torch
 	@.venv/bin/python benchmarks/run.py --torch .venv-torch/bin/python $(ARGS)
 
 clean: ## remove everything that make has made
-	@rm -rf .venv .venv-torch out build dist tests/actual .mypy_cache .pytest_cache .ruff_cache .hypothesis gviz.egg-info
+	@rm -rf .venv .venv-torch .venv-parity out build dist tests/actual .mypy_cache .pytest_cache .ruff_cache .hypothesis gviz.egg-info
 	@find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
