@@ -27,9 +27,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
 
 
 def shell(gviz: Program, script: str, line: str) -> Finished:
-    """Write net.py and run a line of a shell in which $GVIZ is the program."""
+    """Write net.py and run a line of a shell in which gviz is the program."""
     (gviz.folder / "net.py").write_text(HEAD + "y = x * 2\n" + script, encoding="utf-8")
-    environment = clean_environment(gviz.home, GVIZ=f"{sys.executable} -m gviz")
+    environment = clean_environment(gviz.home, PYTHON=sys.executable)
+    line = f'gviz() {{ "$PYTHON" -m gviz "$@"; }}; {line}'
     done = subprocess.run(["bash", "-c", line], cwd=gviz.folder, env=environment, capture_output=True, timeout=60, check=False)
     return Finished(done.returncode, done.stdout, done.stderr.decode(errors="replace"), gviz.folder)
 
@@ -67,7 +68,7 @@ def test_a_broken_pipe_of_the_scripts_own_is_its_error(folder: Folder, script: s
 
 def test_a_reader_that_leaves_ends_a_script_in_silence(gviz: Program) -> None:
     script = "for i in range(100000): print(i)\nraise SystemExit(5)\n"
-    done = shell(gviz, script, '$GVIZ render net.py -o y.dot | head -1; exit "${PIPESTATUS[0]}"')
+    done = shell(gviz, script, 'gviz render net.py -o y.dot | head -1; exit "${PIPESTATUS[0]}"')
     assert (done.status, done.out, done.err) == (0, "0\n", "")
 
 
@@ -119,13 +120,13 @@ STREAMS = {
 
 @pytest.mark.parametrize("script", STREAMS.values(), ids=STREAMS)
 def test_standard_output_that_a_script_wraps_still_takes_the_product(gviz: Program, script: str) -> None:
-    done = shell(gviz, f"import sys\n{script}\n", "$GVIZ render net.py")
+    done = shell(gviz, f"import sys\n{script}\n", "gviz render net.py")
     assert (done.status, done.out) == (0, "y.pdf\n")
 
 
 @pytest.mark.parametrize(("script", "line"), [("", "2>/dev/full"), ("import sys; sys.stderr.close()", "")])
 def test_talk_that_cannot_be_written_does_not_cost_the_picture(gviz: Program, script: str, line: str) -> None:
-    done = shell(gviz, script + "\n", f"$GVIZ render net.py -o y.dot {line}")
+    done = shell(gviz, script + "\n", f"gviz render net.py -o y.dot {line}")
     assert (done.status, done.err) == (0, "")
     assert done.files() == ["net.py", "y.dot"]
 
@@ -151,7 +152,7 @@ def test_control_characters_are_shown_and_not_obeyed(capsys: pytest.CaptureFixtu
 
 @pytest.mark.parametrize("words", ["--help", "--version", "render --help"])
 def test_help_on_a_full_disk_says_so(gviz: Program, words: str) -> None:
-    done = shell(gviz, "", f"$GVIZ {words} >/dev/full")
+    done = shell(gviz, "", f"gviz {words} >/dev/full")
     assert (done.status, done.err) == (1, "error: cannot write to standard output: No space left on device\n")
 
 
@@ -164,7 +165,7 @@ def test_input_without_end_is_read_no_further_than_a_file_would_be(monkeypatch: 
 
 
 def test_completion_without_a_shell_is_a_wrong_use(gviz: Program) -> None:
-    done = shell(gviz, "", "_GVIZ_COMPLETE=bash_complete $GVIZ")
+    done = shell(gviz, "", "_GVIZ_COMPLETE=bash_complete gviz")
     assert done.status == 2
     assert "COMP_WORDS" in done.err
 
@@ -236,7 +237,7 @@ def test_a_binary_file_is_no_saved_graph(folder: Folder) -> None:
 def test_half_a_pair_as_a_name_is_written_as_its_code(gviz: Program) -> None:
     row = {"name": "\ud800", "shape": [], "dtype": "float32", "requires_grad": True, "is_leaf": True, "retains_grad": False}
     (gviz.folder / "g.json").write_text(saved(tensors=[{**row, "grad_fn": None, "value": 1.0}]), encoding="utf-8")
-    done = shell(gviz, "", "$GVIZ inspect g.json")
+    done = shell(gviz, "", "gviz inspect g.json")
     assert done.status == 0, done.err
     assert "\\ud800" in done.out
 
