@@ -86,9 +86,12 @@ def test_a_file_is_told_from_an_expression(folder: Folder, source: str, *, is_fi
         ("for i in range(3): x = i", "script"),
         ("x = torch.ones(2)", "script"),
         ("y.backward()", "script"),
-        (">>> x = 1", "script"),
-        ("In [1]: x = 1", "script"),
-        ("```\nx = 1\n```", "script"),
+        (">>> import math", "script"),
+        ("In [1]: import math", "script"),
+        ("```\ny = x * 2\n```", "expression"),
+        ("```\nimport torch\n```", "script"),
+        (">>> y = x * 2", "expression"),
+        ("`y = x * 2`", "expression"),
         ('{"format": "gviz-graph"}', "graph"),
         ("\n  {broken", "graph"),
     ],
@@ -340,3 +343,12 @@ def test_json_of_any_depth_is_an_answer_and_no_crash(folder: Folder, depth: int)
 def test_constants_that_json_lacks_are_read_as_texts(folder: Folder) -> None:
     folder.write("graph.json", spoilt(node_value=[float("nan"), float("-inf")]))
     assert read("graph.json").graph.nodes[3].value == ("nan", "-inf")
+
+
+@pytest.mark.parametrize("pasted", [">>> y = x * 2", "`y=x*2`", "```\ny=x*2\n```"])
+@pytest.mark.parametrize("stdin", [True, False])
+def test_a_pasted_expression_loses_its_prompt_or_backticks(pasted: str, stdin: bool) -> None:
+    reading = read("-" if stdin else pasted, SourceOptions(values={"x": "2"}), stdin=io.StringIO(pasted))
+
+    assert [row.name for row in reading.graph.tensors] == ["x", "y"]
+    assert reading.notes[0].text.startswith("took the ")

@@ -1,8 +1,9 @@
-"""The backward pass: one loop over the reachable nodes, youngest first.
+"""The backward pass: every reachable node once, youngest first.
 
 A node is always younger than its inputs, so sorting by creation number is a topological order; no recursion, no stack.
-Gradients wait in a dict, keyed by the node they are for; a broadcast gradient is summed back, once, here. The same loop
-serves arrays (the fast way) and tensors (``create_graph=True``, where every step is recorded).
+A gradient waits in the ``pending`` slot of the node it is for; a broadcast one is summed back once, on its way there.
+:func:`sweep` is the fast way, on arrays; :func:`sweep_towards` serves all else: ``create_graph=True`` (gradients are tensors
+and every step is recorded), the gradients of certain tensors only, and anomaly mode.
 """
 
 from __future__ import annotations
@@ -306,7 +307,7 @@ def fit(grad: Any, edge: Any, node: Any) -> Any:
         if axes:
             grad = TENSORS["sum_dim"](grad, axes, True)
         return TENSORS["view"](grad, shape) if extra else grad
-    return grad.sum(axis=axes, keepdims=True).reshape(shape)
+    return np.add.reduce(grad, axis=axes, keepdims=True).reshape(shape)
 
 
 def leaves(order: list[Any]) -> list[Any]:

@@ -26,6 +26,7 @@ class Elements:
 
     __slots__ = ()
     _array: Any
+    _edge: Any
 
     @property
     def shape(self) -> printing.Size:
@@ -119,8 +120,17 @@ class Elements:
             raise ValueError("only one element tensors can be converted to Python scalars")
         return self._array.item()
 
+    def warn_of_scalar(self) -> None:
+        """PyTorch's warning, once per process, that a number is out of the graph."""
+        if self._edge is not None:
+            text.warn_once(
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                "Consider using tensor.detach() first."
+            )
+
     def __float__(self) -> float:
         """The only element as a float."""
+        self.warn_of_scalar()
         return float(self.only())
 
     def __int__(self) -> int:
@@ -129,6 +139,7 @@ class Elements:
 
     def __complex__(self) -> complex:
         """The only element as a complex number."""
+        self.warn_of_scalar()
         return complex(self.only())
 
     def __index__(self) -> int:

@@ -1,7 +1,8 @@
-"""From a row to its function: three makers, chosen by the number of inputs.
+"""From a row to its function: the two hot paths, and the choice between them and the general way.
 
-``one_input`` and ``two_inputs`` are the hot paths, written out by hand: their checks are the few that cannot be left out,
-and what is not the plain case (numbers, mixed dtypes, subclasses, keywords) goes to ``general.py``, which serves every row.
+``one_input`` and ``two_inputs`` are written out by hand for plain rows (one output, no view, at most the operands or the result
+saved): their checks are the few that cannot be left out. What is not the plain case (numbers, mixed dtypes, subclasses,
+keywords), and every other row, goes through ``general.py``, which has a quick way of its own for plain tensors (``plain.py``).
 """
 
 from __future__ import annotations

@@ -105,6 +105,16 @@ def warn(message: str) -> None:
     warnings.warn(message, UserWarning, stacklevel=level)
 
 
+WARNED: set[str] = set()
+
+
+def warn_once(message: str) -> None:
+    """A warning that PyTorch gives once per process."""
+    if message not in WARNED:
+        WARNED.add(message)
+        warn(message)
+
+
 def type_name(dtype: Any) -> str:
     """PyTorch's old type name, as its messages use it: ``torch.FloatTensor``."""
     return TYPE_NAMES.get(dtype.name, str(dtype.name))

@@ -9,8 +9,8 @@ from gviz.sources.files import STDIN
 
 __all__ = ["kind_of"]
 
-WRAPPED = re.compile(r"\s*(?:>>>?|In\s*\[\s*\d*\s*\]:|`{3}|~{3})")
-"""Prompts and fences: pasted code."""
+WRAPPED = re.compile(r"\s*(?:>>>?|In\s*\[\s*\d*\s*\]:|`|~{3})")
+"""Prompts, backticks and fences: pasted code."""
 
 SIGNS = re.compile(
     r"""^\s*(?:import|from|def|class|for|while|if|with|try|async|del|global|return|assert|raise|@\w)\b
@@ -39,7 +39,11 @@ def kind_of(text: str, file: str) -> Literal["graph", "script", "expression"]:
         return "script"
     if suffix in {".json", ".ipynb"} or looks_like_json(text):
         return "graph"
-    return "script" if WRAPPED.match(text) or SIGNS.search(_code(text)) else "expression"
+    if WRAPPED.match(text):
+        from gviz.sources.snippet import unwrap
+
+        text, _ = unwrap(text)
+    return "script" if SIGNS.search(_code(text)) else "expression"
 
 
 def _code(text: str) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine.op import composite, op
+from gviz.engine.ops.totals import add_up, average
 
 REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
 def reduced(losses, reduction):
     """A loss per element, or their mean or sum."""
-    return losses if reduction == 0 else losses.mean() if reduction == 1 else losses.sum()
+    return losses if reduction == 0 else average(losses) if reduction == 1 else add_up(losses)
 
 
 def share(array, reduction):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine.op import composite, everywhere, op
+from gviz.engine.ops.totals import average
 
 
 @op(
@@ -17,9 +18,9 @@ from gviz.engine.op import composite, everywhere, op
 )
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
     axes = tuple(range(input.ndim - len(normalized_shape), input.ndim))
-    mean = input.mean(axis=axes, keepdims=True)
+    mean = average(input, axes, keepdims=True)
     away = input - mean
-    rstd = 1 / np.sqrt((away * away).mean(axis=axes, keepdims=True) + input.dtype.type(eps))
+    rstd = 1 / np.sqrt(average(away * away, axes, keepdims=True) + input.dtype.type(eps))
     found = away * rstd
     found = found if weight is None else found * weight
     return found if bias is None else found + bias, mean, rstd

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine.op import composite, everywhere, op
+from gviz.engine.ops.totals import add_up, average
 from gviz.engine.text import SCALAR_NAMES, wrap_dim, wrap_dims
 
 
@@ -21,12 +22,12 @@ def summed(array):
 
 @op("SumBackward0", self=lambda grad, self_sym_sizes: expand(grad, self_sym_sizes))
 def sum_all(self):
-    return summed(self).sum()
+    return add_up(summed(self))
 
 
 @op("SumBackward1", self=lambda grad, dim, keepdim, self_sym_sizes: sum_backward(grad, self_sym_sizes, dim, keepdim))
 def sum_dim(self, dim, keepdim=False):
-    return summed(self).sum(axis=axes_of(self, dim), keepdims=keepdim)
+    return add_up(summed(self), axes_of(self, dim), keepdims=keepdim)
 
 
 @composite
@@ -47,7 +48,7 @@ def restore_dims(value, dims, sizes, keepdim):
 
 @op("MeanBackward0", self=lambda grad, self_sym_numel, self_sym_sizes: expand(grad, self_sym_sizes) / self_sym_numel)
 def mean_all(self):
-    return check_mean(self).mean()
+    return average(check_mean(self))
 
 
 @op(
@@ -57,7 +58,7 @@ def mean_all(self):
     ),
 )
 def mean_dim(self, dim, keepdim=False):
-    return check_mean(self).mean(axis=axes_of(self, dim), keepdims=keepdim)
+    return average(check_mean(self), axes_of(self, dim), keepdims=keepdim)
 
 
 def check_mean(array):

@@ -6,6 +6,7 @@ import numpy as np
 
 from gviz.engine.op import composite, everywhere, op
 from gviz.engine.ops.reduction import axes_of, summed
+from gviz.engine.ops.totals import add_up, average, multiply_up
 from gviz.engine.text import wrap_dim
 
 
@@ -20,12 +21,12 @@ def unsqueeze_reduced(value, dims, sizes, keepdim):
 # ------------------------------------------------------------------ products
 @op("ProdBackward0", self=lambda grad, self, result: prod_backward(grad, self, result))
 def prod_all(self):
-    return summed(self).prod()
+    return multiply_up(summed(self))
 
 
 @op("ProdBackward1", self=lambda grad, self, result, dim, keepdim: prod_dim_backward(grad, self, result, dim, keepdim))
 def prod_dim(self, dim, keepdim=False):
-    return summed(self).prod(axis=axes_of(self, dim), keepdims=keepdim)
+    return multiply_up(summed(self), axes_of(self, dim), keepdims=keepdim)
 
 
 @everywhere
@@ -143,7 +144,7 @@ def variance(self, dim, correction, keepdim):
         raise RuntimeError("std and var only support floating point and complex dtypes")
     axes = axes_of(self, dim) if dim is not None else None
     count = self.size if axes is None else int(np.prod([self.shape[a] for a in axes])) if self.ndim else 1
-    square = np.square(self - self.mean(axis=axes, keepdims=True)).sum(axis=axes, keepdims=keepdim)
+    square = add_up(np.square(self - average(self, axes, keepdims=True)), axes, keepdims=keepdim)
     return np.divide(square, self.dtype.type(max(count - (1 if correction is None else correction), 0)))
 
 
@@ -162,7 +163,7 @@ def var_backward(grad, self, dim, correction, keepdim):
 
 @op(None, nondiff=("self",))
 def unbounded(self):
-    return np.where(self == self.mean(), self.dtype.type(np.nan), self.dtype.type(np.inf))
+    return np.where(self == average(self), self.dtype.type(np.nan), self.dtype.type(np.inf))
 
 
 # ------------------------------------------------------------------ norms
@@ -185,10 +186,10 @@ def vector_norm(self, ord=2, dim=None, keepdim=False):
     if ord == 0:
         return (size != 0).sum(axis=axes, keepdims=keepdim).astype(size.dtype)
     if ord == 1:
-        return size.sum(axis=axes, keepdims=keepdim)
+        return add_up(size, axes, keepdims=keepdim)
     if ord == 2:
-        return np.sqrt(np.square(size).sum(axis=axes, keepdims=keepdim))
-    return (size**ord).sum(axis=axes, keepdims=keepdim) ** (1 / ord)
+        return np.sqrt(add_up(np.square(size), axes, keepdims=keepdim))
+    return add_up(size**ord, axes, keepdims=keepdim) ** (1 / ord)
 
 
 def type_short(dtype):

@@ -138,7 +138,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     if (input is None) != (other is None):
         raise TypeError("where() takes both input and other, or none of them")
     if input is None:
-        return tuple(from_array(a, None) for a in np.nonzero(condition._array))
+        return tuple(from_array(a, None) for a in np.nonzero(np.atleast_1d(condition._array)))
     return call["where"](condition, input, other)
 
 
@@ -179,7 +179,7 @@ OPERATORS = {
 }  # fmt: skip
 
 BOTH: dict[str, Any] = {
-    "add": add, "sub": sub, "subtract": sub, "rsub": rsub, "div": div, "divide": div, "true_divide": div,
+    "add": add, "sub": sub, "subtract": sub, "div": div, "divide": div, "true_divide": div,
     "pow": power, "square": square, "clamp": clamp, "clip": clamp,
 }  # fmt: skip
 
@@ -190,4 +190,4 @@ METHODS: dict[str, Any] = {
     "__xor__": logical("logical_xor", np.bitwise_xor), "__invert__": invert, "__pos__": itself,
 }  # fmt: skip
 
-FUNCTIONS: dict[str, Any] = {"where": where}
+FUNCTIONS: dict[str, Any] = {"where": where, "rsub": rsub}

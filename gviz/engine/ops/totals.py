@@ -1,0 +1,34 @@
+"""Sums, products and means of arrays, computed here rather than by numpy's methods.
+
+What overflows is infinite, and what is empty is nan, without a word, as in PyTorch: numpy's methods warn from a module of
+numpy's own, which the engine does not silence; these are the same reductions, called from here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["add_up", "average", "multiply_up"]
+
+ADD: Any = np.add.reduce  # numpy's types tell keepdims=True and False apart, which here is not known before it runs
+MULTIPLY: Any = np.multiply.reduce
+
+
+def add_up(array: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """The sum along axes, or of everything."""
+    return ADD(array, axis=axis, keepdims=keepdims)
+
+
+def multiply_up(array: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """The product along axes, or of everything."""
+    return MULTIPLY(array, axis=axis, keepdims=keepdims)
+
+
+def average(array: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """The mean along axes, or of everything; of half numbers added up in single precision, as numpy does."""
+    kind = array.dtype
+    total = ADD(array, axis=axis, keepdims=keepdims, dtype=np.float32 if kind == np.float16 else kind)
+    count = array.size // max(total.size, 1) if total.size else 1
+    return np.asarray(total / kind.type(count) if kind != np.float16 else total / np.float32(count)).astype(kind, copy=False)
