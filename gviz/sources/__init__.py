@@ -77,22 +77,17 @@ def read(
     return script.run(text, file, options, talk, stdout=script_stdout, make_dot=make_dot, rootless=rootless)
 
 
-PASTED = ("`", ">", "I", "~")
-"""What pasted code may begin with: a backtick, a prompt, a fence. Only then it is looked at more closely."""
-
-
 def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
     """Evaluate an expression and walk what it recorded."""
     from gviz.sources.expression import evaluate
+    from gviz.sources.kinds import is_pasted
     from gviz.walk import walk
 
-    if text.lstrip()[:1] in PASTED:
-        from gviz.sources.kinds import WRAPPED
+    if is_pasted(text):
         from gviz.sources.snippet import unwrap
 
-        if WRAPPED.match(text):
-            text, notes = unwrap(text)
-            talk.say(*notes)
+        text, notes = unwrap(text)
+        talk.say(*notes)
     evaluated = evaluate(text, options)
     talk.say(*evaluated.notes)
     graph = walk(evaluated.roots, evaluated.names, saved=options.saved, expressions=evaluated.expressions)

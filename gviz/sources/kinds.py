@@ -7,7 +7,7 @@ from typing import Literal
 
 from gviz.sources.files import STDIN
 
-__all__ = ["kind_of"]
+__all__ = ["is_pasted", "kind_of"]
 
 WRAPPED = re.compile(r"\s*(?:>>>?|In\s*\[\s*\d*\s*\]:|`|~{3})")
 """Prompts, backticks and fences: pasted code."""
@@ -21,6 +21,15 @@ SIGNS = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 """What scripts have and expressions do not."""
+
+
+def is_pasted(text: str) -> bool:
+    """Whether the text begins as pasted code does: with a prompt, a backtick or a fence.
+
+    >>> is_pasted(">>> y = x"), is_pasted("y = x")
+    (True, False)
+    """
+    return WRAPPED.match(text) is not None
 
 
 def kind_of(text: str, file: str) -> Literal["graph", "script", "expression"]:
@@ -39,7 +48,7 @@ def kind_of(text: str, file: str) -> Literal["graph", "script", "expression"]:
         return "script"
     if suffix in {".json", ".ipynb"} or looks_like_json(text):
         return "graph"
-    if WRAPPED.match(text):
+    if is_pasted(text):
         from gviz.sources.snippet import unwrap
 
         text, _ = unwrap(text)
