@@ -96,8 +96,8 @@ def describe(error: BaseException, script: Script) -> Failure:
 def _barely_described(error: BaseException, script: Script) -> Failure:
     """The error's type and line alone, which no class can get in the way of."""
     frames = _frames(object.__getattribute__(error, "__traceback__"))
-    ours = [line for code, line, _, _ in frames if code.co_filename == script.code_file]
-    lines = [line for line in ours if isinstance(line, int) and line > 0]  # code without lines: None, or -1 before 3.11.3
+    ours: list[int | None] = [line for code, line, _, _ in frames if code.co_filename == script.code_file]
+    lines = [line for line in ours if line is not None and line > 0]  # code without lines: None, or -1 before 3.11.3
     here = lines[-1] if lines else None
     text = "" if here is None else script.line(script.code_file, here).strip()
     name = type.__getattribute__(type(error), "__name__")
