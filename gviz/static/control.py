@@ -1,0 +1,433 @@
+"""Loops and branches that are part of the graph: ``tf.while_loop`` and ``tf.cond``, with TensorFlow's operations for them.
+
+What is built inside belongs to a :class:`Context`; a tensor from outside comes in through an Enter (loop) or a Switch (branch) of its
+own. Seen from outside, a whole loop or a pair of branches is one unit with inputs and outputs, as an operation is: plans and
+gradients treat it so (:func:`unit_of`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gviz.static.convert import constant, convert, make
+from gviz.static.dtypes import int32
+from gviz.static.graph import Operation, Tensor, get_default_graph
+from gviz.static.shapes import TensorShape, as_shape, fits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from gviz.static.graph import Graph
+
+__all__ = ["Branches", "Context", "Loop", "cond", "unit_of", "while_loop"]
+
+
+class Context:
+    """The inside of a loop or of a branch, while it is built and afterwards.
+
+    Args:
+        graph: it is part of.
+        gate: the type of operation through which tensors come in.
+    """
+
+    def __init__(self, graph: Graph, gate: str) -> None:
+        self.graph, self.gate = graph, gate
+        self.outer = graph.context
+        self.captures: dict[Tensor, Tensor] = {}  # from outside: what it is inside
+        self.pivot: Operation | None = None  # runs whenever the inside runs
+
+    def captured(self, inputs: Sequence[Tensor], op: Operation) -> tuple[Tensor, ...]:
+        """The inputs of a new operation, those from outside brought in."""
+        return tuple(t if t.op.context is self else self.bring_in(t, op.name) for t in inputs)
+
+    def bring_in(self, tensor: Tensor, name: str) -> Tensor:
+        """A tensor from outside, through an operation of its own below ``name``."""
+        if tensor not in self.captures:
+            at_door = tensor
+            if self.outer is not None and tensor.op.context is not self.outer:
+                at_door = self.outer.bring_in(tensor, name)
+            op = self.add(self.gate, self.gate_inputs(at_door), f"{name}/{self.gate}")
+            self.captures[tensor] = op.outputs[self.gate_output()]
+        return self.captures[tensor]
+
+    def gate_inputs(self, tensor: Tensor) -> list[Tensor]:
+        """What the operation at the door takes."""
+        return [tensor]
+
+    def gate_output(self) -> int:
+        """Which of its outputs is inside."""
+        return 0
+
+    def entered(self, op: Operation) -> None:
+        """Have an operation without inputs run with the inside, not before it."""
+        op.context = self
+        if not op.inputs and self.pivot is not None and self.pivot not in op.control_inputs:
+            op.control_inputs.append(self.pivot)
+
+    def add(self, type: str, inputs: Sequence[Tensor], name: str | None = None, **attrs: Any) -> Operation:
+        """Add an operation of the loop's or branch's own machinery: nothing is brought in for it."""
+        graph = self.graph
+        context, graph.context = graph.context, None
+        scope = graph.names.scope
+        if name is not None and "/" in name:
+            graph.names.scope = ""
+        try:
+            op = graph.create_op(type, inputs, attrs, name)
+        finally:
+            graph.context, graph.names.scope = context, scope
+        op.context = self
+        return op
+
+    def inside(self, function: Callable[..., Any], args: Sequence[Any] = ()) -> Any:
+        """Build what a function builds, inside."""
+        before, self.graph.context = self.graph.context, self
+        try:
+            return function(*args)
+        finally:
+            self.graph.context = before
+
+    def outside(self) -> list[Tensor]:
+        """The tensors that were brought in, as they are outside."""
+        return list(self.captures)
+
+
+class Unit:
+    """A loop or a pair of branches, seen from outside as one operation.
+
+    Args:
+        name: its scope.
+    """
+
+    number = 0
+    control_inputs: tuple[Operation, ...] = ()
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.inputs: list[Tensor] = []
+        self.outputs: list[Tensor] = []
+
+    def close(self, results: Sequence[Operation], inputs: Sequence[Tensor]) -> None:
+        """Note what comes out and what goes in."""
+        self.outputs = [op.outputs[0] for op in results]
+        self.inputs = list(dict.fromkeys(inputs))
+        self.number = results[-1].number
+        for op in results:
+            op.attrs["unit"] = self
+
+
+def unit_of(op: Operation) -> Any:
+    """The loop or the branches whose result it is, else the operation itself."""
+    return op.attrs.get("unit", op)
+
+
+# ------------------------------------------------------------------ loops
+class Loop(Unit):
+    """A ``while_loop``.
+
+    Args:
+        name: its scope.
+        context: its inside.
+        variables: the loop's variables: (value at the start, Merge, Switch, Identity) for each.
+    """
+
+    def __init__(self, name: str, context: Context) -> None:
+        super().__init__(name)
+        self.context = context
+        self.starts: list[Tensor] = []
+        self.merges: list[Operation] = []
+        self.switches: list[Operation] = []
+        self.condition: Tensor
+        self.results: list[Tensor] = []  # of the body
+
+    def gradient(self, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
+        """The derivative of the loop, by running it backward."""
+        from gviz.static.loop_gradient import of_loop
+
+        return of_loop(self, grads)
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    maximum_iterations: Any = None,
+    name: str | None = None,
+    return_same_structure: bool = False,
+) -> Any:
+    """Repeat ``body`` while ``cond`` holds, inside the graph.
+
+    Args:
+        cond: from the loop's variables, a boolean tensor.
+        body: from the loop's variables, their next values.
+        loop_vars: their values at the start, a list or a tuple.
+        shape_invariants: shapes for variables whose shape changes from step to step.
+        parallel_iterations: accepted; steps run one after the other.
+        back_prop: accepted; gradients are there in any case.
+        swap_memory: accepted.
+        maximum_iterations: how many steps there are at most.
+        name: of the scope.
+        return_same_structure: whether one variable comes back in its list, too.
+
+    Returns:
+        The variables after the loop: one as a tensor, several as they were given.
+
+    Raises:
+        TypeError: ``cond`` or ``body`` is no function, the condition no boolean, a variable changes its dtype.
+        ValueError: no variables; the body gives not as many; a shape changes.
+    """
+    for what, function in (("cond", cond), ("body", body)):
+        if not callable(function):
+            raise TypeError(f"'{what}' must be callable.")
+    if not isinstance(loop_vars, (list, tuple)):
+        loop_vars = [loop_vars]
+    if not loop_vars:
+        raise ValueError("'loop_vars' must be provided.")
+    if maximum_iterations is not None:
+        capped = while_loop(
+            lambda n, v: make("LogicalAnd", [n < maximum_iterations, cond(*v)]),
+            lambda n, v: (n + 1, as_given(loop_vars, body(*v))),
+            (constant(0, int32, name="iteration_counter"), loop_vars),
+            None if shape_invariants is None else (TensorShape([]), shape_invariants),
+            name=name,
+        )[1]
+        return capped[0] if len(loop_vars) == 1 and not return_same_structure else capped
+    graph = get_default_graph()
+    with graph.name_scope(name or "while") as scope:
+        starts = [convert(v) for v in leaves(loop_vars)]
+        allowed = [t.shape.dims for t in starts]
+        if shape_invariants is not None:
+            allowed = [as_shape(s) for s in leaves(shape_invariants)]
+        results = build_loop(graph, scope, cond, body, loop_vars, starts, allowed)
+    packed = refilled(loop_vars, iter(results))
+    return packed[0] if len(loop_vars) == 1 and not return_same_structure else packed
+
+
+def build_loop(
+    graph: Graph, scope: str, cond: Any, body: Any, shape: Any, starts: list[Tensor], allowed: Sequence[Any]
+) -> list[Tensor]:
+    """The operations of a loop, in TensorFlow's order; gives its results."""
+    inside = Context(graph, "Enter")
+    loop = Loop(scope.rstrip("/"), inside)
+    if inside.outer is not None:
+        starts = [t if t.op.context is inside.outer else inside.outer.bring_in(t, loop.name) for t in starts]
+    loop.starts = starts
+    enters = [inside.add("Enter", [t], "Enter") for t in starts]
+    loop.merges = [inside.add("Merge", [e.outputs[0]] * 2, "Merge", shape=s) for e, s in zip(enters, allowed, strict=True)]
+    variables = [m.outputs[0] for m in loop.merges]
+    loop.condition = inside.inside(lambda: make("LoopCond", [convert(cond(*refilled(shape, iter(variables))))]))
+    loop.switches = [inside.add("Switch", [v, loop.condition], "Switch") for v in variables]
+    bodies = [inside.add("Identity", [s.outputs[1]], "Identity").outputs[0] for s in loop.switches]
+    inside.pivot = bodies[0].op
+    given = inside.inside(body, refilled(shape, iter(bodies)))
+    given = as_given(shape, given)
+    if not isinstance(given, (list, tuple)) or not same_structure(shape, given):
+        raise ValueError(
+            "The two structures don't have the same nested structure.\n\n"
+            f"First structure: {described(shape)}\n\nSecond structure: {described(given)}"
+        )
+    loop.results = [inside.inside(convert, [v, None]) for v in leaves(given)]
+    loop.results = [t if t.op.context is inside else inside.bring_in(t, loop.name) for t in loop.results]
+    for start, result, dims, merge in zip(starts, loop.results, allowed, loop.merges, strict=True):
+        check_variable(start, result, dims)
+        step = inside.add("NextIteration", [result], "NextIteration")
+        merge.inputs = (merge.inputs[0], step.outputs[0])
+    exits = [inside.add("Exit", [s.outputs[0]], "Exit") for s in loop.switches]
+    for op in exits:
+        op.context = inside.outer
+    loop.close(exits, [*starts, *inside.outside()])
+    return loop.outputs
+
+
+def as_given(shape: Any, given: Any) -> Any:
+    """What a body gives: of one variable it may come without its list."""
+    return [given] if len(shape) == 1 and not (isinstance(given, (list, tuple)) and same_structure(shape, given)) else given
+
+
+def check_variable(start: Tensor, result: Tensor, dims: Any) -> None:
+    """Refuse a loop's variable that is something else after a step.
+
+    Raises:
+        TypeError: another dtype.
+        ValueError: another shape.
+    """
+    if start.dtype.base_dtype != result.dtype.base_dtype:
+        raise TypeError(
+            f"Input tensor '{start.name}' enters the loop with dtype {start.dtype.base_dtype.name}, but has dtype "
+            f"{result.dtype.base_dtype.name} after one iteration."
+        )
+    after = result.shape.dims
+    if not fits(dims, after) or (dims is not None and (after is None or any(a is None and d is not None for a, d in zip(after, dims, strict=True)))):
+        raise ValueError(
+            f"Input tensor '{start.name}' enters the loop with shape {TensorShape(dims)}, but has shape {result.shape} after one "
+            "iteration. To allow the shape to vary across iterations, use the `shape_invariants` argument of tf.while_loop to "
+            "specify a less-specific shape."
+        )
+
+
+# ------------------------------------------------------------------ branches
+class Branch(Context):
+    """The inside of one branch: a tensor comes in through a Switch, on the side that is taken."""
+
+    def __init__(self, graph: Graph, predicate: Tensor, side: int) -> None:
+        super().__init__(graph, "Switch")
+        self.predicate, self.side = predicate, side
+
+    def gate_inputs(self, tensor: Tensor) -> list[Tensor]:
+        """The tensor and the predicate."""
+        return [tensor, self.predicate]
+
+    def gate_output(self) -> int:
+        """0 for the false side, 1 for the true one."""
+        return self.side
+
+
+class Branches(Unit):
+    """A ``cond``: two insides, of which one runs.
+
+    Args:
+        name: its scope.
+        predicate: outside.
+        sides: the false branch and the true one.
+    """
+
+    def __init__(self, name: str, predicate: Tensor, sides: tuple[Branch, Branch]) -> None:
+        super().__init__(name)
+        self.predicate, self.sides = predicate, sides
+        self.results: tuple[list[Tensor], list[Tensor]] = ([], [])
+
+    def gradient(self, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
+        """The derivative of the branch that is taken: a cond of both derivatives."""
+        from gviz.static.loop_gradient import of_branches
+
+        return of_branches(self, grads)
+
+
+def cond(
+    pred: Any,
+    true_fn: Any = None,
+    false_fn: Any = None,
+    strict: bool = False,
+    name: str | None = None,
+    fn1: Any = None,
+    fn2: Any = None,
+) -> Any:
+    """One of two functions' tensors, chosen when the graph runs.
+
+    Args:
+        pred: a boolean scalar tensor.
+        true_fn: builds the tensors for True.
+        false_fn: builds as many, of the same types, for False.
+        strict: whether one tensor in a list stays in it.
+        name: of the scope.
+        fn1: older name of ``true_fn``.
+        fn2: older name of ``false_fn``.
+
+    Raises:
+        TypeError: a function is none, or the predicate is a Python bool.
+        ValueError: the two give different things.
+    """
+    functions = (fn2 if false_fn is None else false_fn, fn1 if true_fn is None else true_fn)
+    for what, function in zip(("true_fn", "false_fn"), reversed(functions), strict=True):
+        if not callable(function):
+            raise TypeError(f"'{what}' must be callable.")
+    if isinstance(pred, bool):
+        raise TypeError("'pred' must not be a Python bool.")
+    predicate = convert(pred)
+    graph = predicate.graph
+    with graph.as_default(), graph.name_scope(name or "cond") as scope:
+        both = make("Switch", [predicate, predicate]).op
+        pivots = [make("Identity", [both.outputs[side]], f"switch_{'ft'[side]}").op for side in (1, 0)]
+        inner = make("Identity", [predicate], "pred_id")
+        sides = (Branch(graph, inner, 0), Branch(graph, inner, 1))
+        unit = Branches(scope.rstrip("/"), predicate, sides)
+        given: dict[int, Any] = {}
+        for side in (1, 0):
+            sides[side].pivot = pivots[1 - side]
+            given[side] = sides[side].inside(functions[side])
+            unit.results[side].extend(branch_results(sides[side], given[side], unit.name))
+        check_results(given, unit)
+        outer = graph.context
+        merges = []
+        for one, other in zip(*unit.results, strict=True):
+            merge = sides[0].add("Merge", [one, other], "Merge")
+            merge.context = outer
+            merges.append(merge)
+    inputs = [predicate, inner, *sides[0].outside(), *sides[1].outside()]
+    unit.close(merges, inputs) if merges else None
+    kept = given[1] if isinstance(given[1], (list, tuple, dict)) else [given[1]]
+    packed = refilled(kept, iter(unit.outputs))
+    single = not isinstance(given[1], (list, tuple, dict)) or (len(packed) == 1 and not strict and not isinstance(packed, dict))
+    return packed[0] if single else packed
+
+
+def branch_results(side: Branch, given: Any, name: str) -> Iterator[Tensor]:
+    """What a branch gives, all of it inside."""
+    for value in leaves(given if isinstance(given, (list, tuple, dict)) else [given]):
+        if value is None:
+            raise ValueError(f"'{('false_fn', 'true_fn')[side.side]}' must have a return value.")
+        tensor = side.inside(convert, [value])
+        yield tensor if tensor.op.context is side else side.bring_in(tensor, name)
+
+
+def check_results(given: dict[int, Any], unit: Branches) -> None:
+    """Refuse branches that give different things.
+
+    Raises:
+        ValueError: not the same structure, or not the same dtypes.
+    """
+    false, true = unit.results
+    if len(false) != len(true) or type(given[0]) is not type(given[1]):
+        raise ValueError(
+            "Outputs of true_fn and false_fn must have the same structure: "
+            f"{described(given[1])} from 'true_fn' and {described(given[0])} from 'false_fn'."
+        )
+    for one, other in zip(false, true, strict=True):
+        if one.dtype.base_dtype != other.dtype.base_dtype:
+            raise ValueError(
+                "Outputs of 'true_fn' and 'false_fn' must have the same type(s). "
+                f"Received {other.dtype.base_dtype.name} from 'true_fn' and {one.dtype.base_dtype.name} from 'false_fn'."
+            )
+
+
+# ------------------------------------------------------------------ structures
+def leaves(structure: Any) -> Iterator[Any]:
+    """What is in nested lists, tuples and dicts, in order."""
+    if isinstance(structure, dict):
+        for key in sorted(structure):
+            yield from leaves(structure[key])
+    elif isinstance(structure, (list, tuple)) and not isinstance(structure, TensorShape):
+        for item in structure:
+            yield from leaves(item)
+    else:
+        yield structure
+
+
+def refilled(structure: Any, items: Iterator[Any]) -> Any:
+    """The same structure with other leaves."""
+    if isinstance(structure, dict):
+        filled = {key: refilled(structure[key], items) for key in sorted(structure)}
+        return {key: filled[key] for key in structure}
+    if isinstance(structure, (list, tuple)):
+        parts = [refilled(item, items) for item in structure]
+        if hasattr(structure, "_fields"):
+            return type(structure)(*parts)
+        return type(structure)(parts)
+    return next(items)
+
+
+def same_structure(one: Any, other: Any) -> bool:
+    """Whether two nested structures have the same form."""
+    if isinstance(one, (list, tuple)):
+        return isinstance(other, (list, tuple)) and len(one) == len(other) and all(map(same_structure, one, other))
+    if isinstance(one, dict):
+        return isinstance(other, dict) and set(one) == set(other) and all(same_structure(one[k], other[k]) for k in one)
+    return not isinstance(other, (list, tuple, dict))
+
+
+def described(structure: Any) -> str:
+    """For messages: its form and its leaves."""
+    return f"type={type(structure).__name__} str={structure}"

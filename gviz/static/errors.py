@@ -1,0 +1,47 @@
+"""TensorFlow's error types, under TensorFlow's names; they belong to ``tf.errors``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gviz.static.graph import Operation
+
+__all__ = [
+    "DeadlineExceededError",
+    "FailedPreconditionError",
+    "InvalidArgumentError",
+    "OpError",
+    "OperatorNotAllowedInGraphError",
+]
+
+
+class OpError(Exception):
+    """Something that went wrong while operations ran.
+
+    Args:
+        message: what happened.
+        op: the operation that failed, None where it is none in particular.
+    """
+
+    def __init__(self, message: str, op: Operation | None = None) -> None:
+        where = "" if op is None else f"\n\t [[node {op.name} ({op.type})]]"
+        super().__init__(message + where)
+        self.message = message
+        self.op = op
+
+
+class InvalidArgumentError(OpError):
+    """A value that an operation cannot take: a placeholder without a feed, shapes that clash."""
+
+
+class FailedPreconditionError(OpError):
+    """The system is not in the state that an operation needs: a variable that was not initialised."""
+
+
+class DeadlineExceededError(OpError):
+    """A loop took more steps than the session allows."""
+
+
+class OperatorNotAllowedInGraphError(TypeError):
+    """Python wants a value of a tensor that has none yet."""

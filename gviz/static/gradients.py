@@ -1,0 +1,302 @@
+"""``tf.gradients``: operations for the derivatives, added to the same graph.
+
+A derivative is the one that the engine's table declares for the operation's function. Its formula calls other functions of the table by
+name; here each of these names stands for "add an operation" (:data:`SYMBOLS`), so the formula that the dynamic engine evaluates
+writes its own graph. What has no formula (slices, functions made of several) is differentiated by the engine when the graph runs.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gviz.static.convert import constant, convert, make
+from gviz.static.graph import Tensor
+from gviz.static.operations import add_n, shape, where
+from gviz.static.table import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from gviz.static.graph import Graph, Operation
+
+__all__ = ["gradients"]
+
+
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str = "gradients",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: Any = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: Any = "none",
+) -> list[Tensor | None]:
+    """The derivatives of the sum of ys with respect to each of xs.
+
+    Args:
+        ys: a tensor or a list of them.
+        xs: likewise; inner tensors and variables too.
+        grad_ys: a weight for each y, ones where there is none.
+        name: the scope of the operations that are added.
+        colocate_gradients_with_ops: accepted; there is one device.
+        gate_gradients: accepted; the order of running is fixed.
+        aggregation_method: accepted; parts are added by AddN.
+        stop_gradients: tensors that count as constants.
+        unconnected_gradients: "none" gives None where no y depends on an x, "zero" gives zeros.
+
+    Returns:
+        A tensor for each x.
+
+    Raises:
+        ValueError: ``grad_ys`` does not fit, or ``unconnected_gradients`` is neither.
+        LookupError: an operation on the way has no derivative.
+    """
+    roots, wanted, stopped = as_list(ys), as_list(xs, own=True), as_list(stop_gradients, own=True)
+    graph: Graph = (roots or wanted)[0].graph
+    graph.check_open()
+    unconnected = getattr(unconnected_gradients, "value", unconnected_gradients)
+    if unconnected not in ("none", "zero"):
+        raise ValueError(f"Unknown value for unconnected_gradients: {unconnected_gradients!r}")
+    with graph.as_default(), graph.name_scope(name):
+        weights = first_gradients(roots, grad_ys)
+        found = spread(graph, roots, wanted, weights, stopped)
+        if unconnected == "zero":
+            return [make("ZerosLike", [x]) if g is None else g for g, x in zip(found, wanted, strict=True)]
+    return found
+
+
+def as_list(given: Any, *, own: bool = False) -> list[Tensor]:
+    """Tensors; a variable stands for its own tensor or its value."""
+    items = [] if given is None else given if isinstance(given, (list, tuple)) else [given]
+    return [getattr(item, "_ref", item) if own else convert(item) for item in items]
+
+
+def first_gradients(ys: Sequence[Tensor], given: Any) -> list[Tensor]:
+    """Where the way back begins: the weights that were given, else ones.
+
+    Raises:
+        ValueError: not one for each y.
+    """
+    weights = [None] * len(ys) if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
+    if len(weights) != len(ys):
+        raise ValueError(f"Must specify a weight for each output: {len(ys)} ys and {len(weights)} grad_ys")
+    out = []
+    for i, (y, weight) in enumerate(zip(ys, weights, strict=True)):
+        if weight is not None:
+            out.append(convert(weight, y.dtype.base_dtype, f"grad_ys_{i}"))
+            continue
+        size = shape(y)
+        one = constant(1, y.dtype.base_dtype, name=f"grad_ys_{i}")
+        out.append(make("Fill", [size, one], dtype=y.dtype.base_dtype))
+    return out
+
+
+def spread(
+    graph: Graph, ys: Sequence[Tensor], xs: Sequence[Tensor], weights: Sequence[Tensor], stopped: Sequence[Tensor]
+) -> list[Tensor | None]:
+    """Carry gradients back from ys to xs, one operation after the other, the last first."""
+    between = operations_between(ys, xs, stopped)
+    parts: dict[Tensor, list[Tensor]] = {}
+    for y, weight in zip(ys, weights, strict=True):
+        if y.dtype.is_floating:
+            parts.setdefault(y, []).append(weight)
+    found: dict[Tensor, Tensor] = {}
+
+    def total(tensor: Tensor) -> Tensor | None:
+        if tensor not in found and tensor in parts:
+            found[tensor] = add_n(parts[tensor])
+        return found.get(tensor)
+
+    for unit in sorted(between, key=lambda u: u.number, reverse=True):
+        if not any(out in parts for out in unit.outputs):
+            continue
+        with graph.name_scope(unit.name.split("/")[-1] + "_grad" if not graph.names.scope else f"{unit.name}_grad"):
+            given = [total(out) for out in unit.outputs]
+            pairs = unit.gradient(given) if hasattr(unit, "gradient") else of_operation(unit, given)
+            for tensor, grad in pairs:
+                if grad is not None and tensor.dtype.base_dtype.is_floating:
+                    parts.setdefault(tensor, []).append(grad)
+    return [total(x) for x in xs]
+
+
+def operations_between(ys: Sequence[Tensor], xs: Sequence[Tensor], stopped: Sequence[Tensor]) -> list[Any]:
+    """The operations (a loop or a branch counts as one) that ys need and that depend on xs."""
+    from gviz.static.control import unit_of
+
+    needed: dict[Any, None] = {}
+    waiting = [y for y in ys if y not in set(stopped)]
+    while waiting:
+        unit = unit_of(waiting.pop().op)
+        if unit not in needed:
+            needed[unit] = None
+            waiting.extend(t for t in unit.inputs if t not in set(stopped))
+    reached = set(xs)
+    out = []
+    for unit in sorted(needed, key=lambda u: u.number):
+        if any(t in reached for t in unit.inputs):
+            reached.update(unit.outputs)
+            out.append(unit)
+    return out
+
+
+# ------------------------------------------------------------------ one operation
+def of_operation(op: Operation, grads: Sequence[Tensor | None]) -> Iterable[tuple[Tensor, Tensor | None]]:
+    """The gradient of each input."""
+    kind = kind_of(op)
+    first = next((g for g in grads if g is not None), None)
+    if kind.gradient is None:
+        return []
+    if kind.gradient == "pass":
+        return [(op.inputs[0], first)]
+    if kind.gradient == "all":
+        return [(t, first) for t in op.inputs]
+    if kind.call is None:
+        raise LookupError(f"No gradient defined for operation '{op.name}' (op type: {op.type})")
+    key, args = kind.gradient(op) if callable(kind.gradient) else kind.call(op)
+    return derivatives(key, args, op.outputs[0], first) if len(op.outputs) == 1 else by_engine(key, args, grads)
+
+
+def derivatives(key: str, args: tuple[Any, ...], result: Tensor, grad: Tensor | None) -> Iterable[tuple[Tensor, Tensor | None]]:
+    """What the row of that key declares for each of its tensors; by the engine at run time where it declares nothing."""
+    from gviz.engine.op import ROWS, bind, parameters
+
+    row = ROWS.get(key)
+    if row is None or row.lists or row.outputs or row.extras or not row.formulas:
+        yield from by_engine(key, args, [grad])
+        return
+    names = parameters(row.forward)
+    values = dict(zip(names, (*args, *(row.forward.__defaults__ or ())[len(args) - len(names) :]), strict=False))
+    values.update(zip(names, args, strict=False))
+    for name, formula in row.formulas.items():
+        into = values.get(name)
+        if not isinstance(into, Tensor) or not into.dtype.base_dtype.is_floating:
+            continue
+        needs = [saved(key, values, result, need) for need in parameters(formula)[1:]]
+        found = bind(formula, symbols())(grad, *needs)
+        yield into, fitted(found, into)
+
+
+def fitted(grad: Any, into: Tensor) -> Any:
+    """The gradient summed back where the input was broadcast."""
+    if not isinstance(grad, Tensor):
+        return fitted(where(convert(np.bool_(True)), convert(grad, into.dtype.base_dtype), convert(grad, into.dtype.base_dtype)), into)
+    if grad.shape.is_fully_defined() and grad.shape == into.shape:
+        return grad
+    return make("BroadcastGradient", [grad, into], "Sum")
+
+
+FACTS = {"sizes": "sizes", "numel": "numel", "strides": "strides"}
+
+
+def saved(key: str, values: dict[str, Any], result: Tensor, name: str) -> Any:
+    """What a derivative uses: an argument, the result, or a fact of an argument (known now, or when the graph runs)."""
+    if name in values:
+        return values[name]
+    if name == "result":
+        return result
+    base, _, fact = name.partition("_sym_")
+    tensor = values.get(base)
+    if not isinstance(tensor, Tensor) or not (fact == "dtype" or fact in FACTS):
+        raise LookupError(f"No gradient defined for '{result.op.name}' (op type: {result.op.type}): its derivative needs {name}")
+    if fact == "dtype":
+        return np.dtype(tensor.dtype.as_numpy_dtype)
+    if tensor.shape.is_fully_defined() and fact != "strides":
+        dims = tuple(tensor.shape.as_list())
+        return dims if fact == "sizes" else int(np.prod([n or 0 for n in dims]))
+    return make("Sizes", [tensor], "Shape", fact=FACTS[fact])
+
+
+# ------------------------------------------------------------------ formulas that write graphs
+_symbols: dict[str, Any] = {}
+
+
+def symbols() -> dict[str, Any]:
+    """The namespace in which a formula's names add operations; made at the first derivative."""
+    if not _symbols:
+        import builtins
+
+        from gviz.engine.op import ARRAYS
+
+        _symbols.update({k: symbol(k) for k, f in ARRAYS.items() if callable(f)}, __builtins__=builtins, __name__="gviz.static.symbols")
+    return _symbols
+
+
+def plain_types() -> dict[str, str]:
+    """The TensorFlow types whose call is a function of the table on the inputs alone: Neg for ``neg``."""
+    from gviz.static import table
+
+    groups = (table.UNARY, table.BINARY, table.COMPARISONS, table.WITHOUT_GRADIENT)
+    return {key: name for group in groups for name, key in group.items()} | {"where": "Select"}
+
+
+def symbol(key: str) -> Callable[..., Any]:
+    """A function of the table as one operation: of TensorFlow's type for it, else of the function's own name."""
+
+    def add(*args: Any) -> Any:
+        tensors = [a for a in flatten(args) if isinstance(a, Tensor)]
+        if not tensors:
+            from gviz.engine.op import ARRAYS
+
+            return ARRAYS[key](*args)
+        type = plain_types().get(key)
+        if type is not None and all(isinstance(a, Tensor) for a in args) and len(args) == len(tensors):
+            return make(type, tensors)
+        return call(key, args, tensors)
+
+    return add
+
+
+def call(key: str, args: tuple[Any, ...], tensors: Sequence[Tensor]) -> Tensor:
+    """An operation for a call of a function of the table, whatever its arguments."""
+    return make(camel(key), list(tensors), call=lambda op: (key, refill(args, iter(op.inputs))), key=key)
+
+
+def by_engine(key: str, args: tuple[Any, ...], grads: Sequence[Tensor | None]) -> Iterable[tuple[Tensor, Tensor | None]]:
+    """Derivatives that the dynamic engine computes when the graph runs: of functions that no row describes."""
+    given = [g for g in grads if g is not None]
+    which = tuple(i for i, g in enumerate(grads) if g is not None)
+    inputs = [a for a in flatten(args) if isinstance(a, Tensor)]
+    for place, tensor in enumerate(inputs):
+        if tensor.dtype.base_dtype.is_floating:
+            yield tensor, engine_call(key, args, place, given, which, tensor, inputs)
+
+
+def engine_call(
+    key: str, args: tuple[Any, ...], place: int, given: list[Tensor], which: tuple[int, ...], into: Tensor, inputs: list[Tensor]
+) -> Tensor:
+    """One operation that runs the engine backward through a function."""
+
+    def rebuilt(op: Operation) -> tuple[str, tuple[Any, ...]]:
+        rest = iter(op.inputs)
+        grads = tuple(islice(rest, len(given)))
+        return "vjp", (key, refill(args, rest), place, which, grads)
+
+    found = make(f"{camel(key)}Grad", [*given, *inputs], call=rebuilt, key=f"{key}_grad")
+    found.set_shape(into.shape)
+    return found
+
+
+def camel(key: str) -> str:
+    """``pow_backward`` as ``PowBackward``."""
+    return "".join(part[:1].upper() + part[1:] for part in key.split("_"))
+
+
+def flatten(args: Any) -> Iterable[Any]:
+    """Arguments, those in lists and tuples among them."""
+    for item in args:
+        if isinstance(item, (tuple, list)):
+            yield from flatten(item)
+        else:
+            yield item
+
+
+def refill(args: Any, tensors: Any) -> Any:
+    """The same arguments with other tensors."""
+    if isinstance(args, (tuple, list)):
+        return type(args)(refill(item, tensors) for item in args)
+    return next(tensors) if isinstance(args, Tensor) else args

@@ -1,0 +1,145 @@
+"""Derivatives of branches and loops: a ``cond`` of both branches' derivatives, and a loop that runs the steps backward.
+
+Both build the inside again, from the same tensors, and differentiate the copy; so nothing that a branch or a step made has to be kept
+but the loop's variables, which the forward loop puts aside step by step.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gviz.static.control import Context, Unit, cond, unit_of
+from gviz.static.convert import make
+from gviz.static.graph import Operation, Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gviz.static.control import Branch, Branches, Loop
+
+__all__ = ["BackLoop", "of_branches", "of_loop"]
+
+
+class BackLoop(Unit):
+    """A loop over the steps of another one, the last first.
+
+    Args:
+        name: its scope.
+        forward: the loop whose derivative it is.
+    """
+
+    def __init__(self, name: str, forward: Loop) -> None:
+        super().__init__(name)
+        self.forward = forward
+        self.context = Context(forward.context.graph, "Enter")
+        self.starts: list[Tensor] = []
+        self.merges: list[Operation] = []
+        self.variables: list[Tensor] = []  # the forward loop's, as they were at the step
+        self.results: list[Tensor] = []
+
+    def gradient(self, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
+        """Second derivatives of loops are not there.
+
+        Raises:
+            LookupError: always.
+        """
+        raise LookupError(f"No gradient defined for '{self.name}': gviz has no second derivative of a while_loop")
+
+
+def copied(results: Sequence[Tensor], inside: Context, given: dict[Tensor, Tensor]) -> list[Tensor]:
+    """The operations that results need, built again in the context that is open.
+
+    Args:
+        results: tensors of the inside.
+        inside: where they are.
+        given: what stands for tensors that are not to be built again.
+
+    Raises:
+        LookupError: there is a loop or a branch among them.
+    """
+    needed: set[Operation] = set()
+    waiting = [t.op for t in results if t not in given]
+    while waiting:
+        op = waiting.pop()
+        if op in needed:
+            continue
+        if unit_of(op) is not op:
+            raise LookupError(f"No gradient defined for '{op.name}': gviz has no derivative of a loop or a branch inside another one")
+        needed.add(op)
+        waiting.extend(t.op for t in op.inputs if t not in given)
+    new = dict(given)
+    for op in sorted(needed, key=lambda o: o.number):
+        copy = inside.graph.create_op(op.type, [new.get(t, t) for t in op.inputs], op.attrs, op.name.rsplit("/", 1)[-1])
+        new.update(zip(op.outputs, copy.outputs, strict=True))
+    return [new.get(t, t) for t in results]
+
+
+def is_real(tensor: Tensor) -> bool:
+    """Whether it can have a gradient."""
+    return tensor.dtype.base_dtype.is_floating
+
+
+def zeros_like(tensor: Tensor) -> Tensor:
+    """Zeros of its shape."""
+    return make("ZerosLike", [tensor])
+
+
+def of_branches(unit: Branches, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
+    """The derivative of a ``cond`` with respect to what its branches take from outside."""
+    from gviz.static.gradients import spread
+
+    outside = [t for t in dict.fromkeys([*unit.sides[0].outside(), *unit.sides[1].outside()]) if is_real(t)]
+    if not outside:
+        return
+
+    def derivative(side: Branch, results: Sequence[Tensor]) -> Any:
+        def build() -> list[Tensor]:
+            given = {inside: t for t, inside in side.captures.items()}
+            copies = copied(results, side, given)
+            pairs = [(c, g) for c, g in zip(copies, grads, strict=True) if g is not None]
+            found = spread(side.graph, [c for c, _ in pairs], outside, [g for _, g in pairs], outside)
+            return [zeros_like(t) if g is None else g for t, g in zip(outside, found, strict=True)]
+
+        return build
+
+    false, true = (derivative(side, results) for side, results in zip(unit.sides, unit.results, strict=True))
+    yield from zip(outside, cond(unit.predicate, true, false, strict=True), strict=True)
+
+
+def of_loop(loop: Loop, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
+    """The derivative of a loop with respect to its variables' first values and to what it takes from outside."""
+    from gviz.static.gradients import spread
+
+    graph = loop.context.graph
+    back = BackLoop(graph.names.scope.rstrip("/"), loop)
+    inside = back.context
+    real = [i for i, t in enumerate(loop.starts) if is_real(t)]
+    outside = [t for t in loop.context.outside() if is_real(t)]
+    first = [zeros_like(loop.outputs[i]) if grads[i] is None else grads[i] for i in real]
+    back.starts = [*(g for g in first if g is not None), *(zeros_like(t) for t in outside)]
+    enters = [inside.add("Enter", [t], "Enter") for t in back.starts]
+    back.merges = [inside.add("Merge", [e.outputs[0]] * 2, "Merge") for e in enters]
+    running = [m.outputs[0] for m in back.merges]
+    bodies = [s.outputs[1].consumers()[0].outputs[0] for s in loop.switches]
+    back.variables = [
+        inside.add("StackPopV2", [], "StackPopV2", dtype=t.dtype.base_dtype, shape=t.shape.dims).outputs[0] for t in bodies
+    ]
+    given = dict(zip(bodies, back.variables, strict=True)) | {inner: t for t, inner in loop.context.captures.items()}
+
+    def step() -> list[Tensor]:
+        copies = copied([loop.results[i] for i in real], loop.context, given)
+        wanted = [*(back.variables[i] for i in real), *outside]
+        found = spread(graph, copies, wanted, running[: len(real)], wanted)
+        before = [zeros_like(back.variables[i]) if g is None else g for i, g in zip(real, found, strict=False)]
+        sums = [a if g is None else make("AddV2", [a, g]) for a, g in zip(running[len(real) :], found[len(real) :], strict=True)]
+        return [*before, *sums]
+
+    back.results = [t if t.op.context is inside else inside.bring_in(t, back.name) for t in inside.inside(step)]
+    for merge, result in zip(back.merges, back.results, strict=True):
+        merge.inputs = (merge.inputs[0], inside.add("NextIteration", [result], "NextIteration").outputs[0])
+    exits = [inside.add("Exit", [m.outputs[0]], "Exit") for m in back.merges]
+    for op in exits:
+        op.context = inside.outer
+    if exits:
+        back.close(exits, [*back.starts, *inside.outside(), *loop.outputs])
+        yield from zip([*(loop.starts[i] for i in real), *outside], back.outputs, strict=True)

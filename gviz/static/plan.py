@@ -1,0 +1,476 @@
+"""A plan: what one kind of ``Session.run`` (these fetches, these feeds) computes, as one flat function over numpy.
+
+The graph is read once: what the fetches don't need is left out, what depends on constants alone is computed now, equal calls are
+made once, and the rest is written down as Python, one line a call (loops and branches as ``while`` and ``if``). Results that nobody
+needs any more lend their memory to later ones. The text is :attr:`Plan.source`.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gviz.engine.op import ARRAYS, direct
+from gviz.static.control import Branches, Loop, unit_of
+from gviz.static.errors import DeadlineExceededError, InvalidArgumentError
+from gviz.static.graph import Tensor
+from gviz.static.loop_gradient import BackLoop
+from gviz.static.table import OWN, REDUCTIONS, kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gviz.static.graph import Operation
+
+__all__ = ["Plan", "function_of"]
+
+INFIX = {operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/"}
+IN_PLACE = {operator.add: np.add, operator.sub: np.subtract, operator.mul: np.multiply, operator.truediv: np.divide}
+FOLDED_SIZE = 1_000_000
+"""Constants with more elements than this are not made while planning."""
+
+
+def function_of(key: str) -> Any:
+    """The function of that key on arrays: a row of the engine's table, or one of the static graph's own."""
+    if key == "vjp":
+        return by_engine
+    return OWN[key] if key in OWN else direct(ARRAYS[key])
+
+
+def by_engine(key: str, args: tuple[Any, ...], place: int, which: tuple[int, ...], grads: tuple[Any, ...]) -> Any:
+    """The derivative of a function with respect to one of its tensors, by the dynamic engine.
+
+    Args:
+        key: of the function.
+        args: its arguments, arrays among them.
+        place: which of the arrays the derivative is wanted for.
+        which: the outputs that have a gradient.
+        grads: those gradients.
+    """
+    import gviz.engine as torch
+    from gviz.engine.op import TENSORS
+    from gviz.engine.tensor import from_array
+
+    tensors: list[Any] = []
+
+    def wrapped(value: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            return type(value)(wrapped(v) for v in value)
+        if not isinstance(value, (np.ndarray, np.generic)):
+            return value
+        tensors.append(from_array(np.asarray(value), None))
+        if len(tensors) == place + 1:
+            tensors[-1].requires_grad_()
+        return tensors[-1]
+
+    with torch.enable_grad():
+        out = (OWN[key] if key in OWN else TENSORS[key])(*wrapped(args))
+        outs = [out[i] for i in which] if isinstance(out, (tuple, list)) else [out]
+        found = torch.autograd.grad(outs, tensors[place], [from_array(np.asarray(g), None) for g in grads], allow_unused=True)[0]
+    return np.zeros_like(tensors[place]._array) if found is None else found._array  # noqa: SLF001 - the engine's array
+
+
+class Step:
+    """One line of a plan.
+
+    Args:
+        target: the name that it gives its result.
+        text: the call.
+        op: the operation that it computes.
+        function: what is called.
+        args: names and constants that the call uses.
+    """
+
+    __slots__ = ("args", "depth", "function", "op", "target", "text")
+
+    def __init__(self, target: str, text: str, op: Any, function: Any = None, args: Sequence[str] = (), depth: int = 1) -> None:
+        self.target, self.text, self.op, self.function, self.args, self.depth = target, text, op, function, tuple(args), depth
+
+    def line(self) -> str:
+        """As Python."""
+        return "    " * self.depth + (f"{self.target} = {self.text}" if self.target else self.text)
+
+
+class Plan:
+    """The function for some fetches and feeds.
+
+    Args:
+        fetches: tensors and operations.
+        feeds: tensors that get their values from outside.
+        limit: how many steps a loop may take.
+
+    Attributes:
+        source: the function, as Python.
+        operations: the operations that a run computes, in order.
+        folded: those that were computed while planning.
+        shared: those that equal another one, which is computed in their stead.
+        call: the function itself.
+    """
+
+    def __init__(self, fetches: Sequence[Any], feeds: Sequence[Tensor], limit: int) -> None:
+        self.limit = limit
+        self.operations: list[Operation] = []
+        self.folded: list[Operation] = []
+        self.shared: list[Operation] = []
+        self._names: dict[Tensor, str] = {}
+        self._constants: dict[Tensor, Any] = {}
+        self._space: dict[str, Any] = {"np": np}
+        self._bound: dict[int, str] = {}
+        self._calls: dict[str, str] = {}
+        self.steps: list[Step] = []
+        self._done: set[Any] = set()
+        self._depth = 1
+        self._count = 0
+        self._traces: dict[Loop, str] = {}
+        self._outside: set[str] = set()
+        params = [self._new() for _ in feeds]
+        self._names.update(zip(feeds, params, strict=True))
+        self._outside.update(params)
+        with np.errstate(all="ignore"):
+            self._emit(fetches)
+        own = {s.target for s in self.steps} - self._outside
+        values = [self._fetched(f, own) for f in fetches if isinstance(f, Tensor)]
+        self._lend_memory(set(values))
+        head = f"def run({', '.join(['state', 'random', *params])}):"
+        tail = f"    return {', '.join(values)}{',' if len(values) == 1 else ''}" if values else "    return ()"
+        self.source = "\n".join([head, *(s.line() for s in self.steps), tail]) + "\n"
+        exec(compile(self.source, "<plan>", "exec"), self._space)  # noqa: S102 - our own text, of our own names
+        self.call: Any = self._space["run"]
+
+    # -------------------------------------------------------------- which operations, in which order
+    def _emit(self, targets: Iterable[Any]) -> None:
+        """Write all that the targets need and that is not there yet."""
+        needed: set[Any] = set()
+        waiting = [t.op if isinstance(t, Tensor) else t for t in targets if t not in self._names]
+        while waiting:
+            unit = unit_of(waiting.pop())
+            if unit in needed or unit in self._done:
+                continue
+            needed.add(unit)
+            if isinstance(unit, BackLoop):
+                self._traces.setdefault(unit.forward, self._new("trace"))
+            # what a variable gets does not depend on what it holds
+            inputs = unit.inputs[1:] if getattr(unit, "type", "") == "Assign" else unit.inputs
+            waiting.extend(t.op for t in inputs if t not in self._names)
+            waiting.extend(unit.control_inputs)
+        for unit in sorted(needed, key=lambda u: u.number):
+            self._done.add(unit)
+            if isinstance(unit, Loop):
+                self._loop(unit)
+            elif isinstance(unit, BackLoop):
+                self._back_loop(unit)
+            elif isinstance(unit, Branches):
+                self._branches(unit)
+            else:
+                self._operation(unit)
+
+    def _operation(self, op: Operation) -> None:
+        """Write one operation."""
+        special = getattr(self, f"_op_{op.type}", None)
+        if special is not None:
+            special(op)
+            return
+        key, args = kind_of(op).call(op)  # type: ignore[misc]
+        if key == "pass":
+            self._alias(op.outputs[0], op.inputs[0])
+            return
+        function = function_of(key)
+        tensors = list(tensors_in(args))
+        if all(t in self._constants for t in tensors) and self._fold(op, function, args):
+            return
+        names = [self._text(a) for a in args]
+        symbol = INFIX.get(function)
+        text = f"{names[0]} {symbol} {names[1]}" if symbol else f"{self._bind(function, key)}({', '.join(names)})"
+        if op.type in REDUCTIONS and op.outputs[0].dtype.is_integer:
+            text = f"{text}.astype({self._bind(op.outputs[0].dtype.as_numpy_dtype)})"
+        self._write(op, text, function, [self._text(t) for t in tensors], shared=not kind_of(op).stateful)
+
+    def _fold(self, op: Operation, function: Any, args: Any) -> bool:
+        """Compute an operation on constants now; whether that went well (else a run shall say what is wrong)."""
+        if any((t.shape.num_elements() or 0) > FOLDED_SIZE for t in op.outputs):
+            return False
+        try:
+            found = function(*values_in(args, self._constants))
+        except (ValueError, RuntimeError, TypeError, IndexError, ArithmeticError):
+            return False
+        outs = found if isinstance(found, (list, tuple)) and len(op.outputs) > 1 else [found]
+        for tensor, value in zip(op.outputs, outs, strict=True):
+            self._constants[tensor] = scalar(value, tensor.dtype.base_dtype.as_numpy_dtype)
+        self.folded.append(op)
+        return True
+
+    # -------------------------------------------------------------- names and lines
+    def _new(self, letter: str = "v") -> str:
+        self._count += 1
+        return f"{letter}{self._count}"
+
+    def _bind(self, value: Any, hint: str = "") -> str:
+        """A name for an object that the function uses."""
+        if id(value) not in self._bound:
+            name = hint if hint.isidentifier() and hint not in self._space else f"{hint or 'k'}_{len(self._bound)}"
+            self._space[name] = value
+            self._bound[id(value)] = name
+        return self._bound[id(value)]
+
+    def _text(self, value: Any) -> str:
+        """An argument as Python: a name for a tensor, numbers as they are."""
+        if isinstance(value, Tensor):
+            if value in self._names:
+                return self._names[value]
+            return self._bind(self._constants[value])
+        if isinstance(value, (tuple, list)):
+            inner = ", ".join(self._text(v) for v in value)
+            return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
+        if value is None or value.__class__ in (int, bool, str, slice) or (value.__class__ is float and value == value and abs(value) < 1e300):
+            return repr(value)
+        return self._bind(value)
+
+    def _write(self, op: Operation, text: str, function: Any = None, args: Sequence[str] = (), *, shared: bool = False) -> None:
+        """A line for an operation, unless an equal one is there."""
+        if shared and text in self._calls:
+            name = self._calls[text]
+            self.shared.append(op)
+        else:
+            name = self._new()
+            self.steps.append(Step(name, text, op, function, args, self._depth))
+            self.operations.append(op)
+            if shared:
+                self._calls[text] = name
+        if len(op.outputs) == 1:
+            self._names[op.outputs[0]] = name
+            return
+        for i, tensor in enumerate(op.outputs):
+            self._names[tensor] = f"{name}[{i}]"
+
+    def _line(self, text: str, op: Any, target: str = "", args: Sequence[str] = ()) -> None:
+        """A line that is no operation's own."""
+        self.steps.append(Step(target, text, op, None, args, self._depth))
+
+    def _alias(self, tensor: Tensor, other: Tensor) -> None:
+        """Another name for the same value."""
+        if other in self._names:
+            self._names[tensor] = self._names[other]
+        else:
+            self._constants[tensor] = self._constants[other]
+
+    def _fetched(self, tensor: Tensor, own: set[str]) -> str:
+        """A result; what lives on elsewhere is copied."""
+        name = self._text(tensor)
+        return name if name in own else f"np.array({name})[()]"
+
+    # -------------------------------------------------------------- operations that are no calls
+    def _op_Const(self, op: Operation) -> None:
+        value = op.attrs["value"]
+        self._constants[op.outputs[0]] = value[()] if value.ndim == 0 else value
+
+    def _op_Placeholder(self, op: Operation) -> None:
+        dims = op.attrs["shape"]
+        shape = f" and shape [{','.join('?' if n is None else str(n) for n in dims)}]" if dims else ""
+        raise InvalidArgumentError(
+            f"You must feed a value for placeholder tensor '{op.name}' with dtype {op.attrs['dtype'].cpp}{shape}", op
+        )
+
+    def _op_NoOp(self, op: Operation) -> None:
+        self.operations.append(op)
+
+    def _op_VariableV2(self, op: Operation) -> None:
+        name = self._new()
+        self.steps.append(Step(name, f"state[{self._bind(op)}]", op, None, (), self._depth))
+        self._outside.add(name)
+        self.operations.append(op)
+        self._names[op.outputs[0]] = name
+
+    def _stored(self, op: Operation, text: str) -> None:
+        """A new value of a variable."""
+        variable = self._bind(op.inputs[0].op)
+        self._write(op, text)
+        self._outside.add(self._names[op.outputs[0]])
+        self._line(f"state[{variable}] = {self._names[op.outputs[0]]}", op, args=[self._names[op.outputs[0]]])
+
+    def _op_Assign(self, op: Operation) -> None:
+        kind = self._bind(op.inputs[0].dtype.base_dtype.as_numpy_dtype)
+        self._stored(op, f"np.array({self._text(op.inputs[1])}, {kind})[()]")
+
+    def _changed(self, op: Operation, sign: str, change: str) -> None:
+        self._stored(op, f"state[{self._bind(op.inputs[0].op)}] {sign} {change}")
+
+    def _op_AssignAdd(self, op: Operation) -> None:
+        self._changed(op, "+", self._text(op.inputs[1]))
+
+    def _op_AssignSub(self, op: Operation) -> None:
+        self._changed(op, "-", self._text(op.inputs[1]))
+
+    def _op_ApplyGradientDescent(self, op: Operation) -> None:
+        self._changed(op, "-", f"{self._text(op.inputs[1])} * {self._text(op.inputs[2])}")
+
+    def _drawn(self, op: Operation, how: str) -> None:
+        kind = self._bind(op.attrs["dtype"].as_numpy_dtype)
+        size = f"tuple({self._text(op.inputs[0])})"
+        self._write(op, f"random({self._bind(op)}).{how.format(size=size, kind=kind)}")
+
+    def _op_RandomStandardNormal(self, op: Operation) -> None:
+        self._drawn(op, "standard_normal({size}).astype({kind})")
+
+    def _op_RandomUniform(self, op: Operation) -> None:
+        self._drawn(op, "random({size}).astype({kind})")
+
+    def _op_RandomUniformInt(self, op: Operation) -> None:
+        low, high = (self._text(t) for t in op.inputs[1:])
+        self._drawn(op, f"integers({low}, {high}, {{size}}, {{kind}})")
+
+    # -------------------------------------------------------------- loops and branches
+    def _op_Enter(self, op: Operation) -> None:
+        self._alias(op.outputs[0], op.inputs[0])
+
+    _op_LoopCond = _op_NextIteration = _op_Enter
+
+    def _op_Switch(self, op: Operation) -> None:
+        for out in op.outputs:
+            self._alias(out, op.inputs[0])
+
+    def _loop(self, loop: Loop) -> None:
+        """``while True``, left where the condition fails."""
+        names = [self._new("loop") for _ in loop.merges]
+        starts = ", ".join(self._text(t) for t in loop.starts)
+        used = [self._text(t) for t in loop.inputs]
+        self._line(starts, loop, ", ".join(names), used)
+        steps = self._new("steps")
+        self._line(f"{steps} = 0", loop)
+        trace = self._traces.get(loop)
+        if trace:
+            self._line(f"{trace} = []", loop)
+        self._line("while True:", loop)
+        kept = self._enter_block()
+        for merge, name in zip(loop.merges, names, strict=True):
+            self._names[merge.outputs[0]] = name
+        self._done.update(loop.merges)
+        self._emit([loop.condition])
+        self._line(f"if not {self._text(loop.condition)}: break", loop, args=used)
+        for switch, name in zip(loop.switches, names, strict=True):
+            self._names[switch.outputs[1]] = name
+            self._done.add(switch)
+        if trace:
+            self._line(f"{trace}.append(({', '.join(names)},))", loop)
+        self._emit(loop.results)
+        self._line(", ".join(self._text(t) for t in loop.results), loop, ", ".join(names))
+        self._line(f"{steps} += 1", loop)
+        self._line(f"if {steps} > {self.limit}: {self._bind(refuse_endless, 'refuse_endless')}({loop.name!r}, {self.limit})", loop)
+        self._leave_block(kept)
+        self._names.update(zip(loop.outputs, names, strict=True))
+        self._outside.update(names)
+
+    def _back_loop(self, loop: BackLoop) -> None:
+        """``for`` the forward loop's steps, the last first."""
+        names = [self._new("loop") for _ in loop.merges]
+        variables = [self._new("then") for _ in loop.variables]
+        used = [self._text(t) for t in loop.inputs]
+        self._line(", ".join(self._text(t) for t in loop.starts), loop, ", ".join(names), used)
+        self._line(f"for {', '.join(variables)}, in reversed({self._traces[loop.forward]}):", loop)
+        kept = self._enter_block()
+        for merge, name in zip(loop.merges, names, strict=True):
+            self._names[merge.outputs[0]] = name
+        self._done.update(loop.merges)
+        self._names.update(zip(loop.variables, variables, strict=True))
+        self._emit(loop.results)
+        self._line(", ".join(self._text(t) for t in loop.results), loop, ", ".join(names))
+        self._leave_block(kept)
+        self._names.update(zip(loop.outputs, names, strict=True))
+        self._outside.update(names)
+
+    def _branches(self, unit: Branches) -> None:
+        """``if`` and ``else``."""
+        names = [self._new() for _ in unit.outputs]
+        for side, word in ((1, f"if {self._text(unit.predicate)}:"), (0, "else:")):
+            self._line(word, unit, args=[self._text(t) for t in unit.inputs])
+            kept = self._enter_block()
+            self._emit(unit.results[side])
+            self._line(", ".join(self._text(t) for t in unit.results[side]), unit, ", ".join(names))
+            self._leave_block(kept)
+        self._names.update(zip(unit.outputs, names, strict=True))
+        self._outside.update(names)
+
+    def _enter_block(self) -> Any:
+        """What is computed inside is not there outside."""
+        self._depth += 1
+        return dict(self._names), dict(self._calls), set(self._done)
+
+    def _leave_block(self, kept: Any) -> None:
+        self._depth -= 1
+        self._names, self._calls, self._done = kept
+
+    # -------------------------------------------------------------- memory
+    def _lend_memory(self, results: set[str]) -> None:
+        """Write results over operands that nobody needs any more.
+
+        Only between elementwise functions of one known shape and dtype, of operands that such a function has made and only such functions
+        have seen: no views of them can be around.
+        """
+        last: dict[str, int] = {}
+        plain: dict[str, Step] = {}
+        for i, step in enumerate(self.steps):
+            for name in step.args:
+                last[name] = i
+                if not is_elementwise(step):
+                    plain.pop(name, None)
+            if step.depth == 1 and is_elementwise(step) and step.target not in results:
+                plain[step.target] = step
+        seen_by_others = {n for s in self.steps if not is_elementwise(s) for n in s.args}
+        for i, step in enumerate(self.steps):
+            if step.depth != 1 or not is_elementwise(step):
+                continue
+            for name in step.args:
+                giver = plain.get(name)
+                if giver is None or last[name] != i or name in seen_by_others or not same_memory(giver, step):
+                    continue
+                function = IN_PLACE.get(step.function, step.function)
+                step.text = f"{self._bind(function, function.__name__)}({', '.join([*step.args, name])})"
+                break
+
+
+def is_elementwise(step: Step) -> bool:
+    """Whether a step is one call of a numpy function, element by element."""
+    return isinstance(step.function, np.ufunc) or step.function in IN_PLACE
+
+
+def same_memory(giver: Step, step: Step) -> bool:
+    """Whether two results have the same known size and dtype."""
+    one, other = giver.op.outputs[0], step.op.outputs[0]
+    return one.shape.is_fully_defined() and one.shape.rank > 0 and one.shape == other.shape and one.dtype == other.dtype
+
+
+def tensors_in(args: Any) -> Iterable[Tensor]:
+    """Tensors among nested arguments."""
+    for item in args:
+        if isinstance(item, (tuple, list)):
+            yield from tensors_in(item)
+        elif isinstance(item, Tensor):
+            yield item
+
+
+def values_in(args: Any, values: dict[Tensor, Any]) -> Any:
+    """Nested arguments with values for tensors."""
+    if isinstance(args, (tuple, list)):
+        return type(args)(values_in(item, values) for item in args)
+    return values[args] if isinstance(args, Tensor) else args
+
+
+def scalar(value: Any, kind: Any) -> Any:
+    """An array of the dtype that the graph says, a numpy number where it has no dimensions; a tuple stays one."""
+    if isinstance(value, tuple):
+        return value
+    array = np.asarray(value)
+    array = array if array.dtype == kind or array.dtype.kind == "O" else array.astype(kind)
+    return array[()]
+
+
+def refuse_endless(name: str, limit: int) -> None:
+    """Say that a loop does not end.
+
+    Raises:
+        DeadlineExceededError: always.
+    """
+    raise DeadlineExceededError(
+        f"the loop '{name}' took {limit:,} steps and its condition still holds; Session(loop_limit=...) allows more"
+    )

@@ -1,0 +1,271 @@
+"""``Session.run``: values for fetches, from feeds and from the variables that live in the session."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gviz.static.control import leaves, refilled
+from gviz.static.errors import FailedPreconditionError, InvalidArgumentError, OpError
+from gviz.static.graph import Graph, Operation, Tensor, get_default_graph
+from gviz.static.plan import Plan
+from gviz.static.shapes import TensorShape, fits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import TracebackType
+    from typing import Self
+
+__all__ = ["Session", "get_default_session", "session_for"]
+
+_defaults: list[Session] = []
+
+
+class Session:
+    """Runs a graph.
+
+    Args:
+        target: accepted; there is one machine.
+        graph: the graph, the default one where none is given.
+        config: accepted.
+        loop_limit: how many steps a ``while_loop`` may take.
+    """
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None, *, loop_limit: int = 1_000_000) -> None:
+        self.graph = get_default_graph() if graph is None else graph
+        self.loop_limit = loop_limit
+        self.plans = 0  # how many were compiled
+        self._values: dict[Operation, Any] = {}
+        self._plans: dict[Any, tuple[Plan, list[Callable[[Any], Any]]]] = {}
+        self._random: dict[Operation, np.random.Generator] = {}
+        self._closed = False
+        self._entered: Any = None
+
+    # -------------------------------------------------------------- running
+    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+        """The values of some tensors.
+
+        Args:
+            fetches: a tensor, an operation (its value is None), a name of one, or lists, tuples and dicts of them.
+            feed_dict: values for tensors.
+            options: accepted.
+            run_metadata: accepted.
+
+        Returns:
+            Values in the form of ``fetches``.
+
+        Raises:
+            RuntimeError: the session is closed, or its graph is empty.
+            TypeError: a fetch or a feed's key is no part of a graph.
+            ValueError: it is no part of this graph; a feed has another shape.
+            InvalidArgumentError: a placeholder has no feed; shapes clash.
+            FailedPreconditionError: a variable is not initialised.
+        """
+        single = fetches.__class__ is Tensor
+        key: Any
+        if single or (fetches.__class__ is list and all(f.__class__ is Tensor for f in fetches)):
+            key = (fetches if single else tuple(fetches), *feed_dict) if feed_dict else (fetches if single else tuple(fetches),)
+            found = None if self._closed or self.graph.unfeedable else self._plans.get(key)
+            if found is not None:
+                plan, readers = found
+                values = [read(value) for read, value in zip(readers, feed_dict.values(), strict=True)] if feed_dict else ()
+                results = self._call(plan, values)
+                return results[0] if single else list(results)
+        return self._run(fetches, feed_dict or {})
+
+    def _run(self, fetches: Any, feed_dict: dict[Any, Any]) -> Any:
+        """The whole way: look everything up, check it, plan where there is no plan yet."""
+        plan, readers, items = self._prepared(fetches, feed_dict)
+        values = [read(value) for read, value in zip(readers, feed_dict.values(), strict=True)]
+        results = iter(self._call(plan, values))
+        packed = iter([next(results) if isinstance(item, Tensor) else None for item in items])
+        return refilled(fetches, packed) if isinstance(fetches, (list, tuple, dict)) else next(packed)
+
+    def plan(self, fetches: Any, feed_dict: Any = ()) -> Plan:
+        """What a run of these fetches with these feeds (a dict, or the tensors alone) becomes."""
+        return self._prepared(fetches, dict.fromkeys(feed_dict))[0]
+
+    def _prepared(self, fetches: Any, feed_dict: dict[Any, Any]) -> tuple[Plan, list[Callable[[Any], Any]], list[Any]]:
+        """The plan, what reads each feed, and the fetches as parts of the graph."""
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        if not len(self.graph):
+            raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
+        feeds = [self._feed(key, value) for key, value in feed_dict.items()]
+        items = [self._fetch(f) for f in leaves(fetches if isinstance(fetches, (list, tuple, dict)) else [fetches])]
+        key = (tuple(items), *feeds) if isinstance(fetches, (list, tuple, dict)) else (items[0], *feeds)
+        if key not in self._plans:
+            self._plans[key] = Plan(items, feeds, self.loop_limit), [reader(t) for t in feeds]
+            self.plans += 1
+        return *self._plans[key], items
+
+    def _call(self, plan: Plan, values: Any) -> Any:
+        """Run a plan; what numpy raises is told with the operation that it happened in."""
+        try:
+            with np.errstate(all="ignore"):
+                return plan.call(self._values, self._drawing, *values)
+        except KeyError as error:
+            op = error.args[0]
+            if not isinstance(op, Operation):
+                raise
+            raise FailedPreconditionError(f"Attempting to use uninitialized value {op.name}", op) from None
+        except OpError:
+            raise
+        except (ValueError, RuntimeError, TypeError, IndexError, ArithmeticError) as error:
+            raise failure(plan, error, sys.exc_info()[2]) from error
+
+    def _drawing(self, op: Operation) -> np.random.Generator:
+        """The random numbers of an operation."""
+        if op not in self._random:
+            self._random[op] = np.random.default_rng(op.attrs["seed"])
+        return self._random[op]
+
+    def _feed(self, key: Any, value: Any) -> Tensor:
+        """The tensor that a key of ``feed_dict`` means."""
+        try:
+            tensor: Tensor = self.graph.as_graph_element(key, allow_operation=False)
+        except (TypeError, ValueError, KeyError) as error:
+            raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}") from None
+        refuse_tensor(value, key)
+        if not self.graph.is_feedable(tensor):
+            raise ValueError(f"Tensor {tensor.name} may not be fed.")
+        return tensor
+
+    def _fetch(self, fetch: Any) -> Any:
+        """The part of the graph that a fetch means."""
+        if fetch is None:
+            raise TypeError('Argument `fetch` = None has invalid type "NoneType". Cannot be None')
+        try:
+            found = self.graph.as_graph_element(fetch)
+        except TypeError as error:
+            raise TypeError(
+                f'Argument `fetch` = {fetch} has invalid type "{type(fetch).__name__}" must be a string or Tensor. ({error})'
+            ) from None
+        except (ValueError, KeyError) as error:
+            raise ValueError(f"Argument `fetch` = {fetch} cannot be interpreted as a Tensor. ({error})") from None
+        op = found.op if isinstance(found, Tensor) else found
+        if op.context is not None:
+            raise ValueError(f"Operation {op.name!r} has been marked as not fetchable: it is inside a loop or a branch.")
+        return found
+
+    # -------------------------------------------------------------- opening and closing
+    def close(self) -> None:
+        """Forget all values; the session runs nothing any more."""
+        self._closed = True
+        self._values.clear()
+        self._plans.clear()
+
+    @contextmanager
+    def as_default(self) -> Iterator[Session]:
+        """Make it the session that ``eval()`` and ``run()`` use."""
+        _defaults.append(self)
+        try:
+            yield self
+        finally:
+            _defaults.remove(self)
+
+    def __enter__(self) -> Self:
+        self._entered = (self.graph.as_default(), self.as_default())
+        for manager in self._entered:
+            manager.__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for manager in reversed(self._entered):
+            manager.__exit__(None, None, None)
+        self.close()
+
+
+class InteractiveSession(Session):
+    """A session that is the default one from the start."""
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        super().__init__(target, graph, config)
+        _defaults.append(self)
+
+    def close(self) -> None:
+        """Close it, and be the default one no more."""
+        super().close()
+        if self in _defaults:
+            _defaults.remove(self)
+
+
+def get_default_session() -> Session | None:
+    """The session that ``eval()`` and ``run()`` use, None where there is none."""
+    return _defaults[-1] if _defaults else None
+
+
+def session_for(given: Session | None, what: str, call: str, method: str) -> Session:
+    """The session for ``Tensor.eval`` and ``Operation.run``.
+
+    Raises:
+        ValueError: none is given and none is the default one.
+    """
+    found = given or get_default_session()
+    if found is None:
+        raise ValueError(
+            f"Cannot {what} using `{call}`: No default session is registered. Use `with sess.as_default()` or pass an explicit "
+            f"session to `{method}(session=sess)`"
+        )
+    return found
+
+
+def refuse_tensor(value: Any, key: Any) -> None:
+    """Say that a feed is a value.
+
+    Raises:
+        TypeError: it is a tensor.
+    """
+    if isinstance(value, Tensor):
+        raise TypeError(
+            "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, strings, lists, "
+            f"numpy ndarrays, or TensorHandles. For reference, the tensor object was {value} which was passed to the argument "
+            f"`feed_dict` with key {key}."
+        )
+
+
+def reader(tensor: Tensor) -> Callable[[Any], Any]:
+    """What turns a fed value into the tensor's dtype and refuses another shape."""
+    kind = tensor.dtype.base_dtype.as_numpy_dtype
+    dims = tensor.shape.dims
+    is_scalar = dims is None or dims == ()
+    numbers = (float, int) if tensor.dtype.is_floating else (int,) if tensor.dtype.is_integer else ()
+
+    def read(value: Any) -> Any:
+        if is_scalar and value.__class__ in numbers and (value.__class__ is float or -(2**31) <= value < 2**31):
+            return kind(value)
+        refuse_tensor(value, tensor)
+        array = np.asarray(value, kind)
+        if isinstance(value, int) and not isinstance(value, bool) and array != value and not tensor.dtype.is_floating:
+            raise TypeError(
+                f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type {kind.__name__}. "
+                "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64)."
+            )
+        if not fits(dims, array.shape):
+            raise ValueError(f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, which has shape {TensorShape(dims)}")
+        return array[()]
+
+    return read
+
+
+def failure(plan: Plan, error: Exception, trace: TracebackType | None) -> OpError:
+    """What went wrong in a plan, with the operation's name and TensorFlow's words where shapes clash."""
+    line, values = 0, {}
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == "<plan>":
+            line = trace.tb_lineno - 1
+            values = trace.tb_frame.f_locals
+        trace = trace.tb_next
+    step = plan.steps[line - 1] if 0 < line <= len(plan.steps) else None
+    op = None if step is None or not isinstance(step.op, Operation) else step.op
+    message = str(error)
+    if step is not None and op is not None:
+        shapes = [np.shape(values[n]) for n in step.args if n in values]
+        if len(shapes) == 2 and "broadcast" in message:
+            message = "Incompatible shapes: {} vs. {}".format(*("[" + ",".join(map(str, s)) + "]" for s in shapes))
+        elif op.type == "MatMul" and len(shapes) == 2:
+            message = "Matrix size-incompatible: In[0]: {}, In[1]: {}".format(*("[" + ",".join(map(str, s)) + "]" for s in shapes))
+    return InvalidArgumentError(message, op)
