@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.static.convert import constant, convert, make
+from gviz.static.convert import convert, make
 from gviz.static.graph import Tensor
-from gviz.static.operations import add_n, shape, where
+from gviz.static.operations import add_n, filled_like, where
 from gviz.static.table import kind_of
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from gviz.static.graph import Graph, Operation
 
 __all__ = ["gradients"]
+
+ones_like = filled_like("ones_like", 1, "OnesLike")
 
 
 def gradients(
@@ -90,9 +92,7 @@ def first_gradients(ys: Sequence[Tensor], given: Any) -> list[Tensor]:
         if weight is not None:
             out.append(convert(weight, y.dtype.base_dtype, f"grad_ys_{i}"))
             continue
-        size = shape(y)
-        one = constant(1, y.dtype.base_dtype, name=f"grad_ys_{i}")
-        out.append(make("Fill", [size, one], dtype=y.dtype.base_dtype))
+        out.append(ones_like(y, name=f"grad_ys_{i}"))
     return out
 
 

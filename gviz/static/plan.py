@@ -182,6 +182,9 @@ class Plan:
             return
         names = [self._text(a) for a in args]
         symbol = INFIX.get(function)
+        if key == "spread_sum":
+            self._write(op, "{0} if {0}.shape == {1}.shape else {2}({0}, {1})".format(*names, self._bind(function, key)), function, names, shared=True)
+            return
         text = f"{names[0]} {symbol} {names[1]}" if symbol else f"{self._bind(function, key)}({', '.join(names)})"
         if op.type in REDUCTIONS and op.outputs[0].dtype.is_integer:
             text = f"{text}.astype({self._bind(op.outputs[0].dtype.as_numpy_dtype)})"
