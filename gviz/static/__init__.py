@@ -57,7 +57,12 @@ pow, maximum, minimum, floordiv, floormod, squared_difference = (
         ("SquaredDifference", "SquaredDifference"),
     )
 )  # fmt: skip
-mod, truediv, realdiv, floor_div = floormod, divide, operations.binary("RealDiv", "RealDiv"), operations.binary("FloorDiv", "FloorDiv")
+mod, truediv, realdiv, floor_div = (
+    floormod,
+    divide,
+    operations.binary("RealDiv", "RealDiv"),
+    operations.binary("FloorDiv", "FloorDiv"),
+)
 equal, not_equal, less, less_equal, greater, greater_equal, logical_and, logical_or = (
     operations.binary(name, name)
     for name in ("Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "LogicalAnd", "LogicalOr")
@@ -71,7 +76,19 @@ log, exp, sqrt, rsqrt, square, negative, abs, sign, floor, ceil, sin, cos, tan, 
 )  # fmt: skip
 asin, acos, atan, sinh, cosh, reciprocal, round, logical_not, is_nan, identity, stop_gradient = (
     operations.unary(name)
-    for name in ("Asin", "Acos", "Atan", "Sinh", "Cosh", "Reciprocal", "Rint", "LogicalNot", "IsNan", "Identity", "StopGradient")
+    for name in (
+        "Asin",
+        "Acos",
+        "Atan",
+        "Sinh",
+        "Cosh",
+        "Reciprocal",
+        "Rint",
+        "LogicalNot",
+        "IsNan",
+        "Identity",
+        "StopGradient",
+    )
 )
 reduce_sum, reduce_mean, reduce_max, reduce_min, reduce_prod, reduce_all, reduce_any = (
     operations.reduction(name) for name in ("Sum", "Mean", "Max", "Min", "Prod", "All", "Any")

@@ -260,7 +260,9 @@ def check_variable(start: Tensor, result: Tensor, dims: Any) -> None:
             f"{result.dtype.base_dtype.name} after one iteration."
         )
     after = result.shape.dims
-    if not fits(dims, after) or (dims is not None and (after is None or any(a is None and d is not None for a, d in zip(after, dims, strict=True)))):
+    if not fits(dims, after) or (
+        dims is not None and (after is None or any(a is None and d is not None for a, d in zip(after, dims, strict=True)))
+    ):
         raise ValueError(
             f"Input tensor '{start.name}' enters the loop with shape {TensorShape(dims)}, but has shape {result.shape} after one "
             "iteration. To allow the shape to vary across iterations, use the `shape_invariants` argument of tf.while_loop to "

@@ -67,7 +67,9 @@ def convert(value: Any, dtype: DType | None = None, name: str = "Const") -> Tens
     value = getattr(value, "_read", value)  # what a variable holds
     if isinstance(value, Tensor):
         if dtype is not None and value.dtype.base_dtype != dtype:
-            raise ValueError(f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype {value.dtype.name}: {value!r}")
+            raise ValueError(
+                f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype {value.dtype.name}: {value!r}"
+            )
         return value
     if isinstance(value, Operation):
         raise TypeError(f"Can't convert Operation '{value.name}' to Tensor")

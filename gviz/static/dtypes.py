@@ -103,8 +103,14 @@ def as_value(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
     if array.dtype.kind in "US":
         array = array.astype(object)
     if dtype is None:
-        return array if given or array.dtype.kind not in "fi" else array.astype(np.float32 if array.dtype.kind == "f" else np.int32)
+        return (
+            array
+            if given or array.dtype.kind not in "fi"
+            else array.astype(np.float32 if array.dtype.kind == "f" else np.int32)
+        )
     if array.size and (dtype.is_integer and array.dtype.kind == "f" or dtype.is_bool != (array.dtype.kind == "b")):
         flat = np.ravel(array)
-        raise TypeError(f"Expected {dtype.name}, but got {flat[0]!r} of type '{type(flat[0].item()).__name__}'.".replace("np.", ""))
+        raise TypeError(
+            f"Expected {dtype.name}, but got {flat[0]!r} of type '{type(flat[0].item()).__name__}'.".replace("np.", "")
+        )
     return array.astype(dtype.as_numpy_dtype)

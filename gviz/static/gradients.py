@@ -184,7 +184,9 @@ def derivatives(key: str, args: tuple[Any, ...], result: Tensor, grad: Tensor | 
 def fitted(grad: Any, into: Tensor) -> Any:
     """The gradient summed back where the input was broadcast."""
     if not isinstance(grad, Tensor):
-        return fitted(where(convert(np.bool_(True)), convert(grad, into.dtype.base_dtype), convert(grad, into.dtype.base_dtype)), into)
+        return fitted(
+            where(convert(np.bool_(True)), convert(grad, into.dtype.base_dtype), convert(grad, into.dtype.base_dtype)), into
+        )
     if grad.shape.is_fully_defined() and grad.shape == into.shape:
         return grad
     return make("BroadcastGradient", [grad, into], "Sum")
@@ -202,7 +204,9 @@ def saved(key: str, values: dict[str, Any], result: Tensor, name: str) -> Any:
     base, _, fact = name.partition("_sym_")
     tensor = values.get(base)
     if not isinstance(tensor, Tensor) or not (fact == "dtype" or fact in FACTS):
-        raise LookupError(f"No gradient defined for '{result.op.name}' (op type: {result.op.type}): its derivative needs {name}")
+        raise LookupError(
+            f"No gradient defined for '{result.op.name}' (op type: {result.op.type}): its derivative needs {name}"
+        )
     if fact == "dtype":
         return np.dtype(tensor.dtype.as_numpy_dtype)
     if tensor.shape.is_fully_defined() and fact != "strides":
@@ -222,7 +226,9 @@ def symbols() -> dict[str, Any]:
 
         from gviz.engine.op import ARRAYS
 
-        _symbols.update({k: symbol(k) for k, f in ARRAYS.items() if callable(f)}, __builtins__=builtins, __name__="gviz.static.symbols")
+        _symbols.update(
+            {k: symbol(k) for k, f in ARRAYS.items() if callable(f)}, __builtins__=builtins, __name__="gviz.static.symbols"
+        )
     return _symbols
 
 

@@ -363,8 +363,10 @@ class Graph:
                     f"The name {name!r} refers to an Operation, not a Tensor. "
                     'Tensor names must be of the form "<op_name>:<output_index>".'
                 )
-            raise ValueError(f"The name {name!r} looks like an (invalid) Operation name, not a Tensor. "
-                             'Tensor names must be of the form "<op_name>:<output_index>".')
+            raise ValueError(
+                f"The name {name!r} looks like an (invalid) Operation name, not a Tensor. "
+                'Tensor names must be of the form "<op_name>:<output_index>".'
+            )
         missing = f"The name {name!r} refers to a Tensor which does not exist. The operation, {op_name!r}, "
         if op_name not in self._operations:
             raise KeyError(missing + "does not exist in the graph.")
@@ -430,6 +432,8 @@ def reset_default_graph() -> None:
         AssertionError: inside ``as_default``.
     """
     if _stack:
-        raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared graph, exit the "
-                             "nesting and create a new graph.")
+        raise AssertionError(
+            "Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared graph, exit the "
+            "nesting and create a new graph."
+        )
     _global[0] = Graph()

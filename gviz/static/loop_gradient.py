@@ -64,7 +64,9 @@ def copied(results: Sequence[Tensor], inside: Context, given: dict[Tensor, Tenso
         if op in needed:
             continue
         if unit_of(op) is not op:
-            raise LookupError(f"No gradient defined for '{op.name}': gviz has no derivative of a loop or a branch inside another one")
+            raise LookupError(
+                f"No gradient defined for '{op.name}': gviz has no derivative of a loop or a branch inside another one"
+            )
         needed.add(op)
         waiting.extend(t.op for t in op.inputs if t not in given)
     new = dict(given)
@@ -131,7 +133,9 @@ def of_loop(loop: Loop, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor
         wanted = [*(back.variables[i] for i in real), *outside]
         found = spread(graph, copies, wanted, running[: len(real)], wanted)
         before = [zeros_like(back.variables[i]) if g is None else g for i, g in zip(real, found, strict=False)]
-        sums = [a if g is None else make("AddV2", [a, g]) for a, g in zip(running[len(real) :], found[len(real) :], strict=True)]
+        sums = [
+            a if g is None else make("AddV2", [a, g]) for a, g in zip(running[len(real) :], found[len(real) :], strict=True)
+        ]
         return [*before, *sums]
 
     back.results = [t if t.op.context is inside else inside.bring_in(t, back.name) for t in inside.inside(step)]

@@ -125,7 +125,7 @@ def operand(x: Any, name: str, letter: str = "x") -> Tensor:
         return read
     graph = get_default_graph()
     scope = graph.names.scope
-    graph.names.scope = f"{scope}{graph.names.unique(name, use_up=False)[len(scope):]}/"
+    graph.names.scope = f"{scope}{graph.names.unique(name, use_up=False)[len(scope) :]}/"
     try:
         return convert(x, name=letter)
     finally:

@@ -68,7 +68,9 @@ def by_engine(key: str, args: tuple[Any, ...], place: int, which: tuple[int, ...
     with torch.enable_grad():
         out = (OWN[key] if key in OWN else TENSORS[key])(*wrapped(args))
         outs = [out[i] for i in which] if isinstance(out, (tuple, list)) else [out]
-        found = torch.autograd.grad(outs, tensors[place], [from_array(np.asarray(g), None) for g in grads], allow_unused=True)[0]
+        found = torch.autograd.grad(outs, tensors[place], [from_array(np.asarray(g), None) for g in grads], allow_unused=True)[
+            0
+        ]
     return np.zeros_like(tensors[place]._array) if found is None else found._array  # noqa: SLF001 - the engine's array
 
 
@@ -183,7 +185,13 @@ class Plan:
         names = [self._text(a) for a in args]
         symbol = INFIX.get(function)
         if key == "spread_sum":
-            self._write(op, "{0} if {0}.shape == {1}.shape else {2}({0}, {1})".format(*names, self._bind(function, key)), function, names, shared=True)
+            self._write(
+                op,
+                "{0} if {0}.shape == {1}.shape else {2}({0}, {1})".format(*names, self._bind(function, key)),
+                function,
+                names,
+                shared=True,
+            )
             return
         text = f"{names[0]} {symbol} {names[1]}" if symbol else f"{self._bind(function, key)}({', '.join(names)})"
         if op.type in REDUCTIONS and op.outputs[0].dtype.is_integer:
@@ -226,7 +234,11 @@ class Plan:
         if isinstance(value, (tuple, list)):
             inner = ", ".join(self._text(v) for v in value)
             return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
-        if value is None or value.__class__ in (int, bool, str, slice) or (value.__class__ is float and value == value and abs(value) < 1e300):
+        if (
+            value is None
+            or value.__class__ in (int, bool, str, slice)
+            or (value.__class__ is float and value == value and abs(value) < 1e300)
+        ):
             return repr(value)
         return self._bind(value)
 
@@ -359,7 +371,9 @@ class Plan:
         self._emit(loop.results)
         self._line(", ".join(self._text(t) for t in loop.results), loop, ", ".join(names))
         self._line(f"{steps} += 1", loop)
-        self._line(f"if {steps} > {self.limit}: {self._bind(refuse_endless, 'refuse_endless')}({loop.name!r}, {self.limit})", loop)
+        self._line(
+            f"if {steps} > {self.limit}: {self._bind(refuse_endless, 'refuse_endless')}({loop.name!r}, {self.limit})", loop
+        )
         self._leave_block(kept)
         self._names.update(zip(loop.outputs, names, strict=True))
         self._outside.update(names)

@@ -34,7 +34,9 @@ class Session:
         loop_limit: how many steps a ``while_loop`` may take.
     """
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None, *, loop_limit: int = 1_000_000) -> None:
+    def __init__(
+        self, target: str = "", graph: Graph | None = None, config: Any = None, *, loop_limit: int = 1_000_000
+    ) -> None:
         self.graph = get_default_graph() if graph is None else graph
         self.loop_limit = loop_limit
         self.plans = 0  # how many were compiled
@@ -245,7 +247,9 @@ def reader(tensor: Tensor) -> Callable[[Any], Any]:
                 "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64)."
             )
         if not fits(dims, array.shape):
-            raise ValueError(f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, which has shape {TensorShape(dims)}")
+            raise ValueError(
+                f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, which has shape {TensorShape(dims)}"
+            )
         return array[()]
 
     return read
@@ -267,5 +271,7 @@ def failure(plan: Plan, error: Exception, trace: TracebackType | None) -> OpErro
         if len(shapes) == 2 and "broadcast" in message:
             message = "Incompatible shapes: {} vs. {}".format(*("[" + ",".join(map(str, s)) + "]" for s in shapes))
         elif op.type == "MatMul" and len(shapes) == 2:
-            message = "Matrix size-incompatible: In[0]: {}, In[1]: {}".format(*("[" + ",".join(map(str, s)) + "]" for s in shapes))
+            message = "Matrix size-incompatible: In[0]: {}, In[1]: {}".format(
+                *("[" + ",".join(map(str, s)) + "]" for s in shapes)
+            )
     return InvalidArgumentError(message, op)

@@ -174,7 +174,9 @@ def joined(op: Operation) -> Outputs:
     first = known[0] or ()
     axis = int(axis) % len(first)
     for other in known[1:]:
-        if len(other or ()) != len(first) or not shapes.fits((*first[:axis], *first[axis + 1 :]), (*other[:axis], *other[axis + 1 :])):  # type: ignore[index]
+        if len(other or ()) != len(first) or not shapes.fits(
+            (*first[:axis], *first[axis + 1 :]), (*other[:axis], *other[axis + 1 :])
+        ):  # type: ignore[index]
             raise clash(op, ValueError(f"Dimension {0 if axis else 1} in both shapes must be equal"))
     lengths = [k[axis] for k in known if k is not None]
     total = None if None in lengths else sum(n for n in lengths if n is not None)
@@ -222,7 +224,9 @@ def sliced(op: Operation) -> Outputs:
         else:
             size = next(rest)
             if size is not None and not -size <= entry < size:
-                raise ValueError(f"slice index {entry} of dimension {len(dims) - len(list(rest)) - 1} out of bounds for '{op.name}'")
+                raise ValueError(
+                    f"slice index {entry} of dimension {len(dims) - len(list(rest)) - 1} out of bounds for '{op.name}'"
+                )
     return [(own, tuple(out))]
 
 
@@ -421,7 +425,11 @@ TYPES: dict[str, OpType] = {
         lambda op: [(op.inputs[0].dtype, None if dims_of(op.inputs[0]) is None else (dims_of(op.inputs[0]) or ())[:-1])],
         lambda op: ("cross_entropy", (op.inputs[1], op.inputs[0])),
     ),
-    "AddN": OpType(lambda op: [(same_dtypes(op), reduce(shapes.merged, map(dims_of, op.inputs)))], lambda op: ("add_n", (op.inputs,)), "all"),
+    "AddN": OpType(
+        lambda op: [(same_dtypes(op), reduce(shapes.merged, map(dims_of, op.inputs)))],
+        lambda op: ("add_n", (op.inputs,)),
+        "all",
+    ),
     "BiasAdd": OpType(like_first, inputs("add")),
     "MatMul": OpType(product, lambda op: matmul_call(op, "mm")),
     "BatchMatMulV2": OpType(product, lambda op: matmul_call(op, "matmul")),
@@ -433,13 +441,27 @@ TYPES: dict[str, OpType] = {
     "StridedSlice": OpType(sliced, lambda op: ("getitem", (op.inputs[0], op.attrs["index"]))),
     "GatherV2": OpType(lambda op: gathered(op), lambda op: ("take_rows", op.inputs[:2])),
     "Select": OpType(lambda op: selected(op), inputs("where")),
-    "Cast": OpType(lambda op: [(op.attrs["DstT"], dims_of(op.inputs[0]))], lambda op: ("to_dtype", (op.inputs[0], np.dtype(op.attrs["DstT"].as_numpy_dtype)))),
+    "Cast": OpType(
+        lambda op: [(op.attrs["DstT"], dims_of(op.inputs[0]))],
+        lambda op: ("to_dtype", (op.inputs[0], np.dtype(op.attrs["DstT"].as_numpy_dtype))),
+    ),
     "ExpandDims": OpType(unsqueezed, lambda op: ("unsqueeze", (op.inputs[0], int(constant_value(op.inputs[1]))))),
-    "Squeeze": OpType(squeezed, lambda op: ("squeeze_dims", (op.inputs[0], op.attrs["axis"])) if op.attrs["axis"] else ("squeeze_all", op.inputs)),
-    "ArgMax": OpType(lambda op: [(DTYPES["int64"], shapes.reduced(dims_of(op.inputs[0]), axes_of(op), False))], lambda op: ("argmax", (op.inputs[0], int(constant_value(op.inputs[1])))), None),
+    "Squeeze": OpType(
+        squeezed,
+        lambda op: ("squeeze_dims", (op.inputs[0], op.attrs["axis"])) if op.attrs["axis"] else ("squeeze_all", op.inputs),
+    ),
+    "ArgMax": OpType(
+        lambda op: [(DTYPES["int64"], shapes.reduced(dims_of(op.inputs[0]), axes_of(op), False))],
+        lambda op: ("argmax", (op.inputs[0], int(constant_value(op.inputs[1])))),
+        None,
+    ),
     "Fill": OpType(filled, inputs("fill"), None),
     "OnesLike": OpType(like_first, inputs("ones_like"), None),
-    "Shape": OpType(lambda op: [(op.attrs["out_type"], (None if dims_of(op.inputs[0]) is None else len(dims_of(op.inputs[0]) or ()),))], lambda op: ("shape_of", (op.inputs[0], op.attrs["out_type"].as_numpy_dtype)), None),
+    "Shape": OpType(
+        lambda op: [(op.attrs["out_type"], (None if dims_of(op.inputs[0]) is None else len(dims_of(op.inputs[0]) or ()),))],
+        lambda op: ("shape_of", (op.inputs[0], op.attrs["out_type"].as_numpy_dtype)),
+        None,
+    ),
     "Rank": OpType(lambda op: [(int32, ())], inputs("rank_of"), None),
     "Size": OpType(lambda op: [(int32, ())], inputs("size_of"), None),
     "Range": OpType(lambda op: [(op.inputs[0].dtype, range_length(op))], inputs("range"), None),
@@ -466,7 +488,14 @@ TYPES: dict[str, OpType] = {
     "NextIteration": OpType(like_first, None, "pass"),
     "LoopCond": OpType(lambda op: loop_condition(op), None, None),
     "Switch": OpType(lambda op: like_first(op) * 2, None, "pass"),
-    "Merge": OpType(lambda op: [(op.inputs[0].dtype.base_dtype, op.attrs.get("shape", reduce(shapes.relaxed, map(dims_of, op.inputs)))), (int32, ())], None, "pass"),
+    "Merge": OpType(
+        lambda op: [
+            (op.inputs[0].dtype.base_dtype, op.attrs.get("shape", reduce(shapes.relaxed, map(dims_of, op.inputs)))),
+            (int32, ()),
+        ],
+        None,
+        "pass",
+    ),
     "StackPopV2": OpType(given, None, None),
 }
 
@@ -495,7 +524,9 @@ def selected(op: Operation) -> Outputs:
     """Of one of two, by a condition."""
     condition, one, other = op.inputs
     if one.dtype.base_dtype != other.dtype.base_dtype:
-        raise TypeError(f"Input 'e' of 'Select' Op has type {other.dtype.base_dtype.name} that does not match type {one.dtype.base_dtype.name} of argument 't'.")
+        raise TypeError(
+            f"Input 'e' of 'Select' Op has type {other.dtype.base_dtype.name} that does not match type {one.dtype.base_dtype.name} of argument 't'."
+        )
     try:
         return [(one.dtype.base_dtype, reduce(shapes.broadcast, [dims_of(t) for t in (condition, one, other)]))]
     except ValueError as problem:
@@ -518,9 +549,18 @@ def assigned(op: Operation) -> Outputs:
     """A variable's own tensor; what it gets has to fit."""
     ref, value = op.inputs
     if ref.dtype.base_dtype != value.dtype.base_dtype:
-        raise TypeError(f"Input 'value' of '{op.type}' Op has type {value.dtype.base_dtype.name} that does not match type {ref.dtype.base_dtype.name} of argument 'ref'.")
+        raise TypeError(
+            f"Input 'value' of '{op.type}' Op has type {value.dtype.base_dtype.name} that does not match type {ref.dtype.base_dtype.name} of argument 'ref'."
+        )
     if not shapes.fits(dims_of(ref), dims_of(value)):
-        raise clash(op, ValueError("Dimensions must be equal" if len(dims_of(ref) or ()) == len(dims_of(value) or ()) else f"Shapes must be equal rank, but are {len(dims_of(ref) or ())} and {len(dims_of(value) or ())}"))
+        raise clash(
+            op,
+            ValueError(
+                "Dimensions must be equal"
+                if len(dims_of(ref) or ()) == len(dims_of(value) or ())
+                else f"Shapes must be equal rank, but are {len(dims_of(ref) or ())} and {len(dims_of(value) or ())}"
+            ),
+        )
     return [(ref.dtype, dims_of(ref))]
 
 

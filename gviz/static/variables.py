@@ -143,7 +143,9 @@ def changing(type: str) -> Any:
 assign, assign_add, assign_sub = changing("Assign"), changing("AssignAdd"), changing("AssignSub")
 
 
-def get_variable(name: str, shape: Any = None, dtype: Any = None, initializer: Any = None, trainable: bool = True, **ignored: Any) -> Variable:
+def get_variable(
+    name: str, shape: Any = None, dtype: Any = None, initializer: Any = None, trainable: bool = True, **ignored: Any
+) -> Variable:
     """A new variable of that name.
 
     Raises:
@@ -152,9 +154,13 @@ def get_variable(name: str, shape: Any = None, dtype: Any = None, initializer: A
     graph = get_default_graph()
     whole = graph.names.scope + name
     if any(v.op.name == whole for v in global_variables()):
-        raise ValueError(f"Variable {whole} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in VarScope?")
+        raise ValueError(
+            f"Variable {whole} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in VarScope?"
+        )
     if initializer is None:
-        raise ValueError(f"Variable {whole}: gviz draws no first values of its own; give initializer=, a value or a function of a shape")
+        raise ValueError(
+            f"Variable {whole}: gviz draws no first values of its own; give initializer=, a value or a function of a shape"
+        )
     first = initializer(shape) if callable(initializer) else initializer
     return Variable(first, trainable=trainable, name=name, dtype=dtype)
 
@@ -202,7 +208,9 @@ class GradientDescentOptimizer:
         """
         return self.apply_gradients(self.compute_gradients(loss, var_list, grad_loss=grad_loss), global_step, name)
 
-    def compute_gradients(self, loss: Tensor, var_list: Any = None, grad_loss: Any = None, **ignored: Any) -> list[tuple[Any, Variable]]:
+    def compute_gradients(
+        self, loss: Tensor, var_list: Any = None, grad_loss: Any = None, **ignored: Any
+    ) -> list[tuple[Any, Variable]]:
         """(gradient, variable) for each variable.
 
         Raises:
