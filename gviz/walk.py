@@ -217,7 +217,8 @@ class Walker:
                 Node(node_id, "operation", label, row.name, row.shape, row.dtype, row.value, row.grad, state, len(slots), attrs)
             )
         else:
-            self.nodes.append(Node(node_id, "operation", label, state=state, slots=len(slots), attrs=attrs))
+            shape = made_shape(node)
+            self.nodes.append(Node(node_id, "operation", label, shape=shape, state=state, slots=len(slots), attrs=attrs))
         if self.saved:
             self.add_saved(node_id, attributes)
         if custom:
@@ -267,6 +268,12 @@ FREED = "freed"
 def is_view(tensor: Any) -> bool:
     """Whether the tensor is a view of another one."""
     return bool(tensor._is_view()) and tensor._base is not None
+
+
+def made_shape(node: Any) -> tuple[int, ...] | None:
+    """The shape of what an operation made, which a gradient that arrives must have; None where it made several tensors."""
+    made: Any = getattr(node, "_input_metadata", ())
+    return tuple(int(size) for size in made[0].shape) if len(made) == 1 else None
 
 
 def state_of(row: TensorRow, tensor: Any) -> str:

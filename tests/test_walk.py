@@ -214,3 +214,10 @@ def test_values_of_a_large_tensor_are_kept_and_of_a_huge_one_left_out() -> None:
 
     assert rows["y"].value == ((1.0,) * 50,) * 50
     assert (rows["z"].value, rows["z"].shape) == (None, (1001, 1000))
+
+
+def test_an_operation_tells_the_shape_of_what_it_made_where_that_has_no_name() -> None:
+    x = torch.ones(3, 2, requires_grad=True)
+    y = (x @ x.t()).unbind(0)[1].sum()
+    shapes = {node.label: node.shape for node in walk({"y": y}).nodes if node.kind == "operation"}
+    assert shapes == {"SumBackward0": (), "UnbindBackward0": None, "MmBackward0": (3, 3), "TBackward0": (2, 3)}

@@ -12,6 +12,7 @@ in PyTorch, so that neither keeps the other alive once the graph is gone.
 from __future__ import annotations
 
 from itertools import count
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import ref
 
@@ -173,8 +174,10 @@ class Node:
     def _sequence_nr(self) -> int:
         return self.seq
 
-    def _input_metadata(self) -> list[Any]:
-        return []
+    @property
+    def _input_metadata(self) -> tuple[Any, ...]:
+        """What is known of the output; nothing where there are several."""
+        return () if self.shape == Parts.shape else (SimpleNamespace(shape=self.shape),)
 
     def __repr__(self) -> str:
         """As PyTorch prints it: ``<AddBackward0 object at 0x...>``."""
