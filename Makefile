@@ -1,7 +1,7 @@
 # gviz: `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch lint gold readme-pictures bench clean
+.PHONY: help demo test test-torch test-tensorboard lint gold readme-pictures bench clean
 
 PYTHON ?= python3
 TORCH_INDEX ?=
@@ -57,6 +57,11 @@ test-torch: ## compare the engine with the real PyTorch, in .venv-parity; ARGS='
 	@.venv-parity/bin/python -c 'import torch'
 	@.venv-parity/bin/python -m pytest -m torch $(ARGS)
 
+test-tensorboard: ## show graphs in the real TensorBoard and read them back, in .venv-tensorboard
+	$(call environment,.venv-tensorboard,-e .[test,tensorboard])
+	@.venv-tensorboard/bin/python -c 'import tensorboard'
+	@.venv-tensorboard/bin/python -m pytest -m tensorboard $(ARGS)
+
 lint: ## ruff and mypy --strict
 	$(call environment,.venv,-e .[dev])
 	@.venv/bin/python -m ruff check .
@@ -79,5 +84,5 @@ bench: ## measure gviz against torch + torchviz, in .venv and .venv-torch
 	@.venv/bin/python benchmarks/run.py --torch .venv-torch/bin/python $(ARGS)
 
 clean: ## remove everything that make has made
-	@rm -rf .venv .venv-torch .venv-parity out build dist tests/actual .mypy_cache .pytest_cache .ruff_cache .hypothesis gviz.egg-info
+	@rm -rf .venv .venv-torch .venv-parity .venv-tensorboard out build dist tests/actual .mypy_cache .pytest_cache .ruff_cache .hypothesis gviz.egg-info
 	@find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

@@ -17,10 +17,7 @@ from gviz.errors import FileError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["is_ours", "write"]
-
-_ENDS = 4096
-"""Bytes at both ends of a file among which gviz's mark is."""
+__all__ = ["write", "write_events"]
 
 _HINTS = {
     errno.ENOSPC: "make room, or write somewhere else",
@@ -64,23 +61,37 @@ def write(path: str | os.PathLike[str], data: str | bytes) -> str:
     return name
 
 
-def is_ours(path: str | os.PathLike[str]) -> bool:
-    """Whether gviz made this file, by the mark it leaves (see :mod:`gviz.render.marks`).
+def write_events(folder: str | os.PathLike[str], data: bytes) -> str:
+    """Write an event file into a folder, which is made where it is missing, in place of what gviz left there before.
 
-    A file that cannot be read, or is no regular one, is not.
+    Files of others stay.
+
+    Args:
+        folder: TensorBoard's log directory, or a run's folder in it.
+        data: the whole file, from :func:`gviz.events.event_file`.
+
+    Returns:
+        The folder, as text.
+
+    Raises:
+        FileError: it cannot be written; what is there stays as it was.
     """
-    from gviz.render.marks import has_mark
+    from gviz.events import file_name, is_ours
 
+    name = os.fspath(folder)
+    _check_name(name, "write -o DIR/")
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            return False
-        with open(path, "rb") as file:
-            head = file.read(_ENDS)
-            rest = max(os.fstat(file.fileno()).st_size - _ENDS, len(head))
-            file.seek(rest)
-            return has_mark(head + file.read())
-    except (OSError, ValueError):
-        return False
+        os.makedirs(name, exist_ok=True)
+        new = write(os.path.join(name, file_name(data)), data)
+        for old in os.listdir(name):
+            path = os.path.join(name, old)
+            if path != new and is_ours(path):
+                os.unlink(path)
+    except (FileExistsError, NotADirectoryError):
+        raise FileError(f"cannot write into {name}: it is no folder, or lies in a file", hint="name a folder") from None
+    except OSError as error:
+        raise _explained(name, error) from None
+    return name
 
 
 def _check(name: str) -> None:
@@ -89,13 +100,8 @@ def _check(name: str) -> None:
     Raises:
         FileError: with what to write instead.
     """
-    if not name or "\0" in name:
-        raise FileError(f"{name!r} is no name of a file", hint="write -o NAME.pdf")
-    try:
-        os.fsencode(name)
-    except UnicodeEncodeError:
-        raise FileError(f"{name!r} is no name of a file here", hint="its characters cannot be encoded; choose others") from None
-    if os.path.isdir(name):
+    _check_name(name, "write -o NAME.pdf")
+    if os.path.isdir(name) or name.endswith(("/", os.sep)):
         raise FileError(f"{name} is a folder", hint=f"name a file in it: {os.path.join(name, 'graph.pdf')}")
     folder = os.path.dirname(os.path.realpath(name))
     if not os.path.isdir(folder):
@@ -105,6 +111,20 @@ def _check(name: str) -> None:
         if os.path.lexists(folder):
             raise FileError(f"cannot write {name}: {named} is no folder")
         raise FileError(f"cannot write {name}: there is no folder {named}", hint="make it first")
+
+
+def _check_name(name: str, example: str) -> None:
+    """Refuse what the system takes for no name at all.
+
+    Raises:
+        FileError: with what to write instead.
+    """
+    if not name or "\0" in name:
+        raise FileError(f"{name!r} is no name of a file", hint=example)
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError:
+        raise FileError(f"{name!r} is no name of a file here", hint="its characters cannot be encoded; choose others") from None
 
 
 def _stat(name: str) -> os.stat_result | None:

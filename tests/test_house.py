@@ -16,6 +16,8 @@ PACKAGE = ROOT / "gviz"
 FLOORS = {
     "errors": 0,
     "graph": 0,
+    "events": 0,
+    "writer": 1,
     "engine": 1,
     "walk": 2,
     "passes": 2,
@@ -40,7 +42,7 @@ HOMES = {
 }
 """Where each third-party library may be imported."""
 
-RENDER_KNOWS = ("errors", "graph", "layout", "render")
+RENDER_KNOWS = ("errors", "events", "graph", "layout", "render", "writer")
 """A renderer sees the graph as data, whoever made it."""
 
 WALKING_RENDERER = "gviz.render.torchviz"

@@ -16,7 +16,8 @@ from program import ROOT
 
 from gviz.errors import FileError
 from gviz.render import RenderOptions, render, save
-from gviz.render.writer import is_ours, write
+from gviz.render.marks import is_ours
+from gviz.writer import write
 
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="permissions, links and signals as POSIX has them")
 not_as_root = pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write anywhere")
@@ -174,7 +175,7 @@ def test_a_disk_that_fills_up_while_writing_leaves_nothing(folder: Path) -> None
     code = """
         import resource, signal, sys
         from gviz.errors import FileError
-        from gviz.render.writer import write
+        from gviz.writer import write
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
         try:
@@ -201,7 +202,7 @@ def python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_an_interrupt_while_writing_leaves_a_whole_file_or_none(folder: Path, handler: str) -> None:
     code = f"""
         import os, signal
-        from gviz.render import writer
+        from gviz import writer
         signal.signal(signal.SIGINT, {handler})
         rename = os.replace
         def interrupted(*names):

@@ -103,13 +103,15 @@ def _suffix(output: str | None) -> str:
         return "pdf"
     if output == "-":
         return "txt" if streams.is_terminal(sys.stdout) else "dot"
-    if output.endswith(("/", os.sep)) or os.path.isdir(output):
-        from gviz.errors import FileError
-
-        raise FileError(f"{output} names a folder", hint=f"name a file in it: {os.path.join(output, 'graph.pdf')}")
     from gviz.render import suffix_of
 
-    return suffix_of(output)
+    suffix = suffix_of(output)
+    if suffix != "tensorboard" and os.path.isdir(output):
+        from gviz.errors import FileError
+
+        hint = f"name a file in it: {os.path.join(output, 'graph.pdf')}; with a slash, {output}/, it is for TensorBoard"
+        raise FileError(f"{output} is a folder", hint=hint)
+    return suffix
 
 
 def _refuse_binary(suffix: str) -> NoReturn:
@@ -140,10 +142,10 @@ def _save_by_name(graph: Graph, how: RenderOptions) -> None:
     from gviz.errors import FileError
     from gviz.render import render as draw
     from gviz.render import save
-    from gviz.render.writer import is_ours
+    from gviz.render.marks import is_ours
 
     file = f"{default_stem(graph)}.{how.format}"
-    if os.path.lexists(file) and not is_ours(file):
+    if os.path.lexists(file) and not os.path.isdir(file) and not is_ours(file):
         raise FileError(f"{file} is here already and was not made by gviz", hint=f"to replace it: -o {file}")
     save(graph, file, how)
     if streams.is_terminal(sys.stdout):

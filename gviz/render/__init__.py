@@ -6,6 +6,7 @@ A format is a module with
 - ``DESCRIPTION``: one line for ``gviz formats``
 - ``is_binary(suffix)``: whether what it makes is bytes
 - ``render(graph, options)``: the text or the bytes; ``options.format`` is the suffix that was asked for
+- ``save(path, data)``, if what it makes goes elsewhere than into the file of that name; gives the path as text
 - ``rows()``, if what serves a suffix depends on the machine: the lines of ``gviz formats``; else gviz itself does
 
 What is worth knowing but no error (a character that no font has, a layout that takes long, what Graphviz itself remarks)
@@ -90,10 +91,14 @@ def find(suffix: str) -> Format:
 def suffix_of(path: str | os.PathLike[str]) -> str:
     """The suffix that tells a file's format, in small letters and without its dot: ``xdot1.2`` has a dot of its own.
 
-    >>> suffix_of("out/a.b.PDF"), suffix_of("y.xdot1.2"), suffix_of("net-1.2"), suffix_of("graph")
-    ('pdf', 'xdot1.2', '2', '')
+    A folder, by the slash at its end, is TensorBoard's.
+
+    >>> suffix_of("out/a.b.PDF"), suffix_of("y.xdot1.2"), suffix_of("net-1.2"), suffix_of("graph"), suffix_of("logs/")
+    ('pdf', 'xdot1.2', '2', '', 'tensorboard')
     """
     name = os.path.basename(os.fspath(path))
+    if not name and path:
+        return "tensorboard"
     last = os.path.splitext(name)[1][1:].lower()
     suffix, dot = last, len(name) - len(last) - 1
     while last and _serving(suffix) is None:
@@ -126,7 +131,7 @@ def save(graph: Graph, path: str | os.PathLike[str], options: RenderOptions | No
 
     Args:
         graph: any graph.
-        path: where to; its suffix is the format unless the options name one.
+        path: where to; its suffix is the format unless the options name one, and a slash at its end is TensorBoard's.
         options: how to draw it.
 
     Returns:
@@ -136,10 +141,10 @@ def save(graph: Graph, path: str | os.PathLike[str], options: RenderOptions | No
         RenderError: an unknown format, or a picture that cannot be made.
         FileError: the file cannot be written.
     """
-    from gviz.render.writer import write
+    from gviz.writer import write
 
     suffix = options.format if options is not None and options.format else suffix_of(path)
-    return write(path, render(graph, suffix, options))
+    return str(getattr(find(suffix), "save", write)(path, render(graph, suffix, options)))
 
 
 def formats() -> tuple[FormatRow, ...]:

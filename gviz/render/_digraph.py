@@ -19,7 +19,7 @@ from gviz.layout import RenderWarning
 from gviz.layout.graphviz import draw
 from gviz.layout.plan import make_plan
 from gviz.render.image import finished, warn_of_size, with_straight
-from gviz.render.writer import write
+from gviz.writer import write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -17,12 +17,17 @@ Other formats have no place for one; such files count as not made by gviz.
 
 from __future__ import annotations
 
+import os
+import stat
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["DOT_MARK", "has_mark", "mark"]
+__all__ = ["DOT_MARK", "has_mark", "is_ours", "mark"]
+
+_ENDS = 4096
+"""Bytes at both ends of a file among which the mark is."""
 
 _MADE = b"made by gviz"
 DOT_MARK = _MADE.decode()
@@ -85,3 +90,17 @@ def has_mark(data: bytes) -> bool:
         if data.startswith(start):
             return sign in data and (start != b"%PDF" or data.rfind(b"startxref") < data.rfind(sign) + len(sign))
     return False
+
+
+def is_ours(path: str | os.PathLike[str]) -> bool:
+    """Whether gviz made this file, by its mark; a file that cannot be read, or is no regular one, is not."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return False
+        with open(path, "rb") as file:
+            head = file.read(_ENDS)
+            rest = max(os.fstat(file.fileno()).st_size - _ENDS, len(head))
+            file.seek(rest)
+            return has_mark(head + file.read())
+    except (OSError, ValueError):
+        return False

@@ -78,7 +78,7 @@ def _remember(key: str, known: Mapping[str, str]) -> None:
     import json
 
     from gviz.errors import FileError
-    from gviz.render.writer import write
+    from gviz.writer import write
 
     with suppress(OSError, FileError):
         os.makedirs(os.path.dirname(_file()), exist_ok=True)

@@ -16,7 +16,7 @@ How a value comes about:
 4. :meth:`gviz.static.session.Session.run` looks up fetches and feeds, and makes a :class:`~gviz.static.plan.Plan` of them the first time: a flat
    function over numpy. Each later run calls it.
 
-Loops and branches are in ``control.py``, their derivatives in ``loop_gradient.py``, variables in ``variables.py``.
+What TensorBoard shows is written by ``events.py``. Loops and branches are in ``control.py``, their derivatives in ``loop_gradient.py``, variables in ``variables.py``.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from gviz.static import dtypes, errors, operations, variables
 from gviz.static.control import cond, while_loop
 from gviz.static.convert import constant, convert
 from gviz.static.dtypes import DType, as_dtype
+from gviz.static.events import FileWriter
 from gviz.static.function import function
 from gviz.static.gradients import gradients
 from gviz.static.graph import Graph, Operation, Tensor, get_default_graph, reset_default_graph
@@ -106,6 +107,7 @@ nn = SimpleNamespace(
     bias_add=operations.binary("BiasAdd", "BiasAdd"),
 )  # fmt: skip
 train = SimpleNamespace(GradientDescentOptimizer=variables.GradientDescentOptimizer)
+summary = SimpleNamespace(FileWriter=FileWriter)
 initializers = SimpleNamespace(global_variables=global_variables_initializer)
 random = SimpleNamespace(normal=random_normal, uniform=random_uniform)
 math = SimpleNamespace(

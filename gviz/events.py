@@ -1,0 +1,225 @@
+"""TensorBoard's event files: what it shows under "Graphs", written with the standard library alone.
+
+A graph is a row of :class:`Op`, whoever made it. :func:`graph_def` puts it in protobuf's wire form, with the fields of
+tensorflow/core/framework/{graph,node_def,attr_value}.proto, and :func:`event_file` frames it as records with checksums
+(https://www.tensorflow.org/tutorials/load_data/tfrecord).
+
+No clock goes into a file, so the same graph gives the same bytes; by a time that no other program writes, gviz knows its own
+files again.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import struct
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = [
+    "Op", "crc32c", "dtype_attr", "event_file", "file_name", "graph_def", "is_ours", "plain_attr", "shape_attr", "tensor_attr",
+]  # fmt: skip
+
+Dims: TypeAlias = "Sequence[int | None] | None"
+"""Sizes, None for an unknown one; None for an unknown rank."""
+
+DTYPES = {
+    "float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "string": 7, "complex64": 8, "int64": 9,
+    "bool": 10, "bfloat16": 14, "complex128": 18, "float16": 19,
+}  # fmt: skip
+"""TensorFlow's DataType; PyTorch's names are the same."""
+
+_VALUES = {"float32": (5, "f"), "float64": (6, "d"), "string": (8, ""), "int64": (10, ""), "bool": (11, "")} | dict.fromkeys(
+    ("int32", "uint8", "int16", "int8"), (7, "")
+)
+"""The field of a TensorProto that holds elements of a dtype, and how struct packs them; "" for numbers of any length."""
+
+_LARGEST = 3.4028235e38
+"""A float32's largest number."""
+
+_NAME = re.compile(r"events\.out\.tfevents\.\d{10}\.gviz")
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One node of a graph as TensorBoard knows it.
+
+    Args:
+        name: unique; its slashes are boxes that open.
+        type: of the operation, as in ``MatMul``.
+        inputs: ``name`` or ``name:1`` of what it uses, in order; ``^name`` of what runs before it comes last.
+        attrs: what the panel tells of it: attribute values in wire form, from the functions below.
+        shapes: of its outputs, one for each; the edges tell them.
+        device: where it runs, which is a colour of its own; "" for not known.
+    """
+
+    name: str
+    type: str
+    inputs: tuple[str, ...] = ()
+    attrs: Mapping[str, bytes] = field(default_factory=dict)
+    shapes: tuple[Dims, ...] = ()
+    device: str = ""
+
+
+# ------------------------------------------------------------------ protobuf
+def _varint(number: int) -> bytes:
+    r"""Seven bits a byte, the lowest first; a negative number as 64 bits.
+
+    >>> _varint(300)
+    b'\xac\x02'
+    """
+    number = int(number) & 2**64 - 1
+    out = bytearray()
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def _field(number: int, value: int | str | bytes) -> bytes:
+    """A field of a message: a number, a text, or a message in wire form."""
+    if isinstance(value, int):
+        return _varint(number << 3) + _varint(value)
+    raw = value.encode("utf-8", "backslashreplace") if isinstance(value, str) else value
+    return _varint(number << 3 | 2) + _varint(len(raw)) + raw
+
+
+def _shape(dims: Dims) -> bytes:
+    """A TensorShapeProto."""
+    if dims is None:
+        return _field(3, 1)
+    return b"".join(_field(2, _field(1, -1 if size is None else size)) for size in dims)
+
+
+def plain_attr(value: Any) -> bytes | None:
+    """An attribute that is a truth value, a number, a text or a list of such; None for anything else."""
+    if isinstance(value, bool):
+        return _field(5, int(value))
+    if isinstance(value, int):
+        return _field(3, value)
+    if isinstance(value, float):
+        return _varint(4 << 3 | 5) + struct.pack("<f", math.copysign(math.inf, value) if abs(value) > _LARGEST else value)
+    if isinstance(value, str | bytes):
+        return _field(2, value)
+    if isinstance(value, list | tuple):
+        parts = [plain_attr(item) for item in value]
+        return None if None in parts else _field(1, b"".join(part for part in parts if part))
+    return None
+
+
+def dtype_attr(name: str) -> bytes:
+    """An attribute that is a dtype; one that TensorFlow lacks is told as text."""
+    return _field(6, DTYPES[name]) if name in DTYPES else _field(2, name)
+
+
+def shape_attr(dims: Dims) -> bytes:
+    """An attribute that is a shape."""
+    return _field(7, _shape(dims))
+
+
+def tensor_attr(dtype: str, dims: Sequence[int], items: Sequence[Any]) -> bytes | None:
+    """An attribute that is a tensor, by its elements; None for a dtype that is told no elements of."""
+    if dtype not in _VALUES:
+        return None
+    number, code = _VALUES[dtype]
+    if dtype == "string":
+        value = b"".join(_field(number, item) for item in items)
+    elif code:
+        value = _field(number, struct.pack(f"<{len(items)}{code}", *items))
+    else:
+        value = _field(number, b"".join(map(_varint, items)))
+    return _field(8, _field(1, DTYPES[dtype]) + _field(2, _shape(dims)) + value)
+
+
+def graph_def(ops: Iterable[Op]) -> bytes:
+    """A GraphDef."""
+    return b"".join(_field(1, _node_def(op)) for op in ops)
+
+
+def _node_def(op: Op) -> bytes:
+    """A NodeDef; parts that are empty are left out, as protobuf does."""
+    attrs = dict(op.attrs)
+    if op.shapes:
+        attrs["_output_shapes"] = _field(1, b"".join(map(shape_attr, op.shapes)))
+    parts: list[tuple[int, str | bytes]] = [(1, op.name), (2, op.type), *((3, source) for source in op.inputs), (4, op.device)]
+    parts += [(5, _field(1, key) + _field(2, value)) for key, value in attrs.items()]
+    return b"".join(_field(number, value) for number, value in parts if value)
+
+
+# ------------------------------------------------------------------ records
+@cache
+def _table() -> tuple[int, ...]:
+    """What each value of a byte adds to the checksum."""
+    table = tuple(range(256))
+    for _ in range(8):
+        table = tuple(rest >> 1 ^ (0x82F63B78 if rest & 1 else 0) for rest in table)
+    return table
+
+
+def crc32c(data: bytes) -> int:
+    """The CRC-32 with Castagnoli's polynomial.
+
+    >>> hex(crc32c(b"123456789"))
+    '0xe3069283'
+    """
+    table, crc = _table(), 0xFFFFFFFF
+    for byte in data:
+        crc = table[(crc ^ byte) & 255] ^ crc >> 8
+    return crc ^ 0xFFFFFFFF
+
+
+def _record(data: bytes) -> bytes:
+    """Length and data, each with its checksum."""
+    size = struct.pack("<Q", len(data))
+    return size + _masked(size) + data + _masked(data)
+
+
+def _masked(data: bytes) -> bytes:
+    """The checksum, turned and shifted, so that a file of records inside a record is no trap."""
+    crc = crc32c(data)
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def event_file(graph: bytes, wall_time: float = 0.0) -> bytes:
+    """A whole event file.
+
+    Args:
+        graph: a GraphDef, from :func:`graph_def`.
+        wall_time: seconds since 1970 that both events tell; nothing shows them.
+    """
+    return _first_event(wall_time) + _event(wall_time, _field(4, graph))
+
+
+def _event(wall_time: float, what: bytes) -> bytes:
+    """An Event, as a record."""
+    return _record(_varint(1 << 3 | 1) + struct.pack("<d", wall_time) + what)
+
+
+def _first_event(wall_time: float = 0.0) -> bytes:
+    """The Event that every file begins with."""
+    return _event(wall_time, _field(3, "brain.Event:2"))
+
+
+def file_name(data: bytes) -> str:
+    """What an event file of gviz's is called.
+
+    The checksum stands where others have the time: a TensorBoard that is running looks for new names.
+    """
+    return f"events.out.tfevents.{crc32c(data):010d}.gviz"
+
+
+def is_ours(path: str) -> bool:
+    """Whether gviz wrote an event file: a machine may be called gviz, too, but its files have a time in them."""
+    if not _NAME.fullmatch(os.path.basename(path)):
+        return False
+    head = _first_event()
+    with suppress(OSError), open(path, "rb") as file:
+        return file.read(len(head)) == head
+    return False
