@@ -93,24 +93,25 @@ def as_value(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
     """A Python value as an array: Python's own numbers are float32 and int32, arrays keep their dtype.
 
     Raises:
-        TypeError: it does not fit the dtype.
+        TypeError: it does not fit the dtype; arrays are cast.
         ValueError: it is None, or ragged.
     """
     if value is None:
         raise ValueError("None values not supported.")
-    given = isinstance(value, (np.ndarray, np.generic))
     array: np.ndarray[Any, Any] = np.asarray(value)
     if array.dtype.kind in "US":
         array = array.astype(object)
+    kind = array.dtype.kind
+    if isinstance(value, (np.ndarray, np.generic)):
+        return array if dtype is None else array.astype(dtype.as_numpy_dtype)
     if dtype is None:
-        return (
-            array
-            if given or array.dtype.kind not in "fi"
-            else array.astype(np.float32 if array.dtype.kind == "f" else np.int32)
-        )
-    if array.size and (dtype.is_integer and array.dtype.kind == "f" or dtype.is_bool != (array.dtype.kind == "b")):
-        flat = np.ravel(array)
-        raise TypeError(
-            f"Expected {dtype.name}, but got {flat[0]!r} of type '{type(flat[0].item()).__name__}'.".replace("np.", "")
-        )
+        if kind == "i" and array.size and not np.array_equal(array, array.astype(np.int32)):
+            return array
+        return array.astype(np.float32 if kind == "f" else np.int32) if kind in "fi" else array
+    if array.size and not ("b" if dtype.is_bool else "fiub" if dtype.is_floating else "iub" if dtype.is_integer else "O").count(
+        kind
+    ):
+        first = np.ravel(array)[0]
+        first = first.item() if isinstance(first, np.generic) else first
+        raise TypeError(f"Expected {dtype.name}, but got {first!r} of type '{type(first).__name__}'.")
     return array.astype(dtype.as_numpy_dtype)

@@ -10,7 +10,7 @@ import numpy as np
 from gviz.static.control import leaves, refilled
 from gviz.static.dtypes import as_dtype, as_value
 from gviz.static.graph import Graph, Tensor
-from gviz.static.operations import placeholder
+from gviz.static.arrays import placeholder
 from gviz.static.session import Session
 
 if TYPE_CHECKING:

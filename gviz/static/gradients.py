@@ -14,8 +14,9 @@ import numpy as np
 
 from gviz.static.convert import convert, make
 from gviz.static.graph import Tensor
-from gviz.static.operations import add_n, filled_like, where
-from gviz.static.table import kind_of
+from gviz.static.arrays import ones
+from gviz.static.operations import add_n
+from gviz.static.table import KEYS, call_of, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from gviz.static.graph import Graph, Operation
 
 __all__ = ["gradients"]
-
-ones_like = filled_like("ones_like", 1, "OnesLike")
 
 
 def gradients(
@@ -92,7 +91,8 @@ def first_gradients(ys: Sequence[Tensor], given: Any) -> list[Tensor]:
         if weight is not None:
             out.append(convert(weight, y.dtype.base_dtype, f"grad_ys_{i}"))
             continue
-        out.append(ones_like(y, name=f"grad_ys_{i}"))
+        kind, label = y.dtype.base_dtype, f"grad_ys_{i}"
+        out.append(ones(y.shape, kind, label) if y.shape.is_fully_defined() else make("OnesLike", [y], label))
     return out
 
 
@@ -157,7 +157,7 @@ def of_operation(op: Operation, grads: Sequence[Tensor | None]) -> Iterable[tupl
         return [(t, first) for t in op.inputs]
     if kind.call is None:
         raise LookupError(f"No gradient defined for operation '{op.name}' (op type: {op.type})")
-    key, args = kind.gradient(op) if callable(kind.gradient) else kind.call(op)
+    key, args = kind.gradient(op) if callable(kind.gradient) else call_of(op)
     return derivatives(key, args, op.outputs[0], first) if len(op.outputs) == 1 else by_engine(key, args, grads)
 
 
@@ -184,9 +184,7 @@ def derivatives(key: str, args: tuple[Any, ...], result: Tensor, grad: Tensor | 
 def fitted(grad: Any, into: Tensor) -> Any:
     """The gradient summed back where the input was broadcast."""
     if not isinstance(grad, Tensor):
-        return fitted(
-            where(convert(np.bool_(True)), convert(grad, into.dtype.base_dtype), convert(grad, into.dtype.base_dtype)), into
-        )
+        return fitted(convert(grad, into.dtype.base_dtype), into)
     if grad.shape.is_fully_defined() and grad.shape == into.shape:
         return grad
     return make("BroadcastGradient", [grad, into], "Sum")
@@ -217,6 +215,8 @@ def saved(key: str, values: dict[str, Any], result: Tensor, name: str) -> Any:
 
 # ------------------------------------------------------------------ formulas that write graphs
 _symbols: dict[str, Any] = {}
+TYPE_OF = {key: name for name, key in KEYS.items() if name != "Rint"} | {"where": "Select"}
+"""TensorFlow's type for a function of the table that takes tensors alone: Neg for ``neg``."""
 
 
 def symbols() -> dict[str, Any]:
@@ -232,14 +232,6 @@ def symbols() -> dict[str, Any]:
     return _symbols
 
 
-def plain_types() -> dict[str, str]:
-    """The TensorFlow types whose call is a function of the table on the inputs alone: Neg for ``neg``."""
-    from gviz.static import table
-
-    groups = (table.UNARY, table.BINARY, table.COMPARISONS, table.WITHOUT_GRADIENT)
-    return {key: name for group in groups for name, key in group.items()} | {"where": "Select"}
-
-
 def symbol(key: str) -> Callable[..., Any]:
     """A function of the table as one operation: of TensorFlow's type for it, else of the function's own name."""
 
@@ -249,7 +241,7 @@ def symbol(key: str) -> Callable[..., Any]:
             from gviz.engine.op import ARRAYS
 
             return ARRAYS[key](*args)
-        type = plain_types().get(key)
+        type = TYPE_OF.get(key)
         if type is not None and all(isinstance(a, Tensor) for a in args) and len(args) == len(tensors):
             return make(type, tensors)
         return call(key, args, tensors)

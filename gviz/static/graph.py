@@ -9,196 +9,15 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from gviz.static.errors import OperatorNotAllowedInGraphError
 from gviz.static.naming import Names
-from gviz.static.shapes import TensorShape
+from gviz.static.tensor import Operation, Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gviz.static.control import Context
-    from gviz.static.dtypes import DType
-    from gviz.static.session import Session
-    from gviz.static.shapes import Dims
 
 __all__ = ["Graph", "Operation", "Tensor", "get_default_graph", "reset_default_graph"]
-
-
-class Tensor:
-    """An output of an operation: a name, a type and a shape, and no value.
-
-    Args:
-        op: the operation that makes it.
-        index: which of its outputs.
-        dtype: of its elements.
-        dims: its shape as far as it is known.
-    """
-
-    __array_priority__ = 100  # numpy's operators leave it to ours
-
-    def __init__(self, op: Operation, index: int, dtype: DType, dims: Dims) -> None:
-        self.op, self.value_index, self.dtype = op, index, dtype
-        self._dims = dims
-
-    @property
-    def name(self) -> str:
-        """``operation:index``."""
-        return f"{self.op.name}:{self.value_index}"
-
-    @property
-    def graph(self) -> Graph:
-        """The graph that it belongs to."""
-        return self.op.graph
-
-    @property
-    def device(self) -> str:
-        """Where it is computed: nothing is said."""
-        return ""
-
-    @property
-    def shape(self) -> TensorShape:
-        """What is known of its shape."""
-        return TensorShape(self._dims)
-
-    def get_shape(self) -> TensorShape:
-        """What is known of its shape."""
-        return self.shape
-
-    def set_shape(self, shape: Any) -> None:
-        """Add to what is known of the shape.
-
-        Raises:
-            ValueError: the two don't fit.
-        """
-        from gviz.static.shapes import as_shape, fits, merged
-
-        given = as_shape(shape)
-        if not fits(self._dims, given):
-            raise ValueError(f"Tensor's shape {self.shape} is not compatible with supplied shape {TensorShape(given)}.")
-        self._dims = merged(self._dims, given)
-
-    def consumers(self) -> list[Operation]:
-        """The operations that use it."""
-        return [op for op in self.graph.get_operations() if any(t is self for t in op.inputs)]
-
-    def eval(self, feed_dict: Any = None, session: Session | None = None) -> Any:
-        """Its value in the given session, else in the default one.
-
-        Raises:
-            ValueError: there is no session.
-        """
-        from gviz.static.session import session_for
-
-        return session_for(session, "evaluate tensor", "eval()", "eval").run(self, feed_dict)
-
-    def __str__(self) -> str:
-        shape = "" if self._dims is None else f", shape={self.shape}"
-        return f'Tensor("{self.name}"{shape}, dtype={self.dtype.name})'
-
-    def __repr__(self) -> str:
-        return f"<tf.Tensor '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
-
-    # What Python asks of a value; a symbolic tensor has none.
-    def __bool__(self) -> NoReturn:
-        raise OperatorNotAllowedInGraphError(refusal("Using a symbolic `tf.Tensor` as a Python `bool`"))
-
-    def __iter__(self) -> NoReturn:
-        raise OperatorNotAllowedInGraphError(refusal("Iterating over a symbolic `tf.Tensor`"))
-
-    def __len__(self) -> NoReturn:
-        raise TypeError(
-            f"len is not well defined for a symbolic Tensor ({self.name}). "
-            "Please call `x.shape` rather than `len(x)` for shape information."
-        )
-
-    def __float__(self) -> NoReturn:
-        raise TypeError("float() argument must be a string or a real number, not 'SymbolicTensor'")
-
-    def __int__(self) -> NoReturn:
-        raise TypeError("int() argument must be a string, a bytes-like object or a real number, not 'SymbolicTensor'")
-
-    def __index__(self) -> NoReturn:
-        raise TypeError("'SymbolicTensor' object cannot be interpreted as an integer")
-
-    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(
-            f"Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array. This error may indicate that you're trying to "
-            "pass a Tensor to a NumPy call, which is not supported."
-        )
-
-    def __setitem__(self, key: Any, value: Any) -> NoReturn:
-        raise TypeError("'SymbolicTensor' object does not support item assignment")
-
-    def __getattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"'SymbolicTensor' object has no attribute '{name}'")
-
-
-def refusal(what: str) -> str:
-    """That a graph is built before values are there, and what to do instead."""
-    return (
-        f"{what} is not allowed. The graph is built before any value is there: use tf.cond or tf.while_loop, which choose when "
-        "the graph runs, or Session.run for the value."
-    )
-
-
-class Operation:
-    """A node of the graph; :meth:`Graph.create_op` makes it.
-
-    Args:
-        graph: it belongs to.
-        name: its whole name.
-        type: of the operation, as in ``AddV2``.
-        inputs: tensors that it takes.
-        attrs: its fixed parameters.
-        control: operations that run before it.
-    """
-
-    def __init__(
-        self,
-        graph: Graph,
-        name: str,
-        type: str,
-        inputs: tuple[Tensor, ...],
-        attrs: dict[str, Any],
-        control: tuple[Operation, ...],
-    ) -> None:
-        self.graph, self.name, self.type, self.inputs, self.attrs = graph, name, type, inputs, attrs
-        self.control_inputs = list(control)
-        self.outputs: list[Tensor] = []
-        self.number = 0  # in the order of making
-        self.context: Context | None = None  # the loop or branch that it is in
-
-    @property
-    def device(self) -> str:
-        """Where it runs: nothing is said."""
-        return ""
-
-    @property
-    def values(self) -> Any:
-        """Its outputs."""
-        return lambda: list(self.outputs)
-
-    def get_attr(self, name: str) -> Any:
-        """A fixed parameter.
-
-        Raises:
-            ValueError: it has none of that name.
-        """
-        if name not in self.attrs:
-            raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
-        return self.attrs[name]
-
-    def run(self, feed_dict: Any = None, session: Session | None = None) -> None:
-        """Run it in the given session, else in the default one."""
-        from gviz.static.session import session_for
-
-        session_for(session, "execute operation", "run()", "run").run(self, feed_dict)
-
-    def __repr__(self) -> str:
-        return f"<tf.Operation '{self.name}' type={self.type}>"
-
-    def __str__(self) -> str:
-        return f"name: {self.name!r}\nop: {self.type!r}\n" + "".join(f"input: {t.name!r}\n" for t in self.inputs)
 
 
 class Graph:
@@ -211,7 +30,7 @@ class Graph:
         self.collections: dict[str, list[Any]] = {}
         self.unfeedable: set[Tensor] = set()
         self._operations: dict[str, Operation] = {}
-        self._control: tuple[Operation, ...] = ()
+        self._control: list[tuple[list[Operation], set[Operation]]] = []  # what was asked for, and what was made under it
 
     # -------------------------------------------------------------- building
     def create_op(
@@ -235,20 +54,22 @@ class Graph:
             RuntimeError: the graph is finalised.
             ValueError: an input is of another graph; the shapes clash.
         """
-        from gviz.static.table import kind_of
+        from gviz.static.table import checked
 
         self.check_open()
         for tensor in inputs:
             if tensor.graph is not self:
                 self.refuse_stranger(tensor, inputs)
-        op = Operation(self, self.names.of_operation(name or type), type, (), attrs or {}, (*self._control, *control))
+        op = Operation(self, self.names.of_operation(name or type), type, (), attrs or {}, (*self._after(inputs), *control))
         op.context = self.context
         op.inputs = tuple(inputs) if self.context is None else self.context.captured(inputs, op)
-        op.outputs = [Tensor(op, i, dtype, dims) for i, (dtype, dims) in enumerate(kind_of(op).infer(op))]
+        op.outputs = [Tensor(op, i, dtype, dims) for i, (dtype, dims) in enumerate(checked(op))]
         op.number = len(self._operations)
         if self.context is not None:
             self.context.entered(op)
         self._operations[op.name] = op
+        for _, made in self._control:
+            made.add(op)
         return op
 
     def check_open(self) -> None:
@@ -281,19 +102,25 @@ class Graph:
         finally:
             self.names.scope = before
 
+    def _after(self, inputs: Sequence[Tensor]) -> list[Operation]:
+        """What a new operation has to run after: not what one of its inputs runs after, or is, already."""
+        before = {t.op for t in inputs}
+        return list(dict.fromkeys(c for wanted, made in self._control if not made & before for c in wanted if c not in before))
+
     @contextmanager
     def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
         """Have operations made inside run after these; None forgets those that are asked for outside."""
-        before = self._control
+        before, context = self._control, self.context
         if control_inputs is None:
-            self._control = ()
+            self._control, self.context = [], None
         else:
-            wanted = [getattr(c, "op", c) for c in control_inputs]
-            self._control = (*before, *(op for op in dict.fromkeys(wanted) if op not in before))
+            found = [self.as_graph_element(getattr(c, "_ref", c)) for c in control_inputs]
+            wanted = list(dict.fromkeys(f.op if isinstance(f, Tensor) else f for f in found))
+            self._control = [*before, (wanted, set())]
         try:
             yield
         finally:
-            self._control = before
+            self._control, self.context = before, context
 
     @contextmanager
     def as_default(self) -> Iterator[Graph]:

@@ -12,66 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.op import ARRAYS, direct
 from gviz.static.control import Branches, Loop, unit_of
 from gviz.static.errors import DeadlineExceededError, InvalidArgumentError
 from gviz.static.graph import Tensor
 from gviz.static.loop_gradient import BackLoop
-from gviz.static.table import OWN, REDUCTIONS, kind_of
+from gviz.static.table import call_of, function_of, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gviz.static.graph import Operation
 
-__all__ = ["Plan", "function_of"]
+__all__ = ["Plan"]
 
 INFIX = {operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/"}
 IN_PLACE = {operator.add: np.add, operator.sub: np.subtract, operator.mul: np.multiply, operator.truediv: np.divide}
 FOLDED_SIZE = 1_000_000
 """Constants with more elements than this are not made while planning."""
-
-
-def function_of(key: str) -> Any:
-    """The function of that key on arrays: a row of the engine's table, or one of the static graph's own."""
-    if key == "vjp":
-        return by_engine
-    return OWN[key] if key in OWN else direct(ARRAYS[key])
-
-
-def by_engine(key: str, args: tuple[Any, ...], place: int, which: tuple[int, ...], grads: tuple[Any, ...]) -> Any:
-    """The derivative of a function with respect to one of its tensors, by the dynamic engine.
-
-    Args:
-        key: of the function.
-        args: its arguments, arrays among them.
-        place: which of the arrays the derivative is wanted for.
-        which: the outputs that have a gradient.
-        grads: those gradients.
-    """
-    import gviz.engine as torch
-    from gviz.engine.op import TENSORS
-    from gviz.engine.tensor import from_array
-
-    tensors: list[Any] = []
-
-    def wrapped(value: Any) -> Any:
-        if isinstance(value, (tuple, list)):
-            return type(value)(wrapped(v) for v in value)
-        if not isinstance(value, (np.ndarray, np.generic)):
-            return value
-        tensors.append(from_array(np.asarray(value), None))
-        if len(tensors) == place + 1:
-            tensors[-1].requires_grad_()
-        return tensors[-1]
-
-    with torch.enable_grad():
-        out = (OWN[key] if key in OWN else TENSORS[key])(*wrapped(args))
-        outs = [out[i] for i in which] if isinstance(out, (tuple, list)) else [out]
-        found = torch.autograd.grad(outs, tensors[place], [from_array(np.asarray(g), None) for g in grads], allow_unused=True)[
-            0
-        ]
-    return np.zeros_like(tensors[place]._array) if found is None else found._array  # noqa: SLF001 - the engine's array
 
 
 class Step:
@@ -174,7 +131,7 @@ class Plan:
         if special is not None:
             special(op)
             return
-        key, args = kind_of(op).call(op)  # type: ignore[misc]
+        key, args = call_of(op)
         if key == "pass":
             self._alias(op.outputs[0], op.inputs[0])
             return
@@ -194,7 +151,7 @@ class Plan:
             )
             return
         text = f"{names[0]} {symbol} {names[1]}" if symbol else f"{self._bind(function, key)}({', '.join(names)})"
-        if op.type in REDUCTIONS and op.outputs[0].dtype.is_integer:
+        if op.type in ("Sum", "Mean", "Prod") and op.outputs[0].dtype.is_integer:
             text = f"{text}.astype({self._bind(op.outputs[0].dtype.as_numpy_dtype)})"
         self._write(op, text, function, [self._text(t) for t in tensors], shared=not kind_of(op).stateful)
 

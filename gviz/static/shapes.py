@@ -124,6 +124,14 @@ def fits(one: Dims, other: Dims) -> bool:
     return len(one) == len(other) and all(a is None or b is None or a == b for a, b in zip(one, other, strict=True))
 
 
+def difference(one: Dims, other: Dims) -> str:
+    """Why two shapes do not fit, in TensorFlow's words."""
+    if one is None or other is None or len(one) != len(other):
+        return f"Shapes must be equal rank, but are {len(one or ())} and {len(other or ())}"
+    i = next(i for i, (a, b) in enumerate(zip(one, other, strict=True)) if a != b and None not in (a, b))
+    return f"Dimension {i} in both shapes must be equal, but are {one[i]} and {other[i]}. Shapes are {listed(one)} and {listed(other)}."
+
+
 def merged(one: Dims, other: Dims) -> Dims:
     """All that is known of a shape from two sources that fit."""
     if one is None or other is None:
@@ -171,7 +179,7 @@ def matmul(one: Dims, other: Dims) -> Dims:
         if given is not None and len(given) < 2:
             raise ValueError(f"Shape must be rank 2 but is rank {len(given)}")
     if one is None or other is None:
-        return (None, None)
+        return None
     if None not in (one[-1], other[-2]) and one[-1] != other[-2]:
         raise ValueError(f"Dimensions must be equal, but are {one[-1]} and {other[-2]}")
     stack = broadcast(one[:-2], other[:-2])

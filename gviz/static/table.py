@@ -2,297 +2,33 @@
 
 A type names a function of the engine's own operation table (``gviz.engine.ops``) and how the operation's inputs become that
 function's arguments. The compiled plan calls that function on arrays; ``tf.gradients`` reads the derivative that the same row
-declares. What TensorFlow has and the table has not (slices, shapes, random numbers) is in :data:`OWN`.
+declares. What TensorFlow has and the table has not (slices, shapes, sums of many) is in :data:`OWN`.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from gviz.static import shapes
-from gviz.static.dtypes import DTYPES, as_dtype, bool_, int32
+from gviz.engine.op import ARRAYS, direct
+from gviz.static import inference as rule
+from gviz.static.dtypes import DTYPES, bool_
+from gviz.static.inference import axes_of, constant_value, dims_of, integers, own
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gviz.static.dtypes import DType
-    from gviz.static.graph import Operation, Tensor
-    from gviz.static.shapes import Dims
+    from gviz.static.graph import Operation
 
-__all__ = ["OWN", "TYPES", "OpType", "constant_value", "kind_of"]
+__all__ = ["KEYS", "OWN", "TYPES", "OpType", "call_of", "function_of", "kind_of"]
 
-Outputs: TypeAlias = "list[tuple[DType, Dims]]"
 Call: TypeAlias = "tuple[str, tuple[Any, ...]]"
 
 
-@dataclass(frozen=True)
-class OpType:
-    """One type of operation.
-
-    Args:
-        infer: dtypes and shapes of its outputs; raises ValueError or TypeError for inputs that it cannot take.
-        call: the function that computes it, by its key, and its arguments, tensors among them; None for what the plan writes itself.
-        gradient: how ``tf.gradients`` goes on: "row" by the derivative of that function, "pass" on unchanged to the first input, "all" to
-            each input, None not at all; or (key, arguments) of another function whose derivative it has.
-        stateful: whether two runs may differ, so that it is neither folded nor shared.
-    """
-
-    infer: Callable[[Operation], Outputs]
-    call: Callable[[Operation], Call] | None = None
-    gradient: str | None | Callable[[Operation], Call] = "row"
-    stateful: bool = False
-
-
-def constant_value(tensor: Tensor) -> Any:
-    """The value of a tensor that is known while building, else None."""
-    return tensor.op.attrs["value"] if tensor.op.type == "Const" else None
-
-
-def dims_of(tensor: Tensor) -> Dims:
-    """What is known of its shape, as a tuple."""
-    return tensor._dims  # noqa: SLF001 - the shape without its public wrapper
-
-
-# ------------------------------------------------------------------ dtypes and shapes of results
-def like_first(op: Operation) -> Outputs:
-    """The first input's."""
-    return [(op.inputs[0].dtype.base_dtype, dims_of(op.inputs[0]))]
-
-
-def same_dtypes(op: Operation) -> DType:
-    """The one dtype of all inputs.
-
-    Raises:
-        TypeError: they differ.
-    """
-    first = op.inputs[0].dtype.base_dtype
-    for name, tensor in zip("yz", op.inputs[1:], strict=False):
-        if tensor.dtype.base_dtype != first:
-            raise TypeError(
-                f"Input '{name}' of '{op.type}' Op has type {tensor.dtype.base_dtype.name} that does not match type {first.name} of "
-                "argument 'x'."
-            )
-    return first
-
-
-def clash(op: Operation, problem: ValueError) -> ValueError:
-    """A clash of shapes, with the node and its inputs, in TensorFlow's words."""
-    kind = "" if not op.inputs else f"[T=DT_{op.inputs[0].dtype.base_dtype.cpp.upper()}]"
-    given = ", ".join(t.op.name if t.value_index == 0 else t.name for t in op.inputs)
-    sizes = ", ".join(shapes.listed(dims_of(t)) for t in op.inputs)
-    return ValueError(f"{problem} for '{{{{node {op.name}}}}} = {op.type}{kind}({given})' with input shapes: {sizes}.")
-
-
-def elementwise(op: Operation) -> Outputs:
-    """Of several operands, broadcast."""
-    dtype = same_dtypes(op)
-    try:
-        return [(dtype, reduce(shapes.broadcast, [dims_of(t) for t in op.inputs]))]
-    except ValueError as problem:
-        raise clash(op, problem) from None
-
-
-def comparison(op: Operation) -> Outputs:
-    """The same, as booleans."""
-    return [(bool_, elementwise(op)[0][1])]
-
-
-def product(op: Operation) -> Outputs:
-    """Of matrices."""
-    dtype = same_dtypes(op)
-    sides = [dims_of(t) for t in op.inputs]
-    for i, flag in enumerate(("transpose_a", "transpose_b")):
-        if op.attrs.get(flag) and sides[i] is not None:
-            sides[i] = (*sides[i][:-2], sides[i][-1], sides[i][-2])  # type: ignore[index]
-    try:
-        return [(dtype, shapes.matmul(*sides))]
-    except ValueError as problem:
-        raise clash(op, problem) from None
-
-
-def axes_of(op: Operation) -> tuple[int, ...] | None:
-    """The axes of a reduction; None for all of them."""
-    value = constant_value(op.inputs[1])
-    if value is None:
-        return None
-    axes = tuple(int(a) for a in np.ravel(value))
-    dims = dims_of(op.inputs[0])
-    return None if dims is not None and sorted(a % len(dims) for a in axes if dims) == list(range(len(dims))) else axes
-
-
-def reduction(dtype: DType | None = None) -> Callable[[Operation], Outputs]:
-    """Over some axes."""
-
-    def infer(op: Operation) -> Outputs:
-        own = dtype or op.inputs[0].dtype.base_dtype
-        try:
-            return [(own, shapes.reduced(dims_of(op.inputs[0]), axes_of(op), op.attrs.get("keep_dims", False)))]
-        except ValueError as problem:
-            raise clash(op, problem) from None
-
-    return infer
-
-
-def reshaped(op: Operation) -> Outputs:
-    """Into a given shape, in which -1 stands for what is left."""
-    own, size = op.inputs[0].dtype.base_dtype, constant_value(op.inputs[1])
-    if size is None:
-        return [(own, None)]
-    wanted = [int(n) for n in np.ravel(size)]
-    have = op.inputs[0].shape.num_elements()
-    known = math.prod(n for n in wanted if n != -1)
-    if have is not None and (have != known if -1 not in wanted else known and have % known):
-        raise ValueError(
-            f"Cannot reshape a tensor with {have} elements to shape {shapes.listed(tuple(wanted))} ({known} elements) for "
-            f"'{{{{node {op.name}}}}} = Reshape' with input shapes: {shapes.listed(dims_of(op.inputs[0]))}, [{len(wanted)}]."
-        )
-    rest = have // known if have is not None and known else None
-    return [(own, tuple(rest if n == -1 else n for n in wanted))]
-
-
-def permuted(op: Operation) -> Outputs:
-    """Dims in another order."""
-    order, dims = constant_value(op.inputs[1]), dims_of(op.inputs[0])
-    if order is None or dims is None:
-        return [(op.inputs[0].dtype.base_dtype, None if order is None else (None,) * len(order))]
-    if len(order) != len(dims):
-        raise clash(op, ValueError(f"Dimension must be {len(dims)} but is {len(order)}"))
-    return [(op.inputs[0].dtype.base_dtype, tuple(dims[i] for i in order))]
-
-
-def joined(op: Operation) -> Outputs:
-    """One after the other along an axis."""
-    *parts, where = op.inputs
-    axis, known = constant_value(where), [dims_of(t) for t in parts]
-    if axis is None or any(k is None for k in known):
-        return [(parts[0].dtype.base_dtype, None)]
-    first = known[0] or ()
-    axis = int(axis) % len(first)
-    for other in known[1:]:
-        if len(other or ()) != len(first) or not shapes.fits(
-            (*first[:axis], *first[axis + 1 :]), (*other[:axis], *other[axis + 1 :])
-        ):  # type: ignore[index]
-            raise clash(op, ValueError(f"Dimension {0 if axis else 1} in both shapes must be equal"))
-    lengths = [k[axis] for k in known if k is not None]
-    total = None if None in lengths else sum(n for n in lengths if n is not None)
-    rest = reduce(shapes.merged, known) or ()
-    return [(parts[0].dtype.base_dtype, (*rest[:axis], total, *rest[axis + 1 :]))]
-
-
-def packed(op: Operation) -> Outputs:
-    """Stacked along a new axis."""
-    known = [dims_of(t) for t in op.inputs]
-    if not all(shapes.fits(known[0], other) for other in known[1:]):
-        raise clash(op, ValueError("Shapes must be equal rank, or their dimensions differ"))
-    inner = reduce(shapes.merged, known)
-    if inner is None:
-        return [(same_dtypes(op), None)]
-    axis = op.attrs["axis"] % (len(inner) + 1)
-    return [(same_dtypes(op), (*inner[:axis], len(op.inputs), *inner[axis:]))]
-
-
-def unpacked(op: Operation) -> Outputs:
-    """Taken apart along an axis."""
-    dims, axis = dims_of(op.inputs[0]) or (), op.attrs["axis"]
-    rest = tuple(n for i, n in enumerate(dims) if i != axis % len(dims))
-    return [(op.inputs[0].dtype.base_dtype, rest)] * op.attrs["num"]
-
-
-def sliced(op: Operation) -> Outputs:
-    """Some of the elements: what numpy makes of an example of that shape, unknown lengths staying unknown where they are sliced."""
-    own, dims, index = op.inputs[0].dtype.base_dtype, dims_of(op.inputs[0]), op.attrs["index"]
-    if dims is None:
-        return [(own, None)]
-    taken = [i for i in index if i is not None and i is not Ellipsis]
-    if len(taken) > len(dims):
-        raise ValueError(f"Index out of range using input dim {len(dims)}; input has only {len(dims)} dims for '{op.name}'")
-    out: list[int | None] = []
-    rest = iter(dims)
-    for entry in index if Ellipsis in index else (*index, Ellipsis):
-        if entry is None:
-            out.append(1)
-        elif entry is Ellipsis:
-            out.extend(next(rest) for _ in range(len(dims) - len(taken)))
-        elif isinstance(entry, slice):
-            size = next(rest)
-            out.append(size if entry == slice(None) else None if size is None else len(range(*entry.indices(size))))
-        else:
-            size = next(rest)
-            if size is not None and not -size <= entry < size:
-                raise ValueError(
-                    f"slice index {entry} of dimension {len(dims) - len(list(rest)) - 1} out of bounds for '{op.name}'"
-                )
-    return [(own, tuple(out))]
-
-
-def given(op: Operation) -> Outputs:
-    """As the operation says."""
-    return [(op.attrs["dtype"], op.attrs.get("shape"))]
-
-
-def constant(op: Operation) -> Outputs:
-    """That of its value."""
-    return [(op.attrs["dtype"], op.attrs["value"].shape)]
-
-
-def filled(op: Operation) -> Outputs:
-    """The shape is a value."""
-    size = constant_value(op.inputs[0])
-    return [(op.attrs["dtype"], None if size is None else tuple(int(n) for n in size))]
-
-
-def squeezed(op: Operation) -> Outputs:
-    """Without lengths of one."""
-    own, dims, axes = op.inputs[0].dtype.base_dtype, dims_of(op.inputs[0]), op.attrs["axis"]
-    if dims is None or (not axes and None in dims):
-        return [(own, None)]
-    gone = {a % len(dims) for a in axes} if axes else {i for i, n in enumerate(dims) if n == 1}
-    if any(dims[i] not in (1, None) for i in gone):
-        raise clash(op, ValueError(f"Can not squeeze dim[{min(gone)}], expected a dimension of 1, got {dims[min(gone)]}"))
-    return [(own, tuple(n for i, n in enumerate(dims) if i not in gone))]
-
-
-def unsqueezed(op: Operation) -> Outputs:
-    """With a length of one more."""
-    own, dims, axis = op.inputs[0].dtype.base_dtype, dims_of(op.inputs[0]), constant_value(op.inputs[1])
-    if dims is None or axis is None:
-        return [(own, None)]
-    place = int(axis) % (len(dims) + 1)
-    return [(own, (*dims[:place], 1, *dims[place:]))]
-
-
-def tried(op: Operation) -> Outputs:
-    """Of a call that no shape function describes: what it makes of zeros, where all shapes are known and small."""
-    key, args = op.attrs["call"](op)
-    first = next((t for t in op.inputs if t.dtype.is_floating), op.inputs[0]).dtype.base_dtype
-    if not all(t.shape.is_fully_defined() and (t.shape.num_elements() or 0) <= SMALL for t in op.inputs):
-        return [(first, None)]
-    from gviz.static.plan import function_of
-
-    def zeros(value: Any) -> Any:
-        if isinstance(value, (tuple, list)):
-            return type(value)(zeros(v) for v in value)
-        return np.zeros(dims_of(value), value.dtype.as_numpy_dtype) if hasattr(value, "_dims") else value
-
-    with np.errstate(all="ignore"):
-        example = np.asarray(function_of(key)(*zeros(args)))
-    return [(as_dtype(example.dtype), example.shape)]
-
-
-SMALL = 10_000
-
-
 # ------------------------------------------------------------------ functions that the engine's table has not
-def getitem(x: Any, index: Any) -> Any:
-    """Some of the elements."""
-    return x[index]
-
-
 def add_up(parts: Any) -> Any:
     """The sum of several."""
     return reduce(lambda a, b: a + b, parts)
@@ -300,7 +36,7 @@ def add_up(parts: Any) -> Any:
 
 def spread_sum(grad: Any, x: Any) -> Any:
     """A gradient summed back to the shape that was broadcast."""
-    want, have = x.shape, grad.shape
+    want, have = np.shape(x), np.shape(grad)
     if want == have:
         return grad
     lead = len(have) - len(want)
@@ -308,56 +44,140 @@ def spread_sum(grad: Any, x: Any) -> Any:
     return grad.sum(axis=axes, keepdims=True).reshape(want) if axes else grad.reshape(want)
 
 
-def products_of(x: Any, y: Any, left: bool, right: bool) -> Any:
+def products(x: Any, y: Any, left: bool, right: bool) -> Any:
     """A product of matrices, each transposed or not."""
     return (x.swapaxes(-2, -1) if left else x) @ (y.swapaxes(-2, -1) if right else y)
 
 
-def squared_difference(x: Any, y: Any) -> Any:
-    """``(x - y) ** 2``."""
-    return (x - y) * (x - y)
+def prod_axes(x: Any, axes: tuple[int, ...], keep: bool) -> Any:
+    """The product along several axes."""
+    places = sorted({a % len(x.shape) for a in axes}, reverse=True)
+    sizes = tuple(1 if i in places else n for i, n in enumerate(x.shape))
+    for place in places:
+        x = x.prod(place)
+    return x.reshape(sizes) if keep else x
 
 
-def cross_entropy(labels: Any, logits: Any) -> Any:
+def choose(condition: Any, one: Any, other: Any) -> Any:
+    """One of two by a condition for all, for each row or for each element."""
+    lead = len(one.shape) - len(condition.shape)
+    if lead > 0 and len(condition.shape) == 1:
+        condition = condition.reshape((-1, *(1,) * lead))
+    return np.where(condition, one, other) if isinstance(one, (np.ndarray, np.generic)) else one.where(condition, other)
+
+
+def slice_by(x: Any, begin: Any, end: Any, step: Any, kinds: Any) -> Any:
+    """Some of the elements, by numbers that may be known only now."""
+    return x[index_of(kinds, begin, end, step)]
+
+
+def index_of(kinds: Any, *ends: Any) -> tuple[Any, ...]:
+    """The index that :func:`gviz.static.arrays.getitem` was called with."""
+    index = []
+    for i, kind in enumerate(kinds):
+        if isinstance(kind, tuple):
+            index.append(slice(*(int(end[i]) if flag else None for end, flag in zip(ends, kind, strict=True))))
+        else:
+            index.append(int(ends[0][i]) if kind == 0 else kind)
+    return tuple(index)
+
+
+def cross_entropy(logits: Any, labels: Any) -> Any:
     """The cross entropy of rows of probabilities and of logits."""
-    from gviz.static.plan import function_of
-
     if isinstance(logits, np.ndarray):
-        return -(labels * function_of("log_softmax_row")(logits, -1)).sum(axis=-1)
+        return -(labels * ARRAYS["log_softmax_row"](logits, -1)).sum(axis=-1)
     return -(labels * logits.log_softmax(-1)).sum(-1)
 
 
 OWN: dict[str, Callable[..., Any]] = {
-    "getitem": getitem, "add_n": add_up, "spread_sum": spread_sum, "products": products_of,
-    "squared_difference": squared_difference, "cross_entropy": cross_entropy,
+    "getitem": lambda x, index: x[index], "slice_by": slice_by, "choose": choose, "add_n": add_up, "spread_sum": spread_sum,
+    "products": products, "prod_axes": prod_axes, "cross_entropy": cross_entropy, "pass": lambda x: x, "square": np.square,
+    "squared_difference": lambda x, y: (x - y) * (x - y), "ones_like": np.ones_like,
     "shape_of": lambda x, kind: np.array(np.shape(x), kind), "rank_of": lambda x: np.int32(np.ndim(x)),
-    "size_of": lambda x: np.int32(np.size(x)), "sizes": np.shape, "numel": np.size,
+    "size_of": lambda x, kind: kind(np.size(x)), "sizes": np.shape, "numel": np.size,
     "strides": lambda x: tuple(s // x.itemsize for s in x.strides), "fill": lambda size, value: np.full(tuple(size), value),
-    "range": lambda start, limit, delta: np.arange(start, limit, delta, dtype=np.asarray(start).dtype), "ones_like": np.ones_like,
-    "take_rows": lambda x, places: x[places], "square": np.square, "pass": lambda x: x,
+    "range": lambda start, limit, delta: np.arange(start, limit, delta, dtype=np.asarray(start).dtype),
+    "take": lambda x, places, axis: x[(slice(None),) * (axis % len(x.shape)) + (places,)],
+    "reshape": lambda x, size: x.reshape(tuple(int(n) for n in size)),
+    "transpose": lambda x, order: np.transpose(x, order) if isinstance(x, np.ndarray) else x.permute(*map(int, order)),
 }  # fmt: skip
 
 
+def function_of(key: str) -> Any:
+    """The function of that key on arrays: a row of the engine's table, or one of the static graph's own."""
+    if key == "vjp":
+        return by_engine
+    return OWN[key] if key in OWN else direct(ARRAYS[key])
+
+
+def by_engine(key: str, args: tuple[Any, ...], place: int, which: tuple[int, ...], grads: tuple[Any, ...]) -> Any:
+    """The derivative of a function with respect to one of its tensors, by the dynamic engine.
+
+    Args:
+        key: of the function.
+        args: its arguments, arrays among them.
+        place: which of the arrays the derivative is wanted for.
+        which: the outputs that have a gradient.
+        grads: those gradients.
+    """
+    import gviz.engine as torch
+    from gviz.engine.op import TENSORS
+    from gviz.engine.tensor import from_array
+
+    tensors: list[Any] = []
+
+    def wrapped(value: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            return type(value)(wrapped(v) for v in value)
+        if not isinstance(value, (np.ndarray, np.generic)):
+            return value
+        tensors.append(from_array(np.asarray(value), None))
+        if len(tensors) == place + 1:
+            tensors[-1].requires_grad_()
+        return tensors[-1]
+
+    with torch.enable_grad():
+        out = (OWN[key] if key in OWN else TENSORS[key])(*wrapped(args))
+        outs = [out[i] for i in which] if isinstance(out, (tuple, list)) else [out]
+        found = torch.autograd.grad(outs, tensors[place], [from_array(np.asarray(g), None) for g in grads], allow_unused=True)[
+            0
+        ]
+    return np.zeros_like(tensors[place]._array) if found is None else found._array  # noqa: SLF001 - the engine's array
+
+
 # ------------------------------------------------------------------ the types
-def inputs(key: str, *more: Any) -> Callable[[Operation], Call]:
-    """A call of a function with the operation's inputs, and some fixed arguments."""
-    return lambda op: (key, (*op.inputs, *more))
+@dataclass(frozen=True)
+class OpType:
+    """One type of operation.
+
+    Args:
+        infer: dtypes and shapes of its outputs; raises ValueError or TypeError for inputs that it cannot take.
+        call: the function that computes it, by its key, for its inputs; or a function that gives the key and the arguments, tensors
+            among them; None for what the plan writes itself.
+        gradient: how ``tf.gradients`` goes on: "row" by the derivative of that function, "pass" on unchanged to the first input, "all" to
+            each input, None not at all; or (key, arguments) of another function whose derivative it has.
+        only: the dtypes that its inputs may have, all where it is empty.
+        stateful: whether two runs may differ, so that it is neither folded nor shared.
+    """
+
+    infer: rule.Rule
+    call: str | Callable[[Operation], Call] | None = None
+    gradient: str | None | Callable[[Operation], Call] = "row"  # noqa: RUF036 - None is a word here, "row" another
+    only: str = ""
+    stateful: bool = False
 
 
-def reduce_call(over_all: str, over_some: str) -> Callable[[Operation], Call]:
+def reduction(over_all: str, over_some: str) -> Callable[[Operation], Call]:
     """A reduction over all axes or over some."""
 
     def call(op: Operation) -> Call:
-        axes, keep = axes_of(op), op.attrs.get("keep_dims", False)
-        x = op.inputs[0]
-        if axes is None and not keep:
-            return over_all, (x,) if over_all != over_some else (x, (), False)
-        if axes is None:
-            axes = tuple(range(len(dims_of(x) or ())))
-        if over_some == "prod_dim":
-            if len(axes) > 1:
-                raise ValueError(f"'{op.name}': gviz multiplies along one axis or along all; reduce the axes {axes} one by one")
-            return over_some, (x, axes[0], keep)
+        x, axes, keep = op.inputs[0], axes_of(op), op.attrs.get("keep_dims", False)
+        if axes == ():
+            return "pass", (x,)
+        if axes is None and not keep and over_all != over_some:
+            return over_all, (x,)
+        if axes is None:  # () is over all
+            axes = () if over_some != "prod_axes" else tuple(range(len(dims_of(x) or ())))
         return over_some, (x, axes, keep)
 
     return call
@@ -374,132 +194,154 @@ def halves(condition: str) -> Callable[[Operation], Call]:
     return derived
 
 
-UNARY = {
-    "Log": "log", "Exp": "exp", "Sqrt": "sqrt", "Rsqrt": "rsqrt", "Neg": "neg", "Abs": "absolute", "Sign": "sign", "Sin": "sin",
-    "Cos": "cos", "Tan": "tan", "Tanh": "tanh", "Sigmoid": "sigmoid", "Relu": "relu", "Softplus": "softplus", "Elu": "elu",
-    "Log1p": "log1p", "Expm1": "expm1", "Erf": "erf", "Asin": "asin", "Acos": "acos", "Atan": "atan", "Sinh": "sinh",
-    "Cosh": "cosh", "Reciprocal": "reciprocal", "ZerosLike": "zeros_like", "LogicalNot": "logical_not", "IsNan": "isnan",
+def matmul(op: Operation, key: str) -> Call:
+    """The engine's product, or one of transposed matrices."""
+    flags = op.attrs.get("transpose_a", False), op.attrs.get("transpose_b", False)
+    return ("products", (*op.inputs, *flags)) if any(flags) else (key, op.inputs)
+
+
+def shaped(known: str, unknown: str) -> Callable[[Operation], Call]:
+    """A function of a shape or an order, which may be known while building."""
+
+    def call(op: Operation) -> Call:
+        found = integers(op.inputs[1])
+        return (known if isinstance(found, tuple) else unknown), (op.inputs[0], found)
+
+    return call
+
+
+def sliced(op: Operation) -> Call:
+    """By an index that may be known while building."""
+    ends, kinds = [constant_value(t) for t in op.inputs[1:]], op.attrs["kinds"]
+    if any(e is None for e in ends):
+        return "slice_by", (*op.inputs, kinds)
+    return "getitem", (op.inputs[0], index_of(kinds, *ends))
+
+
+def selected(op: Operation) -> Call:
+    """Element by element where the condition has the shape of the others."""
+    condition, one = (dims_of(t) for t in op.inputs[:2])
+    plain = condition is not None and one is not None and len(condition) in (0, len(one))
+    return ("where" if plain else "choose"), op.inputs
+
+
+def axis_of(op: Operation) -> int:
+    """The axis that the last input gives.
+
+    Raises:
+        ValueError: it is not known while building.
+    """
+    value = constant_value(op.inputs[-1])
+    if value is None:
+        raise ValueError(f"'{op.name}': gviz takes an axis that is known while building, not {op.inputs[-1]}")
+    return int(value)
+
+
+COMPLEX = ", complex64, complex128"
+REALS = "bfloat16, float16, float32, float64"
+NUMBERS = f"{REALS}, uint8, uint16, uint32, uint64, int8, int16, int32, int64{COMPLEX}"
+KEYS = {
+    "Log": "log", "Exp": "exp", "Sqrt": "sqrt", "Rsqrt": "rsqrt", "Sin": "sin", "Cos": "cos", "Tanh": "tanh", "Sigmoid": "sigmoid",
+    "Log1p": "log1p", "Expm1": "expm1", "Asin": "asin", "Acos": "acos", "Atan": "atan", "Sinh": "sinh", "Cosh": "cosh", "Tan": "tan",
+    "Reciprocal": "reciprocal", "Erf": "erf", "Softplus": "softplus", "Elu": "elu", "Floor": "floor", "Ceil": "ceil",
+    "Rint": "round_even", "IsNan": "isnan", "Round": "round_even", "Neg": "neg", "Abs": "absolute", "Sign": "sign", "Relu": "relu",
+    "ZerosLike": "zeros_like", "LogicalNot": "logical_not", "AddV2": "add", "Sub": "sub", "Mul": "mul", "RealDiv": "div",
+    "Pow": "pow_tensor", "FloorDiv": "floor_divide", "FloorMod": "remainder", "Less": "less", "LessEqual": "less_equal",
+    "Greater": "greater", "GreaterEqual": "greater_equal", "Equal": "equal", "NotEqual": "not_equal", "LogicalAnd": "logical_and",
+    "LogicalOr": "logical_or", "LogicalXor": "logical_xor",
 }  # fmt: skip
-WITHOUT_GRADIENT = {"Floor": "floor", "Ceil": "ceil", "Rint": "round_even"}
-BINARY = {"AddV2": "add", "Sub": "sub", "Mul": "mul", "RealDiv": "div", "Pow": "pow_tensor"}
-UNDIVIDED = {"FloorDiv": "floor_divide", "FloorMod": "remainder"}
-COMPARISONS = {
-    "Less": "less", "LessEqual": "less_equal", "Greater": "greater", "GreaterEqual": "greater_equal", "Equal": "equal",
-    "NotEqual": "not_equal", "LogicalAnd": "logical_and", "LogicalOr": "logical_or",
-}  # fmt: skip
-REDUCTIONS = {
-    "Sum": ("sum_all", "sum_dim"), "Mean": ("mean_all", "mean_dim"), "Max": ("amax", "amax"), "Min": ("amin", "amin"),
-    "Prod": ("prod_all", "prod_dim"),
-}  # fmt: skip
-
-
-def random(op: Operation) -> Outputs:
-    """The shape is a value, the dtype an attribute."""
-    size = constant_value(op.inputs[0])
-    return [(op.attrs["dtype"], None if size is None else tuple(int(n) for n in size))]
-
-
-def nothing(op: Operation) -> Outputs:
-    """No output."""
-    return []
-
+"""The types that are a function of the engine's table on their inputs."""
+FAMILIES: tuple[tuple[str, rule.Rule, str | None, str], ...] = (
+    (
+        "Log Exp Sqrt Rsqrt Sin Cos Tanh Sigmoid Log1p Expm1 Asin Acos Atan Sinh Cosh Tan Reciprocal",
+        rule.like_first,
+        "row",
+        REALS + COMPLEX,
+    ),
+    ("Erf Softplus Elu", rule.like_first, "row", REALS),
+    ("Floor Ceil Rint", rule.like_first, None, REALS),
+    ("Round", rule.like_first, None, NUMBERS),
+    ("Neg Abs Sign Relu", rule.like_first, "row", NUMBERS),
+    ("ZerosLike LogicalNot", rule.like_first, None, ""),
+    ("AddV2 Sub Mul RealDiv Pow", rule.broadcast(), "row", NUMBERS),
+    ("FloorDiv FloorMod", rule.broadcast(), None, NUMBERS),
+    ("Less LessEqual Greater GreaterEqual", rule.broadcast(bool_), None, NUMBERS),
+    ("Equal NotEqual LogicalAnd LogicalOr LogicalXor", rule.broadcast(bool_), None, ""),
+)
+"""Types, their rule, how their gradient goes on, and the dtypes that they take."""
 
 TYPES: dict[str, OpType] = {
-    **{name: OpType(like_first, inputs(key)) for name, key in UNARY.items()},
-    **{name: OpType(like_first, inputs(key), None) for name, key in WITHOUT_GRADIENT.items()},
-    **{name: OpType(elementwise, inputs(key)) for name, key in BINARY.items()},
-    **{name: OpType(elementwise, inputs(key), None) for name, key in UNDIVIDED.items()},
-    **{name: OpType(comparison, inputs(key), None) for name, key in COMPARISONS.items()},
-    **{name: OpType(reduction(), reduce_call(*keys)) for name, keys in REDUCTIONS.items()},
-    "All": OpType(reduction(bool_), reduce_call("all_of", "all_of"), None),
-    "Any": OpType(reduction(bool_), reduce_call("any_of", "any_of"), None),
-    "LogicalXor": OpType(comparison, inputs("logical_xor"), None),
-    "Square": OpType(like_first, inputs("square"), lambda op: ("power", (op.inputs[0], 2))),
-    "SquaredDifference": OpType(elementwise, inputs("squared_difference")),
-    "Maximum": OpType(elementwise, inputs("maximum"), halves("GreaterEqual")),
-    "Minimum": OpType(elementwise, inputs("minimum"), halves("LessEqual")),
-    "LeakyRelu": OpType(like_first, lambda op: ("leaky_relu", (op.inputs[0], op.attrs["alpha"]))),
-    "Softmax": OpType(like_first, inputs("softmax_row", -1)),
-    "LogSoftmax": OpType(like_first, inputs("log_softmax_row", -1)),
-    "SoftmaxCrossEntropyWithLogits": OpType(
-        lambda op: [(op.inputs[0].dtype, None if dims_of(op.inputs[0]) is None else (dims_of(op.inputs[0]) or ())[:-1])],
-        lambda op: ("cross_entropy", (op.inputs[1], op.inputs[0])),
-    ),
-    "AddN": OpType(
-        lambda op: [(same_dtypes(op), reduce(shapes.merged, map(dims_of, op.inputs)))],
-        lambda op: ("add_n", (op.inputs,)),
-        "all",
-    ),
-    "BiasAdd": OpType(like_first, inputs("add")),
-    "MatMul": OpType(product, lambda op: matmul_call(op, "mm")),
-    "BatchMatMulV2": OpType(product, lambda op: matmul_call(op, "matmul")),
-    "Reshape": OpType(reshaped, lambda op: ("unsafe_view", (op.inputs[0], shape_argument(op.inputs[1])))),
-    "Transpose": OpType(permuted, lambda op: ("permute", (op.inputs[0], shape_argument(op.inputs[1])))),
-    "ConcatV2": OpType(joined, lambda op: ("cat", (op.inputs[:-1], int(constant_value(op.inputs[-1]))))),
-    "Pack": OpType(packed, lambda op: ("stack", (op.inputs, op.attrs["axis"]))),
-    "Unpack": OpType(unpacked, lambda op: ("unbind", (op.inputs[0], op.attrs["axis"]))),
-    "StridedSlice": OpType(sliced, lambda op: ("getitem", (op.inputs[0], op.attrs["index"]))),
-    "GatherV2": OpType(lambda op: gathered(op), lambda op: ("take_rows", op.inputs[:2])),
-    "Select": OpType(lambda op: selected(op), inputs("where")),
+    **{name: OpType(infer, KEYS[name], back, only) for names, infer, back, only in FAMILIES for name in names.split()},
+    "IsNan": OpType(lambda op: [(bool_, dims_of(op.inputs[0]))], "isnan", None),
+    "Square": OpType(rule.like_first, "square", lambda op: ("power", (op.inputs[0], 2)), NUMBERS),
+    "SquaredDifference": OpType(rule.broadcast(), "squared_difference", "row", NUMBERS),
+    "Maximum": OpType(rule.broadcast(), "maximum", halves("GreaterEqual"), NUMBERS),
+    "Minimum": OpType(rule.broadcast(), "minimum", halves("LessEqual"), NUMBERS),
+    "Sum": OpType(rule.reduced(), reduction("sum_all", "sum_dim"), "row", NUMBERS),
+    "Mean": OpType(rule.reduced(), reduction("mean_all", "mean_dim"), "row", NUMBERS),
+    "Prod": OpType(rule.reduced(), reduction("prod_all", "prod_axes"), "row", NUMBERS),
+    "Max": OpType(rule.reduced(), reduction("amax", "amax"), "row", NUMBERS),
+    "Min": OpType(rule.reduced(), reduction("amin", "amin"), "row", NUMBERS),
+    "All": OpType(rule.reduced(bool_), reduction("all_of", "all_of"), None, "bool"),
+    "Any": OpType(rule.reduced(bool_), reduction("any_of", "any_of"), None, "bool"),
+    "LeakyRelu": OpType(rule.like_first, lambda op: ("leaky_relu", (op.inputs[0], op.attrs["alpha"])), "row", REALS),
+    "Softmax": OpType(rule.like_first, lambda op: ("softmax_row", (op.inputs[0], -1)), "row", REALS),
+    "LogSoftmax": OpType(rule.like_first, lambda op: ("log_softmax_row", (op.inputs[0], -1)), "row", REALS),
+    "SoftmaxCrossEntropyWithLogits": OpType(rule.cross_entropy, "cross_entropy", "row", REALS),
+    "AddN": OpType(rule.summed, lambda op: ("add_n", (op.inputs,)), "all", NUMBERS),
+    "BiasAdd": OpType(rule.like_first, "add", "row", NUMBERS),
+    "MatMul": OpType(rule.product, lambda op: matmul(op, "mm"), "row", NUMBERS),
+    "BatchMatMulV2": OpType(rule.product, lambda op: matmul(op, "matmul"), "row", NUMBERS),
+    "Select": OpType(rule.selected, selected),
     "Cast": OpType(
         lambda op: [(op.attrs["DstT"], dims_of(op.inputs[0]))],
         lambda op: ("to_dtype", (op.inputs[0], np.dtype(op.attrs["DstT"].as_numpy_dtype))),
     ),
-    "ExpandDims": OpType(unsqueezed, lambda op: ("unsqueeze", (op.inputs[0], int(constant_value(op.inputs[1]))))),
+    # shapes and picking
+    "Reshape": OpType(rule.reshaped, shaped("unsafe_view", "reshape")),
+    "Transpose": OpType(rule.permuted, shaped("permute", "transpose")),
+    "ConcatV2": OpType(rule.joined, lambda op: ("cat", (op.inputs[:-1], axis_of(op)))),
+    "Pack": OpType(rule.packed, lambda op: ("stack", (op.inputs, op.attrs["axis"]))),
+    "Unpack": OpType(rule.unpacked, lambda op: ("unbind", (op.inputs[0], op.attrs["axis"]))),
+    "StridedSlice": OpType(rule.sliced, sliced),
+    "GatherV2": OpType(rule.picked, lambda op: ("take", (*op.inputs[:2], axis_of(op)))),
+    "ExpandDims": OpType(rule.unsqueezed, lambda op: ("unsqueeze", (op.inputs[0], axis_of(op)))),
     "Squeeze": OpType(
-        squeezed,
+        rule.squeezed,
         lambda op: ("squeeze_dims", (op.inputs[0], op.attrs["axis"])) if op.attrs["axis"] else ("squeeze_all", op.inputs),
     ),
-    "ArgMax": OpType(
-        lambda op: [(DTYPES["int64"], shapes.reduced(dims_of(op.inputs[0]), axes_of(op), False))],
-        lambda op: ("argmax", (op.inputs[0], int(constant_value(op.inputs[1])))),
-        None,
-    ),
-    "Fill": OpType(filled, inputs("fill"), None),
-    "OnesLike": OpType(like_first, inputs("ones_like"), None),
-    "Shape": OpType(
-        lambda op: [(op.attrs["out_type"], (None if dims_of(op.inputs[0]) is None else len(dims_of(op.inputs[0]) or ()),))],
-        lambda op: ("shape_of", (op.inputs[0], op.attrs["out_type"].as_numpy_dtype)),
-        None,
-    ),
-    "Rank": OpType(lambda op: [(int32, ())], inputs("rank_of"), None),
-    "Size": OpType(lambda op: [(int32, ())], inputs("size_of"), None),
-    "Range": OpType(lambda op: [(op.inputs[0].dtype, range_length(op))], inputs("range"), None),
-    "Identity": OpType(like_first, inputs("pass"), "pass"),
-    "PlaceholderWithDefault": OpType(given, inputs("pass"), "pass"),
-    "StopGradient": OpType(like_first, inputs("pass"), None),
-    "Sizes": OpType(lambda op: [(int32, None)], lambda op: (op.attrs["fact"], op.inputs), None),
-    "BroadcastGradient": OpType(lambda op: [(op.inputs[0].dtype, dims_of(op.inputs[1]))], inputs("spread_sum")),
+    "ArgMax": OpType(rule.reduced(DTYPES["int64"]), lambda op: ("argmax", (op.inputs[0], axis_of(op))), None, NUMBERS),
+    "Fill": OpType(rule.sized, "fill", None),
+    "OnesLike": OpType(rule.like_first, "ones_like", None),
+    "Shape": OpType(rule.shape_of, lambda op: ("shape_of", (op.inputs[0], op.attrs["out_type"].as_numpy_dtype)), None),
+    "Rank": OpType(rule.number, "rank_of", None),
+    "Size": OpType(rule.number, lambda op: ("size_of", (op.inputs[0], op.attrs["out_type"].as_numpy_dtype)), None),
+    "Range": OpType(rule.ranged, "range", None),
+    "Identity": OpType(rule.like_first, "pass", "pass"),
+    "PlaceholderWithDefault": OpType(rule.given, "pass", "pass"),
+    "StopGradient": OpType(rule.like_first, "pass", None),
+    "Sizes": OpType(lambda op: [(own(op), None)], lambda op: (op.attrs["fact"], op.inputs), None),
+    "BroadcastGradient": OpType(lambda op: [(own(op), dims_of(op.inputs[1]))], "spread_sum"),
     # what the plan writes itself
-    "Const": OpType(constant, None, None),
-    "Placeholder": OpType(given, None, None),
-    "NoOp": OpType(nothing, None, None, stateful=True),
+    "Const": OpType(rule.constant, None, None),
+    "Placeholder": OpType(rule.given, None, None),
+    "NoOp": OpType(lambda op: [], None, None, stateful=True),
     "VariableV2": OpType(lambda op: [(op.attrs["dtype"].ref, op.attrs["shape"])], None, None, stateful=True),
-    "Assign": OpType(lambda op: assigned(op), None, None, stateful=True),
-    "AssignAdd": OpType(lambda op: assigned(op), None, None, stateful=True),
-    "AssignSub": OpType(lambda op: assigned(op), None, None, stateful=True),
-    "ApplyGradientDescent": OpType(like_first, None, None, stateful=True),
-    "RandomStandardNormal": OpType(random, None, None, stateful=True),
-    "RandomUniform": OpType(random, None, None, stateful=True),
-    "RandomUniformInt": OpType(random, None, None, stateful=True),
+    **{name: OpType(rule.assigned, None, None, stateful=True) for name in ("Assign", "AssignAdd", "AssignSub")},
+    "ApplyGradientDescent": OpType(rule.like_first, None, None, stateful=True),
+    **{
+        name: OpType(rule.sized, None, None, stateful=True)
+        for name in ("RandomStandardNormal", "RandomUniform", "RandomUniformInt")
+    },
     # loops and branches (gviz.static.control)
-    "Enter": OpType(like_first, None, "pass"),
-    "Exit": OpType(like_first, None, "pass"),
-    "NextIteration": OpType(like_first, None, "pass"),
-    "LoopCond": OpType(lambda op: loop_condition(op), None, None),
-    "Switch": OpType(lambda op: like_first(op) * 2, None, "pass"),
-    "Merge": OpType(
-        lambda op: [
-            (op.inputs[0].dtype.base_dtype, op.attrs.get("shape", reduce(shapes.relaxed, map(dims_of, op.inputs)))),
-            (int32, ()),
-        ],
-        None,
-        "pass",
-    ),
-    "StackPopV2": OpType(given, None, None),
+    **{name: OpType(rule.like_first, None, "pass") for name in ("Enter", "Exit", "NextIteration")},
+    "LoopCond": OpType(rule.loop_condition, None, None),
+    "Switch": OpType(lambda op: rule.like_first(op) * 2, None, "pass"),
+    "Merge": OpType(rule.of_either, None, "pass"),
+    "StackPopV2": OpType(rule.given, None, None),
 }
 
-CALL = OpType(tried, lambda op: op.attrs["call"](op))
+CALL = OpType(rule.tried, lambda op: op.attrs["call"](op))
 """A call of a function that has no type of TensorFlow's, as formulas of derivatives make; its type is the function's name."""
 
 
@@ -508,69 +350,29 @@ def kind_of(op: Operation) -> OpType:
     return TYPES[op.type] if "call" not in op.attrs else CALL
 
 
-def matmul_call(op: Operation, key: str) -> Call:
-    """The engine's product, or one of transposed matrices."""
-    left, right = op.attrs.get("transpose_a", False), op.attrs.get("transpose_b", False)
-    return ("products", (*op.inputs, left, right)) if left or right else (key, op.inputs)
-
-
-def shape_argument(tensor: Tensor) -> Any:
-    """A shape or an order that is known as a tuple, else the tensor."""
-    value = constant_value(tensor)
-    return tensor if value is None else tuple(int(n) for n in np.ravel(value))
-
-
-def selected(op: Operation) -> Outputs:
-    """Of one of two, by a condition."""
-    condition, one, other = op.inputs
-    if one.dtype.base_dtype != other.dtype.base_dtype:
-        raise TypeError(
-            f"Input 'e' of 'Select' Op has type {other.dtype.base_dtype.name} that does not match type {one.dtype.base_dtype.name} of argument 't'."
-        )
-    try:
-        return [(one.dtype.base_dtype, reduce(shapes.broadcast, [dims_of(t) for t in (condition, one, other)]))]
-    except ValueError as problem:
-        raise clash(op, problem) from None
-
-
-def gathered(op: Operation) -> Outputs:
-    """Rows, picked by number."""
-    x, places = (dims_of(t) for t in op.inputs[:2])
-    return [(op.inputs[0].dtype.base_dtype, None if x is None or places is None else (*places, *x[1:]))]
-
-
-def range_length(op: Operation) -> Dims:
-    """How long a range of known ends is."""
-    ends = [constant_value(t) for t in op.inputs]
-    return (None,) if any(e is None for e in ends) else np.arange(*ends).shape
-
-
-def assigned(op: Operation) -> Outputs:
-    """A variable's own tensor; what it gets has to fit."""
-    ref, value = op.inputs
-    if ref.dtype.base_dtype != value.dtype.base_dtype:
-        raise TypeError(
-            f"Input 'value' of '{op.type}' Op has type {value.dtype.base_dtype.name} that does not match type {ref.dtype.base_dtype.name} of argument 'ref'."
-        )
-    if not shapes.fits(dims_of(ref), dims_of(value)):
-        raise clash(
-            op,
-            ValueError(
-                "Dimensions must be equal"
-                if len(dims_of(ref) or ()) == len(dims_of(value) or ())
-                else f"Shapes must be equal rank, but are {len(dims_of(ref) or ())} and {len(dims_of(value) or ())}"
-            ),
-        )
-    return [(ref.dtype, dims_of(ref))]
-
-
-def loop_condition(op: Operation) -> Outputs:
-    """A boolean.
+def call_of(op: Operation) -> Call:
+    """The function that computes an operation, and its arguments.
 
     Raises:
-        TypeError: it is none.
+        LookupError: nothing computes it by itself.
     """
-    found = op.inputs[0].dtype.base_dtype
-    if not found.is_bool:
-        raise TypeError(f"Input 'input' of 'LoopCond' Op has type {found.name} that does not match expected type of bool.")
-    return [(bool_, dims_of(op.inputs[0]))]
+    call = kind_of(op).call
+    if call is None:
+        raise LookupError(f"'{op.name}' (op type: {op.type}) is no call of a function")
+    return (call, op.inputs) if isinstance(call, str) else call(op)
+
+
+def checked(op: Operation) -> rule.Outputs:
+    """Dtypes and shapes of an operation's outputs.
+
+    Raises:
+        TypeError: the operation takes no inputs of that dtype.
+        ValueError: the shapes do not go together.
+    """
+    kind = kind_of(op)
+    if kind.only and op.inputs and op.inputs[0].dtype.base_dtype.name not in kind.only.split(", "):
+        label = "input" if op.type in ("Sum", "Mean", "Prod", "Max", "Min", "All", "Any") else "x"
+        raise TypeError(
+            f"Value passed to parameter '{label}' has DataType {own(op).name} not in list of allowed values: {kind.only}"
+        )
+    return kind.infer(op)

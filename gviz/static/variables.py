@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gviz.static.session import Session
     from gviz.static.shapes import TensorShape
 
-__all__ = ["GradientDescentOptimizer", "Variable", "global_variables", "global_variables_initializer"]
+__all__ = ["FUNCTIONS", "GradientDescentOptimizer", "Variable"]
 
 GLOBAL, TRAINABLE = "variables", "trainable_variables"
 
@@ -135,7 +135,13 @@ def changing(type: str) -> Any:
         graph = target.graph
         with graph.as_default(), graph.name_scope(name or type) as scope:
             given = None if isinstance(getattr(value, "_read", value), Tensor) else target.dtype.base_dtype
-            return make(type, [target, convert(value, given, "value")], scope)
+            found = convert(value, given, "value")
+            if found.dtype.base_dtype != target.dtype.base_dtype:
+                raise TypeError(
+                    f"Input 'value' of '{type}' Op has type {found.dtype.base_dtype.name} that does not match type "
+                    f"{target.dtype.base_dtype.name} of argument 'ref'."
+                )
+            return make(type, [target, found], scope)
 
     return build
 
@@ -183,6 +189,14 @@ def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> O
 def global_variables_initializer() -> Operation:
     """An operation that gives all variables their first values."""
     return variables_initializer(global_variables())
+
+
+FUNCTIONS = {
+    "assign": assign, "assign_add": assign_add, "assign_sub": assign_sub, "get_variable": get_variable,
+    "global_variables": global_variables, "trainable_variables": trainable_variables,
+    "variables_initializer": variables_initializer, "global_variables_initializer": global_variables_initializer,
+    "initialize_all_variables": global_variables_initializer,
+}  # fmt: skip
 
 
 class GradientDescentOptimizer:

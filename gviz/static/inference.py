@@ -1,0 +1,377 @@
+"""Dtypes and shapes of results, worked out while the graph is built: one rule for each kind of operation.
+
+A rule takes an operation, whose inputs and attributes are there, and gives a dtype and a shape for each output. It refuses inputs
+that cannot go together in TensorFlow's words.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from gviz.static import shapes
+from gviz.static.dtypes import as_dtype, bool_, int32
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gviz.static.dtypes import DType
+    from gviz.static.graph import Operation, Tensor
+    from gviz.static.shapes import Dims
+
+Outputs: TypeAlias = "list[tuple[DType, Dims]]"
+Rule: TypeAlias = "Callable[[Operation], Outputs]"
+
+
+# ------------------------------------------------------------------ what is known of inputs
+def constant_value(tensor: Tensor) -> Any:
+    """The value of a tensor that is known while building, else None."""
+    return tensor.op.attrs["value"] if tensor.op.type == "Const" else None
+
+
+def numbers(tensor: Tensor) -> list[int | None] | None:
+    """The integers that a tensor holds, None for those that are not known while building; None where not even their count is."""
+    value = constant_value(tensor)
+    if value is not None:
+        return [int(n) for n in np.ravel(value)]
+    if tensor.op.type == "Pack" and all(t.shape.rank == 0 for t in tensor.op.inputs):
+        return [None if (n := constant_value(t)) is None else int(n) for t in tensor.op.inputs]
+    dims = dims_of(tensor.op.inputs[0]) if tensor.op.type == "Shape" else None
+    return None if dims is None else list(dims)
+
+
+def integers(tensor: Tensor) -> Any:
+    """The integers that a tensor holds as a tuple where all are known while building, else the tensor."""
+    value = constant_value(tensor)
+    return tensor if value is None else tuple(int(n) for n in np.ravel(value))
+
+
+def dims_of(tensor: Tensor) -> Dims:
+    """What is known of its shape, as a tuple."""
+    return tensor._dims
+
+
+def own(op: Operation) -> DType:
+    """The dtype of its first input."""
+    return op.inputs[0].dtype.base_dtype
+
+
+def axes_of(op: Operation) -> tuple[int, ...] | None:
+    """The axes of a reduction; None for all of them.
+
+    Raises:
+        ValueError: they are not known while building.
+    """
+    value, dims = constant_value(op.inputs[1]), dims_of(op.inputs[0])
+    if value is None:
+        if op.inputs[1].op.type == "Range":
+            return None
+        raise ValueError(f"'{op.name}': gviz reduces over axes that are known while building, not over {op.inputs[1]}")
+    axes = tuple(int(a) for a in np.ravel(value))
+    return None if dims is not None and sorted(a % max(len(dims), 1) for a in axes) == list(range(len(dims))) else axes
+
+
+def clash(op: Operation, problem: Any) -> ValueError:
+    """A clash of shapes, with the node and its inputs, in TensorFlow's words."""
+    kind = "" if not op.inputs else f"[T=DT_{own(op).cpp.upper()}]"
+    given = ", ".join(t.op.name if t.value_index == 0 else t.name for t in op.inputs)
+    sizes = ", ".join(shapes.listed(dims_of(t)) for t in op.inputs)
+    return ValueError(f"{problem} for '{{{{node {op.name}}}}} = {op.type}{kind}({given})' with input shapes: {sizes}.")
+
+
+def merged(op: Operation, known: Sequence[Dims]) -> Dims:
+    """What is known of a shape that several inputs have."""
+    found: Dims = None
+    for other in known:
+        if not shapes.fits(found, other):
+            raise clash(op, shapes.difference(found, other))
+        found = shapes.merged(found, other)
+    return found
+
+
+# ------------------------------------------------------------------ element by element
+def like_first(op: Operation) -> Outputs:
+    """The first input's."""
+    return [(own(op), dims_of(op.inputs[0]))]
+
+
+def broadcast(dtype: DType | None = None) -> Rule:
+    """Of several operands, broadcast."""
+
+    def infer(op: Operation) -> Outputs:
+        try:
+            return [(dtype or own(op), reduce(shapes.broadcast, map(dims_of, op.inputs)))]
+        except ValueError as problem:
+            raise clash(op, problem) from None
+
+    return infer
+
+
+def summed(op: Operation) -> Outputs:
+    """Of operands of one shape."""
+    return [(own(op), merged(op, [dims_of(t) for t in op.inputs]))]
+
+
+def selected(op: Operation) -> Outputs:
+    """Of one of two, which have one shape; the condition has it too, or chooses rows, or all."""
+    condition, *pair = (dims_of(t) for t in op.inputs)
+    found = merged(op, pair)
+    if condition is not None and found is not None and condition and not shapes.fits(condition, found):
+        merged(op, [found[:1] if len(condition) == 1 else found, condition])
+    return [(op.inputs[1].dtype.base_dtype, found)]
+
+
+def cross_entropy(op: Operation) -> Outputs:
+    """One number a row."""
+    dims = merged(op, [dims_of(t) for t in op.inputs])
+    return [(own(op), None if dims is None else dims[:-1])]
+
+
+# ------------------------------------------------------------------ matrices, reductions
+def product(op: Operation) -> Outputs:
+    """Of matrices."""
+    sides = [dims_of(t) for t in op.inputs]
+    for i, flag in enumerate(("transpose_a", "transpose_b")):
+        dims = sides[i]
+        if op.attrs.get(flag) and dims is not None and len(dims) > 1:
+            sides[i] = (*dims[:-2], dims[-1], dims[-2])
+    try:
+        return [(own(op), shapes.matmul(*sides))]
+    except ValueError as problem:
+        raise clash(op, problem) from None
+
+
+def reduced(dtype: DType | None = None) -> Rule:
+    """Over some axes."""
+
+    def infer(op: Operation) -> Outputs:
+        axes, keep = axes_of(op), op.attrs.get("keep_dims", False)
+        try:
+            return [(dtype or own(op), shapes.reduced(dims_of(op.inputs[0]), axes, keep))]
+        except ValueError as problem:
+            raise clash(op, problem) from None
+
+    return infer
+
+
+# ------------------------------------------------------------------ shapes
+def reshaped(op: Operation) -> Outputs:
+    """Into a given shape, in which -1 stands for what is left."""
+    wanted, have = numbers(op.inputs[1]), op.inputs[0].shape.num_elements()
+    if wanted is None:
+        count = dims_of(op.inputs[1])
+        return [(own(op), None if not count or count[0] is None else (None,) * count[0])]
+    if None in wanted:
+        return [(own(op), tuple(None if n == -1 else n for n in wanted))]
+    known = math.prod(n for n in wanted if n not in (-1, None))
+    if have is not None and (have != known if -1 not in wanted else not known or have % known):
+        rest = "Cannot reshape a tensor with" if -1 not in wanted else "Dimension size must be evenly divisible by"
+        what = (
+            f"{have} elements to shape {shapes.listed(tuple(wanted))} ({known} elements)"
+            if -1 not in wanted
+            else f"{known} but is {have}"
+        )
+        raise ValueError(
+            f"{rest} {what} for '{{{{node {op.name}}}}} = Reshape[T=DT_{own(op).cpp.upper()}, Tshape=DT_INT32]"
+            f"({op.inputs[0].op.name}, {op.inputs[1].op.name})' with input shapes: {shapes.listed(dims_of(op.inputs[0]))}, "
+            f"[{len(wanted)}] and with input tensors computed as partial shapes: input[1] = {shapes.listed(tuple(wanted))}."
+        )
+    left = have // known if have is not None and known else None
+    return [(own(op), tuple(left if n == -1 else n for n in wanted))]
+
+
+def permuted(op: Operation) -> Outputs:
+    """Dims in another order."""
+    order, dims = numbers(op.inputs[1]), dims_of(op.inputs[0])
+    if order is None or dims is None:
+        return [(own(op), None if order is None and dims is None else (None,) * len(order or dims or ()))]
+    if len(order) != len(dims):
+        raise clash(op, f"Dimension must be {len(dims)} but is {len(order)}")
+    if sorted(n or 0 for n in order) != list(range(len(dims))):
+        raise clash(op, f"{order} is no order of {len(dims)} dimensions")
+    return [(own(op), tuple(dims[i or 0] for i in order))]
+
+
+def joined(op: Operation) -> Outputs:
+    """One after the other along an axis."""
+    *parts, where = op.inputs
+    axis, known = constant_value(where), [dims_of(t) for t in parts]
+    ranks = {len(k) for k in known if k is not None}
+    if len(ranks) > 1:
+        raise clash(op, f"Shapes must be equal rank, but are {' and '.join(map(str, ranks))}")
+    if axis is None or not ranks:
+        return [(own(op), (None,) * ranks.pop() if ranks else None)]
+    size = ranks.pop()
+    if not -size <= int(axis) < size:
+        raise clash(op, f"Expected concatenating dimension in the range [{-size}, {size}), but got {int(axis)}")
+    axis = int(axis) % size
+    rest = merged(op, [k and (*k[:axis], None, *k[axis + 1 :]) for k in known]) or ()
+    lengths = [None if k is None else k[axis] for k in known]
+    total = None if None in lengths else sum(n or 0 for n in lengths)
+    return [(own(op), (*rest[:axis], total, *rest[axis + 1 :]))]
+
+
+def packed(op: Operation) -> Outputs:
+    """Stacked along a new axis."""
+    inner = merged(op, [dims_of(t) for t in op.inputs])
+    if inner is None:
+        return [(own(op), None)]
+    axis = op.attrs["axis"] % (len(inner) + 1)
+    return [(own(op), (*inner[:axis], len(op.inputs), *inner[axis:]))]
+
+
+def unpacked(op: Operation) -> Outputs:
+    """Taken apart along an axis."""
+    dims, axis = dims_of(op.inputs[0]), op.attrs["axis"]
+    rest = None if dims is None else tuple(n for i, n in enumerate(dims) if i != axis % len(dims))
+    return [(own(op), rest)] * op.attrs["num"]
+
+
+def sliced(op: Operation) -> Outputs:
+    """Some of the elements; a length is known where its ends and the length before are."""
+    dims, kinds = dims_of(op.inputs[0]), op.attrs["kinds"]
+    if dims is None:
+        return [(own(op), None)]
+    taken = len(kinds) - kinds.count(None) - kinds.count(...)
+    if taken > len(dims):
+        raise ValueError(f"Index out of range using input dim {len(dims)}; input has only {len(dims)} dims for '{op.name}'")
+    out: list[int | None] = []
+    rest = iter(enumerate(dims))
+    ends = [numbers(t) or [None] * len(kinds) for t in op.inputs[1:]]
+    for i, kind in enumerate(kinds):
+        if kind is None:
+            out.append(1)
+        elif kind is ...:
+            out.extend(next(rest)[1] for _ in range(len(dims) - taken))
+        elif kind == 0:
+            place, size = next(rest)
+            at = ends[0][i]
+            if size is not None and at is not None and not -size <= at < size:
+                raise ValueError(f"slice index {at} of dimension {place} out of bounds for '{op.name}'")
+        else:
+            size = next(rest)[1]
+            parts = [end[i] if flag else None for end, flag in zip(ends, kind, strict=True)]
+            if any(flag and p is None for flag, p in zip(kind, parts, strict=True)):
+                size = None
+            out.append(size if size is None or parts == [None] * 3 else len(range(*slice(*parts).indices(size))))
+    return [(own(op), (*out, *(n for _, n in rest)))]
+
+
+def picked(op: Operation) -> Outputs:
+    """Rows, or parts along another axis, picked by number."""
+    x, places = (dims_of(t) for t in op.inputs[:2])
+    axis = constant_value(op.inputs[2])
+    if x is None or places is None or axis is None:
+        return [(own(op), None)]
+    return [(own(op), (*x[: int(axis) % len(x)], *places, *x[int(axis) % len(x) + 1 :]))]
+
+
+def squeezed(op: Operation) -> Outputs:
+    """Without lengths of one."""
+    dims, axes = dims_of(op.inputs[0]), op.attrs["axis"]
+    if dims is None or (not axes and None in dims):
+        return [(own(op), None)]
+    gone = {a % len(dims) for a in axes} if axes else {i for i, n in enumerate(dims) if n == 1}
+    for i in gone:
+        if dims[i] not in (1, None):
+            raise clash(op, f"Can not squeeze dim[{i}], expected a dimension of 1, got {dims[i]}")
+    return [(own(op), tuple(n for i, n in enumerate(dims) if i not in gone))]
+
+
+def unsqueezed(op: Operation) -> Outputs:
+    """With a length of one more."""
+    dims, axis = dims_of(op.inputs[0]), constant_value(op.inputs[1])
+    if dims is None or axis is None:
+        return [(own(op), None)]
+    if not -len(dims) - 1 <= int(axis) <= len(dims):
+        raise clash(op, f"dim {int(axis)} not in the interval [{-len(dims) - 1}, {len(dims)}].")
+    place = int(axis) % (len(dims) + 1)
+    return [(own(op), (*dims[:place], 1, *dims[place:]))]
+
+
+# ------------------------------------------------------------------ from nothing, and the rest
+def given(op: Operation) -> Outputs:
+    """As the operation says."""
+    return [(op.attrs["dtype"] if "dtype" in op.attrs else own(op), op.attrs.get("shape"))]
+
+
+def constant(op: Operation) -> Outputs:
+    """That of its value."""
+    return [(op.attrs["dtype"], op.attrs["value"].shape)]
+
+
+def sized(op: Operation) -> Outputs:
+    """The shape is a value, the dtype an attribute."""
+    found = numbers(op.inputs[0])
+    count = dims_of(op.inputs[0])
+    unknown = None if not count or count[0] is None else (None,) * count[0]
+    return [(op.attrs["dtype"], unknown if found is None else tuple(found))]
+
+
+def ranged(op: Operation) -> Outputs:
+    """As long as a range of known ends is."""
+    ends = [constant_value(t) for t in op.inputs]
+    return [(own(op), (None,) if any(e is None for e in ends) else np.arange(*ends).shape)]
+
+
+def shape_of(op: Operation) -> Outputs:
+    """One number a dimension."""
+    return [(op.attrs["out_type"], (op.inputs[0].shape.rank,))]
+
+
+def number(op: Operation) -> Outputs:
+    """One integer."""
+    return [(op.attrs.get("out_type", int32), ())]
+
+
+def assigned(op: Operation) -> Outputs:
+    """A variable's own tensor; what it gets has to fit."""
+    ref, value = op.inputs
+    if not ref.dtype.is_ref:
+        raise TypeError(f"Input 'ref' of '{op.type}' Op requires l-value input: {ref} is no variable")
+    merged(op, [dims_of(ref), dims_of(value)])
+    return [(ref.dtype, dims_of(ref))]
+
+
+def loop_condition(op: Operation) -> Outputs:
+    """A boolean.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if not own(op).is_bool:
+        raise TypeError(f"Input 'input' of 'LoopCond' Op has type {own(op).name} that does not match expected type of bool.")
+    return [(bool_, dims_of(op.inputs[0]))]
+
+
+def of_either(op: Operation) -> Outputs:
+    """What two have in common, and which of them it was."""
+    return [
+        (own(op), op.attrs["shape"] if "shape" in op.attrs else reduce(shapes.relaxed, map(dims_of, op.inputs))),
+        (int32, ()),
+    ]
+
+
+SMALL = 10_000
+
+
+def tried(op: Operation) -> Outputs:
+    """Of a call that no rule describes: what it makes of zeros, where all shapes are known and small."""
+    from gviz.static.table import call_of, function_of
+
+    first = next((t for t in op.inputs if t.dtype.is_floating), op.inputs[0]).dtype.base_dtype
+    if not all(t.shape.is_fully_defined() and (t.shape.num_elements() or 0) <= SMALL for t in op.inputs):
+        return [(first, None)]
+    key, args = call_of(op)
+
+    def zeros(value: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            return type(value)(zeros(v) for v in value)
+        return np.zeros(dims_of(value), value.dtype.as_numpy_dtype) if hasattr(value, "_dims") else value
+
+    with np.errstate(all="ignore"):
+        example = np.asarray(function_of(key)(*zeros(args)))
+    return [(as_dtype(example.dtype), example.shape)]
