@@ -6,6 +6,7 @@
 PYTHON ?= python3
 TORCH_INDEX ?=
 ARGS ?=
+comma := ,
 
 # Makes the virtual environment $(1) with `pip install $(2)` in it. It is made anew where it is stale: the folder has
 # moved, Python has changed or is gone, or pyproject.toml asks for other things.
@@ -58,7 +59,7 @@ test-torch: ## compare the engine with the real PyTorch, in .venv-parity; ARGS='
 	@.venv-parity/bin/python -m pytest -m torch $(ARGS)
 
 test-tensorboard: ## show graphs in the real TensorBoard and read them back, in .venv-tensorboard
-	$(call environment,.venv-tensorboard,-e .[test,tensorboard])
+	$(call environment,.venv-tensorboard,-e .[test$(comma)tensorboard])
 	@.venv-tensorboard/bin/python -c 'import tensorboard'
 	@.venv-tensorboard/bin/python -m pytest -m tensorboard $(ARGS)
 

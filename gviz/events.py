@@ -5,7 +5,7 @@ tensorflow/core/framework/{graph,node_def,attr_value}.proto, and :func:`event_fi
 (https://www.tensorflow.org/tutorials/load_data/tfrecord).
 
 No clock goes into a file, so the same graph gives the same bytes; by a time that no other program writes, gviz knows its own
-files again.
+files again. The clock is in their names alone.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import math
 import os
 import re
 import struct
+import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -43,7 +44,7 @@ _VALUES = {"float32": (5, "f"), "float64": (6, "d"), "string": (8, ""), "int64":
 _LARGEST = 3.4028235e38
 """A float32's largest number."""
 
-_NAME = re.compile(r"events\.out\.tfevents\.\d{10}\.gviz")
+_NAME = re.compile(r"events\.out\.tfevents\.\d+\.gviz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,12 +208,10 @@ def _first_event(wall_time: float = 0.0) -> bytes:
     return _event(wall_time, _field(3, "brain.Event:2"))
 
 
-def file_name(data: bytes) -> str:
-    """What an event file of gviz's is called.
-
-    The checksum stands where others have the time: a TensorBoard that is running looks for new names.
-    """
-    return f"events.out.tfevents.{crc32c(data):010d}.gviz"
+def file_name(others: Iterable[str] = ()) -> str:
+    """What a new event file is called: by the time, and later than others of gviz's, since TensorBoard reads no name twice."""
+    times = (int(other.split(".")[3]) + 1 for other in others)
+    return f"events.out.tfevents.{max((int(time.time()), *times))}.gviz"
 
 
 def is_ours(path: str) -> bool:

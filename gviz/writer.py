@@ -64,7 +64,7 @@ def write(path: str | os.PathLike[str], data: str | bytes) -> str:
 def write_events(folder: str | os.PathLike[str], data: bytes) -> str:
     """Write an event file into a folder, which is made where it is missing, in place of what gviz left there before.
 
-    Files of others stay.
+    Files of others stay, and so does a file of the same content.
 
     Args:
         folder: TensorBoard's log directory, or a run's folder in it.
@@ -82,16 +82,24 @@ def write_events(folder: str | os.PathLike[str], data: bytes) -> str:
     _check_name(name, "write -o DIR/")
     try:
         os.makedirs(name, exist_ok=True)
-        new = write(os.path.join(name, file_name(data)), data)
-        for old in os.listdir(name):
-            path = os.path.join(name, old)
-            if path != new and is_ours(path):
-                os.unlink(path)
+        ours = [entry for entry in sorted(os.listdir(name)) if is_ours(os.path.join(name, entry))]
+        kept = next((entry for entry in ours if _holds(os.path.join(name, entry), data)), None)
+        if kept is None:
+            write(os.path.join(name, file_name(ours)), data)
+        for old in ours:
+            if old != kept:
+                os.unlink(os.path.join(name, old))
     except (FileExistsError, NotADirectoryError):
         raise FileError(f"cannot write into {name}: it is no folder, or lies in a file", hint="name a folder") from None
     except OSError as error:
         raise _explained(name, error) from None
     return name
+
+
+def _holds(path: str, data: bytes) -> bool:
+    """Whether that is the content of a file."""
+    with open(path, "rb") as file:
+        return file.read(len(data) + 1) == data
 
 
 def _check(name: str) -> None:
