@@ -145,6 +145,17 @@ class Loop(Unit):
 
         return of_loop(self, grads)
 
+    def built_again(self, name: str, copied: Callable[..., list[Tensor]], new: dict[Tensor, Tensor]) -> list[Tensor]:
+        """The same loop in the context that is open, from other tensors."""
+        inner = self.context
+        known = {inside: new.get(t, t) for t, inside in inner.captures.items()}
+        merges, bodies = ([m.outputs[0] for m in self.merges], [s.outputs[1].consumers()[0].outputs[0] for s in self.switches])
+        return while_loop(
+            lambda *now: copied(self.condition.op.inputs, inner, known | dict(zip(merges, now, strict=True)))[0],
+            lambda *now: copied(self.results, inner, known | dict(zip(bodies, now, strict=True))),
+            [new.get(t, t) for t in self.starts], [TensorShape(m.shape) for m in merges], name=name, return_same_structure=True,
+        )  # fmt: skip
+
 
 def while_loop(
     cond: Callable[..., Any],
@@ -306,6 +317,15 @@ class Branches(Unit):
         from gviz.static.loop_gradient import of_branches
 
         return of_branches(self, grads)
+
+    def built_again(self, name: str, copied: Callable[..., list[Tensor]], new: dict[Tensor, Tensor]) -> list[Tensor]:
+        """The same branches in the context that is open, from other tensors."""
+
+        def again(side: Branch, results: list[Tensor]) -> Callable[[], list[Tensor]]:
+            return lambda: copied(results, side, {inside: new.get(t, t) for t, inside in side.captures.items()})
+
+        false, true = map(again, self.sides, self.results)
+        return cond(new.get(self.predicate, self.predicate), true, false, strict=True, name=name)
 
 
 def cond(

@@ -131,6 +131,8 @@ def apply(
     """
     graph = graph_of(*values)
     with named(graph, name, default or type) as scope:
+        if graph.promotes:
+            values = promoted(values)
         shared: Tensor | None = None
         tensors = []
         for entry, value in zip(spec.split(), values, strict=True):
@@ -141,6 +143,14 @@ def apply(
             tensors.append(beside(type, shared, label.rstrip("~"), value, by_hint=label.endswith("~")))
             shared = tensors[-1] if shared is None else shared
         return graph.create_op(type, tensors, attrs, scope).outputs[0]
+
+
+def promoted(values: Sequence[Any]) -> Sequence[Any]:
+    """Operands of a derivative's formula, in which booleans and integers count as numbers of the dtype beside them."""
+    real = next((v.dtype.base_dtype for v in values if isinstance(v, Tensor) and v.dtype.is_floating), None)
+    if real is None:
+        return values
+    return [make("Cast", [v], DstT=real) if isinstance(v, Tensor) and not v.dtype.is_floating else v for v in values]
 
 
 def of_kind(type: str, label: str, value: Any, kind: DType) -> Tensor:

@@ -16,7 +16,7 @@ from gviz.static.convert import convert, make
 from gviz.static.graph import Tensor
 from gviz.static.arrays import ones
 from gviz.static.operations import add_n
-from gviz.static.table import KEYS, call_of, kind_of
+from gviz.static.table import FORMULAS, KEYS, OWN, call_of, function_of, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -166,18 +166,26 @@ def derivatives(key: str, args: tuple[Any, ...], result: Tensor, grad: Tensor | 
     from gviz.engine.op import ROWS, bind, parameters
 
     row = ROWS.get(key)
-    if row is None or row.lists or row.outputs or row.extras or not row.formulas:
+    if key in FORMULAS:
+        forward, formulas = OWN[key], FORMULAS[key]
+    elif key in OWN or row is None or row.lists or row.outputs or row.extras or not row.formulas:
         yield from by_engine(key, args, [grad])
         return
-    names = parameters(row.forward)
-    values = dict(zip(names, (*args, *(row.forward.__defaults__ or ())[len(args) - len(names) :]), strict=False))
+    else:
+        forward, formulas = row.forward, row.formulas
+    names = parameters(forward)
+    values = dict(zip(names, (*args, *(forward.__defaults__ or ())[len(args) - len(names) :]), strict=False))
     values.update(zip(names, args, strict=False))
-    for name, formula in row.formulas.items():
+    for name, formula in formulas.items():
         into = values.get(name)
         if not isinstance(into, Tensor) or not into.dtype.base_dtype.is_floating:
             continue
         needs = [saved(key, values, result, need) for need in parameters(formula)[1:]]
-        found = bind(formula, symbols())(grad, *needs)
+        result.graph.promotes = True
+        try:
+            found = bind(formula, symbols())(grad, *needs)
+        finally:
+            result.graph.promotes = False
         yield into, fitted(found, into)
 
 
@@ -215,7 +223,7 @@ def saved(key: str, values: dict[str, Any], result: Tensor, name: str) -> Any:
 
 # ------------------------------------------------------------------ formulas that write graphs
 _symbols: dict[str, Any] = {}
-TYPE_OF = {key: name for name, key in KEYS.items() if name != "Rint"} | {"where": "Select"}
+TYPE_OF = {key: name for name, key in KEYS.items() if name != "Rint"} | {"where": "Select", "spread_sum": "BroadcastGradient"}
 """TensorFlow's type for a function of the table that takes tensors alone: Neg for ``neg``."""
 
 
@@ -227,7 +235,7 @@ def symbols() -> dict[str, Any]:
         from gviz.engine.op import ARRAYS
 
         _symbols.update(
-            {k: symbol(k) for k, f in ARRAYS.items() if callable(f)}, __builtins__=builtins, __name__="gviz.static.symbols"
+            {k: symbol(k) for k, f in (ARRAYS | OWN).items() if callable(f)}, __builtins__=builtins, __name__="gviz.static.symbols"
         )
     return _symbols
 
@@ -238,9 +246,7 @@ def symbol(key: str) -> Callable[..., Any]:
     def add(*args: Any) -> Any:
         tensors = [a for a in flatten(args) if isinstance(a, Tensor)]
         if not tensors:
-            from gviz.engine.op import ARRAYS
-
-            return ARRAYS[key](*args)
+            return function_of(key)(*args)
         type = TYPE_OF.get(key)
         if type is not None and all(isinstance(a, Tensor) for a in args) and len(args) == len(tensors):
             return make(type, tensors)

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.static.control import Context, Unit, cond, unit_of
 from gviz.static.convert import make
-from gviz.static.graph import Operation, Tensor
+from gviz.static.graph import Operation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gviz.static.control import Branch, Branches, Loop
+    from gviz.static.graph import Tensor
 
 __all__ = ["BackLoop", "of_branches", "of_loop"]
 
@@ -38,12 +39,12 @@ class BackLoop(Unit):
         self.results: list[Tensor] = []
 
     def gradient(self, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
-        """Second derivatives of loops are not there.
+        """Second derivatives of loops are not there, as in TensorFlow.
 
         Raises:
-            LookupError: always.
+            TypeError: always.
         """
-        raise LookupError(f"No gradient defined for '{self.name}': gviz has no second derivative of a while_loop")
+        raise TypeError("Second-order gradient for while loops not supported.")
 
 
 def copied(results: Sequence[Tensor], inside: Context, given: dict[Tensor, Tensor]) -> list[Tensor]:
@@ -53,26 +54,22 @@ def copied(results: Sequence[Tensor], inside: Context, given: dict[Tensor, Tenso
         results: tensors of the inside.
         inside: where they are.
         given: what stands for tensors that are not to be built again.
-
-    Raises:
-        LookupError: there is a loop or a branch among them.
     """
-    needed: set[Operation] = set()
-    waiting = [t.op for t in results if t not in given]
+    needed: set[Any] = set()
+    waiting = [unit_of(t.op) for t in results if t not in given]
     while waiting:
-        op = waiting.pop()
-        if op in needed:
-            continue
-        if unit_of(op) is not op:
-            raise LookupError(
-                f"No gradient defined for '{op.name}': gviz has no derivative of a loop or a branch inside another one"
-            )
-        needed.add(op)
-        waiting.extend(t.op for t in op.inputs if t not in given)
+        unit = waiting.pop()
+        if unit not in needed:
+            needed.add(unit)
+            waiting.extend(unit_of(t.op) for t in unit.inputs if t not in given)
     new = dict(given)
-    for op in sorted(needed, key=lambda o: o.number):
-        copy = inside.graph.create_op(op.type, [new.get(t, t) for t in op.inputs], op.attrs, op.name.rsplit("/", 1)[-1])
-        new.update(zip(op.outputs, copy.outputs, strict=True))
+    for unit in sorted(needed, key=lambda u: u.number):
+        name = unit.name.rsplit("/", 1)[-1]
+        if isinstance(unit, Operation):
+            outputs = inside.graph.create_op(unit.type, [new.get(t, t) for t in unit.inputs], unit.attrs, name).outputs
+        else:
+            outputs = unit.built_again(name, lambda tensors, context, known: copied(tensors, context, new | known), new)
+        new.update(zip(unit.outputs, outputs, strict=True))
     return [new.get(t, t) for t in results]
 
 

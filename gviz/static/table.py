@@ -34,14 +34,31 @@ def add_up(parts: Any) -> Any:
     return reduce(lambda a, b: a + b, parts)
 
 
-def spread_sum(grad: Any, x: Any) -> Any:
+def spread_sum(part: Any, x: Any) -> Any:
     """A gradient summed back to the shape that was broadcast."""
-    want, have = np.shape(x), np.shape(grad)
+    want, have = np.shape(x), np.shape(part)
     if want == have:
-        return grad
+        return part
     lead = len(have) - len(want)
     axes = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(want) if n == 1 and have[i + lead] != 1)
-    return grad.sum(axis=axes, keepdims=True).reshape(want) if axes else grad.reshape(want)
+    return part.sum(axis=axes, keepdims=True).reshape(want) if axes else part.reshape(want)
+
+
+def spread_like(part: Any, x: Any) -> Any:
+    """Numbers broadcast to a shape."""
+    return np.broadcast_to(part, np.shape(x))
+
+
+def getitem(x: Any, index: Any) -> Any:
+    """Some of the elements."""
+    return x[index]
+
+
+def put_back(part: Any, x: Any, index: Any) -> Any:
+    """Zeros, and numbers where an index took them from."""
+    out = np.zeros_like(x)
+    out[index] = part
+    return out
 
 
 def products(x: Any, y: Any, left: bool, right: bool) -> Any:
@@ -73,7 +90,7 @@ def slice_by(x: Any, begin: Any, end: Any, step: Any, kinds: Any) -> Any:
 
 def index_of(kinds: Any, *ends: Any) -> tuple[Any, ...]:
     """The index that :func:`gviz.static.arrays.getitem` was called with."""
-    index = []
+    index: list[Any] = []
     for i, kind in enumerate(kinds):
         if isinstance(kind, tuple):
             index.append(slice(*(int(end[i]) if flag else None for end, flag in zip(ends, kind, strict=True))))
@@ -90,7 +107,8 @@ def cross_entropy(logits: Any, labels: Any) -> Any:
 
 
 OWN: dict[str, Callable[..., Any]] = {
-    "getitem": lambda x, index: x[index], "slice_by": slice_by, "choose": choose, "add_n": add_up, "spread_sum": spread_sum,
+    "getitem": getitem, "put_back": put_back, "slice_by": slice_by, "choose": choose, "add_n": add_up, "spread_sum": spread_sum,
+    "spread_like": spread_like,
     "products": products, "prod_axes": prod_axes, "cross_entropy": cross_entropy, "pass": lambda x: x, "square": np.square,
     "squared_difference": lambda x, y: (x - y) * (x - y), "ones_like": np.ones_like,
     "shape_of": lambda x, kind: np.array(np.shape(x), kind), "rank_of": lambda x: np.int32(np.ndim(x)),
@@ -103,10 +121,17 @@ OWN: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
+FORMULAS: dict[str, dict[str, Any]] = {
+    "getitem": {"x": lambda grad, x, index: put_back(grad, x, index)},
+    "put_back": {"part": lambda grad, index: getitem(grad, index)},
+    "spread_sum": {"part": lambda grad, part: spread_like(grad, part)},
+    "spread_like": {"part": lambda grad, part: spread_sum(grad, part)},
+}
+"""The derivatives of some of these, in the form of the engine's rows."""
+
+
 def function_of(key: str) -> Any:
     """The function of that key on arrays: a row of the engine's table, or one of the static graph's own."""
-    if key == "vjp":
-        return by_engine
     return OWN[key] if key in OWN else direct(ARRAYS[key])
 
 
@@ -125,24 +150,37 @@ def by_engine(key: str, args: tuple[Any, ...], place: int, which: tuple[int, ...
     from gviz.engine.tensor import from_array
 
     tensors: list[Any] = []
+    nested = False
 
     def wrapped(value: Any) -> Any:
+        nonlocal nested
         if isinstance(value, (tuple, list)):
             return type(value)(wrapped(v) for v in value)
-        if not isinstance(value, (np.ndarray, np.generic)):
+        if isinstance(value, torch.Tensor):  # the derivative of a derivative
+            nested = True
+            tensors.append(value if value.requires_grad else value.detach())
+        elif isinstance(value, (np.ndarray, np.generic)):
+            tensors.append(from_array(np.asarray(value), None))
+        else:
             return value
-        tensors.append(from_array(np.asarray(value), None))
-        if len(tensors) == place + 1:
+        if len(tensors) == place + 1 and not tensors[-1].requires_grad:
             tensors[-1].requires_grad_()
         return tensors[-1]
 
     with torch.enable_grad():
         out = (OWN[key] if key in OWN else TENSORS[key])(*wrapped(args))
         outs = [out[i] for i in which] if isinstance(out, (tuple, list)) else [out]
-        found = torch.autograd.grad(outs, tensors[place], [from_array(np.asarray(g), None) for g in grads], allow_unused=True)[
-            0
-        ]
-    return np.zeros_like(tensors[place]._array) if found is None else found._array  # noqa: SLF001 - the engine's array
+        weights = [g if isinstance(g, torch.Tensor) else from_array(np.asarray(g), None) for g in grads]
+        pairs = [(o, g) for o, g in zip(outs, weights, strict=True) if o.requires_grad]
+        found = None
+        if pairs:
+            ends, weights = map(list, zip(*pairs, strict=True))
+            found = torch.autograd.grad(ends, tensors[place], weights, create_graph=nested, allow_unused=True)[0]
+        found = torch.zeros_like(tensors[place]) if found is None else found
+    return found if nested else found._array
+
+
+OWN["vjp"] = by_engine
 
 
 # ------------------------------------------------------------------ the types
