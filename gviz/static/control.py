@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gviz.static.convert import constant, convert, make
-from gviz.static.dtypes import int32
+from gviz.static.convert import constant, convert, make, of_kind
+from gviz.static.dtypes import bool_, int32
 from gviz.static.graph import Operation, Tensor, get_default_graph
 from gviz.static.shapes import TensorShape, as_shape, fits
 
@@ -37,8 +37,8 @@ class Context:
         self.pivot: Operation | None = None  # runs whenever the inside runs
 
     def captured(self, inputs: Sequence[Tensor], op: Operation) -> tuple[Tensor, ...]:
-        """The inputs of a new operation, those from outside brought in."""
-        return tuple(t if t.op.context is self else self.bring_in(t, op.name) for t in inputs)
+        """The inputs of a new operation, those from outside brought in; variables stay where they are."""
+        return tuple(t if t.op.context is self or t.dtype.is_ref else self.bring_in(t, op.name) for t in inputs)
 
     def bring_in(self, tensor: Tensor, name: str) -> Tensor:
         """A tensor from outside, through an operation of its own below ``name``."""
@@ -358,7 +358,7 @@ def cond(
             raise TypeError(f"'{what}' must be callable.")
     if isinstance(pred, bool):
         raise TypeError("'pred' must not be a Python bool.")
-    predicate = convert(pred)
+    predicate = of_kind("Switch", "pred", pred, bool_)
     graph = predicate.graph
     with graph.as_default(), graph.name_scope(name or "cond") as scope:
         both = make("Switch", [predicate, predicate]).op
@@ -391,6 +391,9 @@ def branch_results(side: Branch, given: Any, name: str) -> Iterator[Tensor]:
     for value in leaves(given if isinstance(given, (list, tuple, dict)) else [given]):
         if value is None:
             raise ValueError(f"'{('false_fn', 'true_fn')[side.side]}' must have a return value.")
+        if isinstance(value, Operation):  # whoever takes the branch's result comes after it
+            with side.graph.control_dependencies([value]):
+                value = side.inside(make, ["Identity", side.pivot.outputs])
         tensor = side.inside(convert, [value])
         yield tensor if tensor.op.context is side else side.bring_in(tensor, name)
 

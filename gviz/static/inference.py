@@ -330,8 +330,6 @@ def number(op: Operation) -> Outputs:
 def assigned(op: Operation) -> Outputs:
     """A variable's own tensor; what it gets has to fit."""
     ref, value = op.inputs
-    if not ref.dtype.is_ref:
-        raise TypeError(f"Input 'ref' of '{op.type}' Op requires l-value input: {ref} is no variable")
     merged(op, [dims_of(ref), dims_of(value)])
     return [(ref.dtype, dims_of(ref))]
 

@@ -56,12 +56,12 @@ def copied(results: Sequence[Tensor], inside: Context, given: dict[Tensor, Tenso
         given: what stands for tensors that are not to be built again.
     """
     needed: set[Any] = set()
-    waiting = [unit_of(t.op) for t in results if t not in given]
+    waiting = [unit_of(t.op) for t in results if t not in given and t.op.context is inside]
     while waiting:
         unit = waiting.pop()
         if unit not in needed:
             needed.add(unit)
-            waiting.extend(unit_of(t.op) for t in unit.inputs if t not in given)
+            waiting.extend(unit_of(t.op) for t in unit.inputs if t not in given and t.op.context is inside)
     new = dict(given)
     for unit in sorted(needed, key=lambda u: u.number):
         name = unit.name.rsplit("/", 1)[-1]

@@ -84,11 +84,15 @@ class Plan:
         self._count = 0
         self._traces: dict[Loop, str] = {}
         self._outside: set[str] = set()
+        self._fed = set(feeds)
         params = [self._new() for _ in feeds]
         self._names.update(zip(feeds, params, strict=True))
         self._outside.update(params)
         with np.errstate(all="ignore"):
             self._emit(fetches)
+        for fetch in fetches:
+            if isinstance(fetch, Tensor) and fetch.op.type == "VariableV2" and fetch not in self._fed:
+                self._read(fetch)
         own = {s.target for s in self.steps} - self._outside
         values = [self._fetched(f, own) for f in fetches if isinstance(f, Tensor)]
         self._lend_memory(set(values))
@@ -132,6 +136,9 @@ class Plan:
             special(op)
             return
         key, args = call_of(op)
+        for tensor in op.inputs:  # a variable is read where its value is used
+            if tensor.op.type == "VariableV2" and tensor.op in self._done and tensor not in self._fed:
+                self._read(tensor)
         if key == "pass":
             self._alias(op.outputs[0], op.inputs[0])
             return
@@ -248,11 +255,16 @@ class Plan:
         self.operations.append(op)
 
     def _op_VariableV2(self, op: Operation) -> None:
-        name = self._new()
-        self.steps.append(Step(name, f"state[{self._bind(op)}]", op, None, (), self._depth))
-        self._outside.add(name)
         self.operations.append(op)
-        self._names[op.outputs[0]] = name
+
+    def _op_IsVariableInitialized(self, op: Operation) -> None:
+        self._write(op, f"{self._bind(op.inputs[0].op)} in state")
+
+    def _read(self, tensor: Tensor) -> None:
+        """A line that reads a variable."""
+        name = self._names[tensor] = self._new()
+        self.steps.append(Step(name, f"state[{self._bind(tensor.op)}]", tensor.op, None, (), self._depth))
+        self._outside.add(name)
 
     def _stored(self, op: Operation, text: str) -> None:
         """A new value of a variable."""

@@ -366,6 +366,7 @@ TYPES: dict[str, OpType] = {
     "NoOp": OpType(lambda op: [], None, None, stateful=True),
     "VariableV2": OpType(lambda op: [(op.attrs["dtype"].ref, op.attrs["shape"])], None, None, stateful=True),
     **{name: OpType(rule.assigned, None, None, stateful=True) for name in ("Assign", "AssignAdd", "AssignSub")},
+    "IsVariableInitialized": OpType(lambda op: [(bool_, ())], None, None, stateful=True),
     "ApplyGradientDescent": OpType(rule.like_first, None, None, stateful=True),
     **{
         name: OpType(rule.sized, None, None, stateful=True)

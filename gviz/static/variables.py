@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from gviz.static.control import cond
 from gviz.static.convert import convert, make
 from gviz.static.dtypes import as_dtype
 from gviz.static.gradients import gradients
@@ -93,7 +94,15 @@ class Variable:
         """What it holds, as a tensor."""
         return self._read
 
-    read_value = initialized_value = value
+    def read_value(self) -> Tensor:
+        """What it holds when this tensor is computed: after what ``control_dependencies`` asks for."""
+        return make("Identity", [self._ref], "read")
+
+    def initialized_value(self) -> Tensor:
+        """What it holds, or its first value where it was not initialised."""
+        ready = make("IsVariableInitialized", [self._ref])
+        found: Tensor = cond(ready, self.read_value, lambda: self._initial)
+        return found
 
     def eval(self, session: Session | None = None) -> Any:
         """Its value in the given session, else in the default one."""
@@ -132,6 +141,8 @@ def changing(type: str) -> Any:
 
     def build(ref: Any, value: Any, validate_shape: Any = None, use_locking: Any = None, name: str | None = None) -> Tensor:
         target: Tensor = getattr(ref, "_ref", ref)
+        if not target.dtype.is_ref:
+            raise AttributeError(f"'SymbolicTensor' object has no attribute '{type.lower().replace('assign', 'assign_').rstrip('_')}'")
         graph = target.graph
         with graph.as_default(), graph.name_scope(name or type) as scope:
             given = None if isinstance(getattr(value, "_read", value), Tensor) else target.dtype.base_dtype
@@ -245,8 +256,10 @@ class GradientDescentOptimizer:
         pairs = list(grads_and_vars)
         with_gradient = [(g, v) for g, v in pairs if g is not None]
         if not with_gradient:
-            names = [v.name for _, v in pairs]
-            raise ValueError(f"No gradients provided for any variable: {names}.")
+            raise ValueError(
+                "No gradients provided for any variable, check your graph for ops that do not support gradients, between variables "
+                f"{[str(v) for _, v in pairs]} and the loss."
+            )
         graph = with_gradient[0][1].graph
         updates = []
         with graph.as_default(), graph.name_scope(name or self._name) as scope:
@@ -256,5 +269,6 @@ class GradientDescentOptimizer:
                     updates.append(make("ApplyGradientDescent", [variable._ref, rate, grad]).op)
             if global_step is None:
                 return group(*updates, name=scope)
-            with graph.control_dependencies(updates):
-                return assign_add(global_step, 1, name=scope.rstrip("/")).op
+            with graph.control_dependencies([group(*updates, name="update")]):
+                step: Tensor = assign_add(global_step, 1, name=scope)
+                return step.op
