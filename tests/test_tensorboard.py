@@ -202,7 +202,8 @@ def test_every_operation_of_a_static_graph_tells_its_shapes_and_inputs() -> None
             h = tf.matmul(x, w, name="h")
         first, _ = tf.unstack(tf.transpose(h), 2)
         with tf.control_dependencies([tf.no_op(name="before")]):
-            s = tf.reduce_sum(first, name="s")
+            late = tf.identity(first, name="late")
+        s = tf.reduce_sum(late, name="s")
         tf.gradients(s, [w])
         p = tf.placeholder(tf.bool, [], name="p")
         tf.cond(p, lambda: s * 2, lambda: tf.identity(s))
@@ -217,8 +218,7 @@ def test_every_operation_of_a_static_graph_tells_its_shapes_and_inputs() -> None
         assert one.shapes if sizes else "_output_shapes" not in one.attrs  # an operation without outputs has none
         assert not sizes or one.shapes == sizes
     assert found["x"].shapes == [(-1, 3)]
-    assert found["s"].inputs[0] == "unstack"
-    assert found["Const"].inputs == ["^before"]  # the axes of s, which therefore comes after it in any case
+    assert found["late"].inputs == ["unstack", "^before"]
     assert found["layer/w"].attrs["dtype"] == dtype_attr("float32")
     assert found["while/Switch"].shapes == [(), ()]
     assert any(":1" in source for source in found["while/Identity"].inputs)
@@ -317,20 +317,23 @@ def test_a_cycle_is_written_too() -> None:
     assert {name: one.inputs for name, one in found.items()} == {"x": [], "Add": ["Mul", "x"], "Mul": ["Add"]}
 
 
-def test_a_module_is_a_box_with_what_works_on_its_parameters(gviz: Program) -> None:
+def test_a_module_is_a_box_with_what_works_on_its_parameters_or_between_its_parts(gviz: Program) -> None:
     (gviz.folder / "net.py").write_text(
         "import torch\n"
         "from torch import nn\n"
         "net = nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 1, bias=False))\n"
-        "loss = net(torch.ones(5, 4)).sum()\n"
+        "x = torch.ones(5, 4, requires_grad=True)\n"
+        "loss = (net(x.exp()).abs().sum() + net[0].weight.pow(2).sum()) * 2\n"
         "loss.backward()\n"
     )
     assert gviz("render", "net.py", "-o", "logs/").status == 0
     found = read(only_file(gviz.folder / "logs").read_bytes())
-    weights = [f"net/{name}{inner}" for name in ("0/bias", "0/weight", "2/weight") for inner in ("", "/AccumulateGrad")]
-    assert sorted(found) == sorted([*weights, "net/0/T", "net/0/Addmm", "Tanh", "net/2/T", "net/2/Mm", "Sum", "loss"])
-    assert found["net/2/Mm"].inputs == ["Tanh", "net/2/T"]
-    assert found["net/0/T"].shapes == [(4, 3)]
+    leaves = ["x", "net/0/bias", "net/0/weight", "net/2/weight"]
+    inside = ["net/0/T", "net/0/Addmm", "net/0/Pow", "net/0/Sum", "net/Tanh", "net/2/T", "net/2/Mm"]
+    outside = ["Exp", "Abs", "Sum", "Add", "Mul", "loss"]
+    assert sorted(found) == sorted([*leaves, *(f"{leaf}/AccumulateGrad" for leaf in leaves), *inside, *outside])
+    assert found["net/2/Mm"].inputs == ["net/Tanh", "net/2/T"]
+    assert (found["net/0/T"].shapes, found["net/Tanh"].shapes) == ([(4, 3)], [(5, 3)])
 
 
 # What is written, and where to

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from itertools import count
+from itertools import count, product
 from posixpath import commonpath
 from typing import TYPE_CHECKING
 
@@ -116,37 +116,75 @@ def _names(nodes: list[Node], into: dict[str, list[Edge]]) -> dict[str, str]:
     """Each node's name by its id: unique, and with slashes that make boxes.
 
     A tensor goes by its own name, and the modules on its path are boxes. An operation goes by its grad_fn's without
-    ``Backward0``, since TensorBoard cuts longer ones, in the box of the module whose parameters it works on. AccumulateGrad is
-    inside its leaf, as a variable's helpers are in TensorFlow's own graphs.
+    ``Backward0``, since TensorBoard cuts longer ones, in the box of its module. AccumulateGrad is inside its leaf, as a
+    variable's helpers are in TensorFlow's own graphs.
     """
     names: dict[str, str] = {}
     taken: set[str] = set()
     numbers: dict[str, count[int]] = defaultdict(lambda: count(1))
-    modules: dict[str, str] = {}  # of parameters
-    derived: dict[str, str] = {}  # of what is made of parameters alone, such as a transposed weight
+    module_of = _modules(nodes, into)
     for node in nodes:
-        sources = [edge.source for edge in into[node.id] if edge.kind == "data" and edge.source in names]
         if node.kind == "operation":
-            direct = [modules[source] for source in sources if source in modules]
-            near = direct or [derived[source] for source in sources if source in derived]
-            scope, last = commonpath(near) if near else "", _part(_BACKWARD.sub("", node.label))
-            if scope and len(direct) >= max(node.slots, 1):
-                derived[node.id] = scope
-        elif node.kind == "accumulate" and sources:
-            scope, last = names[sources[0]], node.label
-            if sources[0] in modules:
-                modules[node.id] = modules[sources[0]]
+            scope, last = module_of[node.id], _part(_BACKWARD.sub("", node.label))
+        elif node.kind == "accumulate" and into[node.id]:
+            scope, last = names.get(into[node.id][0].source, ""), node.label
         else:
-            *path, last = map(_part, _DOT.split(node.name or node.label or node.kind))
-            scope = "/".join(path)
-            if scope:
-                modules[node.id] = scope
+            scope, last = _path(node)
         wanted = name = f"{scope}/{last}" if scope else last
         while name in taken:
             name = f"{wanted}_{next(numbers[wanted])}"
         taken.add(name)
         names[node.id] = name
     return names
+
+
+def _modules(nodes: list[Node], into: dict[str, list[Edge]]) -> dict[str, str]:
+    """The module that each operation belongs to, as a path; "" for none.
+
+    It is that whose parameters the operation works on, as they are or transposed and the like; else the innermost that holds
+    something that the operation is made from and something that is made from it.
+    """
+    sources = {node.id: [edge.source for edge in into[node.id] if edge.kind == "data"] for node in nodes}
+    parameters = {node.id: scope for node in nodes if node.kind == "leaf" and (scope := _path(node)[0])}
+    own: dict[str, str] = {}
+    derived: dict[str, str] = {}
+    for node in nodes:
+        direct = [parameters[source] for source in sources[node.id] if source in parameters]
+        if node.kind == "accumulate" and direct:
+            parameters[node.id] = direct[0]
+        elif node.kind == "operation":
+            near = direct or [derived[source] for source in sources[node.id] if source in derived]
+            if near:
+                own[node.id] = commonpath(near)
+            if direct and len(direct) >= node.slots:
+                derived[node.id] = own[node.id]
+    users: dict[str, list[str]] = defaultdict(list)
+    before, after = dict(own), dict(own)
+    for node in nodes:
+        _spread(before, node.id, sources[node.id])
+        for source in sources[node.id]:
+            users[source].append(node.id)
+    for node in reversed(nodes):
+        _spread(after, node.id, users[node.id])
+    for node in nodes:
+        if node.id not in own:
+            pairs = product(
+                {before.get(other, "") for other in sources[node.id]}, {after.get(other, "") for other in users[node.id]}
+            )
+            own[node.id] = max(map(commonpath, pairs), key=len, default="")
+    return own
+
+
+def _spread(known: dict[str, str], node_id: str, neighbours: list[str]) -> None:
+    """Give a node without a module that which its neighbours have in common."""
+    if node_id not in known and (found := [known[other] for other in neighbours if other in known]):
+        known[node_id] = commonpath(found)
+
+
+def _path(node: Node) -> tuple[str, str]:
+    """A tensor's name as the modules that it is in and the rest."""
+    *path, last = map(_part, _DOT.split(node.name or node.label or node.kind))
+    return "/".join(path), last
 
 
 def _part(text: str) -> str:
