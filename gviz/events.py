@@ -146,9 +146,7 @@ def graph_def(ops: Iterable[Op]) -> bytes:
 
 def _node_def(op: Op) -> bytes:
     """A NodeDef; parts that are empty are left out, as protobuf does."""
-    attrs = dict(op.attrs)
-    if op.shapes:
-        attrs["_output_shapes"] = _field(1, b"".join(map(shape_attr, op.shapes)))
+    attrs = {**op.attrs, "_output_shapes": _field(1, b"".join(map(shape_attr, op.shapes)))}
     parts: list[tuple[int, str | bytes]] = [(1, op.name), (2, op.type), *((3, source) for source in op.inputs), (4, op.device)]
     parts += [(5, _field(1, key) + _field(2, value)) for key, value in attrs.items()]
     return b"".join(_field(number, value) for number, value in parts if value)
