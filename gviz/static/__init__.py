@@ -43,16 +43,25 @@ globals().update(dtypes.DTYPES | operations.FUNCTIONS | arrays.installed() | var
 double, half = dtypes.DTYPES["float64"], dtypes.DTYPES["float16"]
 convert_to_tensor = convert
 
-nn = SimpleNamespace(**operations.NN)
-math = SimpleNamespace(**(operations.FUNCTIONS | operations.NN))
-linalg = SimpleNamespace(matmul=operations.matmul, eye=arrays.eye)
-random = SimpleNamespace(normal=arrays.random_normal, uniform=arrays.random_uniform)
-train = SimpleNamespace(GradientDescentOptimizer=variables.GradientDescentOptimizer)
-summary = SimpleNamespace(FileWriter=FileWriter)
-initializers = SimpleNamespace(global_variables=variables.global_variables_initializer)
-GraphKeys = SimpleNamespace(GLOBAL_VARIABLES=variables.GLOBAL, TRAINABLE_VARIABLES=variables.TRAINABLE)
-UnconnectedGradients = SimpleNamespace(NONE="none", ZERO="zero")
-logging = SimpleNamespace(set_verbosity=lambda level: None, ERROR=40, WARN=30, INFO=20, FATAL=50)
+
+class Namespace(SimpleNamespace):
+    """A part of ``tf.``, as ``tf.nn``."""
+
+    def __getattr__(self, name: str) -> Any:
+        """What is not here is missing in TensorFlow's words."""
+        raise AttributeError(f"module 'tensorflow.{self._name}' has no attribute '{name}'")
+
+
+nn = Namespace(_name="nn", **operations.NN)
+math = Namespace(_name="math", **(operations.FUNCTIONS | operations.NN))
+linalg = Namespace(_name="linalg", matmul=operations.matmul, eye=arrays.eye)
+random = Namespace(_name="random", normal=arrays.random_normal, uniform=arrays.random_uniform)
+train = Namespace(_name="train", GradientDescentOptimizer=variables.GradientDescentOptimizer)
+summary = Namespace(_name="summary", FileWriter=FileWriter)
+initializers = Namespace(_name="initializers", global_variables=variables.global_variables_initializer)
+GraphKeys = Namespace(_name="GraphKeys", GLOBAL_VARIABLES=variables.GLOBAL, TRAINABLE_VARIABLES=variables.TRAINABLE)
+UnconnectedGradients = Namespace(_name="UnconnectedGradients", NONE="none", ZERO="zero")
+logging = Namespace(_name="logging", set_verbosity=lambda level: None, ERROR=40, WARN=30, INFO=20, FATAL=50)
 newaxis = None
 __version__ = "1.15 (gviz)"
 

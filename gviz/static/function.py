@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.static.control import leaves, refilled
+from gviz.static.convert import convert
 from gviz.static.dtypes import as_dtype, as_value
 from gviz.static.graph import Graph, Tensor
 from gviz.static.arrays import placeholder
@@ -58,7 +59,8 @@ class Traced:
             with graph.as_default():
                 given = refilled(list(args), map(symbolic, leaves(list(args))))
                 named = {k: refilled([v], map(symbolic, leaves([v])))[0] for k, v in kwargs.items()}
-                outputs = self.python_function(*given, **named)
+                found = self.python_function(*given, **named)
+                outputs = refilled(found, (v if v is None else convert(v) for v in leaves(found)))
             self.traces[key] = (Session(graph=graph), inputs, outputs)
         return self.traces[key]
 
@@ -76,4 +78,4 @@ def kind(value: Any) -> Any:
 
 def function(func: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Trace a Python function to a graph, once per signature; also as a decorator with options (which are accepted)."""
-    return Traced(func) if func is not None else lambda f: Traced(f)
+    return Traced(func) if func is not None else Traced

@@ -103,8 +103,7 @@ def spread(
     between = operations_between(ys, xs, stopped)
     parts: dict[Tensor, list[Tensor]] = {}
     for y, weight in zip(ys, weights, strict=True):
-        if y.dtype.is_floating:
-            parts.setdefault(y, []).append(weight)
+        parts.setdefault(y, []).append(weight)
     found: dict[Tensor, Tensor] = {}
 
     def total(tensor: Tensor) -> Tensor | None:
@@ -138,8 +137,9 @@ def operations_between(ys: Sequence[Tensor], xs: Sequence[Tensor], stopped: Sequ
     reached = set(xs)
     out = []
     for unit in sorted(needed, key=lambda u: u.number):
-        if any(t in reached for t in unit.inputs):
-            reached.update(unit.outputs)
+        real = [t for t in unit.outputs if t.dtype.is_floating]
+        if real and any(t in reached for t in unit.inputs):
+            reached.update(real)
             out.append(unit)
     return out
 
@@ -167,7 +167,7 @@ def derivatives(key: str, args: tuple[Any, ...], result: Tensor, grad: Tensor | 
 
     row = ROWS.get(key)
     if key in FORMULAS:
-        forward, formulas = OWN[key], FORMULAS[key]
+        forward, formulas = OWN[key] if key in OWN else ROWS[key].forward, FORMULAS[key]
     elif key in OWN or row is None or row.lists or row.outputs or row.extras or not row.formulas:
         yield from by_engine(key, args, [grad])
         return

@@ -194,6 +194,8 @@ class Plan:
         if isinstance(value, Tensor):
             if value in self._names:
                 return self._names[value]
+            if value not in self._constants:
+                raise InvalidArgumentError(f"Graph is invalid, contains a cycle with {', '.join(sorted(cycle(value.op)))}", value.op)
             return self._bind(self._constants[value])
         if isinstance(value, (tuple, list)):
             inner = ", ".join(self._text(v) for v in value)
@@ -413,6 +415,26 @@ class Plan:
                 function = IN_PLACE.get(step.function, step.function)
                 step.text = f"{self._bind(function, function.__name__)}({', '.join([*step.args, name])})"
                 break
+
+
+def cycle(op: Operation) -> set[str]:
+    """The names of the operations that need an operation and that it needs."""
+    users: dict[Operation, list[Operation]] = {}
+    for other in op.graph.get_operations():
+        for tensor in other.inputs:
+            users.setdefault(tensor.op, []).append(other)
+
+    def reached(step: Any) -> set[Operation]:
+        found = {op}
+        waiting = [op]
+        while waiting:
+            new = set(step(waiting.pop())) - found
+            found |= new
+            waiting.extend(new)
+        return found
+
+    both = reached(lambda o: (t.op for t in o.inputs)) & reached(lambda o: users.get(o, ()))
+    return {o.name for o in both}
 
 
 def is_elementwise(step: Step) -> bool:

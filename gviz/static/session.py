@@ -13,6 +13,7 @@ from gviz.static.errors import FailedPreconditionError, InvalidArgumentError, Op
 from gviz.static.graph import Graph, Operation, Tensor, get_default_graph
 from gviz.static.plan import Plan
 from gviz.static.shapes import TensorShape, fits
+from gviz.static.table import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,13 +74,13 @@ class Session:
             found = None if self._closed or self.graph.unfeedable else self._plans.get(key)
             if found is not None:
                 plan, readers = found
-                values = [read(value) for read, value in zip(readers, feed_dict.values(), strict=True)] if feed_dict else ()
-                results = self._call(plan, values)
+                results = self._call(plan, [read(v) for read, v in zip(readers, feed_dict.values(), strict=True)] if feed_dict else ())
                 return results[0] if single else list(results)
         return self._run(fetches, feed_dict or {})
 
     def _run(self, fetches: Any, feed_dict: dict[Any, Any]) -> Any:
         """The whole way: look everything up, check it, plan where there is no plan yet."""
+        feed_dict = dict(single_feeds(feed_dict))
         plan, readers, items = self._prepared(fetches, feed_dict)
         values = [read(value) for read, value in zip(readers, feed_dict.values(), strict=True)]
         results = iter(self._call(plan, values))
@@ -215,6 +216,24 @@ def session_for(given: Session | None, what: str, call: str, method: str) -> Ses
     return found
 
 
+def single_feeds(feed_dict: Any) -> Iterator[tuple[Any, Any]]:
+    """Each key with its value; a tuple of keys has a tuple of values.
+
+    Raises:
+        TypeError: it is no dict.
+        ValueError: a tuple of keys has not as many values.
+    """
+    if not isinstance(feed_dict, dict):
+        raise TypeError("input must be a dictionary")
+    for key, value in feed_dict.items():
+        if not isinstance(key, tuple):
+            yield key, value
+        elif not isinstance(value, (tuple, list)) or len(value) != len(key):
+            raise ValueError(f"Could not flatten dictionary. Key had {len(key)} elements, but value had {np.size(value)} elements.")
+        else:
+            yield from single_feeds(dict(zip(key, value, strict=True)))
+
+
 def refuse_tensor(value: Any, key: Any) -> None:
     """Say that a feed is a value.
 
@@ -240,12 +259,13 @@ def reader(tensor: Tensor) -> Callable[[Any], Any]:
         if is_scalar and value.__class__ in numbers and (value.__class__ is float or -(2**31) <= value < 2**31):
             return kind(value)
         refuse_tensor(value, tensor)
-        array = np.asarray(value, kind)
-        if isinstance(value, int) and not isinstance(value, bool) and array != value and not tensor.dtype.is_floating:
+        try:
+            array = np.asarray(value, kind)
+        except OverflowError:
             raise TypeError(
-                f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type {kind.__name__}. "
+                f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type {kind}. "
                 "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64)."
-            )
+            ) from None
         if not fits(dims, array.shape):
             raise ValueError(
                 f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, which has shape {TensorShape(dims)}"
@@ -255,23 +275,38 @@ def reader(tensor: Tensor) -> Callable[[Any], Any]:
     return read
 
 
+TEXTS: dict[str, Any] = {
+    **dict.fromkeys(("MatMul", "BatchMatMulV2"), lambda a, b: f"Matrix size-incompatible: In[0]: {a}, In[1]: {b}"),
+    "ConcatV2": lambda a, *rest: f"ConcatOp : Dimensions of inputs should match: shape[0] = {a} vs. shape[1] = {next((r for r in rest if r != a), a)}",
+    "Pack": lambda a, *rest: "Shapes of all inputs must match: values[0].shape = {} != values[{}].shape = {}".format(
+        a, *next(((i, r) for i, r in enumerate(rest, 1) if r != a), (0, a))
+    ),
+}
+"""What TensorFlow says of inputs that do not fit, by their shapes."""
+
+
 def failure(plan: Plan, error: Exception, trace: TracebackType | None) -> OpError:
     """What went wrong in a plan, with the operation's name and TensorFlow's words where shapes clash."""
     line, values = 0, {}
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == "<plan>":
             line = trace.tb_lineno - 1
-            values = trace.tb_frame.f_locals
+            values = trace.tb_frame.f_globals | trace.tb_frame.f_locals
         trace = trace.tb_next
     step = plan.steps[line - 1] if 0 < line <= len(plan.steps) else None
-    op = None if step is None or not isinstance(step.op, Operation) else step.op
-    message = str(error)
-    if step is not None and op is not None:
-        shapes = [np.shape(values[n]) for n in step.args if n in values]
-        if len(shapes) == 2 and "broadcast" in message:
-            message = "Incompatible shapes: {} vs. {}".format(*("[" + ",".join(map(str, s)) + "]" for s in shapes))
-        elif op.type == "MatMul" and len(shapes) == 2:
-            message = "Matrix size-incompatible: In[0]: {}, In[1]: {}".format(
-                *("[" + ",".join(map(str, s)) + "]" for s in shapes)
-            )
+    if step is None or not isinstance(step.op, Operation):
+        return InvalidArgumentError(str(error))
+    op, message = step.op, str(error)
+    shapes = [listed(values[n]) for n in step.args if n in values]
+    if op.type in TEXTS and len(shapes) > 1:
+        message = TEXTS[op.type](*shapes)
+    elif op.type == "AddN":
+        message = f"Inputs to operation {op.name} of type AddN {message}"
+    elif op.type == "Reshape" and shapes:
+        size = int(np.size(values[step.args[0]]))
+        message = f"Input to reshape is a tensor with {size} values, but the requested shape has another number ({error})"
+    elif isinstance(error, ZeroDivisionError) or "ZeroDivision" in message:
+        message = "Integer division by zero"
+    elif len(shapes) == 2 and "broadcast" in message:
+        message = f"Incompatible shapes: {shapes[0]} vs. {shapes[1]}"
     return InvalidArgumentError(message, op)

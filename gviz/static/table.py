@@ -30,8 +30,20 @@ Call: TypeAlias = "tuple[str, tuple[Any, ...]]"
 
 # ------------------------------------------------------------------ functions that the engine's table has not
 def add_up(parts: Any) -> Any:
-    """The sum of several."""
+    """The sum of several of one shape.
+
+    Raises:
+        ValueError: they have several.
+    """
+    for i, part in enumerate(parts):
+        if part.shape != parts[0].shape:
+            raise ValueError(f"must have the same size and shape.  Input 0: {listed(parts[0])} != input {i}: {listed(part)}")
     return reduce(lambda a, b: a + b, parts)
+
+
+def listed(value: Any) -> str:
+    """A shape as messages of a run print it."""
+    return "[" + ",".join(map(str, np.shape(value))) + "]"
 
 
 def spread_sum(part: Any, x: Any) -> Any:
@@ -126,8 +138,13 @@ FORMULAS: dict[str, dict[str, Any]] = {
     "put_back": {"part": lambda grad, index: getitem(grad, index)},
     "spread_sum": {"part": lambda grad, part: spread_like(grad, part)},
     "spread_like": {"part": lambda grad, part: spread_sum(grad, part)},
+    "pow_tensor": {  # TensorFlow has 0 where the base is not positive, and nan for 0 ** 0; PyTorch nan and 0
+        "self": lambda grad, self, exponent: grad * exponent * pow_tensor(self, exponent - 1.0),  # noqa: F821
+        "exponent": lambda grad, self, result: grad  # noqa: F821
+        * where(greater(self, 0.0), result * log(where(greater(self, 0.0), self, 1.0)), 0.0),  # noqa: F821
+    },
 }
-"""The derivatives of some of these, in the form of the engine's rows."""
+"""The derivatives of some of these, and where TensorFlow's is another than PyTorch's, in the form of the engine's rows."""
 
 
 def function_of(key: str) -> Any:
@@ -302,7 +319,8 @@ FAMILIES: tuple[tuple[str, rule.Rule, str | None, str], ...] = (
     ("Neg Abs Sign Relu", rule.like_first, "row", NUMBERS),
     ("ZerosLike LogicalNot", rule.like_first, None, ""),
     ("AddV2 Sub Mul RealDiv Pow", rule.broadcast(), "row", NUMBERS),
-    ("FloorDiv FloorMod", rule.broadcast(), None, NUMBERS),
+    ("FloorMod", rule.broadcast(), "row", NUMBERS),
+    ("FloorDiv", rule.broadcast(), None, NUMBERS),
     ("Less LessEqual Greater GreaterEqual", rule.broadcast(bool_), None, NUMBERS),
     ("Equal NotEqual LogicalAnd LogicalOr LogicalXor", rule.broadcast(bool_), None, ""),
 )

@@ -169,6 +169,10 @@ class Operation:
         """Its outputs."""
         return lambda: list(self.outputs)
 
+    def _update_input(self, index: int, tensor: Tensor) -> None:
+        """Take another tensor as an input, as users do who make a cycle by hand."""
+        self.inputs = (*self.inputs[:index], tensor, *self.inputs[index + 1 :])
+
     def get_attr(self, name: str) -> Any:
         """A fixed parameter.
 
