@@ -11,14 +11,15 @@ How a value comes about:
 
 1. A function of ``operations.py`` or ``arrays.py`` turns its arguments into tensors (``convert.py``) and asks the graph for an
    operation.
-2. :meth:`gviz.static.graph.Graph.create_op` names it (``naming.py``) and works out its dtypes and shapes (``table.py`` names the rule,
-   ``inference.py`` has it). Nothing is computed.
-3. :func:`gviz.static.gradients.gradients` adds operations for derivatives: the formulas are those of the dynamic engine's table.
-4. :meth:`gviz.static.session.Session.run` looks up fetches and feeds, and makes a :class:`~gviz.static.plan.Plan` of them the first
-   time: a flat function over numpy. Each later run calls it.
+2. :meth:`gviz.static.graph.Graph.create_op` names it (``naming.py``) and works out its dtypes and shapes (``table.py`` names
+   the rule, ``inference.py`` has it). Nothing is computed.
+3. :func:`gviz.static.gradients.gradients` adds operations for derivatives: the formulas are those of the dynamic engine's
+   table.
+4. :meth:`gviz.static.session.Session.run` looks up fetches and feeds, and makes a :class:`~gviz.static.plan.Plan` of them the
+   first time: a flat function over numpy. Each later run calls it.
 
-Loops and branches are in ``control.py``, their derivatives in ``loop_gradient.py``, variables in ``variables.py``, what TensorBoard
-reads in ``events.py``.
+Loops and branches are in ``control.py``, their derivatives in ``loop_gradient.py``, variables in ``variables.py``, what
+TensorBoard reads in ``events.py``.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from gviz.static import arrays, dtypes, errors, operations, variables
-from gviz.static.control import cond, while_loop
+from gviz.static.branches import cond
+from gviz.static.control import while_loop
 from gviz.static.convert import constant, convert
 from gviz.static.dtypes import DType, as_dtype
 from gviz.static.events import FileWriter

@@ -8,7 +8,7 @@ import numpy as np
 
 from gviz.static.convert import apply, constant, convert, graph_of, is_tensor, make, named
 from gviz.static.dtypes import as_dtype, float32, int32
-from gviz.static.graph import Tensor, get_default_graph
+from gviz.static.graph import Tensor
 from gviz.static.shapes import as_shape
 
 if TYPE_CHECKING:
@@ -250,7 +250,8 @@ def getitem(self: Any, index: Any) -> Tensor:
             parts = (entry, entry + 1, 1)
         else:
             raise TypeError(
-                "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are valid "
+                "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are "
+                "valid "
                 f"indices, got {entry!r}"
             )
         kinds.append(tuple(p is not None for p in parts) if isinstance(entry, slice) else 0 if is_index(entry) else entry)
@@ -271,7 +272,8 @@ def is_index(entry: Any) -> bool:
 def installed() -> dict[str, Any]:
     """What ``tf.`` offers of these."""
     names = (
-        "placeholder placeholder_with_default zeros ones zeros_like ones_like fill eye random_normal random_uniform reshape transpose "
+        "placeholder placeholder_with_default zeros ones zeros_like ones_like fill eye random_normal random_uniform reshape "
+        "transpose "
         "concat stack unstack expand_dims squeeze shape rank size argmax gather"
     )
     return {name: globals()[name] for name in names.split()} | {"range": range_}

@@ -1,25 +1,26 @@
-"""Loops and branches that are part of the graph: ``tf.while_loop`` and ``tf.cond``, with TensorFlow's operations for them.
+"""Loops that are part of the graph: ``tf.while_loop``, with TensorFlow's operations for it; and what loops and branches share.
 
-What is built inside belongs to a :class:`Context`; a tensor from outside comes in through an Enter (loop) or a Switch (branch) of its
-own. Seen from outside, a whole loop or a pair of branches is one unit with inputs and outputs, as an operation is: plans and
-gradients treat it so (:func:`unit_of`).
+What is built inside belongs to a :class:`Context`; a tensor from outside comes in through an Enter (loop) or a Switch (branch)
+of its own. Seen from outside, a whole loop or a pair of branches is one unit with inputs and outputs, as an operation is:
+plans and gradients treat it so (:func:`unit_of`).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gviz.static.convert import constant, convert, make, of_kind
-from gviz.static.dtypes import bool_, int32
+from gviz.static.convert import constant, convert, make
+from gviz.static.dtypes import int32
 from gviz.static.graph import Operation, Tensor, get_default_graph
 from gviz.static.shapes import TensorShape, as_shape, fits
+from gviz.static.structures import described, leaves, refilled, same_structure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from gviz.static.graph import Graph
 
-__all__ = ["Branches", "Context", "Loop", "cond", "unit_of", "while_loop"]
+__all__ = ["Context", "Loop", "Unit", "unit_of", "while_loop"]
 
 
 class Context:
@@ -145,7 +146,7 @@ class Loop(Unit):
 
         return of_loop(self, grads)
 
-    def built_again(self, name: str, copied: Callable[..., list[Tensor]], new: dict[Tensor, Tensor]) -> list[Tensor]:
+    def built_again(self, name: str, copied: Callable[..., list[Tensor]], new: dict[Tensor, Tensor]) -> Any:
         """The same loop in the context that is open, from other tensors."""
         inner = self.context
         known = {inside: new.get(t, t) for t, inside in inner.captures.items()}
@@ -275,184 +276,8 @@ def check_variable(start: Tensor, result: Tensor, dims: Any) -> None:
         dims is not None and (after is None or any(a is None and d is not None for a, d in zip(after, dims, strict=True)))
     ):
         raise ValueError(
-            f"Input tensor '{start.name}' enters the loop with shape {TensorShape(dims)}, but has shape {result.shape} after one "
+            f"Input tensor '{start.name}' enters the loop with shape {TensorShape(dims)}, but has shape {result.shape} after "
+            f"one "
             "iteration. To allow the shape to vary across iterations, use the `shape_invariants` argument of tf.while_loop to "
             "specify a less-specific shape."
         )
-
-
-# ------------------------------------------------------------------ branches
-class Branch(Context):
-    """The inside of one branch: a tensor comes in through a Switch, on the side that is taken."""
-
-    def __init__(self, graph: Graph, predicate: Tensor, side: int) -> None:
-        super().__init__(graph, "Switch")
-        self.predicate, self.side = predicate, side
-
-    def gate_inputs(self, tensor: Tensor) -> list[Tensor]:
-        """The tensor and the predicate."""
-        return [tensor, self.predicate]
-
-    def gate_output(self) -> int:
-        """0 for the false side, 1 for the true one."""
-        return self.side
-
-
-class Branches(Unit):
-    """A ``cond``: two insides, of which one runs.
-
-    Args:
-        name: its scope.
-        predicate: outside.
-        sides: the false branch and the true one.
-    """
-
-    def __init__(self, name: str, predicate: Tensor, sides: tuple[Branch, Branch]) -> None:
-        super().__init__(name)
-        self.predicate, self.sides = predicate, sides
-        self.results: tuple[list[Tensor], list[Tensor]] = ([], [])
-
-    def gradient(self, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
-        """The derivative of the branch that is taken: a cond of both derivatives."""
-        from gviz.static.loop_gradient import of_branches
-
-        return of_branches(self, grads)
-
-    def built_again(self, name: str, copied: Callable[..., list[Tensor]], new: dict[Tensor, Tensor]) -> list[Tensor]:
-        """The same branches in the context that is open, from other tensors."""
-
-        def again(side: Branch, results: list[Tensor]) -> Callable[[], list[Tensor]]:
-            return lambda: copied(results, side, {inside: new.get(t, t) for t, inside in side.captures.items()})
-
-        false, true = map(again, self.sides, self.results)
-        return cond(new.get(self.predicate, self.predicate), true, false, strict=True, name=name)
-
-
-def cond(
-    pred: Any,
-    true_fn: Any = None,
-    false_fn: Any = None,
-    strict: bool = False,
-    name: str | None = None,
-    fn1: Any = None,
-    fn2: Any = None,
-) -> Any:
-    """One of two functions' tensors, chosen when the graph runs.
-
-    Args:
-        pred: a boolean scalar tensor.
-        true_fn: builds the tensors for True.
-        false_fn: builds as many, of the same types, for False.
-        strict: whether one tensor in a list stays in it.
-        name: of the scope.
-        fn1: older name of ``true_fn``.
-        fn2: older name of ``false_fn``.
-
-    Raises:
-        TypeError: a function is none, or the predicate is a Python bool.
-        ValueError: the two give different things.
-    """
-    functions = (fn2 if false_fn is None else false_fn, fn1 if true_fn is None else true_fn)
-    for what, function in zip(("true_fn", "false_fn"), reversed(functions), strict=True):
-        if not callable(function):
-            raise TypeError(f"'{what}' must be callable.")
-    if isinstance(pred, bool):
-        raise TypeError("'pred' must not be a Python bool.")
-    predicate = of_kind("Switch", "pred", pred, bool_)
-    graph = predicate.graph
-    with graph.as_default(), graph.name_scope(name or "cond") as scope:
-        both = make("Switch", [predicate, predicate]).op
-        pivots = [make("Identity", [both.outputs[side]], f"switch_{'ft'[side]}").op for side in (1, 0)]
-        inner = make("Identity", [predicate], "pred_id")
-        sides = (Branch(graph, inner, 0), Branch(graph, inner, 1))
-        unit = Branches(scope.rstrip("/"), predicate, sides)
-        given: dict[int, Any] = {}
-        for side in (1, 0):
-            sides[side].pivot = pivots[1 - side]
-            given[side] = sides[side].inside(functions[side])
-            unit.results[side].extend(branch_results(sides[side], given[side], unit.name))
-        check_results(given, unit)
-        outer = graph.context
-        merges = []
-        for one, other in zip(*unit.results, strict=True):
-            merge = sides[0].add("Merge", [one, other], "Merge")
-            merge.context = outer
-            merges.append(merge)
-    inputs = [predicate, inner, *sides[0].outside(), *sides[1].outside()]
-    unit.close(merges, inputs) if merges else None
-    kept = given[1] if isinstance(given[1], (list, tuple, dict)) else [given[1]]
-    packed = refilled(kept, iter(unit.outputs))
-    single = not isinstance(given[1], (list, tuple, dict)) or (len(packed) == 1 and not strict and not isinstance(packed, dict))
-    return packed[0] if single else packed
-
-
-def branch_results(side: Branch, given: Any, name: str) -> Iterator[Tensor]:
-    """What a branch gives, all of it inside."""
-    for value in leaves(given if isinstance(given, (list, tuple, dict)) else [given]):
-        if value is None:
-            raise ValueError(f"'{('false_fn', 'true_fn')[side.side]}' must have a return value.")
-        if isinstance(value, Operation):  # whoever takes the branch's result comes after it
-            with side.graph.control_dependencies([value]):
-                value = side.inside(make, ["Identity", side.pivot.outputs])
-        tensor = side.inside(convert, [value])
-        yield tensor if tensor.op.context is side else side.bring_in(tensor, name)
-
-
-def check_results(given: dict[int, Any], unit: Branches) -> None:
-    """Refuse branches that give different things.
-
-    Raises:
-        ValueError: not the same structure, or not the same dtypes.
-    """
-    false, true = unit.results
-    if len(false) != len(true) or type(given[0]) is not type(given[1]):
-        raise ValueError(
-            "Outputs of true_fn and false_fn must have the same structure: "
-            f"{described(given[1])} from 'true_fn' and {described(given[0])} from 'false_fn'."
-        )
-    for one, other in zip(false, true, strict=True):
-        if one.dtype.base_dtype != other.dtype.base_dtype:
-            raise ValueError(
-                "Outputs of 'true_fn' and 'false_fn' must have the same type(s). "
-                f"Received {other.dtype.base_dtype.name} from 'true_fn' and {one.dtype.base_dtype.name} from 'false_fn'."
-            )
-
-
-# ------------------------------------------------------------------ structures
-def leaves(structure: Any) -> Iterator[Any]:
-    """What is in nested lists, tuples and dicts, in order."""
-    if isinstance(structure, dict):
-        for key in sorted(structure):
-            yield from leaves(structure[key])
-    elif isinstance(structure, (list, tuple)) and not isinstance(structure, TensorShape):
-        for item in structure:
-            yield from leaves(item)
-    else:
-        yield structure
-
-
-def refilled(structure: Any, items: Iterator[Any]) -> Any:
-    """The same structure with other leaves."""
-    if isinstance(structure, dict):
-        filled = {key: refilled(structure[key], items) for key in sorted(structure)}
-        return {key: filled[key] for key in structure}
-    if isinstance(structure, (list, tuple)):
-        parts = [refilled(item, items) for item in structure]
-        if hasattr(structure, "_fields"):
-            return type(structure)(*parts)
-        return type(structure)(parts)
-    return next(items)
-
-
-def same_structure(one: Any, other: Any) -> bool:
-    """Whether two nested structures have the same form."""
-    if isinstance(one, (list, tuple)):
-        return isinstance(other, (list, tuple)) and len(one) == len(other) and all(map(same_structure, one, other))
-    if isinstance(one, dict):
-        return isinstance(other, dict) and set(one) == set(other) and all(same_structure(one[k], other[k]) for k in one)
-    return not isinstance(other, (list, tuple, dict))
-
-
-def described(structure: Any) -> str:
-    """For messages: its form and its leaves."""
-    return f"type={type(structure).__name__} str={structure}"

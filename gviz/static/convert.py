@@ -122,8 +122,8 @@ def apply(
 
     Args:
         type: of the operation.
-        spec: the names of its inputs. They share a dtype, which the first has, and constants below the operation's name have them;
-            ``y~`` may have another if its value does not fit, ``i:int`` is int32 or int64, ``c:bool`` boolean.
+        spec: the names of its inputs. They share a dtype, which the first has, and constants below the operation's name have
+            them; ``y~`` may have another if its value does not fit, ``i:int`` is int32 or int64, ``c:bool`` boolean.
         values: for the inputs.
         name: of the operation.
         default: its name where none is given; None for the type.
@@ -181,7 +181,8 @@ def beside(type: str, first: Tensor | None, label: str, value: Any, *, by_hint: 
         found = convert(value, None, label, kind)
         if kind is not None and found.dtype.base_dtype != kind:
             raise TypeError(
-                f"Input '{label}' of '{type}' Op has type {found.dtype.base_dtype.name} that does not match type {kind.name} of "
+                f"Input '{label}' of '{type}' Op has type {found.dtype.base_dtype.name} that does not match type {kind.name} "
+                f"of "
                 "argument 'x'."
             )
         return found

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.static.control import leaves, refilled
+from gviz.static.arrays import placeholder
 from gviz.static.convert import convert
 from gviz.static.dtypes import as_dtype, as_value
 from gviz.static.graph import Graph, Tensor
-from gviz.static.arrays import placeholder
 from gviz.static.session import Session
+from gviz.static.structures import leaves, refilled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,8 +23,8 @@ __all__ = ["function"]
 class Traced:
     """A function that is traced when it meets a kind of arguments for the first time, and runs as a graph from then on.
 
-    Arrays and tensors are arguments of the graph, by dtype and shape; all else (numbers, text) is part of the kind, as in TensorFlow. Called
-    with tensors of a graph, its operations are added to that graph; called with arrays, it is run at once.
+    Arrays and tensors are arguments of the graph, by dtype and shape; all else (numbers, text) is part of the kind, as in
+    TensorFlow. Called with tensors of a graph, its operations are added to that graph; called with arrays, it is run at once.
 
     Args:
         python_function: builds tensors from tensors.

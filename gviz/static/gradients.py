@@ -1,8 +1,9 @@
 """``tf.gradients``: operations for the derivatives, added to the same graph.
 
-A derivative is the one that the engine's table declares for the operation's function. Its formula calls other functions of the table by
-name; here each of these names stands for "add an operation" (:data:`SYMBOLS`), so the formula that the dynamic engine evaluates
-writes its own graph. What has no formula (slices, functions made of several) is differentiated by the engine when the graph runs.
+A derivative is the one that the engine's table declares for the operation's function. Its formula calls other functions of the
+table by name; here each of these names stands for "add an operation" (:data:`SYMBOLS`), so the formula that the dynamic engine
+evaluates writes its own graph. What has no formula (slices, functions made of several) is differentiated by the engine when
+the graph runs.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.static.convert import convert, make
-from gviz.static.graph import Tensor
 from gviz.static.arrays import ones
+from gviz.static.convert import convert, make
+from gviz.static.functions import FORMULAS, OWN, function_of
+from gviz.static.graph import Tensor
 from gviz.static.operations import add_n
-from gviz.static.table import FORMULAS, KEYS, OWN, call_of, function_of, kind_of
+from gviz.static.table import KEYS, call_of, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -235,7 +237,9 @@ def symbols() -> dict[str, Any]:
         from gviz.engine.op import ARRAYS
 
         _symbols.update(
-            {k: symbol(k) for k, f in (ARRAYS | OWN).items() if callable(f)}, __builtins__=builtins, __name__="gviz.static.symbols"
+            {k: symbol(k) for k, f in (ARRAYS | OWN).items() if callable(f)},
+            __builtins__=builtins,
+            __name__="gviz.static.symbols",
         )
     return _symbols
 

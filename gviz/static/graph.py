@@ -1,7 +1,8 @@
 """The static graph: operations joined by tensors, and nothing computed.
 
-A :class:`Tensor` is one output of an :class:`Operation` and has no value; a :class:`~gviz.static.session.Session` computes one when it
-is asked. All operations are made by :meth:`Graph.create_op`, which names them and works out the shapes of their outputs.
+A :class:`Tensor` is one output of an :class:`Operation` and has no value; a :class:`~gviz.static.session.Session` computes one
+when it is asked. All operations are made by :meth:`Graph.create_op`, which names them and works out the shapes of their
+outputs.
 """
 
 from __future__ import annotations
@@ -265,3 +266,23 @@ def reset_default_graph() -> None:
             "nesting and create a new graph."
         )
     _global[0] = Graph()
+
+
+def cycle(op: Operation) -> set[str]:
+    """The names of the operations that need an operation and that it needs."""
+    users: dict[Operation, list[Operation]] = {}
+    for other in op.graph.get_operations():
+        for tensor in other.inputs:
+            users.setdefault(tensor.op, []).append(other)
+
+    def reached(step: Any) -> set[Operation]:
+        found = {op}
+        waiting = [op]
+        while waiting:
+            new = set(step(waiting.pop())) - found
+            found |= new
+            waiting.extend(new)
+        return found
+
+    both = reached(lambda o: (t.op for t in o.inputs)) & reached(lambda o: users.get(o, ()))
+    return {o.name for o in both}

@@ -1,7 +1,7 @@
 """Dtypes and shapes of results, worked out while the graph is built: one rule for each kind of operation.
 
-A rule takes an operation, whose inputs and attributes are there, and gives a dtype and a shape for each output. It refuses inputs
-that cannot go together in TensorFlow's words.
+A rule takes an operation, whose inputs and attributes are there, and gives a dtype and a shape for each output. It refuses
+inputs that cannot go together in TensorFlow's words.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def constant_value(tensor: Tensor) -> Any:
 
 
 def numbers(tensor: Tensor) -> list[int | None] | None:
-    """The integers that a tensor holds, None for those that are not known while building; None where not even their count is."""
+    """The integers that a tensor holds, None for those that are not known while building, or for all of them."""
     value = constant_value(tensor)
     if value is not None:
         return [int(n) for n in np.ravel(value)]
@@ -358,7 +358,8 @@ SMALL = 10_000
 
 def tried(op: Operation) -> Outputs:
     """Of a call that no rule describes: what it makes of zeros, where all shapes are known and small."""
-    from gviz.static.table import call_of, function_of
+    from gviz.static.functions import function_of
+    from gviz.static.table import call_of
 
     first = next((t for t in op.inputs if t.dtype.is_floating), op.inputs[0]).dtype.base_dtype
     if not all(t.shape.is_fully_defined() and (t.shape.num_elements() or 0) <= SMALL for t in op.inputs):

@@ -1,21 +1,23 @@
 """Derivatives of branches and loops: a ``cond`` of both branches' derivatives, and a loop that runs the steps backward.
 
-Both build the inside again, from the same tensors, and differentiate the copy; so nothing that a branch or a step made has to be kept
-but the loop's variables, which the forward loop puts aside step by step.
+Both build the inside again, from the same tensors, and differentiate the copy; so nothing that a branch or a step made has to
+be kept but the loop's variables, which the forward loop puts aside step by step.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gviz.static.control import Context, Unit, cond, unit_of
+from gviz.static.branches import cond
+from gviz.static.control import Context, Unit, unit_of
 from gviz.static.convert import make
 from gviz.static.graph import Operation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gviz.static.control import Branch, Branches, Loop
+    from gviz.static.branches import Branch, Branches
+    from gviz.static.control import Loop
     from gviz.static.graph import Tensor
 
 __all__ = ["BackLoop", "of_branches", "of_loop"]

@@ -67,6 +67,7 @@ class Names:
         pattern, root = (SCOPED, "") if self.scope else (ROOT, "root ")
         if not pattern.match(name):
             raise ValueError(
-                f"'{name}' is not a valid {root}scope name. A {root}scope name has to match the following pattern: {pattern.pattern}"
+                f"'{name}' is not a valid {root}scope name. A {root}scope name has to match the following pattern: "
+                f"{pattern.pattern}"
             )
         return self.unique(name) + "/"

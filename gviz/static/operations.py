@@ -1,7 +1,7 @@
 """The functions that build operations, under TensorFlow's names, and what Python's operators mean for tensors.
 
-Most are declared: :data:`GENERATED` says which operation a function makes and how its operands are called. What works on shapes is
-in ``arrays.py``.
+Most are declared: :data:`GENERATED` says which operation a function makes and how its operands are called. What works on
+shapes is in ``arrays.py``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.static.arrays import getitem, range_, rank
-from gviz.static.convert import apply, beside, constant, convert, graph_of, is_tensor, make, named
+from gviz.static.convert import apply, constant, convert, graph_of, is_tensor, make, named
 from gviz.static.dtypes import DTYPES, as_dtype
 from gviz.static.graph import Operation, Tensor, get_default_graph
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 __all__ = ["FUNCTIONS", "NN", "cast", "group", "install", "matmul", "no_op", "where"]
 
 GENERATED = {
-    "x": "log exp sqrt rsqrt square negative:Neg abs sign floor ceil rint sin cos tan asin acos atan sinh cosh tanh sigmoid log1p "
-    "expm1 erf reciprocal is_nan",
+    "x": "log exp sqrt rsqrt square negative:Neg abs sign floor ceil rint sin cos tan asin acos atan sinh cosh tanh sigmoid "
+    "log1p expm1 erf reciprocal is_nan",
     "x:bool": "logical_not",
     "input": "identity stop_gradient",
     "x y~": "add:AddV2:Add",
-    "x y": "subtract:Sub multiply:Mul maximum minimum pow realdiv:RealDiv floordiv:FloorDiv:floordiv floor_div floormod:FloorMod "
-    "mod:FloorMod squared_difference equal not_equal less less_equal greater greater_equal",
+    "x y": "subtract:Sub multiply:Mul maximum minimum pow realdiv:RealDiv floordiv:FloorDiv:floordiv floor_div "
+    "floormod:FloorMod mod:FloorMod squared_difference equal not_equal less less_equal greater greater_equal",
     "x:bool y:bool": "logical_and logical_or logical_xor",
 }
-"""Operands: functions, as ``name`` or ``name:Type`` or ``name:Type:default name``; the type and the name follow from the function's."""
+"""Operands: functions, as ``name``, ``name:Type`` or ``name:Type:default name``; what is not said follows from the name."""
 IN_NN = {"features": "relu elu softplus", "logits": "log_softmax softmax", "value bias": "bias_add"}
 REDUCTIONS = ("sum", "mean", "max", "min", "prod", "all", "any")
 
@@ -271,7 +271,7 @@ OPERATORS = {
     "matmul": "MatMul", "and": "LogicalAnd", "or": "LogicalOr", "xor": "LogicalXor",
 }  # fmt: skip
 ORDER = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
-OWN_RULES = {"RealDiv": truediv, "MatMul": matmul}
+OWN_RULES: dict[str, Callable[..., Tensor]] = {"RealDiv": truediv, "MatMul": matmul}
 
 
 def operator(type: str, default: str, *, swapped: bool = False) -> Callable[[Any, Any], Any]:
@@ -281,7 +281,9 @@ def operator(type: str, default: str, *, swapped: bool = False) -> Callable[[Any
     def build(self: Any, other: Any) -> Any:
         me = convert(self)
         if me.graph.promotes and not me.dtype.is_floating and not is_tensor(other):
-            me = cast(me, np.int32 if isinstance(other, int) and not me.dtype.is_integer else convert(other, hint=me.dtype).dtype)
+            me = cast(
+                me, np.int32 if isinstance(other, int) and not me.dtype.is_integer else convert(other, hint=me.dtype).dtype
+            )
         with named(me.graph, None, default) as scope:
             pair = [convert(other, me.dtype.base_dtype, "x"), me] if swapped else [me, other]
             return OWN_RULES[type](*pair, name=scope) if type in OWN_RULES else apply(type, spec, pair, scope)

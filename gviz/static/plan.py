@@ -1,22 +1,26 @@
 """A plan: what one kind of ``Session.run`` (these fetches, these feeds) computes, as one flat function over numpy.
 
-The graph is read once: what the fetches don't need is left out, what depends on constants alone is computed now, equal calls are
-made once, and the rest is written down as Python, one line a call (loops and branches as ``while`` and ``if``). Results that nobody
-needs any more lend their memory to later ones. The text is :attr:`Plan.source`.
+The graph is read once: what the fetches don't need is left out, what depends on constants alone is computed now, equal calls
+are made once, and the rest is written down as Python, one line a call (loops and branches as ``while`` and ``if``). Results
+that nobody needs any more lend their memory to later ones. The text is :attr:`Plan.source`.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.static.control import Branches, Loop, unit_of
+from gviz.static.branches import Branches
+from gviz.static.control import Loop, unit_of
 from gviz.static.errors import DeadlineExceededError, InvalidArgumentError
-from gviz.static.graph import Tensor
+from gviz.static.functions import function_of
+from gviz.static.graph import Tensor, cycle
 from gviz.static.loop_gradient import BackLoop
-from gviz.static.table import call_of, function_of, kind_of
+from gviz.static.memory import Step, lend_memory
+from gviz.static.table import call_of, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,30 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["Plan"]
 
 INFIX = {operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/"}
-IN_PLACE = {operator.add: np.add, operator.sub: np.subtract, operator.mul: np.multiply, operator.truediv: np.divide}
 FOLDED_SIZE = 1_000_000
 """Constants with more elements than this are not made while planning."""
-
-
-class Step:
-    """One line of a plan.
-
-    Args:
-        target: the name that it gives its result.
-        text: the call.
-        op: the operation that it computes.
-        function: what is called.
-        args: names and constants that the call uses.
-    """
-
-    __slots__ = ("args", "depth", "function", "op", "target", "text")
-
-    def __init__(self, target: str, text: str, op: Any, function: Any = None, args: Sequence[str] = (), depth: int = 1) -> None:
-        self.target, self.text, self.op, self.function, self.args, self.depth = target, text, op, function, tuple(args), depth
-
-    def line(self) -> str:
-        """As Python."""
-        return "    " * self.depth + (f"{self.target} = {self.text}" if self.target else self.text)
 
 
 class Plan:
@@ -95,7 +77,7 @@ class Plan:
                 self._read(fetch)
         own = {s.target for s in self.steps} - self._outside
         values = [self._fetched(f, own) for f in fetches if isinstance(f, Tensor)]
-        self._lend_memory(set(values))
+        lend_memory(self.steps, set(values), self._bind)
         head = f"def run({', '.join(['state', 'random', *params])}):"
         tail = f"    return {', '.join(values)}{',' if len(values) == 1 else ''}" if values else "    return ()"
         self.source = "\n".join([head, *(s.line() for s in self.steps), tail]) + "\n"
@@ -195,16 +177,14 @@ class Plan:
             if value in self._names:
                 return self._names[value]
             if value not in self._constants:
-                raise InvalidArgumentError(f"Graph is invalid, contains a cycle with {', '.join(sorted(cycle(value.op)))}", value.op)
+                raise InvalidArgumentError(
+                    f"Graph is invalid, contains a cycle with {', '.join(sorted(cycle(value.op)))}", value.op
+                )
             return self._bind(self._constants[value])
         if isinstance(value, (tuple, list)):
             inner = ", ".join(self._text(v) for v in value)
             return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
-        if (
-            value is None
-            or value.__class__ in (int, bool, str, slice)
-            or (value.__class__ is float and value == value and abs(value) < 1e300)
-        ):
+        if value is None or value.__class__ in (int, bool, str, slice) or (value.__class__ is float and math.isfinite(value)):
             return repr(value)
         return self._bind(value)
 
@@ -387,65 +367,6 @@ class Plan:
     def _leave_block(self, kept: Any) -> None:
         self._depth -= 1
         self._names, self._calls, self._done = kept
-
-    # -------------------------------------------------------------- memory
-    def _lend_memory(self, results: set[str]) -> None:
-        """Write results over operands that nobody needs any more.
-
-        Only between elementwise functions of one known shape and dtype, of operands that such a function has made and only such functions
-        have seen: no views of them can be around.
-        """
-        last: dict[str, int] = {}
-        plain: dict[str, Step] = {}
-        for i, step in enumerate(self.steps):
-            for name in step.args:
-                last[name] = i
-                if not is_elementwise(step):
-                    plain.pop(name, None)
-            if step.depth == 1 and is_elementwise(step) and step.target not in results:
-                plain[step.target] = step
-        seen_by_others = {n for s in self.steps if not is_elementwise(s) for n in s.args}
-        for i, step in enumerate(self.steps):
-            if step.depth != 1 or not is_elementwise(step):
-                continue
-            for name in step.args:
-                giver = plain.get(name)
-                if giver is None or last[name] != i or name in seen_by_others or not same_memory(giver, step):
-                    continue
-                function = IN_PLACE.get(step.function, step.function)
-                step.text = f"{self._bind(function, function.__name__)}({', '.join([*step.args, name])})"
-                break
-
-
-def cycle(op: Operation) -> set[str]:
-    """The names of the operations that need an operation and that it needs."""
-    users: dict[Operation, list[Operation]] = {}
-    for other in op.graph.get_operations():
-        for tensor in other.inputs:
-            users.setdefault(tensor.op, []).append(other)
-
-    def reached(step: Any) -> set[Operation]:
-        found = {op}
-        waiting = [op]
-        while waiting:
-            new = set(step(waiting.pop())) - found
-            found |= new
-            waiting.extend(new)
-        return found
-
-    both = reached(lambda o: (t.op for t in o.inputs)) & reached(lambda o: users.get(o, ()))
-    return {o.name for o in both}
-
-
-def is_elementwise(step: Step) -> bool:
-    """Whether a step is one call of a numpy function, element by element."""
-    return isinstance(step.function, np.ufunc) or step.function in IN_PLACE
-
-
-def same_memory(giver: Step, step: Step) -> bool:
-    """Whether two results have the same known size and dtype."""
-    one, other = giver.op.outputs[0], step.op.outputs[0]
-    return one.shape.is_fully_defined() and one.shape.rank > 0 and one.shape == other.shape and one.dtype == other.dtype
 
 
 def tensors_in(args: Any) -> Iterable[Tensor]:

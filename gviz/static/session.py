@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.static.control import leaves, refilled
 from gviz.static.errors import FailedPreconditionError, InvalidArgumentError, OpError
+from gviz.static.functions import listed
 from gviz.static.graph import Graph, Operation, Tensor, get_default_graph
 from gviz.static.plan import Plan
 from gviz.static.shapes import TensorShape, fits
-from gviz.static.table import listed
+from gviz.static.structures import leaves, refilled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,7 +74,9 @@ class Session:
             found = None if self._closed or self.graph.unfeedable else self._plans.get(key)
             if found is not None:
                 plan, readers = found
-                results = self._call(plan, [read(v) for read, v in zip(readers, feed_dict.values(), strict=True)] if feed_dict else ())
+                results = self._call(
+                    plan, [read(v) for read, v in zip(readers, feed_dict.values(), strict=True)] if feed_dict else ()
+                )
                 return results[0] if single else list(results)
         return self._run(fetches, feed_dict or {})
 
@@ -229,7 +231,9 @@ def single_feeds(feed_dict: Any) -> Iterator[tuple[Any, Any]]:
         if not isinstance(key, tuple):
             yield key, value
         elif not isinstance(value, (tuple, list)) or len(value) != len(key):
-            raise ValueError(f"Could not flatten dictionary. Key had {len(key)} elements, but value had {np.size(value)} elements.")
+            raise ValueError(
+                f"Could not flatten dictionary. Key had {len(key)} elements, but value had {np.size(value)} elements."
+            )
         else:
             yield from single_feeds(dict(zip(key, value, strict=True)))
 
@@ -277,7 +281,9 @@ def reader(tensor: Tensor) -> Callable[[Any], Any]:
 
 TEXTS: dict[str, Any] = {
     **dict.fromkeys(("MatMul", "BatchMatMulV2"), lambda a, b: f"Matrix size-incompatible: In[0]: {a}, In[1]: {b}"),
-    "ConcatV2": lambda a, *rest: f"ConcatOp : Dimensions of inputs should match: shape[0] = {a} vs. shape[1] = {next((r for r in rest if r != a), a)}",
+    "ConcatV2": lambda a, *rest: (
+        f"ConcatOp : Dimensions of inputs should match: shape[0] = {a} vs. shape[1] = {next((r for r in rest if r != a), a)}"
+    ),
     "Pack": lambda a, *rest: "Shapes of all inputs must match: values[0].shape = {} != values[{}].shape = {}".format(
         a, *next(((i, r) for i, r in enumerate(rest, 1) if r != a), (0, a))
     ),

@@ -129,7 +129,8 @@ def difference(one: Dims, other: Dims) -> str:
     if one is None or other is None or len(one) != len(other):
         return f"Shapes must be equal rank, but are {len(one or ())} and {len(other or ())}"
     i = next(i for i, (a, b) in enumerate(zip(one, other, strict=True)) if a != b and None not in (a, b))
-    return f"Dimension {i} in both shapes must be equal, but are {one[i]} and {other[i]}. Shapes are {listed(one)} and {listed(other)}."
+    both = f"Shapes are {listed(one)} and {listed(other)}."
+    return f"Dimension {i} in both shapes must be equal, but are {one[i]} and {other[i]}. {both}"
 
 
 def merged(one: Dims, other: Dims) -> Dims:
@@ -158,7 +159,7 @@ def broadcast(one: Dims, other: Dims) -> Dims:
     left, right = ((1,) * (size - len(s)) + s for s in (one, other))
     out: list[int | None] = []
     for a, b in zip(left, right, strict=True):
-        if a == b or b == 1:
+        if b in (a, 1):
             out.append(a)
         elif a == 1:
             out.append(b)

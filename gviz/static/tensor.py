@@ -89,6 +89,9 @@ class Tensor:
     def __repr__(self) -> str:
         return f"<tf.Tensor '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
 
+    if TYPE_CHECKING:  # operators are given to it by operations.py
+        __add__ = __sub__ = __mul__ = __neg__ = __getitem__ = lambda self, *others: self
+
     # What Python asks of a value; a symbolic tensor has none.
     def __bool__(self) -> NoReturn:
         raise OperatorNotAllowedInGraphError(refusal("Using a symbolic `tf.Tensor` as a Python `bool`"))
@@ -113,8 +116,8 @@ class Tensor:
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError(
-            f"Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array. This error may indicate that you're trying to "
-            "pass a Tensor to a NumPy call, which is not supported."
+            f"Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array. This error may indicate that you're "
+            "trying to pass a Tensor to a NumPy call, which is not supported."
         )
 
     def __setitem__(self, key: Any, value: Any) -> NoReturn:

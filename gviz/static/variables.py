@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from gviz.static.control import cond
+from gviz.static.branches import cond
 from gviz.static.convert import convert, make
 from gviz.static.dtypes import as_dtype
 from gviz.static.gradients import gradients
@@ -142,7 +142,9 @@ def changing(type: str) -> Any:
     def build(ref: Any, value: Any, validate_shape: Any = None, use_locking: Any = None, name: str | None = None) -> Tensor:
         target: Tensor = getattr(ref, "_ref", ref)
         if not target.dtype.is_ref:
-            raise AttributeError(f"'SymbolicTensor' object has no attribute '{type.lower().replace('assign', 'assign_').rstrip('_')}'")
+            raise AttributeError(
+                f"'SymbolicTensor' object has no attribute '{type.lower().replace('assign', 'assign_').rstrip('_')}'"
+            )
         graph = target.graph
         with graph.as_default(), graph.name_scope(name or type) as scope:
             given = None if isinstance(getattr(value, "_read", value), Tensor) else target.dtype.base_dtype
@@ -224,7 +226,8 @@ class GradientDescentOptimizer:
 
     def minimize(
         self, loss: Tensor, global_step: Any = None, var_list: Any = None, gate_gradients: Any = None,
-        aggregation_method: Any = None, colocate_gradients_with_ops: bool = False, name: str | None = None, grad_loss: Any = None,
+        aggregation_method: Any = None, colocate_gradients_with_ops: bool = False, name: str | None = None,
+        grad_loss: Any = None,
     ) -> Operation:  # fmt: skip
         """An operation that takes one step down.
 
@@ -257,8 +260,8 @@ class GradientDescentOptimizer:
         with_gradient = [(g, v) for g, v in pairs if g is not None]
         if not with_gradient:
             raise ValueError(
-                "No gradients provided for any variable, check your graph for ops that do not support gradients, between variables "
-                f"{[str(v) for _, v in pairs]} and the loss."
+                "No gradients provided for any variable, check your graph for ops that do not support gradients, between "
+                f"variables {[str(v) for _, v in pairs]} and the loss."
             )
         graph = with_gradient[0][1].graph
         updates = []

@@ -1,0 +1,51 @@
+"""Nested lists, tuples and dicts: of fetches, of loop variables, of what branches give."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gviz.static.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["described", "leaves", "refilled", "same_structure"]
+
+
+def leaves(structure: Any) -> Iterator[Any]:
+    """What is in nested lists, tuples and dicts, in order."""
+    if isinstance(structure, dict):
+        for key in sorted(structure):
+            yield from leaves(structure[key])
+    elif isinstance(structure, (list, tuple)) and not isinstance(structure, TensorShape):
+        for item in structure:
+            yield from leaves(item)
+    else:
+        yield structure
+
+
+def refilled(structure: Any, items: Iterator[Any]) -> Any:
+    """The same structure with other leaves."""
+    if isinstance(structure, dict):
+        filled = {key: refilled(structure[key], items) for key in sorted(structure)}
+        return {key: filled[key] for key in structure}
+    if isinstance(structure, (list, tuple)):
+        parts = [refilled(item, items) for item in structure]
+        if hasattr(structure, "_fields"):
+            return type(structure)(*parts)
+        return type(structure)(parts)
+    return next(items)
+
+
+def same_structure(one: Any, other: Any) -> bool:
+    """Whether two nested structures have the same form."""
+    if isinstance(one, (list, tuple)):
+        return isinstance(other, (list, tuple)) and len(one) == len(other) and all(map(same_structure, one, other))
+    if isinstance(one, dict):
+        return isinstance(other, dict) and set(one) == set(other) and all(same_structure(one[k], other[k]) for k in one)
+    return not isinstance(other, (list, tuple, dict))
+
+
+def described(structure: Any) -> str:
+    """For messages: its form and its leaves."""
+    return f"type={type(structure).__name__} str={structure}"
