@@ -18,6 +18,7 @@ from gviz.static.convert import convert, make
 from gviz.static.functions import FORMULAS, OWN, function_of
 from gviz.static.graph import Tensor
 from gviz.static.operations import add_n
+from gviz.static.structures import refill, tensors_in
 from gviz.static.table import KEYS, call_of, kind_of
 
 if TYPE_CHECKING:
@@ -248,7 +249,7 @@ def symbol(key: str) -> Callable[..., Any]:
     """A function of the table as one operation: of TensorFlow's type for it, else of the function's own name."""
 
     def add(*args: Any) -> Any:
-        tensors = [a for a in flatten(args) if isinstance(a, Tensor)]
+        tensors = list(tensors_in(args))
         if not tensors:
             return function_of(key)(*args)
         type = TYPE_OF.get(key)
@@ -268,7 +269,7 @@ def by_engine(key: str, args: tuple[Any, ...], grads: Sequence[Tensor | None]) -
     """Derivatives that the dynamic engine computes when the graph runs: of functions that no row describes."""
     given = [g for g in grads if g is not None]
     which = tuple(i for i, g in enumerate(grads) if g is not None)
-    inputs = [a for a in flatten(args) if isinstance(a, Tensor)]
+    inputs = list(tensors_in(args))
     for place, tensor in enumerate(inputs):
         if tensor.dtype.base_dtype.is_floating:
             yield tensor, engine_call(key, args, place, given, which, tensor, inputs)
@@ -292,19 +293,3 @@ def engine_call(
 def camel(key: str) -> str:
     """``pow_backward`` as ``PowBackward``."""
     return "".join(part[:1].upper() + part[1:] for part in key.split("_"))
-
-
-def flatten(args: Any) -> Iterable[Any]:
-    """Arguments, those in lists and tuples among them."""
-    for item in args:
-        if isinstance(item, (tuple, list)):
-            yield from flatten(item)
-        else:
-            yield item
-
-
-def refill(args: Any, tensors: Any) -> Any:
-    """The same arguments with other tensors."""
-    if isinstance(args, (tuple, list)):
-        return type(args)(refill(item, tensors) for item in args)
-    return next(tensors) if isinstance(args, Tensor) else args

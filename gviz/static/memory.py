@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 __all__ = ["Step", "lend_memory"]
 
@@ -28,7 +28,7 @@ class Step:
 
     __slots__ = ("args", "depth", "function", "op", "target", "text")
 
-    def __init__(self, target: str, text: str, op: Any, function: Any = None, args: Sequence[str] = (), depth: int = 1) -> None:
+    def __init__(self, target: str, text: str, op: Any, function: Any = None, args: Iterable[str] = (), depth: int = 1) -> None:
         self.target, self.text, self.op, self.function, self.args, self.depth = target, text, op, function, tuple(args), depth
 
     def line(self) -> str:

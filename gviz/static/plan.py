@@ -20,6 +20,7 @@ from gviz.static.functions import function_of
 from gviz.static.graph import Tensor, cycle
 from gviz.static.loop_gradient import BackLoop
 from gviz.static.memory import Step, lend_memory
+from gviz.static.structures import refill, tensors_in
 from gviz.static.table import call_of, kind_of
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ __all__ = ["Plan"]
 INFIX = {operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/"}
 FOLDED_SIZE = 1_000_000
 """Constants with more elements than this are not made while planning."""
+SHARED_SIZE = 1_000
+"""Constants with more elements than this are not compared with others."""
 
 
 class Plan:
@@ -58,7 +61,7 @@ class Plan:
         self._names: dict[Tensor, str] = {}
         self._constants: dict[Tensor, Any] = {}
         self._space: dict[str, Any] = {"np": np}
-        self._bound: dict[int, str] = {}
+        self._bound: dict[Any, str] = {}
         self._calls: dict[str, str] = {}
         self.steps: list[Step] = []
         self._done: set[Any] = set()
@@ -126,30 +129,25 @@ class Plan:
             return
         function = function_of(key)
         tensors = list(tensors_in(args))
-        if all(t in self._constants for t in tensors) and self._fold(op, function, args):
+        if all(t in self._constants for t in tensors) and self._fold(op, function, args, tensors):
             return
         names = [self._text(a) for a in args]
-        symbol = INFIX.get(function)
-        if key == "spread_sum":
-            self._write(
-                op,
-                "{0} if {0}.shape == {1}.shape else {2}({0}, {1})".format(*names, self._bind(function, key)),
-                function,
-                names,
-                shared=True,
-            )
-            return
-        text = f"{names[0]} {symbol} {names[1]}" if symbol else f"{self._bind(function, key)}({', '.join(names)})"
+        if function in INFIX:
+            text = f"{names[0]} {INFIX[function]} {names[1]}"
+        elif key == "spread_sum":
+            text = "{0} if {0}.shape == {1}.shape else {2}({0}, {1})".format(*names, self._bind(function, key))
+        else:
+            text = f"{self._bind(function, key)}({', '.join(names)})"
         if op.type in ("Sum", "Mean", "Prod") and op.outputs[0].dtype.is_integer:
             text = f"{text}.astype({self._bind(op.outputs[0].dtype.as_numpy_dtype)})"
         self._write(op, text, function, [self._text(t) for t in tensors], shared=not kind_of(op).stateful)
 
-    def _fold(self, op: Operation, function: Any, args: Any) -> bool:
+    def _fold(self, op: Operation, function: Any, args: Any, tensors: Sequence[Tensor]) -> bool:
         """Compute an operation on constants now; whether that went well (else a run shall say what is wrong)."""
         if any((t.shape.num_elements() or 0) > FOLDED_SIZE for t in op.outputs):
             return False
         try:
-            found = function(*values_in(args, self._constants))
+            found = function(*refill(args, (self._constants[t] for t in tensors)))
         except (ValueError, RuntimeError, TypeError, IndexError, ArithmeticError):
             return False
         outs = found if isinstance(found, (list, tuple)) and len(op.outputs) > 1 else [found]
@@ -164,12 +162,15 @@ class Plan:
         return f"{letter}{self._count}"
 
     def _bind(self, value: Any, hint: str = "") -> str:
-        """A name for an object that the function uses."""
-        if id(value) not in self._bound:
+        """A name for an object that the function uses; equal arrays have one."""
+        key: Any = id(value)
+        if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind != "O" and value.size <= SHARED_SIZE:
+            key = (value.dtype, value.shape, value.tobytes())
+        if key not in self._bound:
             name = hint if hint.isidentifier() and hint not in self._space else f"{hint or 'k'}_{len(self._bound)}"
             self._space[name] = value
-            self._bound[id(value)] = name
-        return self._bound[id(value)]
+            self._bound[key] = name
+        return self._bound[key]
 
     def _text(self, value: Any) -> str:
         """An argument as Python: a name for a tensor, numbers as they are."""
@@ -188,7 +189,7 @@ class Plan:
             return repr(value)
         return self._bind(value)
 
-    def _write(self, op: Operation, text: str, function: Any = None, args: Sequence[str] = (), *, shared: bool = False) -> None:
+    def _write(self, op: Operation, text: str, function: Any = None, args: Iterable[str] = (), *, shared: bool = False) -> None:
         """A line for an operation, unless an equal one is there."""
         if shared and text in self._calls:
             name = self._calls[text]
@@ -251,25 +252,26 @@ class Plan:
     def _stored(self, op: Operation, text: str) -> None:
         """A new value of a variable."""
         variable = self._bind(op.inputs[0].op)
-        self._write(op, text)
+        self._write(
+            op,
+            text.format(*(self._text(t) for t in op.inputs[1:]), old=f"state[{variable}]"),
+            None,
+            map(self._text, op.inputs[1:]),
+        )
         self._outside.add(self._names[op.outputs[0]])
         self._line(f"state[{variable}] = {self._names[op.outputs[0]]}", op, args=[self._names[op.outputs[0]]])
 
     def _op_Assign(self, op: Operation) -> None:
-        kind = self._bind(op.inputs[0].dtype.base_dtype.as_numpy_dtype)
-        self._stored(op, f"np.array({self._text(op.inputs[1])}, {kind})[()]")
-
-    def _changed(self, op: Operation, sign: str, change: str) -> None:
-        self._stored(op, f"state[{self._bind(op.inputs[0].op)}] {sign} {change}")
+        self._stored(op, f"np.array({{0}}, {self._bind(op.inputs[0].dtype.base_dtype.as_numpy_dtype)})[()]")
 
     def _op_AssignAdd(self, op: Operation) -> None:
-        self._changed(op, "+", self._text(op.inputs[1]))
+        self._stored(op, "{old} + {0}")
 
     def _op_AssignSub(self, op: Operation) -> None:
-        self._changed(op, "-", self._text(op.inputs[1]))
+        self._stored(op, "{old} - {0}")
 
     def _op_ApplyGradientDescent(self, op: Operation) -> None:
-        self._changed(op, "-", f"{self._text(op.inputs[1])} * {self._text(op.inputs[2])}")
+        self._stored(op, "{old} - {0} * {1}")
 
     def _drawn(self, op: Operation, how: str) -> None:
         kind = self._bind(op.attrs["dtype"].as_numpy_dtype)
@@ -367,22 +369,6 @@ class Plan:
     def _leave_block(self, kept: Any) -> None:
         self._depth -= 1
         self._names, self._calls, self._done = kept
-
-
-def tensors_in(args: Any) -> Iterable[Tensor]:
-    """Tensors among nested arguments."""
-    for item in args:
-        if isinstance(item, (tuple, list)):
-            yield from tensors_in(item)
-        elif isinstance(item, Tensor):
-            yield item
-
-
-def values_in(args: Any, values: dict[Tensor, Any]) -> Any:
-    """Nested arguments with values for tensors."""
-    if isinstance(args, (tuple, list)):
-        return type(args)(values_in(item, values) for item in args)
-    return values[args] if isinstance(args, Tensor) else args
 
 
 def scalar(value: Any, kind: Any) -> Any:

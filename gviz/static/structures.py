@@ -1,15 +1,16 @@
-"""Nested lists, tuples and dicts: of fetches, of loop variables, of what branches give."""
+"""Nested lists, tuples and dicts: of fetches, of loop variables, of what branches give, of a function's arguments."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from gviz.static.shapes import TensorShape
+from gviz.static.tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-__all__ = ["described", "leaves", "refilled", "same_structure"]
+__all__ = ["described", "leaves", "refill", "refilled", "same_structure", "tensors_in"]
 
 
 def leaves(structure: Any) -> Iterator[Any]:
@@ -49,3 +50,19 @@ def same_structure(one: Any, other: Any) -> bool:
 def described(structure: Any) -> str:
     """For messages: its form and its leaves."""
     return f"type={type(structure).__name__} str={structure}"
+
+
+def tensors_in(args: Any) -> Iterable[Tensor]:
+    """Tensors among nested arguments."""
+    for item in args:
+        if isinstance(item, (tuple, list)):
+            yield from tensors_in(item)
+        elif isinstance(item, Tensor):
+            yield item
+
+
+def refill(args: Any, tensors: Iterator[Any]) -> Any:
+    """The same arguments with other tensors."""
+    if isinstance(args, (tuple, list)):
+        return type(args)(refill(item, tensors) for item in args)
+    return next(tensors) if isinstance(args, Tensor) else args

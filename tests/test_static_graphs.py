@@ -1,0 +1,312 @@
+"""Static graphs: names, dtypes, shapes, control inputs and what refuses, as TensorFlow 1 has them."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gviz import static
+
+tf: Any = static
+
+
+@pytest.fixture
+def graph() -> Iterator[Any]:
+    with tf.Graph().as_default() as found:
+        yield found
+
+
+def made(graph: Any, after: int = 0) -> list[str]:
+    return [op.name for op in graph.get_operations()[after:]]
+
+
+# ------------------------------------------------------------------ names
+def test_what_is_no_tensor_becomes_a_constant_below_the_operation(graph: Any) -> None:
+    x = tf.placeholder(tf.float32, [2], name="x")
+    _ = (x + 1, 1 + x, tf.maximum(x, 0.0), tf.concat([x, [1.0]], 0), tf.stack([x[0], 2.0]), tf.log(2.0))
+    slices = [f"strided_slice{part}" for part in ("/stack", "/stack_1", "/stack_2", "")]
+    assert made(graph, 1) == [
+        "add/y", "add", "add_1/x", "add_1", "Maximum/y", "Maximum", "concat/values_1", "concat/axis", "concat", *slices, "stack/1",
+        "stack", "Log/x", "Log",
+    ]  # fmt: skip
+
+
+def test_integers_are_divided_as_float64_through_casts(graph: Any) -> None:
+    i = tf.constant([1, 2], name="i")
+    assert (i / 2).dtype == tf.float64
+    assert made(graph, 1) == ["truediv/y", "truediv/Cast", "truediv/Cast_1", "truediv"]
+
+
+@pytest.mark.parametrize("value", [[1.0, 2.0], 3.0, np.ones(2)])
+def test_a_reduction_of_no_tensor_works_out_the_axes_when_it_runs(graph: Any, value: Any) -> None:
+    assert tf.Session().run(tf.reduce_sum(value)) == np.sum(value)
+    assert made(graph) == ["Rank/Const", "Rank", "range/start", "range/delta", "range", "Sum/input", "Sum"]
+
+
+def test_a_name_that_tensorflow_refuses_is_refused(graph: Any) -> None:
+    for build, name in ((tf.constant, "a b"), (tf.constant, "_x"), (tf.square, "a b")):
+        with pytest.raises(ValueError, match="is not a valid"):
+            build(1, name=name)
+
+
+def test_control_inputs_are_left_out_where_an_input_brings_them(graph: Any) -> None:
+    first = tf.no_op(name="first")
+    with tf.control_dependencies([first]):
+        one = tf.constant(1.0, name="one")
+        two = tf.add(one, one, name="two")
+        with tf.control_dependencies(None):
+            free = tf.constant(2.0, name="free")
+    assert [[c.name for c in t.op.control_inputs] for t in (one, two, free)] == [["first"], [], []]
+
+
+# ------------------------------------------------------------------ dtypes and shapes
+@pytest.mark.parametrize(
+    ("build", "text"),
+    [
+        (lambda f, i: f + i, "Input 'y' of 'AddV2' Op has type int32 that does not match type float32 of argument 'x'."),
+        (lambda f, i: i + 1.5, "Input 'y' of 'AddV2' Op has type float32 that does not match type int32"),
+        (lambda f, i: i * 1.5, "Expected int32 passed to parameter 'y' of op 'Mul', got 1.5 of type 'float' instead."),
+        (lambda f, i: 1.5 * i, "Expected int32, but got 1.5 of type 'float'."),
+        (lambda f, i: f / i, "`x` and `y` must have the same dtype, got tf.float32 != tf.int32."),
+        (lambda f, i: tf.add(1, f), "Input 'y' of 'AddV2' Op has type float32 that does not match type int32"),
+        (lambda f, i: tf.exp(i), "Value passed to parameter 'x' has DataType int32 not in list of allowed values: "),
+        (
+            lambda f, i: tf.logical_not(f),
+            "Input 'x' of 'LogicalNot' Op has type float32 that does not match expected type of bool.",
+        ),
+        (lambda f, i: tf.add_n([f, i]), "Tensors in list passed to 'inputs' of 'AddN' Op have types [float32, int32]"),
+        (lambda f, i: tf.cond(f, lambda: f, lambda: f), "Input 'pred' of 'Switch' Op has type float32"),
+    ],
+)
+def test_dtypes_do_not_mix(graph: Any, build: Any, text: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        build(tf.constant([1.0, 2.0]), tf.constant([1, 2]))
+    assert text in str(caught.value)
+
+
+SHAPES: dict[str, tuple[Any, Any]] = {
+    "x[1:, 0]": (lambda x: x[1:, 0], [None]),
+    "x[0]": (lambda x: x[0], [3]),
+    "concat": (lambda x: tf.concat([x, x], 1), [None, 6]),
+    "stack": (lambda x: tf.stack([x, x], axis=-1), [None, 3, 2]),
+    "matmul": (lambda x: tf.matmul(x, x, transpose_b=True), [None, None]),
+    "reshape to a computed shape": (lambda x: tf.reshape(x, [tf.shape(x)[0], 1, 3]), [None, 1, 3]),
+    "reshape to -1": (lambda x: tf.reshape(x, [3, -1]), [3, None]),
+    "zeros of a computed shape": (lambda x: tf.zeros([tf.shape(x)[0], 2]), [None, 2]),
+    "sum": (lambda x: tf.reduce_sum(x, 0, keepdims=True), [1, 3]),
+    "broadcast": (lambda x: x + tf.ones([4, 1]), [4, 3]),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_shapes_are_known_as_far_as_they_can_be(graph: Any, name: str) -> None:
+    build, dims = SHAPES[name]
+    x = tf.placeholder(tf.float32, [None, 3])
+    y = build(x)
+    assert y.shape.as_list() == dims
+    value = tf.Session().run(y, {x: np.ones((4, 3))})
+    assert all(n in (None, m) for n, m in zip(dims, value.shape, strict=True))
+
+
+def test_what_tf_has_not_is_missing_in_tensorflow_s_words() -> None:
+    for where, name in ((tf, "nope"), (tf.nn, "conv9d"), (tf.train, "AdamOptimizer")):
+        with pytest.raises(AttributeError, match=rf"module 'tensorflow[a-z.]*' has no attribute '{name}'"):
+            getattr(where, name)
+
+
+# ------------------------------------------------------------------ sessions
+def test_fetches_come_back_in_their_form(graph: Any) -> None:
+    x = tf.placeholder(tf.float32, [], name="x")
+    pair = collections.namedtuple("pair", "a b")  # noqa: PYI024 - as users write it
+    session = tf.Session()
+    assert session.run(pair(x, [x * 2, {"c": x}]), {x: 1}) == pair(1.0, [2.0, {"c": 1.0}])
+    assert session.run([], {}) == []
+    assert session.run((x, x, "x:0"), {"x:0": 2}) == (2.0, 2.0, 2.0)
+    assert session.run([x, x + 1], {(x,): (3,)}) == [3.0, 4.0]
+
+
+def test_a_run_says_what_does_not_fit(graph: Any) -> None:
+    x, y = tf.placeholder(tf.float32, name="x"), tf.placeholder(tf.float32, name="y")
+    rows = tf.constant([[1.0, 2.0]])
+    session = tf.Session()
+    clashes: list[tuple[Any, str]] = [
+        (lambda: rows + y, r"Incompatible shapes: \[1,2\] vs. \[3\]"),
+        (lambda: tf.add_n([x, y]), "must have the same size and shape"),
+        (lambda: tf.stack([x, y]), "Shapes of all inputs must match"),
+        (lambda: tf.cast(x, tf.int32) // 0, "Integer division by zero"),
+    ]
+    for build, text in clashes:
+        with pytest.raises(tf.errors.InvalidArgumentError, match=text):
+            session.run(build(), {x: [1, 2], y: [1, 2, 3]})
+    with pytest.raises(TypeError, match="input must be a dictionary"):
+        session.run(x, [x])
+    i = tf.placeholder(tf.int32)
+    with pytest.raises(TypeError, match="is not compatible with Tensor type"):
+        session.run(i, {i: 2**40})
+
+
+def test_a_cycle_made_by_hand_is_named(graph: Any) -> None:
+    b = tf.constant(1.0) + 1
+    c = b * 2
+    b.op._update_input(0, c)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="contains a cycle with add, mul"):
+        tf.Session().run(c)
+
+
+def test_variables_are_read_where_they_are_used(graph: Any) -> None:
+    w = tf.Variable(1.0, name="w")
+    with tf.control_dependencies([tf.assign_add(w, 1.0)]):
+        after = w.read_value()
+    session = tf.Session()
+    session.run(w.initializer)
+    assert [session.run(after), session.run(after), session.run(w)] == [2.0, 3.0, 3.0]
+    with pytest.raises(tf.errors.FailedPreconditionError, match="Attempting to use uninitialized value w"):
+        tf.Session().run(w)
+
+
+def test_a_variable_may_begin_with_another_one(graph: Any) -> None:
+    w = tf.Variable(2.0)
+    v = tf.Variable(w.initialized_value() * 3)
+    session = tf.Session()
+    session.run(v.initializer)
+    assert session.run(v) == 6.0
+    session.run(tf.global_variables_initializer())
+    assert session.run([w, v]) == [2.0, 6.0]
+
+
+def test_what_is_added_to_a_variable_lends_its_memory_to_nobody(graph: Any) -> None:
+    x, v = tf.placeholder(tf.float32, [3]), tf.Variable(tf.zeros([3]))
+    y = x * x
+    z = y + 1
+    session = tf.Session()
+    session.run(v.initializer)
+    found = session.run([z, tf.assign_add(v, y)], {x: [1, 2, 3]})
+    np.testing.assert_array_equal(found, [[2, 5, 10], [1, 4, 9]])
+
+
+def test_an_optimizer_takes_a_rate_that_is_fed_and_counts_steps(graph: Any) -> None:
+    w, other = tf.Variable(2.0, name="w"), tf.Variable(1.0, name="other")
+    rate, step = tf.placeholder(tf.float32, []), tf.Variable(0, trainable=False)
+    train = tf.train.GradientDescentOptimizer(rate).minimize(w * w + other, global_step=step, var_list=[w])
+    session = tf.Session()
+    session.run(tf.global_variables_initializer())
+    session.run(train, {rate: 0.25})
+    assert session.run([w, other, step]) == [1.0, 1.0, 1]
+    with pytest.raises(ValueError, match="No gradients provided for any variable"):
+        tf.train.GradientDescentOptimizer(0.1).minimize(tf.constant(1.0))
+
+
+# ------------------------------------------------------------------ loops and branches
+def powers(x: Any) -> dict[str, tuple[Any, float, float]]:
+    """Tensors with their value and derivative at 2."""
+
+    def repeated(times: int, value: Any, step: Any) -> Any:
+        return tf.while_loop(lambda i, v: i < times, lambda i, v: (i + 1, step(i, v)), (0, value))[1]
+
+    return {
+        "a loop": (repeated(3, x, lambda i, v: v * x), 16.0, 32.0),
+        "a loop in a loop": (repeated(3, x, lambda i, v: repeated(2, v, lambda j, u: u * x)), 128.0, 448.0),
+        "a branch in a loop": (
+            repeated(4, x, lambda i, v: tf.cond(tf.equal(i % 2, 0), lambda: v * x, lambda: v + x)),
+            14.0,
+            17.0,
+        ),
+        "a loop in a branch": (tf.cond(x > 0, lambda: repeated(3, x, lambda i, v: v * x), lambda: -x), 16.0, 32.0),
+        "a branch in a branch": (tf.cond(x > 0, lambda: tf.cond(x > 1, lambda: x * x, lambda: x), lambda: -x), 4.0, 4.0),
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["a loop", "a loop in a loop", "a branch in a loop", "a loop in a branch", "a branch in a branch"]
+)
+def test_derivatives_go_through_loops_and_branches(graph: Any, name: str) -> None:
+    x = tf.placeholder(tf.float32, [])
+    y, value, derivative = powers(x)[name]
+    assert tf.Session().run([y, *tf.gradients(y, x)], {x: 2.0}) == [value, derivative]
+
+
+def test_loops_refuse_what_tensorflow_refuses(graph: Any) -> None:
+    x = tf.constant(1.0)
+    y = tf.while_loop(lambda v: v < 9.0, lambda v: v * v + x, [x])
+    with pytest.raises(TypeError, match="Second-order gradient for while loops not supported"):
+        tf.gradients(tf.gradients(y, x), x)
+    with pytest.raises(ValueError, match="To allow the shape to vary across iterations"):
+        tf.while_loop(lambda a: True, lambda a: tf.concat([a, a], 0), [tf.ones([2])])
+    with pytest.raises(TypeError, match="enters the loop with dtype int32, but has dtype float32 after one iteration"):
+        tf.while_loop(lambda i: i < 3, lambda i: tf.cast(i, tf.float32), [tf.constant(0)])
+
+
+def test_an_endless_loop_is_stopped(graph: Any) -> None:
+    endless = tf.while_loop(lambda i: i >= 0, lambda i: i * 1, [tf.constant(0)])
+    with pytest.raises(tf.errors.DeadlineExceededError, match="took 50 steps"):
+        tf.Session(loop_limit=50).run(endless)
+
+
+def test_only_the_branch_that_is_taken_changes_a_variable(graph: Any) -> None:
+    v, p = tf.Variable(0.0), tf.placeholder(tf.bool, [])
+    y = tf.cond(p, lambda: tf.assign_add(v, 1.0), lambda: tf.identity(v))
+    session = tf.Session()
+    session.run(v.initializer)
+    assert [session.run(y, {p: taken}) for taken in (True, False, True)] == [1.0, 1.0, 2.0]
+
+
+# ------------------------------------------------------------------ derivatives where TensorFlow has its own rule
+def test_ties_and_zeros_are_derived_as_tensorflow_does(graph: Any) -> None:
+    x, n = tf.constant([0.0, 1.0, -1.0, 2.0]), tf.placeholder(tf.float32, [4])
+    run = tf.Session().run
+    np.testing.assert_array_equal(run(tf.gradients(tf.maximum(x, 0.0), x)[0]), [1, 1, 0, 1])
+    np.testing.assert_array_equal(run(tf.gradients(tf.minimum(x, 1.0), x)[0]), [1, 1, 1, 0])
+    tied = tf.constant([1.0, 1.0, 0.0])
+    np.testing.assert_array_equal(run(tf.gradients(tf.reduce_max(tied), tied)[0]), [0.5, 0.5, 0])
+    by_exponent = run(tf.gradients(tf.pow(x, n), n)[0], {n: [0, 0, 2, 3]})
+    np.testing.assert_allclose(by_exponent, [0, 0, 0, 8 * np.log(2)], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [lambda f: tf.gradients(tf.cast(f, tf.int32), f), lambda f: tf.gradients(tf.floor(f), f), lambda f: tf.gradients(3.0, f)],
+)
+def test_what_has_no_derivative_gives_none(graph: Any, build: Any) -> None:
+    assert build(tf.constant([1.0])) == [None]
+
+
+# ------------------------------------------------------------------ functions and plans
+def test_a_function_is_traced_once_for_each_signature() -> None:
+    traced = []
+
+    def doubled(x: Any, times: int = 2) -> Any:
+        traced.append(x)
+        return x * times
+
+    double = tf.function(doubled)
+    assert [double(np.float32(3)), double(np.float32(4))] == [6.0, 8.0]
+    np.testing.assert_array_equal(double(np.ones(2, np.float32)), [2, 2])
+    np.testing.assert_array_equal(double(np.ones(2, np.float32), times=3), [3, 3])
+    assert len(traced) == double.experimental_get_tracing_count() == 3
+
+
+def test_a_plan_can_be_read_and_is_the_same_each_time() -> None:
+    sources = set()
+    for _ in range(3):
+        with tf.Graph().as_default():
+            a, b = tf.placeholder(tf.float32, name="a"), tf.placeholder(tf.float32, name="b")
+            e = tf.log(a) * b + tf.log(a) * (1.0 + 2.0)
+            sources.add(tf.Session().plan(e, [a, b]).source)
+    (source,) = sources
+    assert source.splitlines() == [
+        "def run(state, random, v1, v2):", "    v3 = log(v1)", "    v4 = v3 * v2", "    v5 = v3 * k_1", "    v6 = v4 + v5",
+        "    return v6,",
+    ]  # fmt: skip
+
+
+def test_a_plan_is_made_once(graph: Any) -> None:
+    x = tf.placeholder(tf.float32, [None])
+    y = x * 2
+    session = tf.Session()
+    for size in range(4):
+        session.run(y, {x: np.ones(size)})
+    assert session.plans == 1

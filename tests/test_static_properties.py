@@ -1,0 +1,177 @@
+"""Properties of static graphs: the same numbers as the dynamic engine, and plans that do no more than they have to."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gviz import engine, static
+from gviz.static.control import unit_of
+
+tf: Any = static
+torch: Any = engine
+
+SHAPES = ((), (3,), (2, 3), (2, 1), (1, 3))
+"""Any two of these broadcast."""
+UNARY = ("exp", "sin", "cos", "tanh", "sigmoid", "square", "neg", "abs", "relu", "sum0")
+BINARY = ("add", "sub", "mul", "maximum", "div")
+
+Program = list[tuple[str, int, int]]
+
+
+def program(draw: st.DrawFn) -> tuple[list[tuple[int, ...]], Program]:
+    shapes = draw(st.lists(st.sampled_from(SHAPES), min_size=1, max_size=3))
+    steps: Program = []
+    for at in range(len(shapes), len(shapes) + draw(st.integers(1, 9))):
+        name = draw(st.sampled_from(UNARY + BINARY))
+        steps.append((name, draw(st.integers(0, at - 1)), draw(st.integers(0, at - 1))))
+    return shapes, steps
+
+
+programs = st.composite(program)()
+SETTINGS = settings(max_examples=60, deadline=None)
+
+
+def built(module: Any, leaves: list[Any], steps: Program) -> list[Any]:
+    """All values of a program, with static or dynamic tensors."""
+    is_static = module is tf
+    functions: dict[str, Callable[..., Any]] = {
+        "neg": operator.neg,
+        "abs": operator.abs,
+        "add": operator.add,
+        "sub": operator.sub,
+        "mul": operator.mul,
+        "relu": tf.nn.relu if is_static else torch.relu,
+        "sum0": tf.reduce_sum if is_static else torch.sum,
+        "div": lambda a, b: a / (b * b + 1.0),
+    }
+    values = list(leaves)
+    for name, one, other in steps:
+        function = functions.get(name) or getattr(module, name)
+        values.append(function(values[one], values[other]) if name in BINARY else function(values[one]))
+    return values
+
+
+def arrays(shapes: Sequence[tuple[int, ...]]) -> list[Any]:
+    random = np.random.default_rng(len(shapes))
+    return [random.uniform(-1.2, 1.2, shape) for shape in shapes]
+
+
+def placeholders(shapes: Sequence[tuple[int, ...]], known: bool) -> list[Any]:
+    return [tf.placeholder(tf.float64, shape if known else None) for shape in shapes]
+
+
+@SETTINGS
+@given(programs, st.booleans())
+def test_values_and_gradients_are_those_of_the_dynamic_engine(made: tuple[list[tuple[int, ...]], Program], known: bool) -> None:
+    shapes, steps = made
+    given_values = arrays(shapes)
+    with tf.Graph().as_default():
+        inputs = placeholders(shapes, known)
+        values = built(tf, inputs, steps)
+        grads = tf.gradients(values[-1], inputs, unconnected_gradients="zero")
+        found = tf.Session().run([*values, *grads], dict(zip(inputs, given_values, strict=True)))
+    leaves = [torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in given_values]
+    dynamic = built(torch, leaves, steps)
+    if dynamic[-1].requires_grad:
+        dynamic[-1].backward(torch.ones_like(dynamic[-1]))
+    for one, other in zip(found, dynamic, strict=False):
+        np.testing.assert_allclose(one, other.detach().numpy(), rtol=1e-9, atol=1e-12)
+    ties = any(name in ("maximum", "relu", "abs") for name, *_ in steps)  # in a tie TensorFlow chooses, PyTorch halves
+    for one, leaf in zip(found[len(values) :], leaves, strict=True):
+        other = np.zeros(one.shape) if leaf.grad is None else leaf.grad.numpy()
+        assert one.shape == other.shape
+        if not ties:
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+@SETTINGS
+@given(programs, st.data(), st.booleans())
+def test_a_part_that_is_fetched_is_as_in_the_whole(made: Any, data: st.DataObject, known: bool) -> None:
+    shapes, steps = made
+    with tf.Graph().as_default() as graph:
+        inputs = placeholders(shapes, known)
+        values = built(tf, inputs, steps)
+        grads = [g for g in tf.gradients(values[-1], inputs) if g is not None]
+        everything = [*values, *grads]
+        feeds = dict(zip(inputs, arrays(shapes), strict=True))
+        session = tf.Session()
+        whole = session.run(everything, feeds)
+        size = len(graph.get_operations())
+        chosen = data.draw(st.lists(st.integers(0, len(everything) - 1), min_size=1, max_size=4))
+        part = session.run([everything[i] for i in chosen], feeds)
+        again = session.run([everything[i] for i in chosen], feeds)
+    assert len(graph.get_operations()) == size
+    for i, one, other in zip(chosen, part, again, strict=True):
+        np.testing.assert_array_equal(one, whole[i])
+        np.testing.assert_array_equal(one, other)
+
+
+def needed(fetches: list[Any], feeds: set[Any]) -> set[Any]:
+    """The operations that fetches depend on, with what is fed cut off."""
+    found: set[Any] = set()
+    waiting = [t.op for t in fetches if t not in feeds]
+    while waiting:
+        op = unit_of(waiting.pop())
+        if op not in found:
+            found.add(op)
+            waiting.extend(t.op for t in op.inputs if t not in feeds)
+    return found
+
+
+@SETTINGS
+@given(programs, st.data())
+def test_a_plan_computes_nothing_that_the_fetches_do_not_need(made: Any, data: st.DataObject) -> None:
+    shapes, steps = made
+    with tf.Graph().as_default():
+        inputs = placeholders(shapes, known=True)
+        values = built(tf, inputs, steps)
+        fetched = values[data.draw(st.integers(0, len(values) - 1))]
+        fed = set(inputs) | {values[data.draw(st.integers(0, len(values) - 1))]}
+        plan = tf.Session().plan(fetched, list(fed))
+    assert set(plan.operations) <= needed([fetched], fed)
+    assert len(set(plan.operations)) == len(plan.operations)
+
+
+@SETTINGS
+@given(programs)
+def test_equal_operations_are_computed_once_and_constants_while_planning(made: Any) -> None:
+    shapes, steps = made
+    with tf.Graph().as_default():
+        inputs = placeholders(shapes, known=True)
+        one, other = built(tf, inputs, steps)[-1], built(tf, inputs, steps)[-1]
+        session = tf.Session()
+        assert len(session.plan([one, other], inputs).operations) == len(session.plan(one, inputs).operations)
+        constants = [tf.constant(v) for v in arrays(shapes)]
+        last = built(tf, constants, steps)[-1]
+        plan = session.plan(last, [])
+        assert not plan.operations
+        np.testing.assert_allclose(
+            session.run(last), session.run(one, dict(zip(inputs, arrays(shapes), strict=True))), rtol=1e-12
+        )
+
+
+@SETTINGS
+@given(programs)
+def test_memory_is_lent_without_a_trace(made: Any) -> None:
+    _, steps = made
+    shapes = [(4, 4)] * 3
+    given_values = arrays(shapes)
+    kept = [v.copy() for v in given_values]
+    with tf.Graph().as_default():
+        inputs = placeholders(shapes, known=True)
+        values = built(tf, inputs, [(name, one % (i + 3), other % (i + 3)) for i, (name, one, other) in enumerate(steps)])
+        views = [tf.transpose(v) if v.shape.rank == 2 else v for v in values] + [v[1:] for v in values if v.shape.rank == 2]
+        everything = [v * 2.0 + v for v in [*values, *views]]
+        feeds = dict(zip(inputs, given_values, strict=True))
+        together = tf.Session().run(everything, feeds)
+        singly = [tf.Session().run(v, feeds) for v in everything]
+    for one, other in zip(together, singly, strict=True):
+        np.testing.assert_array_equal(one, other)
+    for one, other in zip(given_values, kept, strict=True):
+        np.testing.assert_array_equal(one, other)
