@@ -30,8 +30,8 @@ def test_what_is_no_tensor_becomes_a_constant_below_the_operation(graph: Any) ->
     _ = (x + 1, 1 + x, tf.maximum(x, 0.0), tf.concat([x, [1.0]], 0), tf.stack([x[0], 2.0]), tf.log(2.0))
     slices = [f"strided_slice{part}" for part in ("/stack", "/stack_1", "/stack_2", "")]
     assert made(graph, 1) == [
-        "add/y", "add", "add_1/x", "add_1", "Maximum/y", "Maximum", "concat/values_1", "concat/axis", "concat", *slices, "stack/1",
-        "stack", "Log/x", "Log",
+        "add/y", "add", "add_1/x", "add_1", "Maximum/y", "Maximum", "concat/values_1", "concat/axis", "concat", *slices,
+        "stack/1", "stack", "Log/x", "Log",
     ]  # fmt: skip
 
 
