@@ -200,6 +200,27 @@ def test_an_optimizer_takes_a_rate_that_is_fed_and_counts_steps(graph: Any) -> N
         tf.train.GradientDescentOptimizer(0.1).minimize(tf.constant(1.0))
 
 
+def test_what_a_run_gives_is_the_user_s_to_change(graph: Any) -> None:
+    v, x, k = tf.Variable([1.0, 2.0]), tf.placeholder(tf.float32, [2]), tf.constant([1.0, 2.0])
+    session, fed = tf.Session(), np.array([1, 2], np.float32)
+    session.run(v.initializer)
+    for source in (v, x, k):
+        y = tf.identity(source)
+        for fetched in (
+            y,
+            tf.transpose(y),
+            tf.reshape(y, [2, 1]),
+            y[::-1],
+            tf.unstack(y[None])[0],
+            tf.gradients(y * 2, y, x)[0],
+        ):
+            first, again = session.run([fetched, fetched], {x: fed})
+            first[...] = 9
+            assert 9 not in again
+            assert 9 not in session.run(fetched, {x: fed})
+    np.testing.assert_array_equal([session.run(v), fed, session.run(k)], [[1, 2]] * 3)
+
+
 # ------------------------------------------------------------------ loops and branches
 def powers(x: Any) -> dict[str, tuple[Any, float, float]]:
     """Tensors with their value and derivative at 2."""

@@ -19,7 +19,7 @@ from gviz.static.errors import DeadlineExceededError, InvalidArgumentError
 from gviz.static.functions import function_of
 from gviz.static.graph import Tensor, cycle
 from gviz.static.loop_gradient import BackLoop
-from gviz.static.memory import Step, lend_memory
+from gviz.static.memory import Step, is_elementwise, lend_memory
 from gviz.static.structures import refill, tensors_in
 from gviz.static.table import call_of, kind_of
 
@@ -69,6 +69,7 @@ class Plan:
         self._count = 0
         self._traces: dict[Loop, str] = {}
         self._outside: set[str] = set()
+        self._targets: dict[str, Step] = {}
         self._fed = set(feeds)
         params = [self._new() for _ in feeds]
         self._names.update(zip(feeds, params, strict=True))
@@ -78,9 +79,9 @@ class Plan:
         for fetch in fetches:
             if isinstance(fetch, Tensor) and fetch.op.type == "VariableV2" and fetch not in self._fed:
                 self._read(fetch)
-        own = {s.target for s in self.steps} - self._outside
-        values = [self._fetched(f, own) for f in fetches if isinstance(f, Tensor)]
-        lend_memory(self.steps, set(values), self._bind)
+        results: set[str] = set()
+        values = [self._fetched(f, results) for f in fetches if isinstance(f, Tensor)]
+        lend_memory(self.steps, results, self._bind)
         head = f"def run({', '.join(['state', 'random', *params])}):"
         tail = f"    return {', '.join(values)}{',' if len(values) == 1 else ''}" if values else "    return ()"
         self.source = "\n".join([head, *(s.line() for s in self.steps), tail]) + "\n"
@@ -150,7 +151,7 @@ class Plan:
             found = function(*refill(args, (self._constants[t] for t in tensors)))
         except (ValueError, RuntimeError, TypeError, IndexError, ArithmeticError):
             return False
-        outs = found if isinstance(found, (list, tuple)) and len(op.outputs) > 1 else [found]
+        outs = found if op.type == "Unpack" else [found]
         for tensor, value in zip(op.outputs, outs, strict=True):
             self._constants[tensor] = scalar(value, tensor.dtype.base_dtype.as_numpy_dtype)
         self.folded.append(op)
@@ -196,15 +197,15 @@ class Plan:
             self.shared.append(op)
         else:
             name = self._new()
-            self.steps.append(Step(name, text, op, function, args, self._depth))
+            step = self._targets[name] = Step(name, text, op, function, args, self._depth)
+            self.steps.append(step)
             self.operations.append(op)
+            if text.startswith(tuple(f"{other} if " for other in step.args if other in self._outside)):
+                self._outside.add(name)  # a gradient that may be handed on as it is
             if shared:
                 self._calls[text] = name
-        if len(op.outputs) == 1:
-            self._names[op.outputs[0]] = name
-            return
         for i, tensor in enumerate(op.outputs):
-            self._names[tensor] = f"{name}[{i}]"
+            self._names[tensor] = f"{name}[{i}]" if op.type == "Unpack" else name
 
     def _line(self, text: str, op: Any, target: str = "", args: Sequence[str] = ()) -> None:
         """A line that is no operation's own."""
@@ -217,10 +218,15 @@ class Plan:
         else:
             self._constants[tensor] = self._constants[other]
 
-    def _fetched(self, tensor: Tensor, own: set[str]) -> str:
-        """A result; what lives on elsewhere is copied."""
+    def _fetched(self, tensor: Tensor, results: set[str]) -> str:
+        """A result; what lives on elsewhere, or may be a view of that, is copied."""
         name = self._text(tensor)
-        return name if name in own else f"np.array({name})[()]"
+        step = self._targets.get(name)
+        twice = name in results
+        results.add(name)
+        if step is None or name in self._outside or twice:
+            return f"np.array({name})[()]"
+        return name if is_elementwise(step) else f"({name} if {name}.base is None else {name}.copy())"
 
     # -------------------------------------------------------------- operations that are no calls
     def _op_Const(self, op: Operation) -> None:
@@ -241,7 +247,7 @@ class Plan:
         self.operations.append(op)
 
     def _op_IsVariableInitialized(self, op: Operation) -> None:
-        self._write(op, f"{self._bind(op.inputs[0].op)} in state")
+        self._write(op, f"np.bool_({self._bind(op.inputs[0].op)} in state)")
 
     def _read(self, tensor: Tensor) -> None:
         """A line that reads a variable."""
