@@ -261,6 +261,15 @@ def test_loops_refuse_what_tensorflow_refuses(graph: Any) -> None:
         tf.while_loop(lambda i: i < 3, lambda i: tf.cast(i, tf.float32), [tf.constant(0)])
 
 
+def test_branches_may_give_a_number_but_not_another_form(graph: Any) -> None:
+    x = tf.placeholder(tf.float32, [])
+    y = tf.cond(x > 0, lambda: x, lambda: 0.0)
+    assert [tf.Session().run([y, *tf.gradients(y, x)], {x: v}) for v in (2, -2)] == [[2.0, 1.0], [0.0, 0.0]]
+    for other in (lambda: [x, x], lambda: (x,), lambda: {"a": x}):
+        with pytest.raises(ValueError, match="must have the same structure"):
+            tf.cond(x > 0, lambda: (x, x), other)
+
+
 def test_an_endless_loop_is_stopped(graph: Any) -> None:
     endless = tf.while_loop(lambda i: i >= 0, lambda i: i * 1, [tf.constant(0)])
     with pytest.raises(tf.errors.DeadlineExceededError, match="took 50 steps"):

@@ -8,7 +8,7 @@ from gviz.static.control import Context, Unit
 from gviz.static.convert import convert, make, of_kind
 from gviz.static.dtypes import bool_
 from gviz.static.graph import Operation, Tensor
-from gviz.static.structures import described, leaves, refilled
+from gviz.static.structures import described, leaves, refilled, same_structure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -142,7 +142,7 @@ def check_results(given: dict[int, Any], unit: Branches) -> None:
         ValueError: not the same structure, or not the same dtypes.
     """
     false, true = unit.results
-    if len(false) != len(true) or type(given[0]) is not type(given[1]):
+    if not same_structure(given[0], given[1], kinds=True):
         raise ValueError(
             "Outputs of true_fn and false_fn must have the same structure: "
             f"{described(given[1])} from 'true_fn' and {described(given[0])} from 'false_fn'."

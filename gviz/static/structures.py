@@ -38,13 +38,16 @@ def refilled(structure: Any, items: Iterator[Any]) -> Any:
     return next(items)
 
 
-def same_structure(one: Any, other: Any) -> bool:
-    """Whether two nested structures have the same form."""
-    if isinstance(one, (list, tuple)):
-        return isinstance(other, (list, tuple)) and len(one) == len(other) and all(map(same_structure, one, other))
-    if isinstance(one, dict):
-        return isinstance(other, dict) and set(one) == set(other) and all(same_structure(one[k], other[k]) for k in one)
-    return not isinstance(other, (list, tuple, dict))
+def same_structure(one: Any, other: Any, *, kinds: bool = False) -> bool:
+    """Whether two nested structures have the same form; with ``kinds`` a list is no tuple."""
+    if isinstance(one, dict) or isinstance(other, dict):
+        both = isinstance(one, dict) and isinstance(other, dict) and set(one) == set(other)
+        return both and all(same_structure(one[k], other[k], kinds=kinds) for k in one)
+    if isinstance(one, (list, tuple)) or isinstance(other, (list, tuple)):
+        both = isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)) and len(one) == len(other)
+        alike = both and (not kinds or type(one) is type(other))
+        return alike and all(same_structure(a, b, kinds=kinds) for a, b in zip(one, other, strict=True))
+    return True
 
 
 def described(structure: Any) -> str:
