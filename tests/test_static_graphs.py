@@ -270,6 +270,16 @@ def test_branches_may_give_a_number_but_not_another_form(graph: Any) -> None:
             tf.cond(x > 0, lambda: (x, x), other)
 
 
+def test_a_variable_of_a_loop_that_is_not_fetched_needs_no_feed(graph: Any) -> None:
+    x, n = tf.placeholder(tf.float32, []), tf.placeholder(tf.int32, [])
+    i, y = tf.while_loop(lambda i, y: i < n, lambda i, y: (i + 1, y * x), (0, 1.0))
+    session = tf.Session()
+    assert session.run(i, {n: 3}) == 3
+    assert session.run([y, i], {n: 3, x: 2}) == [8.0, 3]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="You must feed a value"):
+        session.run(y, {n: 3})
+
+
 def test_an_endless_loop_is_stopped(graph: Any) -> None:
     endless = tf.while_loop(lambda i: i >= 0, lambda i: i * 1, [tf.constant(0)])
     with pytest.raises(tf.errors.DeadlineExceededError, match="took 50 steps"):

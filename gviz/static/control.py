@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.static.convert import constant, convert, make
 from gviz.static.dtypes import int32
+from gviz.static.errors import DeadlineExceededError
 from gviz.static.graph import Operation, Tensor, get_default_graph
 from gviz.static.shapes import TensorShape, as_shape, fits
 from gviz.static.structures import described, leaves, refilled, same_structure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gviz.static.graph import Graph
 
-__all__ = ["Context", "Loop", "Unit", "unit_of", "while_loop"]
+__all__ = ["Context", "Loop", "Unit", "refuse_endless", "unit_of", "while_loop"]
 
 
 class Context:
@@ -139,6 +140,28 @@ class Loop(Unit):
         self.switches: list[Operation] = []
         self.condition: Tensor
         self.results: list[Tensor] = []  # of the body
+
+    def needs(self, wanted: Iterable[int]) -> tuple[list[int], list[Tensor]]:
+        """The variables that some results depend on (the first, which gives the beat, always) and what comes in for them."""
+        doors = {inside.op: t for t, inside in self.context.captures.items()}
+        place = {op: i for ops in (self.merges, self.switches) for i, op in enumerate(ops)}
+        kept, seen = {0, *wanted}, set()
+        outside: dict[Tensor, None] = dict.fromkeys(self.starts[i] for i in kept)
+        waiting = [self.condition, *(self.results[i] for i in kept)]
+        while waiting:
+            tensor = waiting.pop()
+            unit = unit_of(tensor.op)
+            if tensor.op in doors or tensor.op.context is not self.context:
+                outside[doors.get(tensor.op, tensor)] = None
+            elif unit not in seen:
+                seen.add(unit)
+                if unit not in place:
+                    waiting.extend(self.context.captures.get(t, t) for t in unit.inputs)
+                elif place[unit] not in kept:
+                    kept.add(place[unit])
+                    outside[self.starts[place[unit]]] = None
+                    waiting.append(self.results[place[unit]])
+        return sorted(kept), list(outside)
 
     def gradient(self, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
         """The derivative of the loop, by running it backward."""
@@ -281,3 +304,14 @@ def check_variable(start: Tensor, result: Tensor, dims: Any) -> None:
             "iteration. To allow the shape to vary across iterations, use the `shape_invariants` argument of tf.while_loop to "
             "specify a less-specific shape."
         )
+
+
+def refuse_endless(name: str, limit: int) -> None:
+    """Say that a loop does not end.
+
+    Raises:
+        DeadlineExceededError: always.
+    """
+    raise DeadlineExceededError(
+        f"the loop '{name}' took {limit:,} steps and its condition still holds; Session(loop_limit=...) allows more"
+    )

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.static.branches import Branches
-from gviz.static.control import Loop, unit_of
-from gviz.static.errors import DeadlineExceededError, InvalidArgumentError
+from gviz.static.control import Loop, refuse_endless, unit_of
+from gviz.static.errors import InvalidArgumentError
 from gviz.static.functions import function_of
 from gviz.static.graph import Tensor, cycle
 from gviz.static.loop_gradient import BackLoop
@@ -70,6 +70,7 @@ class Plan:
         self._traces: dict[Loop, str] = {}
         self._outside: set[str] = set()
         self._targets: dict[str, Step] = {}
+        self._wanted: dict[Loop, set[int]] = {}
         self._fed = set(feeds)
         params = [self._new() for _ in feeds]
         self._names.update(zip(feeds, params, strict=True))
@@ -94,10 +95,14 @@ class Plan:
         needed: set[Any] = set()
         waiting = [t.op if isinstance(t, Tensor) else t for t in targets if t not in self._names]
         while waiting:
-            unit = unit_of(waiting.pop())
-            if unit in needed or unit in self._done:
+            op = waiting.pop()
+            unit = unit_of(op)
+            if unit in self._done or (unit in needed and not isinstance(unit, Loop)):
                 continue
             needed.add(unit)
+            if isinstance(unit, Loop):
+                waiting.extend(t.op for t in self._part(unit, op) if t not in self._names)
+                continue
             if isinstance(unit, BackLoop):
                 self._traces.setdefault(unit.forward, self._new("trace"))
             # what a variable gets does not depend on what it holds
@@ -114,6 +119,16 @@ class Plan:
                 self._branches(unit)
             else:
                 self._operation(unit)
+
+    def _part(self, loop: Loop, result: Operation) -> list[Tensor]:
+        """Note that a loop's result is needed; what comes in for it. A loop inside another one is computed whole."""
+        wanted = self._wanted.setdefault(loop, set())
+        place = next(i for i, t in enumerate(loop.outputs) if t.op is result)
+        if place in wanted:
+            return []
+        kept, outside = loop.needs([place] if loop.context.outer is None else range(len(loop.merges)))
+        wanted.update(kept)
+        return outside
 
     def _operation(self, op: Operation) -> None:
         """Write one operation."""
@@ -306,35 +321,33 @@ class Plan:
 
     def _loop(self, loop: Loop) -> None:
         """``while True``, left where the condition fails."""
-        names = [self._new("loop") for _ in loop.merges]
-        starts = ", ".join(self._text(t) for t in loop.starts)
-        used = [self._text(t) for t in loop.inputs]
-        self._line(starts, loop, ", ".join(names), used)
+        kept, outside = loop.needs(self._wanted[loop])
+        merges, switches, results = ([group[i] for i in kept] for group in (loop.merges, loop.switches, loop.results))
+        names = [self._new("loop") for _ in kept]
+        used = [self._text(t) for t in outside]
+        self._line(", ".join(self._text(loop.starts[i]) for i in kept), loop, ", ".join(names), used)
         steps = self._new("steps")
         self._line(f"{steps} = 0", loop)
         trace = self._traces.get(loop)
         if trace:
             self._line(f"{trace} = []", loop)
         self._line("while True:", loop)
-        kept = self._enter_block()
-        for merge, name in zip(loop.merges, names, strict=True):
-            self._names[merge.outputs[0]] = name
-        self._done.update(loop.merges)
+        before = self._enter_block()
+        self._names.update((m.outputs[0], name) for m, name in zip(merges, names, strict=True))
+        self._done.update(merges)
         self._emit([loop.condition])
         self._line(f"if not {self._text(loop.condition)}: break", loop, args=used)
-        for switch, name in zip(loop.switches, names, strict=True):
-            self._names[switch.outputs[1]] = name
-            self._done.add(switch)
+        self._names.update((s.outputs[1], name) for s, name in zip(switches, names, strict=True))
+        self._done.update(switches)
         if trace:
             self._line(f"{trace}.append(({', '.join(names)},))", loop)
-        self._emit(loop.results)
-        self._line(", ".join(self._text(t) for t in loop.results), loop, ", ".join(names))
+        self._emit(results)
+        self._line(", ".join(self._text(t) for t in results), loop, ", ".join(names))
+        refuse = self._bind(refuse_endless, "refuse_endless")
         self._line(f"{steps} += 1", loop)
-        self._line(
-            f"if {steps} > {self.limit}: {self._bind(refuse_endless, 'refuse_endless')}({loop.name!r}, {self.limit})", loop
-        )
-        self._leave_block(kept)
-        self._names.update(zip(loop.outputs, names, strict=True))
+        self._line(f"if {steps} > {self.limit}: {refuse}({loop.name!r}, {self.limit})", loop)
+        self._leave_block(before)
+        self._names.update((loop.outputs[i], name) for i, name in zip(kept, names, strict=True))
         self._outside.update(names)
 
     def _back_loop(self, loop: BackLoop) -> None:
@@ -384,14 +397,3 @@ def scalar(value: Any, kind: Any) -> Any:
     array = np.asarray(value)
     array = array if array.dtype == kind or array.dtype.kind == "O" else array.astype(kind)
     return array[()]
-
-
-def refuse_endless(name: str, limit: int) -> None:
-    """Say that a loop does not end.
-
-    Raises:
-        DeadlineExceededError: always.
-    """
-    raise DeadlineExceededError(
-        f"the loop '{name}' took {limit:,} steps and its condition still holds; Session(loop_limit=...) allows more"
-    )
