@@ -161,8 +161,15 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
 
 
 def list_of(type: str, parts: Any) -> list[Tensor]:
-    """The tensors of a list; numbers among them take the dtype of the first tensor."""
+    """The tensors of a list; numbers among them take the dtype of the first tensor.
+
+    Raises:
+        ValueError: there are none.
+    """
     from gviz.static.operations import alike
+
+    if not parts:
+        raise ValueError(f"List argument 'values' to '{type}' Op with length 0 shorter than minimum length 1.")
 
     kind = next((convert(p).dtype.base_dtype for p in parts if is_tensor(p)), None)
     return list(alike(type, "values", [convert(p, None, f"values_{i}", kind) for i, p in enumerate(parts)]))

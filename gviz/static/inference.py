@@ -71,7 +71,9 @@ def axes_of(op: Operation) -> tuple[int, ...] | None:
             return None
         raise ValueError(f"'{op.name}': gviz reduces over axes that are known while building, not over {op.inputs[1]}")
     axes = tuple(int(a) for a in np.ravel(value))
-    return None if dims is not None and sorted(a % max(len(dims), 1) for a in axes) == list(range(len(dims))) else axes
+    if dims is None or not all(-len(dims) <= a < len(dims) for a in axes):
+        return axes
+    return None if sorted(a % len(dims) for a in axes) == list(range(len(dims))) else axes
 
 
 def clash(op: Operation, problem: Any) -> ValueError:
@@ -166,6 +168,8 @@ def reshaped(op: Operation) -> Outputs:
         return [(own(op), None if not count or count[0] is None else (None,) * count[0])]
     if None in wanted:
         return [(own(op), tuple(None if n == -1 else n for n in wanted))]
+    if wanted.count(-1) > 1:
+        raise clash(op, "Only one input size may be -1")
     known = math.prod(n for n in wanted if n not in (-1, None))
     if have is not None and (have != known if -1 not in wanted else not known or have % known):
         rest = "Cannot reshape a tensor with" if -1 not in wanted else "Dimension size must be evenly divisible by"
@@ -219,7 +223,10 @@ def packed(op: Operation) -> Outputs:
     inner = merged(op, [dims_of(t) for t in op.inputs])
     if inner is None:
         return [(own(op), None)]
-    axis = op.attrs["axis"] % (len(inner) + 1)
+    axis = op.attrs["axis"]
+    if not -len(inner) - 1 <= axis <= len(inner):
+        raise ValueError(f"Argument `axis` = {axis} not in range [{-len(inner) - 1}, {len(inner) + 1})")
+    axis %= len(inner) + 1
     return [(own(op), (*inner[:axis], len(op.inputs), *inner[axis:]))]
 
 
