@@ -19,11 +19,13 @@ __all__ = ["EDGE_KINDS", "KINDS", "Edge", "Graph", "Node", "TensorRow", "Value"]
 Value: TypeAlias = "float | int | bool | str | tuple[Value, ...] | None"
 """A number for 0-d, else nested tuples of numbers; not-a-number and infinities are the texts "nan", "inf", "-inf"."""
 
-KINDS = ("operation", "accumulate", "leaf", "output", "intermediate", "saved", "constant", "frozen")
-"""What a node stands for. ``output`` is a root tensor; ``intermediate`` a tensor on the way (the base of a view)."""
+KINDS = ("operation", "accumulate", "leaf", "output", "intermediate", "saved", "constant", "frozen", "placeholder", "variable")
+"""What a node stands for. ``output`` is a root tensor; ``intermediate`` a tensor on the way (the base of a view); ``placeholder`` and
+``variable`` are operations of static graphs."""
 
-EDGE_KINDS = ("data", "view", "saved")
-"""``data`` is an autograd edge, ``view`` joins a base to its view, ``saved`` an operation to what it keeps."""
+EDGE_KINDS = ("data", "view", "saved", "control")
+"""``data`` is an autograd edge, ``view`` joins a base to its view, ``saved`` an operation to what it keeps; ``control`` says that one
+operation of a static graph runs before another."""
 
 FORMAT = "gviz-graph"
 VERSION = 1
@@ -38,26 +40,28 @@ class Node:
         kind: one of :data:`KINDS`.
         label: class name of the grad_fn (``MulBackward0``), or of the saved attribute (``other``); "" for tensors.
         name: name of the tensor that the node holds or makes; None where the program gave it none.
-        shape: of that tensor.
+        shape: of that tensor; None in it for a length that a static graph does not know.
         dtype: of that tensor, as in ``float32``.
         value: of that tensor.
         grad: its gradient, None where there is none.
         state: honest remark, such as ``freed``, ``retained`` or ``not retained``; "" for nothing to say.
         slots: how many inputs the operation has, empty ones (constants, frozen inputs) included.
         attrs: what the operation saved, (name, text) in order of the names, as in ``("alpha", "1")``.
+        scope: the name scope of a static graph's operation, as in ``outer/inner``.
     """
 
     id: str
     kind: str
     label: str = ""
     name: str | None = None
-    shape: tuple[int, ...] | None = None
+    shape: tuple[int | None, ...] | None = None
     dtype: str | None = None
     value: Value = None
     grad: Value = None
     state: str = ""
     slots: int = 0
     attrs: tuple[tuple[str, str], ...] = ()
+    scope: str = ""
 
     def __post_init__(self) -> None:
         """Refuse a node that no renderer could draw."""
@@ -136,6 +140,7 @@ class Graph:
         roots: ids of the root tensors' nodes, in the order asked for.
         tensors: the program's named tensors, in the order of their first assignment.
         title: what the picture is of; usually the roots' names.
+        kind: "autograd" for a graph that was recorded, "static" for one that was defined to be run later.
 
     Raises:
         ValueError: an id twice, an edge or root without its node.
@@ -146,6 +151,7 @@ class Graph:
     roots: tuple[str, ...] = ()
     tensors: tuple[TensorRow, ...] = ()
     title: str = ""
+    kind: str = "autograd"
 
     def __post_init__(self) -> None:
         """Check that ids are unique and that every end of an edge exists."""
@@ -189,6 +195,7 @@ class Graph:
             "format": FORMAT,
             "version": VERSION,
             "title": self.title,
+            **({} if self.kind == "autograd" else {"kind": self.kind}),
             "roots": list(self.roots),
             "nodes": [_record(node) for node in self.nodes],
             "edges": [_record(edge) for edge in self.edges],
@@ -228,6 +235,7 @@ class Graph:
                 roots=tuple(data.get("roots", ())),
                 tensors=tuple(_build(TensorRow, row) for row in data.get("tensors", ())),
                 title=str(data.get("title", "")),
+                kind=str(data.get("kind", "autograd")),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this graph is incomplete or has unknown parts: {error}") from None

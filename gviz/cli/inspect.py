@@ -65,6 +65,11 @@ def _print_table(reading: Reading) -> None:
     from gviz.cli.table import TensorTable
     from gviz.errors import SourceError
 
+    if reading.graph.kind == "static":
+        from gviz.cli.operations import show_operations
+
+        show_operations(reading.graph)
+        return
     if not reading.graph.tensors:
         raise SourceError("there are no named tensors to list")
     if streams.is_terminal(sys.stdout):

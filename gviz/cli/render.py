@@ -72,28 +72,45 @@ def render(
     What gets no value is 1.0. Without -o the picture is ROOT.pdf in the current folder.
     """
     from gviz.cli.reading import read_source
-    from gviz.render import RenderOptions, find, save
-    from gviz.render import render as draw
+    from gviz.render import RenderOptions
 
-    suffix = suffix or _suffix(output)
-    form = find(suffix)  # an unknown format is refused before a script runs for an hour
+    suffix = suffix or format_of(output)
+    check_format(suffix, output)
     how = RenderOptions(show=show, rankdir=rankdir.upper(), graphviz=graphviz, format=suffix)
-    to_stdout = output == "-"
-    if to_stdout and streams.is_terminal(sys.stdout):
-        if form.is_binary(suffix):
-            _refuse_binary(suffix)
-        how = _for_terminal(how)
-    reading = read_source(source, replace(options, saved="saved" in show), product_on_stdout=to_stdout)
-    if to_stdout:
-        streams.write_product(draw(reading.graph, suffix, how))
-    elif output is not None:
-        save(reading.graph, output, how)
-    else:
-        _save_by_name(reading.graph, how)
+    reading = read_source(source, replace(options, saved="saved" in show), product_on_stdout=output == "-")
+    deliver(reading.graph, how, output)
     return 1 if reading.failed else 0
 
 
-def _suffix(output: str | None) -> str:
+def check_format(suffix: str, output: str | None) -> None:
+    """Refuse a format that is unknown, or that a terminal cannot show, before a script runs for an hour."""
+    from gviz.render import find
+
+    if find(suffix).is_binary(suffix) and output == "-" and streams.is_terminal(sys.stdout):
+        _refuse_binary(suffix)
+
+
+def deliver(graph: Graph, how: RenderOptions, output: str | None) -> None:
+    """Write the picture where it is wanted.
+
+    Args:
+        graph: what to draw.
+        how: its format, and how it looks.
+        output: a file, - for standard output, None for ROOT.pdf in the current folder.
+    """
+    from gviz.render import render as draw
+    from gviz.render import save
+
+    if output == "-":
+        how = _for_terminal(how) if streams.is_terminal(sys.stdout) else how
+        streams.write_product(draw(graph, how.format, how))
+    elif output is not None:
+        save(graph, output, how)
+    else:
+        _save_by_name(graph, how)
+
+
+def format_of(output: str | None) -> str:
     """The format that the output asks for by itself; "" where its name does not tell.
 
     Raises:

@@ -39,6 +39,8 @@ COLOURS = {
     "output": "darkolivegreen1",
     "intermediate": "darkolivegreen3",
     "saved": "orange",
+    "placeholder": "lightblue",
+    "variable": "khaki",
 }
 """Fill colours by kind; operations have Graphviz's own lightgrey."""
 
@@ -50,7 +52,7 @@ _STYLES = {
     "frozen": _GHOST,
     **{kind: f" fillcolor={colour}" for kind, colour in COLOURS.items()},
 }
-_EDGE_STYLES = {"data": "", "view": " [style=dotted]", "saved": " [dir=none]"}
+_EDGE_STYLES = {"data": "", "view": " [style=dotted]", "saved": " [dir=none]", "control": " [style=dashed color=grey50]"}
 
 _PLAIN = re.compile(r"[ !#-%'-\[\]-~]*")
 """Text that stands for itself between quotes."""
@@ -146,6 +148,9 @@ def _nodes(graph: Graph, options: RenderOptions, ids: dict[str, str]) -> Iterato
     """A statement per node; operations without a name share their labels, so those are made once."""
     bare = options.show in ((), ("value", "grad"))
     known: dict[tuple[str, str], str] = {}
+    if graph.kind == "static":
+        yield from _clusters(graph, options, ids)
+        return
     for node in graph.nodes:
         if bare and node.name is None and node.value is None and node.shape is None:
             key = (node.kind, node.label)
@@ -155,6 +160,34 @@ def _nodes(graph: Graph, options: RenderOptions, ids: dict[str, str]) -> Iterato
         else:
             text = _node(node, options)
         yield f"    {ids[node.id]} {text}"
+
+
+def _clusters(graph: Graph, options: RenderOptions, ids: dict[str, str]) -> Iterator[str]:
+    """The nodes of a static graph, each name scope a cluster of its own within the one around it."""
+    inside: dict[str, list[Node]] = {"": []}
+    scopes: dict[str, list[str]] = {"": []}
+    for node in graph.nodes:
+        path = ""
+        for part in node.scope.split("/") if node.scope else ():
+            outer, path = path, f"{path}/{part}" if path else part
+            if path not in scopes:
+                scopes[outer].append(path)
+                scopes[path], inside[path] = [], []
+        inside[path].append(node)
+    waiting: list[tuple[str, bool]] = [("", False)]
+    while waiting:  # a stack: scopes nest as deep as they like
+        path, is_done = waiting.pop()
+        depth = path.count("/") + 1 if path else 0
+        indent = "    " * (depth + 1)
+        if is_done:
+            yield f"{indent[4:]}}}"
+            continue
+        if path:
+            yield f"{indent[4:]}subgraph {quote('cluster_' + path)} {{"
+            yield f"{indent}label={quote(path.rpartition('/')[2])} labeljust=l style=rounded color=grey60 fontsize=10 fontname=monospace"
+            waiting.append((path, True))
+        yield from (f"{indent}{ids[node.id]} {_node(node, options)}" for node in inside[path])
+        waiting.extend((scope, False) for scope in reversed(scopes[path]))
 
 
 def _node(node: Node, options: RenderOptions) -> str:

@@ -52,13 +52,13 @@ def fitting_text(value: Value, most: int) -> str:
     return next((text for text in texts if len(text) <= most), "")
 
 
-def shape_text(shape: tuple[int, ...]) -> str:
-    """Sizes as TorchViz writes them.
+def shape_text(shape: tuple[int | None, ...]) -> str:
+    """Sizes as TorchViz writes them, ``?`` for an unknown one.
 
-    >>> shape_text((3, 3)), shape_text(())
-    ('(3, 3)', '()')
+    >>> shape_text((3, None)), shape_text(())
+    ('(3, ?)', '()')
     """
-    return f"({', '.join(map(str, shape))})"
+    return f"({', '.join('?' if size is None else str(size) for size in shape)})"
 
 
 def size_of(value: Value) -> tuple[int, ...]:
@@ -70,7 +70,7 @@ def size_of(value: Value) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def is_small(shape: tuple[int, ...]) -> bool:
+def is_small(shape: tuple[int | None, ...]) -> bool:
     """Whether the values are few enough to be read in a box.
 
     >>> is_small(()), is_small((2, 2)), is_small((5,)), is_small((0, 3))
@@ -78,7 +78,7 @@ def is_small(shape: tuple[int, ...]) -> bool:
     """
     count = 1
     for size in shape:
-        count *= size
+        count *= size or 0
     return 0 < count <= MOST_VALUES
 
 
@@ -135,7 +135,7 @@ def lines(node: Node, options: RenderOptions, *, table: bool = True) -> list[str
     if not show:
         return _plain(node)
     is_tensor = node.kind not in ("operation", "accumulate")
-    found = [] if is_tensor else [node.label]
+    found = [node.label] if node.label and node.kind != "saved" else []
     if is_tensor or node.name is not None:
         found += _tensor(node, options)
     if "state" in show and node.state:
@@ -154,6 +154,8 @@ def _plain(node: Node) -> list[str]:
     """TorchViz's own label: the class of an operation; the name of a tensor, known or not, above its shape."""
     if node.kind in ("operation", "accumulate"):
         return [node.label]
+    if node.kind in ("placeholder", "variable"):
+        return [node.label, _name(node)]
     name = (node.label or node.name) if node.kind == "saved" else node.name
     return [name or "", f" {shape_text(node.shape if node.shape is not None else ())}"]
 
@@ -181,9 +183,11 @@ def _tensor(node: Node, options: RenderOptions) -> list[str]:
 
 
 def _name(node: Node) -> str:
-    """What a tensor is called: its name, for a saved one also what the operation keeps it as."""
+    """What a tensor is called: its name (below its scope), for a saved one also what the operation keeps it as."""
     if node.kind == "saved" and node.label and node.name and node.name != node.label:
         return f"{node.label}: {node.name}"
+    if node.scope and node.name:
+        return node.name.removeprefix(f"{node.scope}/")  # its cluster has the rest
     return node.name or (node.label if node.kind == "saved" else "")
 
 

@@ -39,7 +39,7 @@ class Guides(NamedTuple):
 _UNICODE = Guides("├─ ", "└─ ", "│  ", "   ", "↑ ", "↓ ", "…")
 _ASCII = Guides("|- ", "`- ", "|  ", "   ", "^ ", "v ", "...")
 
-_COLOURS = {"leaf": "94", "output": "92", "intermediate": "32", "saved": "33", "constant": "2", "frozen": "2"}
+_COLOURS = {"leaf": "94", "placeholder": "94", "variable": "33", "output": "92", "intermediate": "32", "saved": "33", "constant": "2", "frozen": "2"}
 """ANSI colours, near those of the picture; operations keep the terminal's own."""
 
 _LEAST_ROOM = 32
@@ -146,7 +146,9 @@ class Tree:
         return self.numbers[node]
 
     def remark(self, edge: Edge) -> str:
-        """What the arrow says: a local derivative; that something is saved, or seen through a view."""
+        """What the arrow says: a local derivative or a size; that something is saved, seen through a view, or only runs before."""
+        if edge.kind == "control":
+            return "after "
         if edge.kind == "saved":
             return "saved " if edge.label == self.nodes[edge.source].label else f"saved as {edge.label}: "
         if edge.kind == "view":

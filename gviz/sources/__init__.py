@@ -88,6 +88,10 @@ def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
 
         text, notes = unwrap(text)
         talk.say(*notes)
+    if options.static:
+        from gviz.sources import static_source
+
+        return static_source.reading(static_source.build(text, options), talk)
     evaluated = evaluate(text, options)
     talk.say(*evaluated.notes)
     graph = walk(evaluated.roots, evaluated.names, saved=options.saved, expressions=evaluated.expressions)

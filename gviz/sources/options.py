@@ -30,6 +30,8 @@ class SourceOptions:
         on_error: ``draw`` a script's graph as far as it came, or ``stop``.
         saved: whether saved tensors become nodes.
         argv: a script's own arguments.
+        static: whether a static graph is wanted, of an expression too.
+        graph: name of the static graph that is wanted of a script; "" for the default one.
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
@@ -43,6 +45,8 @@ class SourceOptions:
     on_error: str = "draw"
     saved: bool = False
     argv: tuple[str, ...] = ()
+    static: bool = False
+    graph: str = ""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ class Reading:
         failed: whether a script raised, so that the graph is only as far as it came; the exit status is 1 then.
         ran_backward: whether gviz itself ran backward, as it does for an expression: before it there were no gradients.
         aliases: name of a tensor that another name stands for already -> that name; the graph has a row for each of them.
+        static: the :class:`~gviz.sources.static_source.StaticSource` whose picture the graph is, None for a recorded one.
     """
 
     graph: Graph
@@ -31,6 +32,7 @@ class Reading:
     failed: bool = False
     ran_backward: bool = False
     aliases: Mapping[str, str] = field(default_factory=dict)
+    static: Any = None
 
 
 def find_aliases(names: Mapping[str, Any]) -> dict[str, str]:

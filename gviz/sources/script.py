@@ -39,10 +39,12 @@ class Ending:
     Args:
         left: what the script left behind.
         failure: what it raised, if it did.
+        static: the static graph that it has built, if it has.
     """
 
     left: Left
     failure: Failure | None
+    static: Any = None
 
 
 def run(
@@ -120,6 +122,8 @@ def _execute(  # noqa: PLR0917 - what a run is made of
 ) -> Ending:
     """Run the program; what it left behind, and what it raised."""
     code = _compile(parsed, script)
+    if "gviz.static" in sys.modules:
+        sys.modules["gviz.static"].reset_default_graph()
     engine = torch_names.load(script.engine)
     main = ModuleType("__main__")
     space = vars(main)
@@ -140,11 +144,21 @@ def _execute(  # noqa: PLR0917 - what a run is made of
                 first = failure.error.report().partition("\n")[0]
                 talk.say(Note(f"{first}; waiting for the threads that it started", "warning"))
     _flush()
+    static = _static(space, options)
     kinds, call = _kinds(engine), watch.last
     names = named(space, kinds)
     then = named(call.names, kinds) if call else {}
     local = named(call.local_names, kinds) if call else {}
-    return Ending(Left(parsed.tree, names, call, then, local, failure.line if failure else None), failure)
+    return Ending(Left(parsed.tree, names, call, then, local, failure.line if failure else None), failure, static)
+
+
+def _static(space: dict[str, Any], options: SourceOptions) -> Any:
+    """The static graph that a script has built; None where it has none, or where a recorded one is wanted."""
+    if "gviz.static" not in sys.modules:
+        return None
+    from gviz.sources import static_source
+
+    return static_source.left_in(space, options.graph)
 
 
 def _compile(parsed: snippet.Parsed, script: Script) -> Any:
@@ -296,6 +310,15 @@ def _read(ending: Ending, options: SourceOptions, talk: Talk, *, rootless: bool)
     failure, left = ending.failure, ending.left
     if failure is not None and options.on_error == "stop":
         raise failure.error
+    if ending.static is not None and (options.static or not left.names):
+        from gviz.sources import static_source
+
+        if failure is not None:
+            talk.say(Note(failure.error.report(), "error"))
+        return static_source.reading(ending.static, talk, failed=failure is not None)
+    if options.static:
+        hint = "build one with import tensorflow.compat.v1 as tf; gviz render draws what autograd recorded"
+        raise failure.error if failure is not None else SourceError("the script builds no static graph", hint=hint)
     try:
         roots, why = choose_roots(left, options.roots)
     except SourceError:

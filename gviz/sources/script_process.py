@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["EngineFinder", "as_main", "engine_module", "put_back_all"]
 
 ENGINE = "gviz.engine"
+STATIC = frozenset({"tensorflow", "tensorflow.compat", "tensorflow.compat.v1"})
+"""What ``gviz.static`` stands in for: TensorFlow 1 is all of it."""
 
 PUBLIC = re.compile(
     r"(amp|autograd|backends|cuda|distributed|distributions|fft|func|functional|fx|hub|jit|linalg|masked|mps"
@@ -32,7 +34,7 @@ PUBLIC = re.compile(
 
 
 class EngineFinder:
-    """Resolves ``import torch.nn`` to ``gviz.engine.nn``, and ``import torchviz`` to gviz's ``make_dot``.
+    """Resolves ``import torch.nn`` to ``gviz.engine.nn``, ``import tensorflow`` to ``gviz.static``, ``import torchviz`` to ``make_dot``.
 
     A finder and loader by its methods alone: ``importlib.abc``, which has their base classes, takes 12 ms to import.
 
@@ -51,7 +53,7 @@ class EngineFinder:
         path: Sequence[str] | None = None,  # noqa: ARG002 - the import system's signature
         target: ModuleType | None = None,  # noqa: ARG002 - likewise
     ) -> importlib.machinery.ModuleSpec | None:
-        """The spec of a module of torch or torchviz; None for all others.
+        """The spec of a module of torch, tensorflow or torchviz; None for all others.
 
         Raises:
             ModuleNotFoundError: the engine has no such module; in Python's words for PyTorch's.
@@ -59,6 +61,10 @@ class EngineFinder:
         package = _package(fullname)
         if package == "torchviz" and fullname in {"torchviz", "torchviz.dot"}:
             return importlib.machinery.ModuleSpec(fullname, self._loader(), is_package=fullname == "torchviz")
+        if package == "tensorflow":
+            if fullname not in STATIC:
+                raise ModuleNotFoundError(f"No module named {fullname!r} (gviz has TensorFlow 1's static graphs)", name=fullname)
+            return importlib.machinery.ModuleSpec(fullname, self._loader(), is_package=True)
         if package != "torch" or self.engine is None:
             return None
         if engine_module(fullname) is None:  # not left to the other finders: torch's path is gviz's own folder
@@ -76,6 +82,9 @@ class EngineFinder:
         name = module.__name__
         if name.startswith("torchviz"):
             module.make_dot = self.make_dot()  # type: ignore[attr-defined]
+            return
+        if name in STATIC:
+            sys.modules[name] = importlib.import_module("gviz.static")
             return
         found = engine_module(name)
         if found is not None:
@@ -256,7 +265,7 @@ def _package(name: str) -> str:
 
 def _stands_in(name: str, finder: EngineFinder) -> bool:
     """Whether a module is one that gviz stands in for."""
-    return _package(name) == "torchviz" or (_package(name) == "torch" and finder.engine is not None)
+    return _package(name) in {"tensorflow", "torchviz"} or (_package(name) == "torch" and finder.engine is not None)
 
 
 def _modules_in(folder: str) -> set[str]:

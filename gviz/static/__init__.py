@@ -24,6 +24,7 @@ TensorBoard reads in ``events.py``.
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -61,6 +62,7 @@ random = Namespace(_name="random", normal=arrays.random_normal, uniform=arrays.r
 train = Namespace(_name="train", GradientDescentOptimizer=variables.GradientDescentOptimizer)
 summary = Namespace(_name="summary", FileWriter=FileWriter)
 initializers = Namespace(_name="initializers", global_variables=variables.global_variables_initializer)
+compat = SimpleNamespace(v1=sys.modules[__name__])
 GraphKeys = Namespace(_name="GraphKeys", GLOBAL_VARIABLES=variables.GLOBAL, TRAINABLE_VARIABLES=variables.TRAINABLE)
 UnconnectedGradients = Namespace(_name="UnconnectedGradients", NONE="none", ZERO="zero")
 logging = Namespace(_name="logging", set_verbosity=lambda level: None, ERROR=40, WARN=30, INFO=20, FATAL=50)

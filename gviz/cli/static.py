@@ -1,0 +1,151 @@
+"""``gviz static``: a source as a static graph, defined once to be run many times."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gviz.cli import streams
+from gviz.cli.options import SourceCommand, show_option, takes_source
+
+if TYPE_CHECKING:
+    from gviz.graph import Graph
+    from gviz.sources import Reading, SourceOptions
+
+__all__ = ["static"]
+
+
+@click.command(cls=SourceCommand)
+@takes_source
+@show_option
+@click.option("-o", "--output", metavar="FILE", help="Where to: its suffix is the format, - is standard output. [default: ROOT.pdf]")
+@click.option("--format", "suffix", metavar="SUFFIX", help="The format, where the file's suffix does not tell it.")
+@click.option("--gradients", is_flag=True, help="Add the operations of the root's derivatives, in a scope of their own.")
+@click.option("--collapse", metavar="SCOPE", multiple=True, help="Draw a name scope as one box, as in gradients; repeat for several.")
+@click.option("--graph", metavar="NAME", default="", help="The script's graph of that name, in place of the default graph.")
+@click.option("--plan", "as_plan", is_flag=True, help="Print the flat function that a run of the root becomes.")
+@click.option("--table", "as_table", is_flag=True, help="Print the table of operations.")
+@click.option("--rankdir", type=click.Choice(["TB", "BT", "LR", "RL"], case_sensitive=False), default="BT", show_default=True,
+              metavar="TB|BT|LR|RL", help="The way the placeholders lie: BT has them at the bottom, as TensorBoard.")  # fmt: skip
+@click.option("--graphviz", type=click.Choice(["auto", "embedded", "system"]), default="auto", show_default=True,
+              help="What makes images: the Graphviz that came with gviz, or the system's dot.")  # fmt: skip
+def static(
+    *,
+    source: str,
+    options: SourceOptions,
+    show: tuple[str, ...],
+    output: str | None,
+    suffix: str | None,
+    gradients: bool,
+    collapse: tuple[str, ...],
+    graph: str,
+    as_plan: bool,
+    as_table: bool,
+    rankdir: str,
+    graphviz: str,
+) -> int:
+    """Draw SOURCE as a static graph, as TensorFlow 1 builds it: operations are boxes, tensors are arrows with their shapes.
+
+    SOURCE is an expression (its names become placeholders), a script that imports tensorflow (it is executed; all of its default
+    graph is drawn), a saved graph .json, or - for standard input.
+
+    \b
+    Examples:
+      gviz static "e=a*b+log(d)*c" a=2 b=3 c=5 d=10 -o e.pdf
+      gviz static "e=a*b+log(d)*c" --gradients --collapse gradients
+      gviz static train_tf.py --format tensorboard -o logs/
+      gviz static "y=relu(x@W+b)" --plan
+    """
+    from gviz.cli.reading import read_source
+    from gviz.cli.render import check_format, deliver, format_of
+    from gviz.render import RenderOptions
+
+    is_text = as_plan or as_table
+    suffix = suffix or format_of(None if is_text else output)
+    check_format(suffix, None if is_text else output)
+    how = RenderOptions(show=show, rankdir=rankdir.upper(), graphviz=graphviz, format=suffix)
+    wanted = replace(options, static=True, graph=graph)
+    reading = read_source(source, wanted, product_on_stdout=is_text or output == "-")
+    reading = with_gradients(reading) if gradients else reading
+    if as_plan:
+        streams.write_product(plan_text(reading))
+    elif as_table:
+        from gviz.cli.operations import show_operations
+
+        show_operations(reading.graph)
+    else:
+        deliver(collapsed(reading.graph, collapse), how, output)
+    return 1 if reading.failed else 0
+
+
+def with_gradients(reading: Reading) -> Reading:
+    """The same, with the derivatives of the root with respect to its placeholders.
+
+    Raises:
+        SourceError: there is no root to differentiate, or an operation has no derivative.
+    """
+    from gviz import static as tf
+    from gviz.errors import SourceError
+    from gviz.static.picture import picture
+
+    found = reading.static
+    if found is None or found.root is None:
+        hint = "in a script, write tf.gradients(y, [x]); gviz draws the operations that it adds"
+        raise SourceError("--gradients is for expressions: a script says itself what to differentiate", hint=hint)
+    try:
+        tf.gradients(found.root, list(found.feeds))
+    except LookupError as error:
+        raise SourceError(str(error)) from None
+    return replace(reading, graph=picture(found.graph, title=reading.graph.title))
+
+
+def collapsed(graph: Graph, scopes: tuple[str, ...]) -> Graph:
+    """The graph with some scopes as one box each.
+
+    Raises:
+        SourceError: there is no such scope.
+    """
+    if not scopes:
+        return graph
+    from gviz.errors import SourceError
+    from gviz.passes.collapse import collapse
+
+    try:
+        return collapse(graph, scopes)
+    except ValueError as error:
+        raise SourceError(f"--collapse: {error}") from None
+
+
+def plan_text(reading: Reading) -> str:
+    """What a run of the root, or of everything that nothing else uses, becomes.
+
+    Raises:
+        SourceError: there is nothing to run.
+    """
+    from gviz import static as tf
+    from gviz.errors import SourceError
+
+    found = reading.static
+    if found is None:
+        raise SourceError("--plan needs the graph itself, not a saved picture of it")
+    session = tf.Session(graph=found.graph)
+    fetches: Any = found.root
+    if fetches is None:
+        used = {t for op in found.graph.get_operations() for t in op.inputs}
+        inside = [op for op in found.graph.get_operations() if op.context is None]
+        fetches = [t for op in inside for t in op.outputs if t not in used and op.type != "VariableV2"]
+    feeds = [op.outputs[0] for op in found.graph.get_operations() if op.type == "Placeholder" and op.context is None]
+    try:
+        plan = session.plan(fetches, feeds)
+    except (ValueError, TypeError, RuntimeError, tf.errors.OpError) as error:
+        raise SourceError(str(error)) from None
+    count = len(found.graph)
+    told = (
+        f"# {count} operations in the graph: {len(plan.operations)} are computed, {len(plan.folded)} folded into constants, "
+        f"{len(plan.shared)} shared\n"
+    )
+    return told + plan.source
+
+

@@ -1,0 +1,75 @@
+"""Name scopes of a static graph closed to one box each, as TensorBoard shows them at first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gviz.graph import Edge, Graph, Node
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+__all__ = ["collapse", "scopes_of"]
+
+
+def scopes_of(graph: Graph) -> list[str]:
+    """All name scopes in it, outer ones first.
+
+    >>> scopes_of(Graph(nodes=(Node("n0", "operation", scope="outer/inner"),)))
+    ['outer', 'outer/inner']
+    """
+    found: dict[str, None] = {}
+    for node in graph.nodes:
+        parts = node.scope.split("/") if node.scope else []
+        found.update(dict.fromkeys("/".join(parts[: i + 1]) for i in range(len(parts))))
+    return sorted(found)
+
+
+def collapse(graph: Graph, scopes: Collection[str]) -> Graph:
+    """The graph with each of these scopes as one box.
+
+    Args:
+        graph: a static graph.
+        scopes: their names, as in ``gradients`` or ``outer/inner``; of nested ones the outer one counts.
+
+    Returns:
+        A graph in which parallel edges between boxes are one.
+
+    Raises:
+        ValueError: there is no such scope.
+
+    >>> inner = Node("n1", "operation", "Mul", "outer/mul", scope="outer")
+    >>> one = collapse(Graph(nodes=(Node("n0", "operation", "Log", "Log"), inner), edges=(Edge("n0", "n1"),)), ["outer"])
+    >>> [(node.label, node.name) for node in one.nodes], one.edges[0].target
+    ([('Log', 'Log'), ('outer', '1 operation')], 'n1')
+    """
+    known = scopes_of(graph)
+    for scope in scopes:
+        if scope not in known:
+            raise ValueError(f"there is no name scope {scope!r}; there are {', '.join(known) or 'none'}")
+    box: dict[str, str] = {}
+    members: dict[str, list[Node]] = {}
+    for node in graph.nodes:
+        around = min((s for s in scopes if f"{node.scope}/".startswith(f"{s}/") or node.name == s), key=len, default=None)
+        if around is not None:
+            members.setdefault(around, []).append(node)
+            box[node.id] = members[around][0].id
+    closed = {group[0].id: _box(scope, group) for scope, group in members.items()}
+    nodes = tuple(closed.get(node.id, node) for node in graph.nodes if box.get(node.id, node.id) == node.id)
+    edges: dict[tuple[str, str, str, str], Edge] = {}
+    for edge in graph.edges:
+        start, end = box.get(edge.source, edge.source), box.get(edge.target, edge.target)
+        if start != end:
+            slot, output = (0, 0) if start in closed or end in closed else (edge.slot, edge.output)
+            moved = replace(edge, source=start, target=end, slot=slot, output=output)
+            key = (start, end, edge.kind, edge.label if start in closed or end in closed else f"{edge.slot}:{edge.output}")
+            edges.setdefault(key, moved)
+    roots = tuple(dict.fromkeys(box.get(root, root) for root in graph.roots))
+    return replace(graph, nodes=nodes, edges=tuple(edges.values()), roots=roots)
+
+
+def _box(scope: str, group: list[Node]) -> Node:
+    """The one box of a scope."""
+    count = f"{len(group)} operation{'s' * (len(group) != 1)}"
+    return Node(group[0].id, "operation", scope.rpartition("/")[2], count, scope=scope.rpartition("/")[0])

@@ -1,0 +1,231 @@
+"""Static graphs from a source: an expression's placeholders and operations, or the default graph that a script has built."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gviz.errors import SourceError
+from gviz.sources.expression_check import check
+from gviz.sources.expression_limits import Budget
+from gviz.sources.expression_parse import Source, parse
+from gviz.sources.options import Note, SourceOptions
+from gviz.sources.reading import Reading
+from gviz.sources.values import find_dtype, make_value
+
+if TYPE_CHECKING:
+    from gviz.sources.expression_check import Program
+    from gviz.sources.reading import Talk
+
+__all__ = ["StaticSource", "build", "left_in", "reading"]
+
+
+@dataclass(frozen=True)
+class StaticSource:
+    """A static graph, and what is known of it.
+
+    Args:
+        graph: a ``gviz.static.Graph``.
+        names: the source's names of its tensors.
+        root: the tensor that it is about; None for a script's graph.
+        feeds: placeholder -> array, for an expression with values.
+        notes: what there is to say.
+    """
+
+    graph: Any
+    names: dict[str, Any] = field(default_factory=dict)
+    root: Any = None
+    feeds: dict[Any, Any] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
+
+
+FUNCTIONS = {
+    "abs": "abs", "absolute": "abs", "neg": "negative", "negative": "negative", "sign": "sign", "exp": "exp", "log": "log",
+    "log1p": "log1p", "expm1": "expm1", "sqrt": "sqrt", "rsqrt": "rsqrt", "square": "square", "reciprocal": "reciprocal",
+    "sin": "sin", "cos": "cos", "tan": "tan", "asin": "asin", "acos": "acos", "atan": "atan", "sinh": "sinh", "cosh": "cosh",
+    "tanh": "tanh", "sigmoid": "sigmoid", "erf": "erf", "relu": "nn.relu", "softplus": "nn.softplus", "elu": "nn.elu",
+    "softmax": "nn.softmax", "log_softmax": "nn.log_softmax", "floor": "floor", "ceil": "ceil", "round": "round",
+    "add": "add", "sub": "subtract", "subtract": "subtract", "mul": "multiply", "multiply": "multiply", "div": "divide",
+    "divide": "divide", "pow": "pow", "maximum": "maximum", "minimum": "minimum", "where": "where", "matmul": "matmul",
+    "mm": "matmul", "mv": "matmul", "sum": "reduce_sum", "mean": "reduce_mean", "prod": "reduce_prod", "max": "reduce_max",
+    "min": "reduce_min", "amax": "reduce_max", "amin": "reduce_min", "reshape": "reshape", "view": "reshape", "t": "transpose",
+    "transpose": "transpose", "cat": "concat", "concat": "concat", "stack": "stack", "squeeze": "squeeze",
+    "unsqueeze": "expand_dims", "clamp": "clip_by_value", "detach": "stop_gradient", "item": "identity", "clone": "identity",
+    "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
+}  # fmt: skip
+"""PyTorch's name of a function or method -> TensorFlow's."""
+
+OPTIONS = {"dim": "axis", "keepdim": "keepdims", "min": "clip_value_min", "max": "clip_value_max"}
+"""Likewise for options."""
+
+OPERATORS = {
+    ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.Pow: "pow", ast.MatMult: "matmul",
+    ast.FloorDiv: "floordiv", ast.Mod: "floormod", ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater",
+    ast.GtE: "greater_equal", ast.Eq: "equal", ast.NotEq: "not_equal",
+}  # fmt: skip
+
+
+def build(text: str, options: SourceOptions) -> StaticSource:
+    """The static graph of an expression: a placeholder for each name that has a value, an operation for each assigned name.
+
+    Args:
+        text: statements as for the dynamic graph; functions have PyTorch's names.
+        options: values and roots are read.
+
+    Raises:
+        SourceError: it cannot be read, or uses what static graphs have not.
+    """
+    from gviz import engine
+    from gviz import static as tf
+
+    source = Source(text)
+    statements = parse(source)
+    if not statements:
+        raise SourceError("the expression is empty", hint='write one, as in gviz static "e=a*b+log(d)*c"')
+    program = check(statements, source, options.values)
+    missing = [name for name in program.free if name not in options.values]
+    notes = (Note(f"{', '.join(missing)} not given: 1.0 used"),) if missing else ()
+    dtype, budget = find_dtype(engine, options.dtype), Budget()
+    graph = tf.Graph()
+    names: dict[str, Any] = {}
+    feeds = {}
+    with graph.as_default():
+        for name in program.free:
+            given = make_value(engine, name, options.values.get(name, "1.0"), dtype, requires_grad=False, budget=budget)
+            names[name] = tf.placeholder(str(given.dtype).removeprefix("torch."), tuple(given.shape), name=name)
+            feeds[names[name]] = given.numpy()
+        builder = _Builder(tf, program, names)
+        last = [builder.statement(statement) for statement in program.statements][-1]
+    roots = [builder.root(name) for name in options.roots] or [last]
+    return StaticSource(graph, names, roots[0], feeds, notes)
+
+
+class _Builder:
+    """Builds an expression's operations, deepest first; the check has bounded the depth.
+
+    Args:
+        tf: ``gviz.static``.
+        program: the expression, looked through.
+        names: what each name stands for; assignments are added.
+    """
+
+    def __init__(self, tf: Any, program: Program, names: dict[str, Any]) -> None:
+        self.tf, self.program, self.names = tf, program, names
+
+    def statement(self, statement: ast.Assign | ast.Expr) -> Any:
+        """One statement's tensor."""
+        if isinstance(statement, ast.Expr):
+            return self.value(statement.value)
+        found = None
+        for target in statement.targets:
+            if not isinstance(target, ast.Name):
+                raise self.refusal(target, "a static graph's expression assigns one name at a time")
+            found = self.value(statement.value, target.id) if found is None else found
+            self.names[target.id] = found
+        return found
+
+    def root(self, name: str) -> Any:
+        """The tensor of a name that ``--root`` asks for."""
+        if name not in self.names:
+            raise SourceError(f"--root {name}: there is no such name", hint=f"there are {', '.join(self.names)}")
+        return self.names[name]
+
+    def refusal(self, node: ast.AST, what: str) -> SourceError:
+        """An error with the place of what is wrong."""
+        return SourceError(what, place=self.program.source.place(node), hint="a script with import tensorflow as tf can say it")
+
+    def value(self, node: ast.expr, name: str | None = None) -> Any:
+        """What a piece stands for; the operation that it makes is called ``name``."""
+        try:
+            return self._value(node, name)
+        except (TypeError, ValueError, LookupError, NotImplementedError) as error:
+            raise SourceError(str(error), place=self.program.source.place(node)) from None
+
+    def _value(self, node: ast.expr, name: str | None) -> Any:
+        named = {} if name is None else {"name": name}
+        if isinstance(node, ast.Constant):
+            return self.tf.constant(node.value, name=name) if name else node.value
+        if isinstance(node, ast.Name):
+            if node.id not in self.names:
+                raise self.refusal(node, f"{node.id} is not there in a static graph")
+            return self.tf.identity(self.names[node.id], **named) if name else self.names[node.id]
+        if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+            return self._two(OPERATORS[type(node.op)], node.left, node.right, named)
+        if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in OPERATORS:
+            return self._two(OPERATORS[type(node.ops[0])], node.left, node.comparators[0], named)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
+            inner = self.value(node.operand)
+            if isinstance(node.op, ast.UAdd):
+                return inner
+            return self.tf.negative(inner, **named) if isinstance(inner, self.tf.Tensor) else -inner
+        if isinstance(node, ast.List | ast.Tuple):
+            return [self.value(item) for item in node.elts]
+        if isinstance(node, ast.Attribute) and node.attr in {"T", "mT"}:
+            return self.tf.transpose(self.value(node.value), **named)
+        if isinstance(node, ast.Call):
+            return self._call(node, named)
+        raise self.refusal(node, f"{self.program.source.segment(node)}: a static graph's expression has no such form")
+
+    def _two(self, function: str, left: ast.expr, right: ast.expr, named: dict[str, str]) -> Any:
+        """An operator; a number on the left takes the dtype of what is on the right."""
+        one, other = self.value(left), self.value(right)
+        if not isinstance(one, self.tf.Tensor) and isinstance(other, self.tf.Tensor):
+            import numpy as np
+
+            one = np.asarray(one, other.dtype.base_dtype.as_numpy_dtype)
+        return getattr(self.tf, function)(one, other, **named)
+
+    def _call(self, node: ast.Call, named: dict[str, str]) -> Any:
+        """A function, or a method as a function of its tensor."""
+        receiver: list[Any] = []
+        if isinstance(node.func, ast.Attribute) and not (isinstance(node.func.value, ast.Name) and node.func.value.id in {"torch", "F"}):
+            receiver = [self.value(node.func.value)]
+        function = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
+        if function not in FUNCTIONS:
+            raise self.refusal(node, f"{function} is not there in gviz's static graphs")
+        found: Any = self.tf
+        for part in FUNCTIONS[function].split("."):
+            found = getattr(found, part)
+        args = receiver + [self.value(a) for a in node.args]
+        options = {OPTIONS.get(str(k.arg), str(k.arg)): self.value(k.value) for k in node.keywords}
+        if function == "t":
+            args = args[:1]
+        return found(*args, **options, **named)
+
+
+def left_in(space: dict[str, Any], wanted: str = "") -> StaticSource | None:
+    """The static graph that a script has built.
+
+    Args:
+        space: the script's global names.
+        wanted: the name of a graph among them; "" for the default graph, or for the first of the script's own where that is empty.
+
+    Returns:
+        The graph, None where there is none.
+
+    Raises:
+        SourceError: there is no graph of that name.
+    """
+    from gviz import static as tf
+
+    graphs = {name: value for name, value in space.items() if isinstance(value, tf.Graph) and not name.startswith("_")}
+    graphs.update((name, value.graph) for name, value in space.items() if isinstance(value, tf.Session))
+    if wanted and wanted not in graphs:
+        known = f"the graphs are {', '.join(graphs)}" if graphs else "the script names none: leave --graph out for the default graph"
+        raise SourceError(f"--graph {wanted}: there is no graph of that name", hint=known)
+    choice = [graphs[wanted]] if wanted else [tf.get_default_graph(), *graphs.values()]
+    graph = next((g for g in choice if len(g)), None)
+    if graph is None:
+        return None
+    kinds = (tf.Tensor, tf.Variable)
+    return StaticSource(graph, {n: v for n, v in space.items() if isinstance(v, kinds) and v.graph is graph})
+
+
+def reading(found: StaticSource, talk: Talk, *, failed: bool = False) -> Reading:
+    """A static graph as every command reads it."""
+    from gviz.static.picture import picture
+
+    talk.say(*found.notes)
+    title = next((name for name, tensor in found.names.items() if tensor is found.root), "") if found.root is not None else ""
+    return Reading(picture(found.graph, title=title), tuple(talk.notes), failed=failed, static=found)
