@@ -20,10 +20,14 @@ __all__ = ["static"]
 @click.command(cls=SourceCommand)
 @takes_source
 @show_option
-@click.option("-o", "--output", metavar="FILE", help="Where to: its suffix is the format, - is standard output. [default: ROOT.pdf]")
+@click.option(
+    "-o", "--output", metavar="FILE", help="Where to: its suffix is the format, - is standard output. [default: ROOT.pdf]"
+)
 @click.option("--format", "suffix", metavar="SUFFIX", help="The format, where the file's suffix does not tell it.")
 @click.option("--gradients", is_flag=True, help="Add the operations of the root's derivatives, in a scope of their own.")
-@click.option("--collapse", metavar="SCOPE", multiple=True, help="Draw a name scope as one box, as in gradients; repeat for several.")
+@click.option(
+    "--collapse", metavar="SCOPE", multiple=True, help="Draw a name scope as one box, as in gradients; repeat for several."
+)
 @click.option("--graph", metavar="NAME", default="", help="The script's graph of that name, in place of the default graph.")
 @click.option("--plan", "as_plan", is_flag=True, help="Print the flat function that a run of the root becomes.")
 @click.option("--table", "as_table", is_flag=True, help="Print the table of operations.")
@@ -75,6 +79,12 @@ def static(
         from gviz.cli.operations import show_operations
 
         show_operations(reading.graph)
+    elif suffix == "tensorboard" and reading.static is not None and output is not None:
+        from gviz.events import event_file
+        from gviz.static.events import graph_def
+        from gviz.writer import write_events
+
+        write_events(output, event_file(graph_def(reading.static.graph)))
     else:
         deliver(collapsed(reading.graph, collapse), how, output)
     return 1 if reading.failed else 0
@@ -86,8 +96,8 @@ def with_gradients(reading: Reading) -> Reading:
     Raises:
         SourceError: there is no root to differentiate, or an operation has no derivative.
     """
-    from gviz import static as tf
     from gviz.errors import SourceError
+    from gviz.static.gradients import gradients
     from gviz.static.picture import picture
 
     found = reading.static
@@ -95,7 +105,7 @@ def with_gradients(reading: Reading) -> Reading:
         hint = "in a script, write tf.gradients(y, [x]); gviz draws the operations that it adds"
         raise SourceError("--gradients is for expressions: a script says itself what to differentiate", hint=hint)
     try:
-        tf.gradients(found.root, list(found.feeds))
+        gradients(found.root, list(found.feeds))
     except LookupError as error:
         raise SourceError(str(error)) from None
     return replace(reading, graph=picture(found.graph, title=reading.graph.title))
@@ -124,13 +134,14 @@ def plan_text(reading: Reading) -> str:
     Raises:
         SourceError: there is nothing to run.
     """
-    from gviz import static as tf
     from gviz.errors import SourceError
+    from gviz.static.errors import OpError
+    from gviz.static.session import Session
 
     found = reading.static
     if found is None:
         raise SourceError("--plan needs the graph itself, not a saved picture of it")
-    session = tf.Session(graph=found.graph)
+    session = Session(graph=found.graph)
     fetches: Any = found.root
     if fetches is None:
         used = {t for op in found.graph.get_operations() for t in op.inputs}
@@ -139,7 +150,7 @@ def plan_text(reading: Reading) -> str:
     feeds = [op.outputs[0] for op in found.graph.get_operations() if op.type == "Placeholder" and op.context is None]
     try:
         plan = session.plan(fetches, feeds)
-    except (ValueError, TypeError, RuntimeError, tf.errors.OpError) as error:
+    except (ValueError, TypeError, RuntimeError, OpError) as error:
         raise SourceError(str(error)) from None
     count = len(found.graph)
     told = (
@@ -147,5 +158,3 @@ def plan_text(reading: Reading) -> str:
         f"{len(plan.shared)} shared\n"
     )
     return told + plan.source
-
-

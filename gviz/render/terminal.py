@@ -39,7 +39,16 @@ class Guides(NamedTuple):
 _UNICODE = Guides("├─ ", "└─ ", "│  ", "   ", "↑ ", "↓ ", "…")
 _ASCII = Guides("|- ", "`- ", "|  ", "   ", "^ ", "v ", "...")
 
-_COLOURS = {"leaf": "94", "placeholder": "94", "variable": "33", "output": "92", "intermediate": "32", "saved": "33", "constant": "2", "frozen": "2"}
+_COLOURS = {
+    "leaf": "94",
+    "placeholder": "94",
+    "variable": "33",
+    "output": "92",
+    "intermediate": "32",
+    "saved": "33",
+    "constant": "2",
+    "frozen": "2",
+}
 """ANSI colours, near those of the picture; operations keep the terminal's own."""
 
 _LEAST_ROOM = 32

@@ -63,7 +63,9 @@ class EngineFinder:
             return importlib.machinery.ModuleSpec(fullname, self._loader(), is_package=fullname == "torchviz")
         if package == "tensorflow":
             if fullname not in STATIC:
-                raise ModuleNotFoundError(f"No module named {fullname!r} (gviz has TensorFlow 1's static graphs)", name=fullname)
+                raise ModuleNotFoundError(
+                    f"No module named {fullname!r} (gviz has TensorFlow 1's static graphs)", name=fullname
+                )
             return importlib.machinery.ModuleSpec(fullname, self._loader(), is_package=True)
         if package != "torch" or self.engine is None:
             return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
@@ -77,7 +78,8 @@ def build(text: str, options: SourceOptions) -> StaticSource:
         SourceError: it cannot be read, or uses what static graphs have not.
     """
     from gviz import engine
-    from gviz import static as tf
+
+    tf: Any = import_module("gviz.static")
 
     source = Source(text)
     statements = parse(source)
@@ -179,9 +181,13 @@ class _Builder:
     def _call(self, node: ast.Call, named: dict[str, str]) -> Any:
         """A function, or a method as a function of its tensor."""
         receiver: list[Any] = []
-        if isinstance(node.func, ast.Attribute) and not (isinstance(node.func.value, ast.Name) and node.func.value.id in {"torch", "F"}):
+        if isinstance(node.func, ast.Attribute) and not (
+            isinstance(node.func.value, ast.Name) and node.func.value.id in {"torch", "F"}
+        ):
             receiver = [self.value(node.func.value)]
-        function = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
+        function = (
+            node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
+        )
         if function not in FUNCTIONS:
             raise self.refusal(node, f"{function} is not there in gviz's static graphs")
         found: Any = self.tf
@@ -207,12 +213,15 @@ def left_in(space: dict[str, Any], wanted: str = "") -> StaticSource | None:
     Raises:
         SourceError: there is no graph of that name.
     """
-    from gviz import static as tf
-
+    tf: Any = import_module("gviz.static")
     graphs = {name: value for name, value in space.items() if isinstance(value, tf.Graph) and not name.startswith("_")}
     graphs.update((name, value.graph) for name, value in space.items() if isinstance(value, tf.Session))
     if wanted and wanted not in graphs:
-        known = f"the graphs are {', '.join(graphs)}" if graphs else "the script names none: leave --graph out for the default graph"
+        known = (
+            f"the graphs are {', '.join(graphs)}"
+            if graphs
+            else "the script names none: leave --graph out for the default graph"
+        )
         raise SourceError(f"--graph {wanted}: there is no graph of that name", hint=known)
     choice = [graphs[wanted]] if wanted else [tf.get_default_graph(), *graphs.values()]
     graph = next((g for g in choice if len(g)), None)

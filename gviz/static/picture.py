@@ -44,7 +44,7 @@ def picture(graph: Graph, *, values: Mapping[Tensor, Any] | None = None, title: 
 def node(op: Operation, name: str, values: Mapping[Tensor, Any]) -> Node:
     """An operation's box."""
     first = op.outputs[0] if op.outputs else None
-    value = op.attrs.get("value") if op.type == "Const" else values.get(first) if first is not None else None
+    value: Any = op.attrs.get("value") if op.type == "Const" else values.get(first) if first is not None else None
     return Node(
         name,
         KINDS.get(op.type, "operation"),
