@@ -20,12 +20,12 @@ Value: TypeAlias = "float | int | bool | str | tuple[Value, ...] | None"
 """A number for 0-d, else nested tuples of numbers; not-a-number and infinities are the texts "nan", "inf", "-inf"."""
 
 KINDS = ("operation", "accumulate", "leaf", "output", "intermediate", "saved", "constant", "frozen", "placeholder", "variable")
-"""What a node stands for. ``output`` is a root tensor; ``intermediate`` a tensor on the way (the base of a view); ``placeholder`` and
-``variable`` are operations of static graphs."""
+"""What a node stands for. ``output`` is a root tensor; ``intermediate`` a tensor on the way (the base of a view);
+``placeholder`` and ``variable`` are operations of static graphs."""
 
 EDGE_KINDS = ("data", "view", "saved", "control")
-"""``data`` is an autograd edge, ``view`` joins a base to its view, ``saved`` an operation to what it keeps; ``control`` says that one
-operation of a static graph runs before another."""
+"""``data`` is an autograd edge, ``view`` joins a base to its view, ``saved`` an operation to what it keeps; ``control`` says
+that one operation of a static graph runs before another."""
 
 FORMAT = "gviz-graph"
 VERSION = 1

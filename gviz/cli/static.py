@@ -20,9 +20,7 @@ __all__ = ["static"]
 @click.command(cls=SourceCommand)
 @takes_source
 @show_option
-@click.option(
-    "-o", "--output", metavar="FILE", help="Where to: its suffix is the format, - is standard output. [default: ROOT.pdf]"
-)
+@click.option("-o", "--output", metavar="FILE", help="Where to, as for render. [default: ROOT.pdf]")
 @click.option("--format", "suffix", metavar="SUFFIX", help="The format, where the file's suffix does not tell it.")
 @click.option("--gradients", is_flag=True, help="Add the operations of the root's derivatives, in a scope of their own.")
 @click.option(
@@ -52,8 +50,8 @@ def static(
 ) -> int:
     """Draw SOURCE as a static graph, as TensorFlow 1 builds it: operations are boxes, tensors are arrows with their shapes.
 
-    SOURCE is an expression (its names become placeholders), a script that imports tensorflow (it is executed; all of its default
-    graph is drawn), a saved graph .json, or - for standard input.
+    SOURCE is an expression (its names become placeholders), a script that imports tensorflow (it is executed; all of its
+    default graph is drawn), a saved graph .json, or - for standard input.
 
     \b
     Examples:

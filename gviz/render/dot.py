@@ -52,6 +52,7 @@ _STYLES = {
     "frozen": _GHOST,
     **{kind: f" fillcolor={colour}" for kind, colour in COLOURS.items()},
 }
+_CLUSTER = "labeljust=l style=rounded color=grey60 fontsize=10 fontname=monospace"
 _EDGE_STYLES = {"data": "", "view": " [style=dotted]", "saved": " [dir=none]", "control": " [style=dashed color=grey50]"}
 
 _PLAIN = re.compile(r"[ !#-%'-\[\]-~]*")
@@ -184,7 +185,7 @@ def _clusters(graph: Graph, options: RenderOptions, ids: dict[str, str]) -> Iter
             continue
         if path:
             yield f"{indent[4:]}subgraph {quote('cluster_' + path)} {{"
-            yield f"{indent}label={quote(path.rpartition('/')[2])} labeljust=l style=rounded color=grey60 fontsize=10 fontname=monospace"
+            yield f"{indent}label={quote(path.rpartition('/')[2])} {_CLUSTER}"
             waiting.append((path, True))
         yield from (f"{indent}{ids[node.id]} {_node(node, options)}" for node in inside[path])
         waiting.extend((scope, False) for scope in reversed(scopes[path]))

@@ -155,7 +155,7 @@ class Tree:
         return self.numbers[node]
 
     def remark(self, edge: Edge) -> str:
-        """What the arrow says: a local derivative or a size; that something is saved, seen through a view, or only runs before."""
+        """What the arrow says: a local derivative or a size; what is saved, seen through a view, or runs before."""
         if edge.kind == "control":
             return "after "
         if edge.kind == "saved":

@@ -34,7 +34,7 @@ PUBLIC = re.compile(
 
 
 class EngineFinder:
-    """Resolves ``import torch.nn`` to ``gviz.engine.nn``, ``import tensorflow`` to ``gviz.static``, ``import torchviz`` to ``make_dot``.
+    """Resolves torch to ``gviz.engine``, tensorflow to ``gviz.static``, and torchviz to ``make_dot``.
 
     A finder and loader by its methods alone: ``importlib.abc``, which has their base classes, takes 12 ms to import.
 

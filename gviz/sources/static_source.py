@@ -144,7 +144,7 @@ class _Builder:
         except (TypeError, ValueError, LookupError, NotImplementedError) as error:
             raise SourceError(str(error), place=self.program.source.place(node)) from None
 
-    def _value(self, node: ast.expr, name: str | None) -> Any:
+    def _value(self, node: ast.expr, name: str | None) -> Any:  # noqa: PLR0911 - one for each form
         named = {} if name is None else {"name": name}
         if isinstance(node, ast.Constant):
             return self.tf.constant(node.value, name=name) if name else node.value
@@ -173,9 +173,7 @@ class _Builder:
         """An operator; a number on the left takes the dtype of what is on the right."""
         one, other = self.value(left), self.value(right)
         if not isinstance(one, self.tf.Tensor) and isinstance(other, self.tf.Tensor):
-            import numpy as np
-
-            one = np.asarray(one, other.dtype.base_dtype.as_numpy_dtype)
+            one = self.tf.constant(one, other.dtype.base_dtype, name="x")
         return getattr(self.tf, function)(one, other, **named)
 
     def _call(self, node: ast.Call, named: dict[str, str]) -> Any:
@@ -205,7 +203,7 @@ def left_in(space: dict[str, Any], wanted: str = "") -> StaticSource | None:
 
     Args:
         space: the script's global names.
-        wanted: the name of a graph among them; "" for the default graph, or for the first of the script's own where that is empty.
+        wanted: the name of a graph among them; "" for the default one, or where that is empty the first of the script's.
 
     Returns:
         The graph, None where there is none.

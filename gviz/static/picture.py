@@ -26,8 +26,8 @@ def picture(graph: Graph, *, values: Mapping[Tensor, Any] | None = None, title: 
         title: what the picture is of.
 
     Returns:
-        A node for each operation, with its scope; an edge for each input, with the tensor's shape; a control edge for each operation that
-        has to run before. Roots are the operations that nothing else uses.
+        A node for each operation, with its scope; an edge for each input, with the tensor's shape; a control edge for each
+        operation that has to run before. Roots are the operations that nothing else uses.
     """
     operations = graph.get_operations()
     ids = {op: f"n{i}" for i, op in enumerate(operations)}
