@@ -332,7 +332,7 @@ def difference(pytorch: Iterator[Observation], gviz: Iterator[Observation]) -> F
 def brief(value: Any) -> str:
     """A value for a message."""
     if hasattr(value, "requires_grad"):
-        return f"{str(value.dtype)[6:]}{list(value.shape)}" + "*" * value.requires_grad
+        return f"{str(value.dtype)[6:]}{list(value.shape)}{'*' if value.requires_grad else ''}"
     if isinstance(value, list | tuple):
         return f"({', '.join(map(brief, value))})"
     text = f"{value.tolist() if isinstance(value, np.ndarray) else value}"
