@@ -191,6 +191,27 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "acosh_": [("W",)],
     "atanh_": [("U",)],
     "xlogy": [("A", "P")],
+    "xlogy_base": [(2.0, "P")],
+    "xlogy_scalar": [("A", 2.0)],
+    "copysign": [("A", "A"), ("A", "V")],
+    "copysign_scalar": [("A", -1.5)],
+    "var_mean": [("A", None, None, False), ("A", (0,), 1, True)],
+    "std_mean": [("A", None, None, False), ("A", (1,), 0, False)],
+    "dist": [("A", "V", 2.0), ("A", "A", 3.0)],
+    "renorm": [("A", 2, 0, 1.0), ("P", 3, 1, 1.0)],
+    "aminmax": [("D", None, False), ("D", 1, True)],
+    "nansum": [("A", None, False), ("A", (0,), False)],
+    "mode": [("D", 1, False)],
+    "cummax": [("D", 1)],
+    "cummin": [("D", 0)],
+    "logcumsumexp": [("A", 1)],
+    "addbmm": [("T3", "T", "R", 0.5, 2.0)],
+    "linalg_cross": [("A", "A", 1), ("V", "V", -1)],
+    "trilinear": [("A", "B1", "A", (1, 3), (0,), (1, 2), (2, 3))],
+    "linalg_slogdet": [("S",)],
+    "linalg_solve_triangular": [("S", "S", True, True, False), ("S", "A", False, False, True)],
+    "cdist_forward": [("A", "S", 2.0), ("A", "S", 3.0)],
+    "euclidean_dist": [("A", "S")],
     "logit": [("Q",)],
     "lerp_scalar": [("A", "A", 0.3)],
 }
@@ -206,6 +227,7 @@ SIZES.update(
         "S2": (2, 2),
         "T3": (3, 3),
         "V0": (0,),
+        "B1": (2, 3, 3),
     }
 )
 WORDS["two"] = lambda _: engine.from_numpy(np.array([4, 1]))
@@ -247,10 +269,10 @@ SAMPLES.update({
 })  # fmt: skip
 
 NO_SLOPE = frozenset({"asinh_", "acosh_", "atanh_", "log_sigmoid_backward", "native_batch_norm_backward",
-                      "native_layer_norm_backward"})  # fmt: skip
-"""Rows whose derivative PyTorch refuses, and those whose inputs depend on each other."""
+                      "native_layer_norm_backward", "cdist_backward", "linalg_cholesky", "cholesky"})  # fmt: skip
+"""Rows whose derivative PyTorch refuses, and those whose inputs (or their elements) depend on each other."""
 
-ONCE: frozenset[str] = frozenset()
+ONCE: frozenset[str] = frozenset({"cdist_forward"})
 """Rows that PyTorch differentiates only once."""
 
 

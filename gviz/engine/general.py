@@ -142,7 +142,8 @@ def record(row: Row, args: tuple[Any, ...], data: Any, mixed: bool) -> Any:
     if not arrays:  # unbind of an empty tensor
         return ()
     arrays = [a if a.__class__ is ndarray or a is None else np.asarray(a) for a in arrays]
-    split = several == ("...",) or (bool(several) and sum(a is None or a.dtype.kind in "fc" for a in arrays) > 1)
+    shown = arrays[: len(several)] if row.extras and several else arrays
+    split = several == ("...",) or (bool(several) and sum(a is None or a.dtype.kind in "fc" for a in shown) > 1)
     node = make_node(row, args, arrays, mixed=mixed, split=split) if mode.on and row.cls is not None else None
     if not several:
         result = from_array(arrays[0], node if arrays[0].dtype.kind in "fc" else None)
@@ -150,7 +151,7 @@ def record(row: Row, args: tuple[Any, ...], data: Any, mixed: bool) -> Any:
             mark_view(result, args[row.inputs[0]], arrays[0], row)
         return result
     results: list[Any] = []
-    for i, array in enumerate(arrays):
+    for i, array in enumerate(shown):
         if array is None:  # a derivative that nobody wants
             results.append(None)
             continue

@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gviz.engine.op import TENSORS as call
+from gviz.engine.surface import products
 from gviz.engine.surface.products import inverse as inv
 from gviz.engine.surface.reductions import as_dims, typed
+from gviz.engine.text import LinAlgError
 
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
 
-__all__ = ["det", "inv", "matmul", "matrix_norm", "matrix_power", "multi_dot", "norm", "solve", "vector_norm"]
+__all__ = [
+    "LinAlgError", "cholesky", "cross", "det", "inv", "matmul", "matrix_norm", "matrix_power", "multi_dot", "norm", "slogdet",
+    "solve", "solve_triangular", "vector_norm",
+]  # fmt: skip
 
 matmul = call["matmul"]
 matrix_power = call["matrix_power"]
@@ -54,6 +59,26 @@ def det(A: Tensor) -> Any:
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Any:
     """The solution of ``A @ X = B``."""
     return call["linalg_solve"](A, B, left)
+
+
+def slogdet(A: Tensor) -> Any:
+    """The sign of a determinant and the logarithm of its size."""
+    return products.slogdet(A, "linalg_slogdet")
+
+
+def cholesky(A: Tensor, *, upper: bool = False) -> Any:
+    """The triangle whose product with its transpose is the matrix."""
+    return call["linalg_cholesky"](A, upper)[0]
+
+
+def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Any:
+    """The cross product along a dim."""
+    return call["linalg_cross"](input, other, dim)
+
+
+def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+    """The solution of ``A @ X = B`` for a triangle."""
+    return call["linalg_solve_triangular"](A, B, upper, left, unitriangular)
 
 
 def multi_dot(tensors: Any) -> Any:

@@ -148,11 +148,11 @@ class Node:
         """The same on tensors, recorded: ``create_graph=True``."""
         raise NotImplementedError
 
-    def output_tensor(self, array: Any) -> Tensor:
+    def output_tensor(self, array: Any, number: int = 0) -> Tensor:
         """A tensor around a saved result of this node, with its place in the graph."""
         from gviz.engine.tensor import from_array
 
-        return from_array(array, self)
+        return from_array(array, Output(self, number, array.shape) if self.shape == ("parts",) else self)
 
     def name(self) -> str:
         """The class name, as PyTorch's ``grad_fn.name()``; that of CopyBackwards comes with its namespace."""

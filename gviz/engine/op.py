@@ -206,18 +206,18 @@ def op(
             return row.ready()(*args, **kwargs)
 
         ROWS[row.key] = row
-        ARRAYS[row.key] = result_of(forward) if extras else forward
+        ARRAYS[row.key] = result_of(forward, len(outputs)) if extras else forward
         TENSORS[row.key] = first
         return first
 
     return store
 
 
-def result_of(forward: Any) -> Any:
+def result_of(forward: Any, count: int) -> Any:
     """A forward that gives extras too, without them: what a formula calls."""
 
     def result(*args: Any) -> Any:
-        return forward(*args)[0]
+        return forward(*args)[:count] if count else forward(*args)[0]
 
     return result
 

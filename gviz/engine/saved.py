@@ -60,7 +60,7 @@ class Saving:
         if name == "result" or name in self.outputs:
             return Saved(name, "result", self.outputs.index(name) if name in self.outputs else 0, None)
         if name in self.extras:
-            return Saved(name, "extra", self.extras.index(name) + 1, None)
+            return Saved(name, "extra", self.extras.index(name) + max(len(self.outputs), 1), None)
         if name == "source_dim":
             return Saved(name, "ndim", self.parameters.index("source"), None)
         base, _, derived = name.partition("_sym_")
@@ -125,7 +125,7 @@ class Saving:
         value = self.checked(node, value, saved)
         if value.__class__ is np.ndarray:
             differentiable = saved.kind == "result" and value.dtype.kind in "fc"
-            return node.output_tensor(value) if differentiable else from_array(value, None)
+            return node.output_tensor(value, saved.index) if differentiable else from_array(value, None)
         if isinstance(value, int | float | bool | np.generic):
             return from_array(np.asarray(value), None)
         return [from_array(v, None) if v.__class__ is np.ndarray else v for v in value] if isinstance(value, list) else value
@@ -219,7 +219,7 @@ def derive(kind: str, value: Any) -> Any:
 
 UNSIGNED = frozenset({
     "dim", "dims", "dim0", "dim1", "dim2", "dimension", "diagonal", "offset", "shifts", "index", "ignore_index", "padding_idx",
-    "pad", "start", "k",
+    "pad", "start", "end", "k",
 })  # fmt: skip
 """Numbers whose getters know no sign."""
 

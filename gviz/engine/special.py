@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from gviz.engine.op import ROWS
-from gviz.engine.ops import activation as _activation  # noqa: F401 - stores the row of logit
 from gviz.engine.refusals import public
 from gviz.engine.surface import pointwise, reductions, statistics
 

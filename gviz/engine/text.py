@@ -177,3 +177,11 @@ def tensor_text(tensor: Tensor) -> str:
     node = tensor.grad_fn
     name = None if node is None else type(node).__name__
     return printing.format_tensor(tensor._array, requires_grad=tensor.requires_grad, grad_fn_name=name)
+
+
+class LinAlgError(RuntimeError):
+    """A matrix that cannot be inverted or factored: ``torch.linalg.LinAlgError``."""
+
+
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
+LinAlgError.__module__ = "torch._C"

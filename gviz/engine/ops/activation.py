@@ -295,11 +295,6 @@ def softshrink_backward(grad_output, self, lambd):
     return np.where(np.abs(self) <= lambd, grad_output.dtype.type(0), grad_output)
 
 
-@op("LogitBackward0", promote="float", self=lambda grad, self, eps: grad / (self * (1 - self)))
-def logit(self, eps=None):
-    return np.log(self / (1 - self))
-
-
 # ------------------------------------------------------------------ the linear layer
 @composite
 def linear(input, weight, bias=None):

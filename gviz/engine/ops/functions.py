@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.op import op
+from gviz.engine.op import composite, op
 from gviz.engine.ops.constants import ONE
 
 
@@ -90,3 +90,17 @@ def sigmoid(self):
 )
 def sigmoid_backward(grad_output, output):
     return (grad_output - grad_output * output) * output
+
+
+@op("LogitBackward0", promote="float", self=lambda grad, self, eps: logit_backward(grad, self, eps))
+def logit(self, eps=None):
+    kept = self if eps is None else np.clip(self, self.dtype.type(eps), self.dtype.type(1 - eps))
+    return np.log(kept / (1 - kept))
+
+
+@composite
+def logit_backward(grad, self, eps):
+    """The gradient between the bounds; without bounds there is none outside of 0 and 1."""
+    low, beyond = (0.0, float("nan")) if eps is None else (eps, 0.0)
+    inside = logical_and(greater_equal(self, low), less_equal(self, 1.0 - low))
+    return where(inside, grad / (self * (1.0 - self)), beyond)

@@ -239,6 +239,20 @@ def median_dim(self, dim, keepdim=False):
     return ranked(self, ((self.shape[wrap_dim(dim, self.ndim)] if self.ndim else 1) - 1) // 2, dim, keepdim)
 
 
+@op("ModeBackward0", outputs=("values", "indices"), self=SELECTED)
+def mode(self, dim=-1, keepdim=False):
+    axis = wrap_dim(dim, self.ndim)
+    if not self.ndim:
+        return self.copy(), np.zeros((), np.int64)
+    order = ordered(self, axis, False)
+    values = np.take_along_axis(self, order, axis)
+    often = np.equal(np.expand_dims(values, axis), np.expand_dims(values, axis + 1)).sum(axis=axis)
+    first = np.expand_dims(np.argmax(often, axis), axis)  # the smallest of those that are there most often
+    indices = np.take_along_axis(order, first + np.take_along_axis(often, first, axis) - 1, axis)
+    values = np.take_along_axis(values, first, axis)
+    return (values, indices) if keepdim else (values.squeeze(axis), indices.squeeze(axis))
+
+
 # ------------------------------------------------------------------ counting
 @op(None, nondiff=("self",))
 def nonzero(self):

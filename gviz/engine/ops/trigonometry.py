@@ -172,7 +172,41 @@ def logaddexp2(self, other):
     other=lambda grad, self, other: grad * self / other,
 )
 def xlogy(self, other):
+    return xlogarithm(self, other)
+
+
+@op("XlogyBackward1", promote="float", other=lambda grad, self, other: grad * self / other)
+def xlogy_base(self, other):
+    return xlogarithm(other.dtype.type(self), other)
+
+
+@op("XlogyBackward2", promote="float", self=lambda grad, self, other: xlogy_scalar_backward(grad, self, other))
+def xlogy_scalar(self, other):
+    return xlogarithm(self, self.dtype.type(other))
+
+
+@composite
+def xlogy_scalar_backward(grad, self, other):
+    """The logarithm of a number; none at zero where there is no logarithm."""
+    return xlogy_scalar(grad, other) if other > 0 else masked_fill(xlogy_scalar(grad, other), equal(self, 0.0), 0.0)
+
+
+def xlogarithm(self, other):
+    """``self * log(other)``, zero where ``self`` is."""
     return np.where((self == 0) & ~np.isnan(other), self.dtype.type(0), self * np.log(other))
+
+
+SIGNED = lambda grad, self, result: grad * masked_fill(result / self, equal(self, 0), 0)  # noqa: E731 - a formula like any other
+
+
+@op("CopysignBackward0", promote="float", self=SIGNED, other=lambda grad: zeros_like(grad))
+def copysign(self, other):
+    return np.copysign(self, other)
+
+
+@op("CopysignBackward1", promote="float", self=SIGNED)
+def copysign_scalar(self, other):
+    return np.copysign(self, self.dtype.type(other))
 
 
 @op(

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from gviz.engine import dtypes, text
-from gviz.engine.general import NUMBERS, OPERANDS
+from gviz.engine.general import OPERANDS
 from gviz.engine.op import TENSORS as call
-from gviz.engine.surface.conversion import itself, new_filled
+from gviz.engine.surface.arithmetic import power
+from gviz.engine.surface.conversion import itself, new_filled, to
 from gviz.engine.tensor import Tensor, from_array
 
 
@@ -150,13 +151,23 @@ def bitwise(function: Any, kernel: str = "") -> Any:
     return apply
 
 
-def xlogy(input: Any, other: Any) -> Tensor:
-    """``input * log(other)``, zero where ``input`` is."""
-    return (
-        call["xlogy"](input, other)
-        if not isinstance(input, NUMBERS)
-        else call["xlogy"](from_array(np.float64(input), None), other)
-    )
+xlogy = by_kind("xlogy_scalar", "xlogy", "xlogy_base")
+copysign = by_kind("copysign_scalar", "copysign")
+
+
+def float_power(input: Any, exponent: Any) -> Tensor:
+    """A power in double precision."""
+    return power(*(to(v, dtypes.float64) if isinstance(v, Tensor) else float(v) for v in (input, exponent)))
+
+
+def logit(input: Tensor, eps: Any = None) -> Tensor:
+    """The logarithm of the odds; with ``eps`` of what is kept that far from 0 and 1."""
+    return call["logit"](input, eps)
+
+
+def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
+    """The p-norm of the difference."""
+    return call["dist"](input, other, p)
 
 
 ROWS = {
@@ -173,6 +184,7 @@ BOTH: dict[str, Any] = {
     "round": rounded, "remainder": remainder, "fmod": fmod, "floor_divide": floor_divide, "clamp_min": clamp_min,
     "clamp_max": clamp_max, "lerp": lerp, "addcmul": addcmul, "addcdiv": addcdiv, "masked_fill": masked_fill,
     "equal": equal, "allclose": allclose, "is_same_size": is_same_size, "xlogy": xlogy,
+    "copysign": copysign, "float_power": float_power, "logit": logit, "dist": dist,
     "bitwise_and": bitwise(np.bitwise_and), "bitwise_or": bitwise(np.bitwise_or), "bitwise_xor": bitwise(np.bitwise_xor),
 }  # fmt: skip
 

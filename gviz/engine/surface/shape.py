@@ -136,6 +136,50 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
     return call["split_size"](input, -(-length // chunks), dim)
 
 
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0, *, indices: Any = None, sections: Any = None) -> Any:
+    """That many pieces whose sizes differ by at most one, or pieces cut at those places.
+
+    Raises:
+        RuntimeError: nothing to cut, or no pieces asked for.
+    """
+    shape = input._array.shape
+    if not shape:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    length = shape[text.wrap_dim(dim, len(shape))]
+    if hasattr(indices_or_sections, "_array"):
+        indices_or_sections = indices_or_sections._array.tolist()
+    if isinstance(indices_or_sections, int):
+        count = indices_or_sections
+        if count <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {count}")
+        cuts = [i * (length // count) + min(i, length % count) for i in range(1, count)]
+    else:
+        cuts = list(indices_or_sections)
+    return tuple(call["slice_row"](input, dim, a, b, 1) for a, b in zip([0, *cuts], [*cuts, length], strict=True))
+
+
+def splitter(name: str, dim: int, least: int) -> Any:
+    """``hsplit`` and its kin: :func:`tensor_split` along a fixed dim, into pieces of one size."""
+
+    def cut(input: Tensor, indices_or_sections: Any) -> Any:
+        ndim = input._array.ndim
+        if ndim < least:
+            raise RuntimeError(
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {ndim} dimensions!"
+            )
+        along = min(dim, ndim - 1)
+        if isinstance(indices_or_sections, int) and indices_or_sections > 0:
+            length = input._array.shape[along]
+            if length % indices_or_sections:
+                raise RuntimeError(
+                    f"torch.{name} attempted to split along dimension {along}, but the size of the dimension {length} is not "
+                    f"divisible by the split_size {indices_or_sections}!"
+                )
+        return tensor_split(input, indices_or_sections, along)
+
+    return cut
+
+
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor itself, or a copy in the order of the indices."""
     return self if self._array.flags.c_contiguous else call["clone_contiguous"](self)
@@ -164,7 +208,8 @@ ROWS = {
 
 BOTH: dict[str, Any] = {
     "reshape": reshape, "permute": permute, "squeeze": squeeze, "flatten": flatten, "ravel": ravel, "split": split,
-    "chunk": chunk, "broadcast_to": broadcast_to,
+    "chunk": chunk, "broadcast_to": broadcast_to, "tensor_split": tensor_split,
+    "hsplit": splitter("hsplit", 1, 1), "vsplit": splitter("vsplit", 0, 2), "dsplit": splitter("dsplit", 2, 3),
 }  # fmt: skip
 
 METHODS: dict[str, Any] = {

@@ -29,7 +29,7 @@ def running(key: str) -> Any:
 
 
 def spread(key: str) -> Any:
-    """``var`` or ``std``: of everything, or along dims; with a correction, or biased and unbiased."""
+    """``var`` or ``std``, with the mean or without: of everything, or along dims; with a correction, or biased and unbiased."""
 
     def choose(
         input: Tensor,
@@ -39,7 +39,7 @@ def spread(key: str) -> Any:
         *,
         correction: Any = UNSET,
         axis: Any = None,
-    ) -> Tensor:
+    ) -> Any:
         dim = axis if dim is None else dim
         if isinstance(dim, bool):
             dim, unbiased = None, dim
@@ -47,7 +47,8 @@ def spread(key: str) -> Any:
             correction = int(unbiased)
         elif correction is UNSET:
             correction = None if dim is None else 1
-        return call[key](input, None if dim is None else as_dims(dim), correction, keepdim)
+        found = call[key](input, None if dim is None else as_dims(dim), correction, keepdim)
+        return tuple(found) if isinstance(found, tuple) else found
 
     return choose
 
@@ -70,6 +71,22 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     """The p-norm of all elements, or along dims."""
     ord = 2 if p in {"fro", None} else p
     return call["vector_norm"](typed(input, dtype), ord, None if dim is None else as_dims(dim), keepdim)
+
+
+def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> Any:
+    """Both extremes: over all elements, or along a dim."""
+    return call["aminmax"](input, dim, keepdim)
+
+
+def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The sum of what is a number: of all elements, or along dims."""
+    return call["nansum"](typed(input, dtype), None if dim is None else as_dims(dim), keepdim)
+
+
+def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The mean of what is a number: of all elements, or along dims."""
+    count = np.sum(~np.isnan(input._array), axis=None if dim is None else as_dims(dim), keepdims=keepdim)
+    return call["div"](nansum(input, dim, keepdim, dtype=dtype), from_array(np.asarray(count), None))
 
 
 def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
@@ -112,10 +129,16 @@ def bincount(input: Tensor, weights: Any = None, minlength: int = 0) -> Tensor:
     return from_array(np.bincount(input._array, getattr(weights, "_array", None), minlength), None)
 
 
-ROWS = {"count_nonzero": "count_nonzero", "argwhere": "nonzero", "kthvalue": "kthvalue"}
+ROWS = {
+    "count_nonzero": "count_nonzero", "argwhere": "nonzero", "kthvalue": "kthvalue", "mode": "mode",
+    "cummax": "cummax", "cummin": "cummin", "logcumsumexp": "logcumsumexp", "renorm": "renorm",
+}  # fmt: skip
 
 BOTH: dict[str, Any] = {
     "prod": prod, "cumsum": running("cumsum"), "cumprod": running("cumprod"), "var": spread("var"), "std": spread("std"),
     "amax": extreme("amax"), "amin": extreme("amin"), "logsumexp": logsumexp, "norm": norm, "sort": sort, "argsort": argsort,
+    "aminmax": aminmax, "nansum": nansum, "nanmean": nanmean,
     "topk": topk, "median": median, "nonzero": nonzero, "unique": unique, "bincount": bincount,
 }  # fmt: skip
+
+FUNCTIONS: dict[str, Any] = {"var_mean": spread("var_mean"), "std_mean": spread("std_mean")}
