@@ -178,12 +178,6 @@ def adaptive_avg_pool2d_backward(grad_output, self):
 
 
 # ------------------------------------------------------------------ padding
-@everywhere
-def negated(pad):
-    """The padding that undoes this one."""
-    return tuple(-p for p in pad)
-
-
 @op("ConstantPadNdBackward0", self=lambda grad, pad: constant_pad_nd(grad, negated(pad), 0))
 def constant_pad_nd(self, pad, value=0):
     pairs = [(0, 0)] * (self.ndim - len(pad) // 2) + [pad[i : i + 2] for i in range(len(pad) - 2, -1, -2)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided
 
-from gviz.engine.op import composite, op
+from gviz.engine.op import composite, everywhere, op
 from gviz.engine.text import wrap_dim, wrap_dims
 
 
@@ -79,7 +79,13 @@ def flip(self, dims):
     return np.ascontiguousarray(np.flip(self, wrap_dims(dims, self.ndim))) if self.ndim else self.copy()
 
 
-@op("RollBackward0", self=lambda grad, shifts, dims: roll(grad, tuple(-s for s in reversed(shifts)), tuple(reversed(dims))))
+@everywhere
+def negated(numbers):
+    """Shifts, or a padding, that undo these."""
+    return tuple(-n for n in numbers)
+
+
+@op("RollBackward0", self=lambda grad, shifts, dims: roll(grad, negated(reversed(shifts)), tuple(reversed(dims))))
 def roll(self, shifts, dims=()):
     if dims and len(shifts) != len(dims):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
