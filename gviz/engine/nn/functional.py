@@ -30,11 +30,9 @@ from gviz.engine.nn.window_functions import (
     conv3d,
     conv_transpose1d,
     conv_transpose2d,
-    convolve,
     max_pool1d,
     max_pool2d,
     pad,
-    tuple_of,
 )  # fmt: skip
 from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import normalization as _normalization  # noqa: F401 - stores its rows
@@ -56,7 +54,6 @@ __all__ = [
     "conv3d",
     "conv_transpose1d",
     "conv_transpose2d",
-    "convolve",
     "cross_entropy",
     "dropout",
     "elu",
@@ -98,7 +95,6 @@ __all__ = [
     "tanh",
     "tanhshrink",
     "threshold",
-    "tuple_of",
 ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from gviz.engine.nn import init
 from gviz.engine.nn.activation import Activation, filled
 from gviz.engine.nn.module import Module
 from gviz.engine.nn.parameter import Parameter
+from gviz.engine.nn.window_functions import convolve, tuple_of
 from gviz.engine.tensor import Tensor, from_array
 
 if TYPE_CHECKING:
@@ -163,9 +164,9 @@ class Convolution(Module):
         if padding_mode != "zeros":
             raise NotImplementedError(f"padding_mode={padding_mode!r} is not in gviz's engine")
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size, self.stride = F.tuple_of(kernel_size, self.dims), F.tuple_of(stride, self.dims)
-        self.padding = padding if isinstance(padding, str) else F.tuple_of(padding, self.dims)
-        self.dilation, self.output_padding = F.tuple_of(dilation, self.dims), F.tuple_of(output_padding, self.dims)
+        self.kernel_size, self.stride = tuple_of(kernel_size, self.dims), tuple_of(stride, self.dims)
+        self.padding = padding if isinstance(padding, str) else tuple_of(padding, self.dims)
+        self.dilation, self.output_padding = tuple_of(dilation, self.dims), tuple_of(output_padding, self.dims)
         ends = (in_channels, out_channels // groups) if self.transposed else (out_channels, in_channels // groups)
         self.weight = Parameter(filled((*ends, *self.kernel_size), 0, dtype))
         self.register_parameter("bias", Parameter(filled((out_channels,), 0, dtype)) if bias else None)
@@ -174,7 +175,7 @@ class Convolution(Module):
     def forward(self, input: Tensor) -> Tensor:
         """The convolution of the input."""
         more = self.output_padding if self.transposed else None
-        return F.convolve(self.dims, input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups, more)
+        return convolve(self.dims, input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups, more)
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
@@ -354,7 +355,7 @@ class AvgPool1d(Pool):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.kernel_size, self.stride, self.padding = (F.tuple_of(v, 1) for v in (self.kernel_size, self.stride, self.padding))
+        self.kernel_size, self.stride, self.padding = (tuple_of(v, 1) for v in (self.kernel_size, self.stride, self.padding))
 
 
 class AvgPool2d(Pool):
