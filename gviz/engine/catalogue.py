@@ -168,8 +168,9 @@ def public_names() -> tuple[dict[str, dict[str, None]], dict[str, dict[str, bool
     """Row -> the names bound to it; row -> the names of functions that choose it, and whether it is a form of it."""
     direct: dict[str, dict[str, None]] = {}
     chosen: dict[str, dict[str, bool]] = {}
+    values = list(named_values())  # naming a module makes entries
     entries = {id(entry): key for key, row in ROWS.items() for entry in (row.ready(), row.operator, *row.entries.values())}
-    for name, value in named_values():
+    for name, value in values:
         key = entries.get(id(value))
         if key is not None:
             direct.setdefault(key, {})[name] = None
