@@ -240,11 +240,20 @@ def test_nothing_is_missing_for_the_samples(gviz: Program, sample: Any) -> None:
 
 @pytest.mark.parametrize(
     ("content", "phrase"),
-    [(b"a b c(", "net.py:1: SyntaxError"), (b"\x7fELF\0\0", "is a binary file"), (b"x = '\xff'", "is not UTF-8 text")],
+    [
+        (b"a b c(", "net.py:1: SyntaxError"),
+        (b"\x7fELF\0\0", "is a binary file"),
+        (b"x = '\xff'", "is not UTF-8 text"),
+    ],
 )
 def test_what_is_no_python_is_refused(gviz: Program, content: bytes, phrase: str) -> None:
     (gviz.folder / "net.py").write_bytes(content)
     gviz("ops", "--missing", "net.py").assert_refused(phrase, files=("net.py",))
+
+
+def test_a_saved_graph_is_no_script(gviz: Program) -> None:
+    (gviz.folder / "graph.json").write_text("{}")
+    gviz("ops", "--missing", "graph.json").assert_refused("graph.json is a saved graph, not a script", files=("graph.json",))
 
 
 def test_standard_input_is_a_script_too(gviz: Program) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
 from gviz.sources import files, snippet
+from gviz.sources.kinds import kind_of
 from gviz.sources.names import FIELDS, did_you_mean, shown
 from gviz.sources.torch_names import binding_names, files_of, lacking_part, used_names
 
@@ -89,6 +90,8 @@ def of_script(source: str) -> list[Missing]:
     else:
         text, file = files.decode(files.read_file(source), source), source
         folder = os.path.dirname(os.path.abspath(source))
+    if kind_of(text, file) == "graph":
+        raise SourceError(f"{file} is a saved graph, not a script")
     tree = snippet.parse(text, file).tree
     found: dict[Missing, None] = {}
     for other, part in files_of(tree, folder):
