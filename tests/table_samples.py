@@ -266,13 +266,37 @@ SAMPLES.update({
     "native_layer_norm_backward": [("G", "A", (3,), "M", "M", "V", "V", (True, True, True))],
     "native_batch_norm": [("A", "V", "V", None, None, True, 0.1, 1e-5)],
     "native_batch_norm_backward": [("G", "A", "V", None, None, "V", "V", True, 1e-5, (True, True, True))],
+    "native_group_norm": [("GN", "V4", "V4", 2, 4, 3, 2, 1e-5)],
+    "adaptive_max_pool2d": [("J", (1, 3))], "adaptive_max_pool2d_backward": [("J2", "J", "pooled")],
+    "norm": [("A", 2.0, (1,), False), ("P", 3.0, (0,), True)],
+    "glu": [("GN", 1), ("J", -1)], "glu_backward": [("J2", "GL", -1)],
+    "rrelu_with_noise": [("D", "P", 0.1, 0.3, True), ("D", "P", 0.1, 0.3, False)],
+    "rrelu_with_noise_": [("D", "P", 0.1, 0.3, True)], "rrelu_with_noise_backward": [("G", "D", "P", 0.1, 0.3, True, False)],
+    "threshold_": [("D", 0.1, 2.0)], "celu_": [("D", 1.5)], "elu_": [("D", 1.5, 1, 1)], "leaky_relu_": [("D", 0.2)],
+    "upsample_nearest1d": [("I", (7,), None)], "upsample_nearest1d_backward": [("I", (5,), (1, 2, 3), None)],
+    "upsample_nearest2d": [("J", (4, 8), 2.0, 2.0)], "upsample_nearest2d_backward": [("J", (2, 4), (1, 1, 1, 3), None, None)],
+    "upsample_linear1d": [("I", (7,), False, None)], "upsample_linear1d_backward": [("I", (5,), (1, 2, 3), True, None)],
+    "upsample_bilinear2d": [("J", (3, 7), True, None, None), ("J", (3, 7), False, 1.5, 1.75)],
+    "upsample_bilinear2d_backward": [("J", (2, 4), (1, 1, 1, 3), False, None, None)],
+    **{f"{kind}_pad{n}d": [("CB" if n == 3 else "J", (1, 1, 1, 0, 0, 1)[: 2 * n])]
+       for kind in ("reflection", "replication") for n in (1, 2, 3)},
+    **{f"{kind}_pad{n}d_backward": [("CD", "CC", (1, 0) * n)] if n == 3 else [("JP", "J", (1, 0))] if n == 1 else
+       [("JQ", "J", (1, 0, 1, 0))] for kind in ("reflection", "replication") for n in (1, 2, 3)},
+    "im2col": [("J", (2, 2), (1, 1), (1, 0), (1, 2))], "col2im": [("CI", (3, 3), (2, 2), (1, 1), (0, 0), (1, 1))],
+    "pixel_shuffle": [("PS", 2)], "pixel_unshuffle": [("J", 2)],
+    "safe_softmax": [("A", -1)], "trilinear": [("A", "TW", "A2", (1, 3), (0,), (1, 2), (2, 3))],
+    "flash_attention": [("HQ", "HK", "HK", 0.0, False, None, None), ("HQ", "HK", "HK", 0.0, True, None, 0.5)],
 })  # fmt: skip
+SIZES.update({"GN": (2, 4, 3), "GL": (1, 1, 1, 4), "CB": (1, 1, 2, 3, 2), "CC": (1, 1, 2, 2, 2),
+              "CD": (1, 1, 3, 3, 3), "JP": (1, 1, 2, 5),
+              "JQ": (1, 1, 3, 5), "CI": (1, 4, 4), "PS": (1, 4, 1, 2), "TW": (2, 3, 2), "HQ": (1, 2, 2, 3),
+              "HK": (1, 2, 3, 3)})  # fmt: skip
 
-NO_SLOPE = frozenset({"asinh_", "acosh_", "atanh_", "log_sigmoid_backward", "native_batch_norm_backward",
+NO_SLOPE = frozenset({"rrelu_with_noise_", "asinh_", "acosh_", "atanh_", "log_sigmoid_backward", "native_batch_norm_backward",
                       "native_layer_norm_backward", "cdist_backward", "linalg_cholesky", "cholesky"})  # fmt: skip
 """Rows whose derivative PyTorch refuses, and those whose inputs (or their elements) depend on each other."""
 
-ONCE: frozenset[str] = frozenset({"cdist_forward"})
+ONCE: frozenset[str] = frozenset({"cdist_forward", "flash_attention"})
 """Rows that PyTorch differentiates only once."""
 
 

@@ -57,7 +57,7 @@ class Saving:
         if name in self.parameters:
             index = self.parameters.index(name)
             return Saved(name, "input" if index in self.inputs else "option", index, self.guard(name, index))
-        if name == "result" or name in self.outputs:
+        if name in ("result", "output") or name in self.outputs:
             return Saved(name, "result", self.outputs.index(name) if name in self.outputs else 0, None)
         if name in self.extras:
             return Saved(name, "extra", self.extras.index(name) + max(len(self.outputs), 1), None)

@@ -172,7 +172,7 @@ class Convolution(Module):
         self.register_parameter("bias", Parameter(filled((out_channels,), 0, dtype)) if bias else None)
         draw_weights(self.weight, self.bias)
 
-    def forward(self, input: Tensor) -> Tensor:
+    def forward(self, input: Tensor) -> Any:
         """The convolution of the input."""
         more = self.output_padding if self.transposed else None
         return convolve(self.dims, input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups, more)

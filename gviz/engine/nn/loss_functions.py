@@ -12,6 +12,11 @@ from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import losses as rows
 from gviz.engine.tensor import Tensor, from_array
 
+__all__ = [
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "huber_loss", "kl_div", "l1_loss", "mse_loss",
+    "nll_loss", "smooth_l1_loss", "soft_margin_loss",
+]  # fmt: skip
+
 
 def reduction_number(reduction: str) -> int:
     """The number by which rows know a reduction.
@@ -89,9 +94,11 @@ def kl_div(
 ) -> Tensor:
     """The divergence of a distribution from the one whose logarithm ``input`` is."""
     if log_target:
-        losses = call["mul"](call["exp"](target), call["sub"](target, input))
+        difference = call["sub"](target, input)
+        losses = call["mul"](call["exp"](target), difference)
     else:
-        losses = call["sub"](call["xlogy"](target, target), call["mul"](target, input))
+        product = call["mul"](target, input)
+        losses = call["sub"](call["xlogy"](target, target), product)
     if reduction == "batchmean":
         return call["sum_all"](losses) / input._array.shape[0]  # type: ignore[no-any-return]
     return reduced(losses, reduction)

@@ -107,9 +107,8 @@ def celu(self, alpha=1.0):
     grad_output=lambda grad, alpha, scale, input_scale, is_result, self_or_result: elu_backward(
         grad, alpha, scale, input_scale, is_result, self_or_result
     ),
-    self_or_result=lambda grad, grad_output, alpha, scale, input_scale, is_result, self_or_result: (
-        elu_backward(grad * grad_output * input_scale, alpha, scale, input_scale, is_result, self_or_result)
-        * less(self_or_result, 0)
+    self_or_result=lambda grad, grad_output, alpha, scale, input_scale, is_result, self_or_result: elu_double_backward(
+        grad * grad_output * input_scale, alpha, scale, input_scale, is_result, self_or_result
     ),
 )
 def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result):
@@ -117,6 +116,13 @@ def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_resu
     low = np.minimum(self_or_result, 0)
     inner = (low + kind(alpha * scale)) if is_result else np.exp(low * kind(input_scale)) * kind(alpha * scale)
     return np.where(self_or_result <= 0, grad_output * kind(input_scale) * inner, grad_output * kind(scale))
+
+
+@composite
+def elu_double_backward(both, alpha, scale, input_scale, is_result, self_or_result):
+    """The second derivative below zero; told by the result it is the same for every one."""
+    slope = both if is_result else elu_backward(both, alpha, scale, input_scale, is_result, self_or_result)
+    return slope * less(self_or_result, 0)
 
 
 @op("GeluBackward0", self=lambda grad, self, approximate: gelu_backward(grad, self, approximate))

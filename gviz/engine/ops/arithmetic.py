@@ -80,7 +80,7 @@ def add_alpha(self, other, alpha):
     return self + scaled(other, alpha, self)
 
 
-@op("AddBackward1", self=PASS, shows={"alpha": 1})
+@op("AddBackward1", self=PASS)
 def add_scalar(self, other):
     return self + other
 
@@ -95,7 +95,7 @@ def sub_alpha(self, other, alpha):
     return self - scaled(other, alpha, self)
 
 
-@op("SubBackward1", self=PASS, shows={"alpha": 1})
+@op("SubBackward1", self=PASS)
 def sub_scalar(self, other):
     return self - other
 

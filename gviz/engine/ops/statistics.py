@@ -186,6 +186,15 @@ def vector_norm(self, ord=2, dim=None, keepdim=False):
     return add_up(size**ord, axes, keepdims=keepdim) ** (1 / ord)
 
 
+@op(
+    "NormBackward1",
+    promote="none",
+    self=lambda grad, self, p, result, dim, keepdim: norm_backward(grad, self, p, result, dim, keepdim),
+)
+def norm(self, p, dim, keepdim=False):
+    return ARRAYS["vector_norm"](self, p, dim, keepdim)
+
+
 def type_short(dtype):
     """PyTorch's short name of a dtype in its messages."""
     from gviz.engine.text import SCALAR_NAMES
