@@ -105,13 +105,20 @@ class Translation:
     def remember(self, tensor: Any) -> Any:
         """A copy of a tensor; the same for the same."""
         array = tensor.detach().numpy()
-        if array.size and not tensor.is_contiguous():
+        if not array.size:  # numpy has other strides there
+            made = self.engine.zeros(tuple(tensor.shape), dtype=self.value(tensor.dtype), requires_grad=tensor.requires_grad)
+            self.memo[id(tensor)] = made
+            self.kept.append(tensor)
+            return made
+        if not tensor.is_contiguous():
             last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
             memory = np.lib.stride_tricks.as_strided(array, (last + 1,), (array.itemsize,)).copy()
             array = np.lib.stride_tricks.as_strided(memory, array.shape, array.strides)
         else:
             array = array.copy()
         made = self.engine.from_numpy(array)
+        if not array.size:  # numpy's have other strides
+            made = self.engine.zeros(array.shape, dtype=made.dtype)
         if tensor.requires_grad:
             made.requires_grad_()
         self.memo[id(tensor)] = made
@@ -241,7 +248,7 @@ def observe(case: Case, space: Translation, twice: bool) -> Iterator[Observation
             arguments[0] = arguments[0].clone()
         result = call(*arguments, **options)
         quiet = case.name.split(".")[0] in UNCERTAIN
-        yield from about("result", result, engine, quiet)
+        yield from about("written" if case.form == "in place" else "result", result, engine, quiet)
         if getattr(case.sample, "output_process_fn_grad", None) is not None:
             step = "processing"
             result = space.function(case.sample.output_process_fn_grad)(result)
@@ -284,11 +291,11 @@ def flatten(result: Any, engine: Any) -> list[Any]:
 def about(what: str, value: Any, engine: Any, quiet: bool = False) -> Iterator[Observation]:
     """A result's or a saved value's facts and numbers."""
     if isinstance(value, engine.Tensor):
-        facts = {fact: getattr(value, fact) for fact in FACTS if fact != "_version" or "_saved" not in what}
+        facts = {fact: getattr(value, fact) for fact in FACTS if fact != "_version" or what == "written"}
         facts["shape"] = tuple(facts["shape"])
         yield what, ", ".join(f"{k} {v}" for k, v in facts.items()) + f", {type(value.grad_fn).__name__}"
         if not quiet:
-            yield f"values of {what}", value.detach().numpy()
+            yield f"values of {what}", value.detach().numpy(force=True)
     elif isinstance(value, list | tuple):
         yield what, f"{type(value).__name__} of {len(value)}"
         for i, part in enumerate(value):

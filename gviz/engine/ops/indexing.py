@@ -58,7 +58,7 @@ def slice_backward(grad_output, input_sizes, dim, start, end, step):
 @composite
 def narrow(self, dim, start, length):
     """``length`` elements from ``start`` on."""
-    start = first_of(self.shape, dim, start, length)
+    start = first_of(self.shape, dim, getattr(start, "_array", start), length)
     return slice_row(self, dim, start, start + length, 1)
 
 
@@ -70,6 +70,10 @@ def first_of(shape, dim, start, length):
         IndexError: it begins outside.
         RuntimeError: it ends outside, or there are no dimensions.
     """
+    if isinstance(start, np.ndarray):
+        if start.ndim or start.dtype.kind not in "iu":
+            raise RuntimeError("start must be an 0-dim integral Tensor.")
+        start = int(start)
     if not shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if length < 0:

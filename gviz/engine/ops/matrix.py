@@ -97,9 +97,15 @@ def addmm(self, mat1, mat2, beta=1, alpha=1):
             raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {first} and {second}")
     check_shapes(mat1, mat2)
     check_same_dtype(mat1, mat2)
-    product = mat1 @ mat2
-    ARRAYS["expand"](self, product.shape)  # its message where the addend does not fit
-    return (self if beta == 1 else self * beta) + (product if alpha == 1 else product * alpha)
+    return scaled(self, mat1 @ mat2, beta, alpha)
+
+
+def scaled(self, product, beta, alpha):
+    """``beta * self + alpha * product``; the addend has to fit."""
+    ARRAYS["expand"](self, product.shape)  # its message where it does not
+    beta, alpha = (self.dtype.type(v) if self.dtype.kind in "iu" else v for v in (beta, alpha))
+    addend = np.zeros_like(self) if beta == 0 else self if beta == 1 else self * beta
+    return addend + (product if alpha == 1 else product * alpha)
 
 
 @op("MvBackward0", promote="none", self=lambda grad, vec: outer(grad, vec), vec=lambda grad, self: mv(t(self), grad))

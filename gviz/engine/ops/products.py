@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine.op import ARRAYS, composite, op
-from gviz.engine.ops.matrix import check_same_dtype
+from gviz.engine.ops.matrix import check_same_dtype, scaled
 from gviz.engine.text import LinAlgError, wrap_dim
 
 
@@ -32,6 +32,9 @@ def addmv(self, mat, vec, beta=1, alpha=1):
     vec2=lambda grad, vec1, alpha: maybe_multiply(mv(t(grad), vec1), alpha),
 )
 def addr(self, vec1, vec2, beta=1, alpha=1):
+    for name, factor in (("beta", beta), ("alpha", alpha)):
+        if isinstance(factor, float) and all(a.dtype.kind in "iub" for a in (self, vec1, vec2)):
+            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
     return scaled(self, np.outer(vec1, vec2), beta, alpha)
 
 
@@ -86,13 +89,6 @@ def linalg_cross(self, other, dim=-1):
         )
     (a, b, c), (x, y, z) = np.moveaxis(self, axis, 0), np.moveaxis(other, axis, 0)
     return np.stack([b * z - c * y, c * x - a * z, a * y - b * x], axis)
-
-
-def scaled(self, product, beta, alpha):
-    """``beta * self + alpha * product``; the addend has to fit."""
-    ARRAYS["expand"](self, product.shape)  # its message where it does not
-    addend = np.zeros_like(self) if beta == 0 else self if beta == 1 else self * beta
-    return addend + (product if alpha == 1 else product * alpha)
 
 
 @composite

@@ -96,7 +96,22 @@ def roll(self, shifts, dims=()):
 
 @op("Rot90Backward0", self=lambda grad, k, dims: rot90(grad, -k, dims))
 def rot90(self, k=1, dims=(0, 1)):
+    check_turn(self.ndim, tuple(dims))
     return np.ascontiguousarray(np.rot90(self, k, tuple(dims)))
+
+
+def check_turn(ndim, dims):
+    """A turn is from one dim to another.
+
+    Raises:
+        RuntimeError: there are not two.
+    """
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {ndim}")
+    if wrap_dim(dims[0], ndim) == wrap_dim(dims[1], ndim):
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
 
 
 def check_matrix(array, name):

@@ -168,54 +168,6 @@ def select_backward_of(grad, dim, indices, sizes, keepdim):
     return scatter(zeros_of(grad, sizes), dim, indices, grad)
 
 
-@op(
-    "ScatterBackward0",
-    nondiff=("index",),
-    self=lambda grad, dim, index: scatter_value(grad, dim, index, 0),
-    src=lambda grad, dim, index: gather(grad, dim, index),
-)
-def scatter(self, dim, index, src):
-    result = np.array(self)
-    if result.ndim:
-        np.put_along_axis(result, index, src[tuple(slice(n) for n in index.shape)], wrap_dim(dim, self.ndim))
-    else:
-        result[...] = src
-    return result
-
-
-@op("ScatterBackward1", nondiff=("index",), self=lambda grad, dim, index: scatter_value(grad, dim, index, 0))
-def scatter_value(self, dim, index, value):
-    result = np.array(self)
-    np.put_along_axis(result, index, value, wrap_dim(dim, self.ndim))
-    return result
-
-
-@op(
-    "GatherBackward0",
-    nondiff=("index",),
-    shows={"sparse_grad": False},
-    self=lambda grad, dim, index, self: scatter_add(zeros_like(self), dim, index, grad),
-)
-def gather(self, dim, index):
-    if index.ndim != self.ndim:
-        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
-    if not self.ndim:
-        return self.copy()
-    axis = wrap_dim(dim, self.ndim)
-    part = self[tuple(slice(None) if d == axis else slice(n) for d, n in enumerate(index.shape))]
-    return np.take_along_axis(part, index, axis)
-
-
-@op("ScatterAddBackward0", nondiff=("index",), self=lambda grad: grad, src=lambda grad, dim, index: gather(grad, dim, index))
-def scatter_add(self, dim, index, src):
-    result = np.array(self)
-    where = list(np.indices(index.shape, sparse=True))
-    if result.ndim:
-        where[wrap_dim(dim, self.ndim)] = index
-    np.add.at(result, tuple(where), src[tuple(slice(n) for n in index.shape)])
-    return result
-
-
 def check_argument(array, dim, name):
     """PyTorch finds no greatest boolean, and none of nothing.
 

@@ -164,7 +164,7 @@ def squeeze_dims(self, dim):
 @op("SqueezeBackward4", self=lambda grad, dim, self_sym_sizes: unsqueeze_dims(grad, (dim,), self_sym_sizes))
 def squeeze_dim_(self, dim):
     dim = wrap_dim(dim, self.ndim)
-    return self.squeeze(dim) if self.shape[dim] == 1 else self.view()
+    return self.squeeze(dim) if self.ndim and self.shape[dim] == 1 else self.view()
 
 
 @composite
@@ -232,8 +232,28 @@ def viewable(value, size):
         grad, self_sym_sizes, self_sym_strides, size, stride, storage_offset
     ),
 )
-def as_strided(self, size, stride, storage_offset=0):
-    return strided(flat_memory(self)[storage_offset:], size, tuple(s * self.itemsize for s in stride))
+def as_strided(self, size, stride, storage_offset=None):
+    first, memory = storage_offset or 0, flat_memory(self)
+    check_strided(size, stride, first, memory)
+    return strided(memory[first:], size, tuple(s * self.itemsize for s in stride))
+
+
+def check_strided(size, stride, first, memory):
+    """Sizes and strides stay in the memory.
+
+    Raises:
+        RuntimeError: they do not, in PyTorch's words.
+    """
+    if len(size) != len(stride):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if any(s < 0 for s in stride):
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+    needed = first + 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if all(size) else 0
+    if needed > memory.size:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {first}, and itemsize {memory.itemsize} "
+            f"requiring a storage size of {needed * memory.itemsize} are out of bounds for storage of size {memory.nbytes}"
+        )
 
 
 @op(
@@ -243,7 +263,7 @@ def as_strided(self, size, stride, storage_offset=0):
 def as_strided_backward(grad_output, sizes, strides, size, stride, storage_offset):
     item = grad_output.itemsize
     memory = np.zeros(1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if all(sizes) else 0, grad_output.dtype)
-    np.add.at(strided(memory[storage_offset:], size, tuple(s * item for s in stride)), ..., grad_output)  # type: ignore[arg-type] # numpy takes an ellipsis, its types do not
+    np.add.at(strided(memory[storage_offset or 0 :], size, tuple(s * item for s in stride)), ..., grad_output)  # type: ignore[arg-type] # numpy takes an ellipsis, its types do not
     return np.ascontiguousarray(strided(memory, sizes, tuple(s * item for s in strides)))
 
 

@@ -68,7 +68,7 @@ def reversed_sub(self: Tensor, other: Any) -> Any:
     """``other - self``; in a recorded derivative PyTorch's C++ subtracts from a 0-d tensor."""
     if mode.formula and isinstance(other, NUMBERS):
         return call["sub"](as_operand(self, other), self)
-    return call["rsub_scalar"](self, plain(other), 1) if isinstance(other, NUMBERS) else NotImplemented
+    return rsub(self, plain(other)) if isinstance(other, OPERANDS) else NotImplemented
 
 
 def reversed_div(self: Tensor, other: Any) -> Any:
@@ -85,7 +85,7 @@ def operator_power(self: Tensor, other: Any) -> Any:
 
 def reversed_power(self: Tensor, other: Any) -> Any:
     """``other ** self``."""
-    return call["pow_base"](plain(other), self) if isinstance(other, NUMBERS) else NotImplemented
+    return power(plain(other), self) if isinstance(other, OPERANDS) else NotImplemented
 
 
 def operator_matmul(self: Tensor, other: Any) -> Any:
@@ -183,11 +183,16 @@ BOTH: dict[str, Any] = {
     "pow": power, "square": square, "clamp": clamp, "clip": clamp,
 }  # fmt: skip
 
+BITS = {
+    "and": logical("logical_and", np.bitwise_and), "or": logical("logical_or", np.bitwise_or),
+    "xor": logical("logical_xor", np.bitwise_xor),
+}  # fmt: skip
+
 METHODS: dict[str, Any] = {
     "where": where_method, "__rsub__": reversed_sub, "__rtruediv__": reversed_div,
     "__pow__": operator_power, "__rpow__": reversed_power, "__matmul__": operator_matmul,
-    "__and__": logical("logical_and", np.bitwise_and), "__or__": logical("logical_or", np.bitwise_or),
-    "__xor__": logical("logical_xor", np.bitwise_xor), "__invert__": invert, "__pos__": itself,
+    **{f"__{side}{name}__": function for name, function in BITS.items() for side in ("", "r")},
+    "__invert__": invert, "__pos__": itself,
 }  # fmt: skip
 
 FUNCTIONS: dict[str, Any] = {"where": where, "rsub": rsub}

@@ -78,9 +78,12 @@ def is_tensor(obj: Any) -> bool:
 def new_filled(fill: float) -> Any:
     """``x.new_zeros(2, 3)`` and its kin: a tensor of the same dtype."""
 
-    def make(self: Tensor, *size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    def make(
+        self: Tensor, *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, layout: Any = None,
+        pin_memory: bool = False,
+    ) -> Tensor:  # fmt: skip
         kind = self._array.dtype if dtype is None else dtypes.as_dtype(dtype).np
-        return creation.finish(np.full(creation.sizes(size), fill, kind), requires_grad)
+        return creation.finish(np.full(creation.sizes(size), fill, kind), requires_grad, device)
 
     return make
 

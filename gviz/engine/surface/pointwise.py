@@ -14,9 +14,9 @@ from gviz.engine.surface.conversion import itself, new_filled, to
 from gviz.engine.tensor import Tensor, from_array
 
 
-def rounded(input: Tensor, *, decimals: int = 0) -> Tensor:
+def rounded(input: Tensor, *, decimals: int | None = None) -> Tensor:
     """To the nearest integer, or to that many decimals."""
-    return call["round_decimals"](input, decimals) if decimals else call["round_even"](input)
+    return call["round_even"](input) if decimals is None else call["round_decimals"](input, decimals)
 
 
 def by_kind(numbers: str, tensors: str, base: str = "") -> Any:
@@ -114,19 +114,17 @@ def is_same_size(self: Tensor, other: Tensor) -> bool:
     return self._array.shape == other._array.shape
 
 
-def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor with that data, of the same dtype."""
     from gviz.engine import creation
 
-    return creation.tensor(data, dtype=dtype or self.dtype, requires_grad=requires_grad)
+    return creation.tensor(data, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
 
 
-def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def new_full(self: Tensor, size: Any, fill_value: Any, **options: Any) -> Tensor:
     """A tensor with that value everywhere, of the same dtype."""
-    from gviz.engine import creation
-
-    kind = self._array.dtype if dtype is None else dtypes.as_dtype(dtype).np
-    return creation.finish(np.full(tuple(size), fill_value, kind), requires_grad)
+    made: Tensor = new_filled(fill_value)(self, size, **options)
+    return made
 
 
 def bitwise(function: Any, kernel: str = "") -> Any:

@@ -44,6 +44,8 @@ def flipped(dim: int) -> Any:
     """``fliplr`` and ``flipud``."""
 
     def reverse(input: Tensor) -> Tensor:
+        if input._array.ndim <= dim:
+            raise RuntimeError(f"Input must be >= {dim + 1}-d.")
         return call["flip"](input, (dim,))
 
     return reverse
@@ -51,6 +53,10 @@ def flipped(dim: int) -> Any:
 
 def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """Moved along dims; what falls off comes in at the other end."""
+    if isinstance(shifts, list | tuple) and not shifts:
+        raise RuntimeError("`shifts` required")
+    if dims != () and not input._array.ndim:
+        raise IndexError(f"Dimension specified as {as_dims(dims)[0]} but tensor has no dimensions")
     pair = tuple((v,) if isinstance(v, int) else tuple(v or ()) for v in (shifts, dims))
     return call["roll"](input, *pair)
 
@@ -81,6 +87,9 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
             f"dims as destination ({list(targets)} dims)"
         )
     ndim = input._array.ndim
+    for name, dims in (("source", sources), ("destination", targets)):
+        if len({d % ndim for d in dims if -ndim <= d < ndim}) < len(dims) and all(-ndim <= d < ndim for d in dims):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(dims)})")
     moves = dict(zip(text.wrap_dims(targets, ndim), text.wrap_dims(sources, ndim), strict=True))
     rest = iter([d for d in range(ndim) if d not in moves.values()])
     return call["permute"](input, tuple(moves[i] if i in moves else next(rest) for i in range(ndim)))
@@ -111,24 +120,35 @@ def at_least(count: int) -> Any:
     return widen
 
 
+def some(tensors: Any, name: str) -> Any:
+    """The tensors to be joined.
+
+    Raises:
+        RuntimeError: there are none.
+    """
+    if isinstance(tensors, list | tuple) and not tensors:
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
+    return tensors
+
+
 def hstack(tensors: Any) -> Tensor:
     """Joined side by side."""
-    wide = [call["atleast"](t, 1) for t in tensors]
+    wide = [call["atleast"](t, 1) for t in some(tensors, "hstack")]
     return cat(wide, 0 if wide[0]._array.ndim == 1 else 1)
 
 
-def stacker(count: int, dim: int) -> Any:
+def stacker(name: str, count: int, dim: int) -> Any:
     """``vstack`` and ``dstack``."""
 
     def join(tensors: Any) -> Tensor:
-        return cat([call["atleast"](t, count) for t in tensors], dim)
+        return cat([call["atleast"](t, count) for t in some(tensors, name)], dim)
 
     return join
 
 
 def column_stack(tensors: Any) -> Tensor:
     """Vectors as columns, joined."""
-    return hstack([call["reshape"](t, (t._array.size, 1)) if t._array.ndim <= 1 else t for t in tensors])
+    return hstack([call["reshape"](t, (t._array.size, 1)) if t._array.ndim <= 1 else t for t in some(tensors, "column_stack")])
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
@@ -165,7 +185,7 @@ def adjoint(input: Tensor, name: str = "adjoint()") -> Tensor:
     return call["transpose"](input, -2, -1)
 
 
-def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int = 0) -> Tensor:
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """The memory seen with other sizes and steps."""
     return call["as_strided"](input, tuple(size), tuple(stride), storage_offset)
 
@@ -190,6 +210,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: Any = None) -> Tensor:
     """Elements at places along a dim; all other dims are broadcast."""
     if dim is None:
         return call["gather"](call["reshape"](input, (-1,)), 0, call["reshape"](indices, (-1,)))
+    size = input._array.shape[dim]
+    indices = call["where"](call["less"](indices, 0), call["add"](indices, size), indices)
     a, b = list(input._array.shape), list(indices._array.shape)
     a[dim], b[dim] = (1, 1)
     full = list(text.broadcast_shape(a, b))
@@ -203,12 +225,36 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return call["unfold"](self, dimension, size, step)
 
 
-def diff(input: Tensor, n: int = 1, dim: int = -1) -> Tensor:
-    """Differences of neighbours along a dim."""
-    for _ in range(n):
-        count = input._array.shape[dim]
-        first = call["narrow"](input, dim, 0, count - 1)  # PyTorch's order of making them
-        input = call["sub"](call["narrow"](input, dim, 1, count - 1), first)
+def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+    """Differences of neighbours along a dim, on request with elements before and after.
+
+    Raises:
+        RuntimeError: a number, a negative order, or more elements that do not fit.
+    """
+    shape = input._array.shape
+    if not shape:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    axis = text.wrap_dim(dim, len(shape))
+    for more in (m._array.shape for m in (prepend, append) if m is not None):
+        if len(more) != len(shape):
+            raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+        for i, size in enumerate(shape):
+            if i != axis and more[i] != size:
+                raise RuntimeError(
+                    "diff expects the shape of tensor to prepend or append to match that of input except along the "
+                    f"differencing dimension; input.size({i}) = {size}, but got tensor.size({i}) = {more[i]}"
+                )
+    if prepend is not None or append is not None:
+        input = cat([t for t in (prepend, input, append) if t is not None], axis)
+    if not n:
+        return call["copy_into"](call["zeros_like"](input), input)
+    minus = call["logical_xor" if input._array.dtype.kind == "b" else "sub"]
+    for _ in range(min(n, input._array.shape[axis])):
+        count = input._array.shape[axis] - 1
+        first = call["narrow"](input, axis, 0, count)  # PyTorch's order of making them
+        input = minus(call["narrow"](input, axis, 1, count), first)
     return input
 
 
@@ -231,7 +277,7 @@ METHODS: dict[str, Any] = {
 }  # fmt: skip
 
 FUNCTIONS: dict[str, Any] = {
-    "hstack": hstack, "vstack": stacker(2, 0), "row_stack": stacker(2, 0), "dstack": stacker(3, 2),
+    "hstack": hstack, "vstack": stacker("vstack", 2, 0), "row_stack": stacker("vstack", 2, 0), "dstack": stacker("dstack", 3, 2),
     "column_stack": column_stack,
     "atleast_1d": at_least(1), "atleast_2d": at_least(2), "atleast_3d": at_least(3), "meshgrid": meshgrid,
     "broadcast_tensors": broadcast_tensors,

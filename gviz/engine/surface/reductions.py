@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gviz.engine import dtypes, text
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.conversion import to
 from gviz.engine.tensor import Tensor
@@ -34,6 +35,11 @@ def sum_of(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
 
 def mean_of(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Tensor:
     """The mean of all elements, or along dims."""
+    if dtype is not None and dtypes.as_dtype(dtype).np.kind not in "fc":
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. "
+            f"Got: {text.SCALAR_NAMES[dtypes.as_dtype(dtype).np.name]}"
+        )
     input, dim = typed(input, dtype), axis if dim is None else dim
     if no_dim(dim) and not keepdim:
         return call["mean_all"](input)

@@ -85,7 +85,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 def ravel(input: Tensor) -> Tensor:
     """One dimension."""
-    return call["reshape"](input, (-1,))
+    return call["view"](contiguous(input), (-1,))
 
 
 def tensor_list(name: str, tensors: Any) -> list[Any]:

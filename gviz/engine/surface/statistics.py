@@ -89,9 +89,9 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
     return call["div"](nansum(input, dim, keepdim, dtype=dtype), from_array(np.asarray(count), None))
 
 
-def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
+def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None) -> Any:
     """Sorted values along a dim, and where they were."""
-    return call["sort"](input, dim, descending)
+    return call["sort" if stable is None else "sort_stable"](input, dim, descending)
 
 
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
@@ -116,10 +116,13 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     return call["nonzero"](input)
 
 
-def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Any:
-    """The different values, and on request where they go and how often they are there."""
-    values, inverse, counts = np.unique(input._array, return_inverse=True, return_counts=True)
-    wanted = [values] + [inverse.reshape(input._array.shape)] * return_inverse + [counts] * return_counts
+def unique(
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
+) -> Any:
+    """The different values, or slices along a dim, and on request where they go and how often they are there."""
+    values, inverse, counts = np.unique(input._array, return_inverse=True, return_counts=True, axis=dim)
+    inverse = inverse.reshape(input._array.shape if dim is None else -1)
+    wanted = [values] + [inverse] * return_inverse + [counts] * return_counts
     found = tuple(from_array(a, None) for a in wanted)
     return found if len(found) > 1 else found[0]
 
