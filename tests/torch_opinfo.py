@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from torch_parity import close, graph
 
-TOLERANCE = {"float32": (2e-4, 2e-5), "float64": (1e-7, 1e-8)}
+TOLERANCE = {"float32": (5e-4, 1e-4), "float64": (1e-7, 1e-8)}
 FACTS = ("shape", "dtype", "requires_grad", "is_leaf", "_version", "output_nr")
 MISSING = re.compile(
     r"AttributeError: (module '(torch|gviz\.engine)[\w.]*'|'Tensor' object|type object 'Tensor') has no attribute"
@@ -105,12 +105,7 @@ class Translation:
     def remember(self, tensor: Any) -> Any:
         """A copy of a tensor; the same for the same."""
         array = tensor.detach().numpy()
-        if not array.size:  # numpy has other strides there
-            made = self.engine.zeros(tuple(tensor.shape), dtype=self.value(tensor.dtype), requires_grad=tensor.requires_grad)
-            self.memo[id(tensor)] = made
-            self.kept.append(tensor)
-            return made
-        if not tensor.is_contiguous():
+        if array.size and not tensor.is_contiguous():
             last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
             memory = np.lib.stride_tricks.as_strided(array, (last + 1,), (array.itemsize,)).copy()
             array = np.lib.stride_tricks.as_strided(memory, array.shape, array.strides)

@@ -128,7 +128,9 @@ class Saving:
             return node.output_tensor(value, saved.index) if differentiable else from_array(value, None)
         if isinstance(value, int | float | bool | np.generic):
             return from_array(np.asarray(value), None)
-        return [from_array(v, None) if v.__class__ is np.ndarray else v for v in value] if isinstance(value, list) else value
+        return (
+            tuple(from_array(v, None) if v.__class__ is np.ndarray else v for v in value) if isinstance(value, list) else value
+        )
 
     def checked(self, node: Node, value: Any, saved: Saved) -> Any:
         """The saved tensor or array, if it is still there and still what was saved.

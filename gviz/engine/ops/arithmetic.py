@@ -205,7 +205,8 @@ def integer_power(base, exponent):
 @composite
 def pow_backward(grad, self, exponent):
     """D x^n = n x^(n-1), and zero for n = 0 even where x is 0."""
-    return zeros_like(self) if exponent == 0 else grad * (exponent * power(self, exponent - 1))
+    exponent = float(exponent)
+    return grad * (exponent * power(self, exponent - 1)) if exponent else zeros_like(self)
 
 
 @composite

@@ -205,6 +205,7 @@ def type_short(dtype):
 @composite
 def norm_backward(grad, self, ord, result, dim, keepdim):
     """The gradient of a p-norm, written case by case as PyTorch does."""
+    ord = float(ord)
     grad = unsqueeze_reduced(grad, dim, self.shape, keepdim)
     norm = unsqueeze_reduced(result, dim, self.shape, keepdim)
     if ord == 0:

@@ -49,17 +49,17 @@ def atanh(self):
     return np.arctanh(self)
 
 
-@op("AsinhBackward1", self=lambda grad: refuse_in_place("asinh"))
+@op("AsinhBackward1", promote="float", self=lambda grad: refuse_in_place("asinh"))
 def asinh_(self):
     return np.arcsinh(self)
 
 
-@op("AcoshBackward1", self=lambda grad: refuse_in_place("acosh"))
+@op("AcoshBackward1", promote="float", self=lambda grad: refuse_in_place("acosh"))
 def acosh_(self):
     return np.arccosh(self)
 
 
-@op("AtanhBackward1", self=lambda grad: refuse_in_place("atanh"))
+@op("AtanhBackward1", promote="float", self=lambda grad: refuse_in_place("atanh"))
 def atanh_(self):
     return np.arctanh(self)
 

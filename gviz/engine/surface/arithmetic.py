@@ -64,17 +64,22 @@ def as_operand(input: Any, other: Any) -> Any:
     return other
 
 
+def filled(self: Tensor, number: Any) -> Tensor:
+    """A tensor of that shape and dtype with a number everywhere: what PyTorch's C++ makes of a number left of an operator."""
+    return from_array(np.full(self._array.shape, number, self._array.dtype), None)
+
+
 def reversed_sub(self: Tensor, other: Any) -> Any:
-    """``other - self``; in a recorded derivative PyTorch's C++ subtracts from a 0-d tensor."""
+    """``other - self``; in a recorded derivative PyTorch's C++ subtracts from a tensor."""
     if mode.formula and isinstance(other, NUMBERS):
-        return call["sub"](as_operand(self, other), self)
+        return call["sub"](filled(self, other), self)
     return rsub(self, plain(other)) if isinstance(other, OPERANDS) else NotImplemented
 
 
 def reversed_div(self: Tensor, other: Any) -> Any:
-    """``other / self``: the reciprocal, then a product, as PyTorch does; in a recorded derivative a 0-d tensor is divided."""
+    """``other / self``: the reciprocal, then a product, as PyTorch does; in a recorded derivative a tensor is divided."""
     if mode.formula and isinstance(other, NUMBERS):
-        return call["div"](as_operand(self, other), self)
+        return call["div"](filled(self, other), self)
     return call["mul"](call["reciprocal"](self), other) if isinstance(other, NUMBERS) else NotImplemented
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gviz.engine import text
 from gviz.engine.op import TENSORS as call
 from gviz.engine.results import result_class
 from gviz.engine.tensor import Tensor, from_array
@@ -224,19 +225,58 @@ def slogdet(input: Tensor, name: str = "slogdet") -> Any:
 
 
 def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
-    """The covariance of the rows."""
+    """The covariance of the rows.
+
+    Raises:
+        RuntimeError: more than two dims, or weights that do not fit.
+    """
+    if input._array.ndim > 2:
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {input._array.ndim} dimensions"
+        )
+    if input._array.dtype.kind == "b":
+        raise RuntimeError("cov(): bool dtype is not supported for input")
     rows = call["view"](input, (1, -1)) if input._array.ndim < 2 else input
+    for name, given, kinds in (("fweights", fweights, "iu"), ("aweights", aweights, "f")):
+        if given is not None:
+            check_weights(name, given._array, rows._array.shape[1], kinds)
     weights = fweights if aweights is None else aweights if fweights is None else call["mul"](fweights, aweights)
     total: Any = call["sum_all"](weights) if weights is not None else from_array(np.asarray(rows._array.shape[1]), None)
+    if not total._array:
+        raise RuntimeError("cov(): weights sum to zero, can't be normalized")
     weighted = rows if weights is None else call["mul"](rows, weights)
     mean = call["div"](call["sum_dim"](weighted, (1,), False), total)
     if aweights is not None and correction:
-        free = total - call["div"](correction * call["sum_all"](call["mul"](weights, aweights)), total)
+        free = total - call["div"](call["mul_scalar"](call["sum_all"](call["mul"](weights, aweights)), correction), total)
     else:
-        free = total - correction
+        free = total - correction if correction else total
     centred = call["sub"](rows, call["unsqueeze"](mean, 1))
     other = centred if weights is None else call["mul"](centred, weights)
     return call["squeeze_all"](call["div"](call["mm"](centred, call["t"](other)), free))
+
+
+def check_weights(name: str, weights: Any, count: int, kinds: str) -> None:
+    """One weight for each observation, none negative.
+
+    Raises:
+        RuntimeError: in PyTorch's words.
+    """
+    if weights.ndim > 1:
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.ndim} dimensions"
+        )
+    if weights.dtype.kind not in kinds:
+        wanted = "integral" if kinds == "iu" else "floating point"
+        raise RuntimeError(
+            f"cov(): expected {name} to have {wanted} dtype but got {name} with {text.SCALAR_NAMES[weights.dtype.name]} dtype"
+        )
+    if weights.size != count:
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+            f"{weights.size} != {count}"
+        )
+    if (weights < 0).any():
+        raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
 def corrcoef(input: Tensor) -> Tensor:

@@ -277,8 +277,8 @@ METHODS: dict[str, Any] = {
 }  # fmt: skip
 
 FUNCTIONS: dict[str, Any] = {
-    "hstack": hstack, "vstack": stacker("vstack", 2, 0), "row_stack": stacker("vstack", 2, 0), "dstack": stacker("dstack", 3, 2),
-    "column_stack": column_stack,
+    "hstack": hstack, "vstack": stacker("vstack", 2, 0), "row_stack": stacker("vstack", 2, 0),
+    "dstack": stacker("dstack", 3, 2), "column_stack": column_stack,
     "atleast_1d": at_least(1), "atleast_2d": at_least(2), "atleast_3d": at_least(3), "meshgrid": meshgrid,
     "broadcast_tensors": broadcast_tensors,
 }  # fmt: skip

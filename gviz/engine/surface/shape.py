@@ -145,7 +145,8 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0, *, indic
     shape = input._array.shape
     if not shape:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
-    length = shape[text.wrap_dim(dim, len(shape))]
+    dim = text.wrap_dim(dim, len(shape))
+    length = shape[dim]
     if hasattr(indices_or_sections, "_array"):
         indices_or_sections = indices_or_sections._array.tolist()
     if isinstance(indices_or_sections, int):
