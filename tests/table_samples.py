@@ -192,6 +192,16 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "atanh_": [("U",)],
     "xlogy": [("A", "P")],
     "xlogy_base": [(2.0, "P")],
+    "sum_typed": [("A", np.dtype("float64"))],
+    "mean_typed": [("A", np.dtype("float64"))],
+    "lgamma": [("P",)],
+    "digamma": [("P",), ("D",)],
+    "polygamma": [(1, "P"), (2, "P")],
+    "erfinv": [("U",)],
+    "special_ndtri": [("Q",)],
+    "special_entr": [("P",)],
+    "special_xlog1py": [("A", "P")],
+    "ldexp": [("A", "A")],
     "xlogy_scalar": [("A", 2.0)],
     "copysign": [("A", "A"), ("A", "V")],
     "copysign_scalar": [("A", -1.5)],
@@ -284,17 +294,21 @@ SAMPLES.update({
        [("JQ", "J", (1, 0, 1, 0))] for kind in ("reflection", "replication") for n in (1, 2, 3)},
     "im2col": [("J", (2, 2), (1, 1), (1, 0), (1, 2))], "col2im": [("CI", (3, 3), (2, 2), (1, 1), (0, 0), (1, 1))],
     "pixel_shuffle": [("PS", 2)], "pixel_unshuffle": [("J", 2)],
-    "safe_softmax": [("A", -1)], "trilinear": [("A", "TW", "A2", (1, 3), (0,), (1, 2), (2, 3))],
+    "safe_softmax": [("A", -1)],
     "flash_attention": [("HQ", "HK", "HK", 0.0, False, None, None), ("HQ", "HK", "HK", 0.0, True, None, 0.5)],
 })  # fmt: skip
 SIZES.update({"GN": (2, 4, 3), "GL": (1, 1, 1, 4), "CB": (1, 1, 2, 3, 2), "CC": (1, 1, 2, 2, 2),
               "CD": (1, 1, 3, 3, 3), "JP": (1, 1, 2, 5),
-              "JQ": (1, 1, 3, 5), "CI": (1, 4, 4), "PS": (1, 4, 1, 2), "TW": (2, 3, 2), "HQ": (1, 2, 2, 3),
+              "JQ": (1, 1, 3, 5), "CI": (1, 4, 4), "PS": (1, 4, 1, 2), "HQ": (1, 2, 2, 3),
               "HK": (1, 2, 3, 3)})  # fmt: skip
 
-NO_SLOPE = frozenset({"rrelu_with_noise_", "asinh_", "acosh_", "atanh_", "log_sigmoid_backward", "native_batch_norm_backward",
-                      "native_layer_norm_backward", "cdist_backward", "linalg_cholesky", "cholesky"})  # fmt: skip
-"""Rows whose derivative PyTorch refuses, and those whose inputs (or their elements) depend on each other."""
+NO_SLOPE = frozenset({
+    "rrelu_with_noise_", "asinh_", "acosh_", "atanh_", "log_sigmoid_backward", "native_batch_norm_backward",
+    "native_layer_norm_backward", "cdist_backward", "linalg_cholesky", "cholesky", "igamma", "igammac", "nextafter",
+    "uniform_fill", "normal_fill", "exponential_fill", "bernoulli_one", "bernoulli_each", "bernoulli", "random_from",
+    "random_to", "random_all", "normal_mean", "normal_std", "normal",
+})  # fmt: skip
+"""Rows whose derivative PyTorch refuses, whose inputs (or their elements) depend on each other, or which are random."""
 
 ONCE: frozenset[str] = frozenset({"cdist_forward", "flash_attention"})
 """Rows that PyTorch differentiates only once."""

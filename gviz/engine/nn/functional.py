@@ -295,10 +295,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``x W y`` for each output's matrix ``W``."""
-    one, two = (call["reshape"](t, (-1, t._array.shape[-1])) for t in (input1, input2))
-    found = call["trilinear"](one, weight, two, (1, 3), (0,), (1, 2), (2, 3))
-    found = call["reshape"](found, (*input1._array.shape[:-1], weight._array.shape[0]))
-    return found if bias is None else call["add"](found, bias)  # type: ignore[no-any-return]
+    return call["bilinear"](input1, input2, weight, bias)  # type: ignore[no-any-return]
 
 
 def scaled_dot_product_attention(

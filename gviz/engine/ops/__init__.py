@@ -3,6 +3,7 @@
 from gviz.engine.ops import (
     activation,
     arithmetic,
+    chance,
     choice,
     comparison,
     copies,
@@ -20,6 +21,7 @@ from gviz.engine.ops import (
     scattering,
     shape,
     solving,
+    special,
     statistics,
     trigonometry,
 )
@@ -27,6 +29,7 @@ from gviz.engine.ops import (
 __all__ = [
     "activation",
     "arithmetic",
+    "chance",
     "choice",
     "comparison",
     "copies",
@@ -44,6 +47,7 @@ __all__ = [
     "scattering",
     "shape",
     "solving",
+    "special",
     "statistics",
     "trigonometry",
 ]

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from gviz.engine.op import ARRAYS, composite, op
+from gviz.engine.op import ARRAYS, op
 
 
 @op("SafeSoftmaxBackward0", self=lambda grad, dim, result: softmax_backward_data(grad, result, dim))
@@ -60,25 +60,3 @@ def flash_attention_backward(grad_out, query, key, value, output, logsumexp, dro
     slope = grad_out @ value.swapaxes(-2, -1) - (grad_out * output).sum(axis=-1, keepdims=True)
     slope = shares * slope * factor
     return slope @ key, slope.swapaxes(-2, -1) @ query, shares.swapaxes(-2, -1) @ grad_out
-
-
-# ------------------------------------------------------------------ the bilinear form
-@op(
-    "TrilinearBackward0",
-    i1__i2__i3=lambda grad, i1, i2, i3, expand1, expand2, expand3, sumdim, grad_input_mask: trilinear_backward(
-        grad, i1, i2, i3, expand1, expand2, expand3, sumdim, grad_input_mask
-    ),
-)
-def trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim):
-    wide = [np.expand_dims(a, e) if e else a for a, e in ((i1, expand1), (i2, expand2), (i3, expand3))]
-    return (wide[0] * wide[1] * wide[2]).sum(axis=sumdim)
-
-
-@composite
-def trilinear_backward(grad, i1, i2, i3, expand1, expand2, expand3, sumdim, wanted):
-    """A product of three is linear in each: its gradients are products of the other two and the gradient."""
-    return (
-        trilinear(grad, i2, i3, sumdim, expand2, expand3, expand1) if wanted[0] else None,
-        trilinear(i1, grad, i3, expand1, sumdim, expand3, expand2) if wanted[1] else None,
-        trilinear(i1, i2, grad, expand1, expand2, sumdim, expand3) if wanted[2] else None,
-    )

@@ -11,7 +11,11 @@ from gviz.engine.op import ARRAYS, composite, op
 def cdist_of(x1, x2, p):
     """The distance of each row to each row of another matrix, or batch of matrices."""
     if p == 2 and max(x1.shape[-2], x2.shape[-2]) > 25:  # by one matrix product, an operation of its own
-        return euclidean_dist(x1, x2)
+        batch = broadcast_shape(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))
+        if not batch:
+            return euclidean_dist(x1, x2)
+        left, right = (view(contiguous_of(expand(x, (*batch, *x.shape[-2:]))), (-1, *x.shape[-2:])) for x in (x1, x2))
+        return view(euclidean_dist(left, right), (*batch, x1.shape[-2], x2.shape[-2]))
     return cdist_forward(x1, x2, p)
 
 

@@ -15,8 +15,10 @@ def axes_of(array, dim):
     return wrap_dims(dims, array.ndim) if dims else None
 
 
-def summed(array):
-    """Integers and booleans are summed as int64."""
+def summed(array, dtype=None):
+    """In the dtype asked for; without one integers and booleans are summed as int64."""
+    if dtype is not None:
+        return array.astype(dtype)
     return array.astype(np.int64) if array.dtype.kind in "biu" and array.dtype != np.int64 else array
 
 
@@ -25,9 +27,14 @@ def sum_all(self):
     return add_up(summed(self))
 
 
+@op("SumBackward0", self=lambda grad, self_sym_sizes: expand(grad, self_sym_sizes))
+def sum_typed(self, dtype):
+    return add_up(summed(self, dtype))
+
+
 @op("SumBackward1", self=lambda grad, dim, keepdim, self_sym_sizes: sum_backward(grad, self_sym_sizes, dim, keepdim))
-def sum_dim(self, dim, keepdim=False):
-    return add_up(summed(self), axes_of(self, dim), keepdims=keepdim)
+def sum_dim(self, dim, keepdim=False, dtype=None):
+    return add_up(summed(self, dtype), axes_of(self, dim), keepdims=keepdim)
 
 
 @composite
@@ -51,14 +58,19 @@ def mean_all(self):
     return average(check_mean(self))
 
 
+@op("MeanBackward0", self=lambda grad, self_sym_numel, self_sym_sizes: expand(grad, self_sym_sizes) / self_sym_numel)
+def mean_typed(self, dtype):
+    return average(check_mean(self.astype(dtype)))
+
+
 @op(
     "MeanBackward1",
     self=lambda grad, dim, keepdim, self_sym_numel, self_sym_sizes: (
         sum_backward(grad, self_sym_sizes, dim, keepdim) / reduced_count(self_sym_sizes, dim)
     ),
 )
-def mean_dim(self, dim, keepdim=False):
-    return average(check_mean(self), axes_of(self, dim), keepdims=keepdim)
+def mean_dim(self, dim, keepdim=False, dtype=None):
+    return average(check_mean(self if dtype is None else self.astype(dtype)), axes_of(self, dim), keepdims=keepdim)
 
 
 def check_mean(array):

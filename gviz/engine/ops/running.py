@@ -10,9 +10,9 @@ from gviz.engine.text import SCALAR_NAMES, wrap_dim
 
 
 @op("CumsumBackward0", self=lambda grad, dim: cumsum_backward(grad, dim))
-def cumsum(self, dim):
+def cumsum(self, dim, dtype=None):
     dim = wrap_dim(dim, self.ndim)
-    return summed(self).cumsum(axis=dim) if self.ndim else summed(self).copy()
+    return summed(self, dtype).cumsum(axis=dim) if self.ndim else summed(self, dtype).copy()
 
 
 @composite
@@ -81,7 +81,7 @@ def logcumsumexp(self, dim):
     axis = wrap_dim(dim, self.ndim)
     if self.dtype.kind != "f":
         raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{SCALAR_NAMES[self.dtype.name]}'")
-    return np.logaddexp.accumulate(self, axis) if self.ndim else self.copy()
+    return np.logaddexp.accumulate(self.astype(np.float64), axis).astype(self.dtype) if self.ndim else self.copy()
 
 
 @composite

@@ -14,7 +14,8 @@ def factors(matrices):
     packed = np.array(matrices, order="C")
     count = packed.shape[-1]
     pivots = np.zeros(packed.shape[:-1], np.int32)
-    for matrix, pivot in zip(packed.reshape(-1, count, count), pivots.reshape(-1, count), strict=True):
+    for place in np.ndindex(packed.shape[:-2]):
+        matrix, pivot = packed[place], pivots[place]
         for k in range(count):
             best = k + int(np.argmax(np.abs(matrix[k:, k])))
             pivot[k] = best + 1

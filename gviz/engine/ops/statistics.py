@@ -231,15 +231,23 @@ def count_chosen(self, mask, dim):
 
 @op(
     "DistBackward0",
-    self=lambda grad, self, other, p, result: norm_backward(grad, self - other, p, result, (), True),
-    other=lambda grad, self, other, p, result: neg(norm_backward(grad, self - other, p, result, (), True)),
+    self=lambda grad, self, other, p, result: dist_backward(grad, self - other, p, result),
+    other=lambda grad, self, other, p, result: neg(dist_backward(grad, self - other, p, result)),
 )
 def dist(self, other, p=2.0):
     return ARRAYS["vector_norm"](self - other, p)
 
 
+@composite
+def dist_backward(grad, difference, p, result):
+    """The gradient of a norm of everything."""
+    return norm_backward(grad, difference, float(p), result, (), True)
+
+
 @op("RenormBackward0", self=lambda grad, self, p, dim, maxnorm: renorm_backward(grad, self, p, dim, maxnorm))
 def renorm(self, p, dim, maxnorm):
+    if self.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.ndim} dimensions")
     norms = ARRAYS["vector_norm"](self, p, all_but(dim, self.ndim), True)
     return np.where(norms > maxnorm, self * (maxnorm / (norms + 1e-7)), self).astype(self.dtype, copy=False)
 
@@ -309,6 +317,8 @@ def aminmax(self, dim=None, keepdim=False):
     dims = () if dim is None else (dim,)
     if not self.size and not dims:
         raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+    if dims and self.ndim and not self.shape[axis := wrap_dim(dim, self.ndim)]:
+        raise IndexError(f"aminmax: Expected reduction dim {axis} to have non-zero size.")
     return ARRAYS["amin"](self, dims, keepdim), ARRAYS["amax"](self, dims, keepdim)
 
 
@@ -321,9 +331,9 @@ def aminmax_backward(grads, self, dim, keepdim, min, max):
 
 
 @op("NansumBackward0", self=lambda grad, self, dim, keepdim: nansum_backward(grad, self, dim, keepdim))
-def nansum(self, dim=None, keepdim=False):
+def nansum(self, dim=None, keepdim=False, dtype=None):
     numbers = np.where(np.isnan(self), self.dtype.type(0), self)
-    return add_up(summed(numbers), None if dim is None else axes_of(self, dim), keepdims=keepdim)
+    return add_up(summed(numbers, dtype), None if dim is None else axes_of(self, dim), keepdims=keepdim)
 
 
 @composite

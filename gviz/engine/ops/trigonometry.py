@@ -210,6 +210,30 @@ def copysign_scalar(self, other):
 
 
 @op(
+    "LdexpBackward0",
+    promote="float",
+    self=lambda grad, other: grad * pow_base(2, other),
+    other=lambda grad, result: grad * result * 0.6931471805599453,
+)
+def ldexp(self, other):
+    return self * np.exp2(other)
+
+
+@op(
+    "NextafterBackward0",
+    self=lambda grad, self, other: where(not_equal(self, other), grad, 0.0),
+    other=lambda grad: zeros_like(grad),
+)
+def nextafter(self, other):
+    return np.nextafter(self, other)
+
+
+@op("NotImplemented", self=lambda grad: refuse_derivative("heaviside"), values=lambda grad: refuse_derivative("heaviside"))
+def heaviside(self, values):
+    return np.heaviside(self, values)
+
+
+@op(
     "FmaxBackward0",
     self=lambda grad, self, other: masked_fill(grad, logical_not(first_is_more(self, other)), 0),
     other=lambda grad, self, other: masked_fill(grad, first_is_more(self, other), 0),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.engine import inplace
 from gviz.engine.op import TENSORS as call
-from gviz.engine.surface import arithmetic, pointwise, products, rearranging, statistics
+from gviz.engine.surface import arithmetic, pointwise, products, rearranging, statistics, writing
 from gviz.engine.surface.writing import in_place_form
 
 if TYPE_CHECKING:
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 SAME_NAME = (
     "floor", "ceil", "trunc", "frac", "asin", "acos", "atan", "sinh", "cosh", "exp2", "erf", "erfc",
     "log2", "log10", "atan2", "hypot", "deg2rad", "nan_to_num", "tril", "triu", "index_copy", "masked_scatter", "put",
-    "logical_and", "logical_or", "logical_xor", "logical_not",
+    "logical_and", "logical_or", "logical_xor", "logical_not", "lgamma", "digamma", "erfinv", "igamma", "igammac", "ldexp",
+    "nextafter", "heaviside", "renorm",
 )  # fmt: skip
 """Rows with an in-place method of the same name."""
 
@@ -24,16 +25,19 @@ CHOSEN = {
         name: getattr(pointwise, name)
         for name in (
             "remainder", "fmod", "floor_divide", "clamp_min", "clamp_max", "lerp", "addcmul", "addcdiv", "masked_fill",
+            "xlogy", "copysign", "logit",
         )
     },
     "asinh": "asinh_", "acosh": "acosh_", "atanh": "atanh_",
     "round": pointwise.rounded, "index_add": rearranging.index_add, "index_fill": rearranging.index_fill,
-    "scatter": rearranging.scatter, "cumsum": statistics.running("cumsum"), "cumprod": statistics.running("cumprod"),
+    "scatter": rearranging.scatter, "cumsum": statistics.cumsum, "cumprod": statistics.cumprod,
     "negative": "neg", "multiply": "mul", "subtract": arithmetic.sub,
     "divide": arithmetic.div, "true_divide": arithmetic.div, "sgn": "sgn", "sinc": "sinc",
     "rad2deg": "rad2deg", "absolute": "absolute", "addmm": products.with_factors("addmm"),
     "addmv": products.with_factors("addmv"), "addr": products.with_factors("addr"),
-    "baddbmm": products.with_factors("baddbmm"),
+    "baddbmm": products.with_factors("baddbmm"), "addbmm": products.with_factors("addbmm"),
+    "polygamma": pointwise.polygamma_method, "gcd": pointwise.BOTH["gcd"], "lcm": pointwise.BOTH["lcm"],
+    **{n: pointwise.BOTH[n] for n in pointwise.BOTH if n.startswith("bitwise_")},
 }  # fmt: skip
 """Operations that choose a row, with an in-place method of that name."""
 
@@ -82,4 +86,15 @@ ALIASES = {
     "arctanh_": "atanh_", "arctan2_": "atan2_", "fix_": "trunc_",
 }  # fmt: skip
 METHODS.update((name, METHODS[method]) for name, method in ALIASES.items())
+FUNCTIONS: dict[str, Any] = {
+    f"{name}_": METHODS.get(f"{name}_", writing.METHODS.get(f"{name}_"))
+    for name in (
+        "abs", "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "asin", "asinh", "atan", "atanh",
+        "ceil", "clamp", "clamp_max", "clamp_min", "clip", "cos", "cosh", "deg2rad", "erf", "erfc", "exp", "exp2", "expm1",
+        "fill", "fix", "floor", "frac", "gcd", "index_put", "lcm", "ldexp", "log", "log10", "log1p", "log2", "logit",
+        "nan_to_num", "neg", "negative", "rad2deg", "reciprocal", "relu", "round", "rsqrt", "sigmoid", "sin", "sinc", "sinh",
+        "sqrt", "square", "tan", "tanh", "trunc", "xlogy", "zero",
+    )
+}  # fmt: skip
+"""In-place operations that PyTorch offers as functions too."""
 METHODS["__imod__"], METHODS["__ifloordiv__"] = METHODS["remainder_"], METHODS["floor_divide_"]

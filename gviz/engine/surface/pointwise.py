@@ -9,7 +9,7 @@ import numpy as np
 from gviz.engine import dtypes, text
 from gviz.engine.general import OPERANDS
 from gviz.engine.op import TENSORS as call
-from gviz.engine.surface.arithmetic import power
+from gviz.engine.surface import arithmetic
 from gviz.engine.surface.conversion import itself, new_filled, to
 from gviz.engine.tensor import Tensor, from_array
 
@@ -155,12 +155,31 @@ copysign = by_kind("copysign_scalar", "copysign")
 
 def float_power(input: Any, exponent: Any) -> Tensor:
     """A power in double precision."""
-    return power(*(to(v, dtypes.float64) if isinstance(v, Tensor) else float(v) for v in (input, exponent)))
+    return arithmetic.power(*(to(v, dtypes.float64) if isinstance(v, Tensor) else float(v) for v in (input, exponent)))
 
 
 def logit(input: Tensor, eps: Any = None) -> Tensor:
     """The logarithm of the odds; with ``eps`` of what is kept that far from 0 and 1."""
     return call["logit"](input, eps)
+
+
+def polygamma(n: int, input: Tensor) -> Tensor:
+    """The n-th derivative of :func:`digamma`."""
+    return call["polygamma"](n, input)
+
+
+def polygamma_method(self: Tensor, n: int) -> Tensor:
+    """The n-th derivative of :func:`digamma`."""
+    return call["polygamma"](n, self)
+
+
+def question(function: Any) -> Any:
+    """A question to each element: numpy's function as it is."""
+
+    def ask(input: Tensor) -> Tensor:
+        return from_array(np.asarray(function(input._array)), None)
+
+    return ask
 
 
 def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
@@ -175,13 +194,18 @@ ROWS = {
     "atanh": "atanh", "arctanh": "atanh", "exp2": "exp2", "erf": "erf", "erfc": "erfc", "sinc": "sinc",
     "atan2": "atan2", "arctan2": "atan2", "hypot": "hypot", "logaddexp": "logaddexp", "logaddexp2": "logaddexp2",
     "fmax": "fmax", "fmin": "fmin", "deg2rad": "deg2rad", "rad2deg": "rad2deg", "nan_to_num": "nan_to_num",
-    "isclose": "isclose",
+    "isclose": "isclose", "lgamma": "lgamma", "digamma": "digamma", "erfinv": "erfinv", "igamma": "igamma",
+    "igammac": "igammac", "ldexp": "ldexp", "nextafter": "nextafter", "heaviside": "heaviside",
 }  # fmt: skip
 
 BOTH: dict[str, Any] = {
     "round": rounded, "remainder": remainder, "fmod": fmod, "floor_divide": floor_divide, "clamp_min": clamp_min,
     "clamp_max": clamp_max, "lerp": lerp, "addcmul": addcmul, "addcdiv": addcdiv, "masked_fill": masked_fill,
     "equal": equal, "allclose": allclose, "is_same_size": is_same_size, "xlogy": xlogy,
+    "isposinf": question(np.isposinf), "isneginf": question(np.isneginf), "isreal": question(np.isreal),
+    "signbit": question(np.signbit), "bitwise_not": arithmetic.invert,
+    "gcd": bitwise(np.gcd), "lcm": bitwise(np.lcm), "bitwise_left_shift": bitwise(np.left_shift, "lshift"),
+    "bitwise_right_shift": bitwise(np.right_shift, "rshift"),
     "copysign": copysign, "float_power": float_power, "logit": logit, "dist": dist,
     "bitwise_and": bitwise(np.bitwise_and), "bitwise_or": bitwise(np.bitwise_or), "bitwise_xor": bitwise(np.bitwise_xor),
 }  # fmt: skip
@@ -192,4 +216,7 @@ METHODS: dict[str, Any] = {
     "__lshift__": bitwise(np.left_shift, "lshift"), "__rshift__": bitwise(np.right_shift, "rshift"),
     "ndimension": Tensor.dim, "is_nonzero": Tensor.__bool__, "new_empty": new_filled(0), "positive": itself,
     "new_tensor": new_tensor, "new_full": new_full,
+    "polygamma": polygamma_method,
 }  # fmt: skip
+
+FUNCTIONS: dict[str, Any] = {"polygamma": polygamma, "positive": itself}

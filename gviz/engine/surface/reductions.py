@@ -15,6 +15,11 @@ def typed(input: Tensor, dtype: Any) -> Tensor:
     return input if dtype is None else to(input, dtype)
 
 
+def dtype_of(dtype: Any) -> Any:
+    """The dtype that the result is asked for, as numpy has it."""
+    return None if dtype is None else dtypes.as_dtype(dtype).np
+
+
 def no_dim(dim: Any) -> bool:
     """Whether a reduction is over everything."""
     return dim is None or (isinstance(dim, list | tuple) and not dim)
@@ -27,10 +32,10 @@ def as_dims(dim: Any) -> tuple[int, ...]:
 
 def sum_of(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Tensor:
     """The sum of all elements, or along dims."""
-    input, dim = typed(input, dtype), axis if dim is None else dim
+    dim = axis if dim is None else dim
     if no_dim(dim) and not keepdim:
-        return call["sum_all"](input)
-    return call["sum_dim"](input, as_dims(dim if dim is not None else ()), keepdim)
+        return call["sum_all"](input) if dtype is None else call["sum_typed"](input, dtype_of(dtype))
+    return call["sum_dim"](input, as_dims(dim if dim is not None else ()), keepdim, dtype_of(dtype))
 
 
 def mean_of(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Tensor:
@@ -40,10 +45,10 @@ def mean_of(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
             "mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. "
             f"Got: {text.SCALAR_NAMES[dtypes.as_dtype(dtype).np.name]}"
         )
-    input, dim = typed(input, dtype), axis if dim is None else dim
+    dim = axis if dim is None else dim
     if no_dim(dim) and not keepdim:
-        return call["mean_all"](input)
-    return call["mean_dim"](input, as_dims(dim if dim is not None else ()), keepdim)
+        return call["mean_all"](input) if dtype is None else call["mean_typed"](input, dtype_of(dtype))
+    return call["mean_dim"](input, as_dims(dim if dim is not None else ()), keepdim, dtype_of(dtype))
 
 
 def extreme(name: str, pairwise: str) -> Any:

@@ -169,9 +169,9 @@ def splitter(name: str, dim: int, least: int) -> Any:
                 f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {ndim} dimensions!"
             )
         along = min(dim, ndim - 1)
-        if isinstance(indices_or_sections, int) and indices_or_sections > 0:
+        if isinstance(indices_or_sections, int):
             length = input._array.shape[along]
-            if length % indices_or_sections:
+            if indices_or_sections <= 0 or length % indices_or_sections:
                 raise RuntimeError(
                     f"torch.{name} attempted to split along dimension {along}, but the size of the dimension {length} is not "
                     f"divisible by the split_size {indices_or_sections}!"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gviz.engine.op import TENSORS as call
-from gviz.engine.surface.reductions import as_dims, typed
+from gviz.engine.surface.reductions import as_dims, dtype_of, typed
 from gviz.engine.tensor import Tensor, from_array
 
 UNSET: Any = object()
@@ -19,13 +19,14 @@ def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     return call["prod_all"](input) if dim is None else call["prod_dim"](input, dim, keepdim)
 
 
-def running(key: str) -> Any:
-    """A running sum or product along a dim."""
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """The running sum along a dim."""
+    return call["cumsum"](input, dim, dtype_of(dtype))
 
-    def along(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-        return call[key](typed(input, dtype), dim)
 
-    return along
+def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """The running product along a dim."""
+    return call["cumprod"](typed(input, dtype), dim)
 
 
 def spread(key: str) -> Any:
@@ -80,7 +81,7 @@ def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> Any:
 
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of what is a number: of all elements, or along dims."""
-    return call["nansum"](typed(input, dtype), None if dim is None else as_dims(dim), keepdim)
+    return call["nansum"](input, None if dim is None else as_dims(dim), keepdim, dtype_of(dtype))
 
 
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
@@ -138,7 +139,7 @@ ROWS = {
 }  # fmt: skip
 
 BOTH: dict[str, Any] = {
-    "prod": prod, "cumsum": running("cumsum"), "cumprod": running("cumprod"), "var": spread("var"), "std": spread("std"),
+    "prod": prod, "cumsum": cumsum, "cumprod": cumprod, "var": spread("var"), "std": spread("std"),
     "amax": extreme("amax"), "amin": extreme("amin"), "logsumexp": logsumexp, "norm": norm, "sort": sort, "argsort": argsort,
     "aminmax": aminmax, "nansum": nansum, "nanmean": nanmean,
     "topk": topk, "median": median, "nonzero": nonzero, "unique": unique, "bincount": bincount,
