@@ -106,7 +106,7 @@ def tensor(
     return finish(dtypes.infer(data, dtype), requires_grad, device)
 
 
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """The tensor itself, an array's memory as a tensor, or a new tensor."""
     if device is not None:
         text.check_device(device)

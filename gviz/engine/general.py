@@ -70,6 +70,8 @@ def bound(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any,
     for name, value in kwargs.items():
         if name not in names:
             raise TypeError(f"{row.key}() got an unexpected keyword argument '{name}'")
+        if name in values:
+            raise TypeError(f"{row.key}() got multiple values for argument '{name}'")
         values[name] = value
     first_default = len(names) - len(row.defaults)
     for i, name in enumerate(names):
@@ -89,7 +91,7 @@ def operands(row: Row, args: tuple[Any, ...]) -> tuple[list[Any], bool]:
         value = args[i]
         if isinstance(value, Tensor):
             arrays[i] = value._array
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, list | tuple) and row.parameters[i] in row.lists:
             arrays[i] = [v._array if isinstance(v, Tensor) else v for v in value]
         elif isinstance(value, NUMBERS):
             arrays[i] = value.item() if isinstance(value, np.generic) else value

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gviz.engine.op import TENSORS as call
+from gviz.engine.refusals import public
 from gviz.engine.surface import products
-from gviz.engine.surface.products import inverse as inv
+from gviz.engine.surface.products import inverse
 from gviz.engine.surface.reductions import as_dims, typed
 from gviz.engine.text import LinAlgError
 
@@ -18,8 +19,7 @@ __all__ = [
     "solve", "solve_triangular", "vector_norm",
 ]  # fmt: skip
 
-matmul = call["matmul"]
-matrix_power = call["matrix_power"]
+matmul, matrix_power, inv = call["matmul"], call["matrix_power"], inverse
 
 
 def vector_norm(x: Tensor, ord: Any = 2.0, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
@@ -87,3 +87,6 @@ def multi_dot(tensors: Any) -> Any:
     for tensor in rest:
         result = call["matmul"](result, tensor)
     return call["view"](result, result.shape)
+
+
+globals().update((name, public(globals()[name], f"linalg_{name}", method=False)) for name in __all__)

@@ -179,8 +179,7 @@ class Tensor(Elements):
             if grad is self:
                 raise RuntimeError("can't assign Variable as its own grad")
             if grad.dtype is not self.dtype:
-                ours, theirs = text.type_name(self._array.dtype), text.type_name(grad._array.dtype)
-                raise RuntimeError(f"attempting to assign a gradient with dtype '{theirs}' to a tensor with dtype '{ours}'.")
+                raise RuntimeError(text.wrong_grad_dtype(self._array.dtype, grad._array.dtype))
             if grad._array.shape != self._array.shape:
                 raise RuntimeError(
                     f"attempting to assign a gradient of size '{list(grad._array.shape)}' to a tensor of size "
@@ -318,16 +317,16 @@ class Tensor(Elements):
         array = self._array
         if array.flags.writeable and self._edge is None:
             np.add(array, grad, out=array, casting="unsafe")
-            if self._rare is not None and self._rare.version is not None:
-                self._rare.version.count += 1
         else:
             self._array = np.add(array, grad, dtype=array.dtype)
+        self.version_cell().count += 1
 
     def copied(self) -> Tensor:
         """A copy that is recorded as PyTorch records it when a gradient with a graph is accumulated."""
         from gviz.engine.op import TENSORS
 
         copy: Tensor = TENSORS["copy_into"](from_array(np.empty_like(self._array), None), self)
+        copy.version_cell().count += 1
         return copy
 
     __hash__ = object.__hash__

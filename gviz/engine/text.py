@@ -50,7 +50,22 @@ COPIED_NON_LEAF = (
     "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
     "see https://github.com/pytorch/pytorch/pull/103001"
 )
+RESIZED = (
+    "An output with one or more elements was resized since it had shape {}, which does not match the required output shape {}. "
+    "This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have zero elements. "
+    "You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
+)
+EXPANDED = (
+    "Use of {} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. "
+    "This also applies to advanced indexing e.g. tensor[{}] = {}"
+)
 """Sentences of PyTorch's that are too long to stand where they are raised."""
+
+
+DEVICES = (
+    "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy", "vulkan",
+    "mps", "meta", "hpu", "mtia", "privateuseone",
+)  # fmt: skip
 
 
 class Device:
@@ -59,9 +74,13 @@ class Device:
     __slots__ = ("index", "type")
 
     def __init__(self, device: Any = "cpu", index: int | None = None) -> None:
-        name, _, number = str(device).partition(":")
-        if name not in ("cpu", "cuda", "mps", "meta", "xpu"):
-            raise RuntimeError(f"Expected one of cpu, cuda, mps, meta, xpu device type at start of device string: {name}")
+        if isinstance(device, int):
+            raise RuntimeError("Cannot access accelerator device when none is available.")  # noqa: TRY004 - as PyTorch does
+        name, colon, number = str(device).partition(":")
+        if name not in DEVICES:
+            raise RuntimeError(f"Expected one of {', '.join(DEVICES)} device type at start of device string: {name}")
+        if colon and not number.isdecimal():
+            raise RuntimeError(f"Invalid device string: '{device}'")
         self.type = name
         self.index = int(number) if number else index
 
@@ -86,15 +105,29 @@ CPU = Device("cpu")
 
 
 def check_device(device: Any) -> None:
-    """Refuse a device other than the CPU.
+    """Refuse a device other than the CPU, as PyTorch without support for it does.
 
     Raises:
-        RuntimeError: gviz's engine has the CPU only.
+        AssertionError: CUDA or XPU.
+        RuntimeError: another one, or "meta", which only gviz's engine has not.
     """
-    if device is not None and Device(device).type != "cpu":
-        raise RuntimeError(
-            f"gviz's engine runs on the CPU only: device '{device}' is not there; leave it out, or run on real PyTorch"
-        )
+    kind = "cpu" if device is None else Device(device).type
+    if kind in {"cuda", "xpu"}:
+        raise AssertionError(f"Torch not compiled with {kind.upper()} enabled")
+    if kind == "meta":
+        raise RuntimeError("gviz's engine has no device 'meta': leave it out, or run on real PyTorch")
+    if kind != "cpu":
+        raise RuntimeError(f"PyTorch is not linked with support for {kind} devices")
+
+
+def wrong_grad_dtype(ours: Any, theirs: Any) -> str:
+    """What is said where a gradient of another dtype is assigned."""
+    return (
+        f"attempting to assign a gradient with dtype '{C_NAMES[theirs.name]}' to a tensor with grad_dtype "
+        f"'{SCALAR_NAMES[ours.name]}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You "
+        "can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with "
+        "caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match."
+    )
 
 
 def warn(message: str) -> None:

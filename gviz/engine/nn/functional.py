@@ -35,6 +35,11 @@ def activation(key: str, in_place: bool | None = None, **options: Any) -> Any:
     written = f"{key}_" if f"{key}_" in call else key
 
     def apply(input: Tensor, *args: Any, inplace: bool = bool(in_place), **given: Any) -> Tensor:
+        if len(args) > len(options) + 1:
+            least, most = 1 + list(options.values()).count(None), 2 + len(options)
+            raise TypeError(f"{key}() takes from {least} to {most} positional arguments but {1 + len(args)} were given")
+        if strange := [name for name in given if name not in options]:
+            raise TypeError(f"{key}() got an unexpected keyword argument '{strange[0]}'")
         values = {**options, **dict(zip([*options, "inplace"], args, strict=False)), **given}
         inplace = values.pop("inplace", inplace)
         return writing.in_place(call[written], input, *values.values()) if inplace else call[key](input, *values.values())
@@ -330,7 +335,7 @@ def scaled_dot_product_attention(
 for module in (distance_functions, image_functions, loss_functions, window_functions):
     globals().update((name, getattr(module, name)) for name in module.__all__)
     __all__ += module.__all__
-globals().update((name, public(globals()[name], name, method=False)) for name in __all__)
+globals().update((name, public(globals()[name], name, method=False, place="F.")) for name in __all__)
 
 
 def __getattr__(name: str) -> Any:

@@ -299,6 +299,10 @@ class Module:
                     module._buffers[name] = buffer.to(*args, **kwargs)
         return self
 
+    def cuda(self, device: Any = None) -> Self:
+        """On the GPU, which is not there."""
+        return self.to("cuda")
+
     def double(self) -> Self:
         """In float64."""
         from gviz.engine.dtypes import float64

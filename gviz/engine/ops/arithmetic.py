@@ -5,6 +5,8 @@ Rows that end in ``_scalar`` are the overloads that PyTorch has for a number, as
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from gviz.engine import dtypes
@@ -254,7 +256,23 @@ def signs(array):
     return array.copy() if array.dtype.kind == "b" else np.subtract(array > 0, array < 0, dtype=array.dtype)
 
 
-@op("SgnBackward0", self=lambda grad, self, result: zeros_like(grad))
+class SureZero(np.ndarray):
+    """Zeros that stay zero when they are multiplied or divided, even by infinity: PyTorch's ZeroTensor."""
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """As of a plain array, but for products and quotients."""
+        arrays = [np.asarray(value) if isinstance(value, SureZero) else value for value in inputs]
+        if ufunc in {np.multiply, np.negative} or (ufunc is np.true_divide and isinstance(inputs[0], SureZero)):
+            return np.zeros(np.broadcast_shapes(*map(np.shape, arrays)), np.result_type(*arrays)).view(SureZero)
+        return getattr(ufunc, method)(*arrays, **kwargs)
+
+
+@op(None, nondiff=("self",))
+def sure_zeros(self):
+    return np.zeros(self.shape, self.dtype).view(SureZero)
+
+
+@op("SgnBackward0", self=lambda grad, self, result: sure_zeros(grad))
 def sgn(self):
     return signs(self)
 

@@ -180,10 +180,18 @@ def matmul(self, other):
     if left == 2 and right == 1:
         return mv(self, other)
     if left == 1 and right == 2:
-        return squeeze_dim_(mm(unsqueeze(self, 0), other), 0)
+        return written(squeeze_dim_(mm(unsqueeze(self, 0), other), 0))
     if left == 2 and right == 2:
         return mm(self, other)
     return matmul_folded(self, other) if folds(self, other) else matmul_batched(self, other)
+
+
+@everywhere
+def written(value):
+    """A tensor that counts as written in place, as PyTorch's own squeezing of a product does."""
+    if hasattr(value, "version_cell"):
+        value.version_cell().count += 1
+    return value
 
 
 @everywhere

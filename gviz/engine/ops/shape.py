@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import index
+
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided
 
@@ -22,7 +24,7 @@ def full_shape(size, numel):
     Raises:
         RuntimeError: it cannot hold that many elements, in PyTorch's words.
     """
-    size = tuple(int(s) for s in size)
+    size = tuple(map(index, size))
     known = 1
     for i, s in enumerate(size):
         known *= 1 if s == -1 else s
@@ -187,7 +189,12 @@ def unsqueeze_dims(grad, dims, sizes):
 
 @op("UnsqueezeBackward0", view=True, self=lambda grad, dim: squeeze_dim(grad, dim))
 def unsqueeze(self, dim):
-    return np.expand_dims(self, wrap_dim(dim, self.ndim + 1))
+    dim = wrap_dim(dim, self.ndim + 1)
+    if self.flags.c_contiguous:
+        return np.expand_dims(self, dim)
+    step = self.shape[dim] * self.strides[dim] if dim < self.ndim else self.itemsize  # numpy would choose another
+    sizes, steps = self.shape, self.strides
+    return strided(self, (*sizes[:dim], 1, *sizes[dim:]), (*steps[:dim], step, *steps[dim:]))
 
 
 everywhere(wrap_dim)

@@ -7,7 +7,7 @@ import numpy as np
 from gviz.engine.op import ARRAYS, composite, everywhere, op
 from gviz.engine.ops.reduction import axes_of, summed
 from gviz.engine.ops.totals import add_up, average, multiply_up
-from gviz.engine.text import wrap_dim
+from gviz.engine.text import warn, wrap_dim
 
 
 @composite
@@ -78,7 +78,7 @@ def ones_of(self, size):
 @op("VarBackward0",
     self=lambda grad, self, dim, correction, keepdim: var_backward(grad, self, dim, correction, keepdim))  # fmt: skip
 def var(self, dim=None, correction=None, keepdim=False):
-    return variance(self, dim, correction, keepdim)
+    return variance(self, dim, correction, keepdim, "var")
 
 
 @op(
@@ -88,10 +88,10 @@ def var(self, dim=None, correction=None, keepdim=False):
     ),
 )
 def std(self, dim=None, correction=None, keepdim=False):
-    return np.sqrt(variance(self, dim, correction, keepdim))
+    return np.sqrt(variance(self, dim, correction, keepdim, "std"))
 
 
-def variance(self, dim, correction, keepdim):
+def variance(self, dim, correction, keepdim, name):
     """The mean square distance from the mean, with Bessel's correction.
 
     Raises:
@@ -102,7 +102,14 @@ def variance(self, dim, correction, keepdim):
     axes = axes_of(self, dim) if dim is not None else None
     count = self.size if axes is None else int(np.prod([self.shape[a] for a in axes])) if self.ndim else 1
     square = add_up(np.square(self - average(self, axes, keepdims=True)), axes, keepdims=keepdim)
-    return np.divide(square, self.dtype.type(max(count - (1 if correction is None else correction), 0)))
+    correction = 1 if correction is None else correction
+    free = max(count - correction, 0)
+    if self.size // max(square.size, 1) <= correction:
+        warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
+            "divided by output numel)."
+        )
+    return np.divide(square, self.dtype.type(free))
 
 
 @composite

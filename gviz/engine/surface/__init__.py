@@ -51,6 +51,13 @@ FAMILIES = (
 )
 
 
+BUILT_IN = (
+    "_is_view", "data_ptr", "detach", "detach_", "dim", "element_size", "is_complex", "is_contiguous", "is_floating_point",
+    "item", "nelement", "numel", "numpy", "requires_grad_", "retain_grad", "size", "stride", "tolist",
+)  # fmt: skip
+"""Methods that the tensor class has itself, and that are PyTorch's built-in ones."""
+
+
 def install(namespace: dict[str, Any]) -> None:
     """Bind everything to the tensor class and to the engine's namespace."""
     for family in FAMILIES:
@@ -65,6 +72,8 @@ def install(namespace: dict[str, Any]) -> None:
             setattr(Tensor, name, function if name.startswith("__") else public(function, name, method=True))
         for name, function in (both | declared.get("FUNCTIONS", {})).items():
             namespace[name] = public(function, name, method=False)
+    for name in BUILT_IN:
+        setattr(Tensor, name, public(getattr(Tensor, name), name, method=True))
 
 
 def place(key: str, owner: Any, name: str, kind: str) -> None:

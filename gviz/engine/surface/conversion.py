@@ -33,7 +33,7 @@ def to(
 def caster(dtype: Any) -> Any:
     """``x.double()`` and its kin."""
 
-    def cast(self: Tensor, memory_format: Any = None) -> Tensor:
+    def cast(self: Tensor, *, memory_format: Any = None) -> Tensor:
         return to(self, dtype)
 
     return cast
@@ -51,7 +51,7 @@ def type_method(self: Tensor, dtype: Any = None) -> Any:
     return to(self, getattr(dtype, "legacy_dtype", dtype))
 
 
-def itself(self: Tensor, *_: Any, **__: Any) -> Tensor:
+def itself(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """``x.cpu()``: everything is on the CPU."""
     return self
 

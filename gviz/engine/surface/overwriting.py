@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gviz.engine import inplace
+from gviz.engine import inplace, text
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface import arithmetic, pointwise, products, rearranging, statistics, writing
 from gviz.engine.surface.writing import in_place_form
@@ -24,7 +24,7 @@ CHOSEN = {
     **{
         name: getattr(pointwise, name)
         for name in (
-            "remainder", "fmod", "floor_divide", "clamp_min", "clamp_max", "lerp", "addcmul", "addcdiv", "masked_fill",
+            "remainder", "fmod", "floor_divide", "clamp_min", "clamp_max", "lerp", "addcmul", "addcdiv",
             "xlogy", "copysign", "logit",
         )
     },
@@ -77,6 +77,9 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
 METHODS: dict[str, Any] = {
     **{f"{name}_": in_place_form(name) for name in SAME_NAME},
     **{f"{name}_": in_place_form(operation) for name, operation in CHOSEN.items()},
+    "masked_fill_": in_place_form(
+        pointwise.masked_fill, wherever=text.EXPANDED.format("masked_fill_", "mask", "scalar")
+    ),
     "t_": reshaping("t_"), "transpose_": reshaping("transpose_"), "swapaxes_": reshaping("transpose_"),
     "swapdims_": reshaping("transpose_"), "unsqueeze_": reshaping("unsqueeze_"), "squeeze_": squeeze_,
     "fill_diagonal_": fill_diagonal_,

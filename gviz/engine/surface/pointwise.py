@@ -135,9 +135,12 @@ def bitwise(function: Any, kernel: str = "") -> Any:
         kernel: PyTorch's name for it, where that is another one.
     """
 
+    def operator(input: Any, other: Any) -> Any:
+        return apply(input, other) if isinstance(other, OPERANDS) else NotImplemented
+
     def apply(input: Any, other: Any) -> Any:
-        if not isinstance(other, OPERANDS):
-            return NotImplemented
+        if not (isinstance(input, OPERANDS) and isinstance(other, OPERANDS)):
+            raise TypeError("neither tensors nor numbers")
         values = [getattr(v, "_array", v) for v in (input, other)]
         kind = dtypes.result_type(*values)
         if kind.kind in "fc":
@@ -146,7 +149,7 @@ def bitwise(function: Any, kernel: str = "") -> Any:
             )
         return from_array(np.asarray(function(*(np.asarray(v, kind) for v in values))), None)
 
-    return apply
+    return operator if kernel else apply
 
 
 xlogy = by_kind("xlogy_scalar", "xlogy", "xlogy_base")

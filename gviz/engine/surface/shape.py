@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 
 
 def flat_sizes(size: tuple[Any, ...]) -> tuple[Any, ...]:
-    """``(2, 3)`` from ``2, 3`` or from ``(2, 3)``."""
+    """``(2, 3)`` from ``2, 3`` or from ``(2, 3)``.
+
+    Raises:
+        TypeError: nothing was given.
+    """
+    if not size:
+        raise TypeError("no sizes")
     return tuple(size[0]) if len(size) == 1 and isinstance(size[0], list | tuple) else size
 
 
@@ -181,7 +187,7 @@ def splitter(name: str, dim: int, least: int) -> Any:
     return cut
 
 
-def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor itself, or a copy in the order of the indices."""
     return self if self._array.flags.c_contiguous else call["clone_contiguous"](self)
 

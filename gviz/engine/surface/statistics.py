@@ -58,7 +58,8 @@ def extreme(key: str) -> Any:
     """``amax`` or ``amin``: over all elements, or along dims."""
 
     def choose(input: Tensor, dim: Any = (), keepdim: bool = False, *, axis: Any = None) -> Tensor:
-        return call[key](input, as_dims(dim if axis is None else axis), keepdim)
+        dim = dim if axis is None else axis
+        return call[key](input, () if dim is None else as_dims(dim), keepdim)
 
     return choose
 
