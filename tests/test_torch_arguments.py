@@ -32,6 +32,7 @@ CALLS: dict[str, Callable[[Any, Any], tuple[tuple[Any, ...], dict[str, Any]]]] =
 LOOSE = {
     ".adjoint", "adjoint", ".argmax", ".argmin", ".argsort", ".copy_", ".cuda", ".fill_diagonal_", ".logsumexp", ".max", "max",
     ".median", ".min", "min", ".sort", ".to", ".type", "F.hardshrink", "F.gelu", "F.logsigmoid", "F.softplus", "F.softshrink",
+    ".mode", ".slogdet", "slogdet", "F.elu_",
     "special_logit", "promote_types", "get_default_dtype", "is_grad_enabled", "is_inference_mode_enabled",
 }  # fmt: skip
 """What takes some arguments that PyTorch's does not: a text for a flag, one argument too many."""

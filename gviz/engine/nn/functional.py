@@ -35,8 +35,8 @@ def activation(key: str, in_place: bool | None = None, **options: Any) -> Any:
     written = f"{key}_" if f"{key}_" in call else key
 
     def apply(input: Tensor, *args: Any, inplace: bool = bool(in_place), **given: Any) -> Tensor:
-        if len(args) > len(options) + 1:
-            least, most = 1 + list(options.values()).count(None), 2 + len(options)
+        if len(args) > len(options) + (in_place is None):
+            least, most = 1 + list(options.values()).count(...), 1 + len(options) + (in_place is None)
             raise TypeError(f"{key}() takes from {least} to {most} positional arguments but {1 + len(args)} were given")
         if strange := [name for name in given if name not in options]:
             raise TypeError(f"{key}() got an unexpected keyword argument '{strange[0]}'")

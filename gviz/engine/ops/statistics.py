@@ -133,7 +133,7 @@ def unbounded(self):
 @op("VarMeanBackward0", outputs=("result0", "result1"),
     self=lambda grad, self, dim, correction, keepdim: var_mean_backward(grad, self, dim, correction, keepdim))  # fmt: skip
 def var_mean(self, dim=None, correction=None, keepdim=False):
-    return variance(self, dim, correction, keepdim), mean_beside(self, dim, keepdim)
+    return variance(self, dim, correction, keepdim, "var_mean"), mean_beside(self, dim, keepdim)
 
 
 @op(
@@ -142,7 +142,7 @@ def var_mean(self, dim=None, correction=None, keepdim=False):
     self=lambda grad, self, result0, dim, correction, keepdim: std_mean_backward(grad, self, result0, dim, correction, keepdim),
 )
 def std_mean(self, dim=None, correction=None, keepdim=False):
-    return np.sqrt(variance(self, dim, correction, keepdim)), mean_beside(self, dim, keepdim)
+    return np.sqrt(variance(self, dim, correction, keepdim, "std_mean")), mean_beside(self, dim, keepdim)
 
 
 def mean_beside(self, dim, keepdim):
