@@ -149,10 +149,11 @@ def tensordot_over(self, other, dims1, dims2):
     shape = tuple(first.shape[i] for i in rows) + tuple(second.shape[i] for i in columns)
     inner = sizes_at(first, dims1)
     left, right = permute(first, (*rows, *dims1)), permute(second, (*dims2, *columns))
-    if not rows and not columns:
-        if len(dims1) != 1:
-            left, right = reshape(left, (inner,)), reshape(right, (inner,))
-        return reshape(dot(left, right), ())
+    if sizes_at(first, rows) == sizes_at(second, columns) == 1:  # all is summed
+        if viewable(left, (inner,)) and viewable(right, (inner,)):
+            left, right = (v if len(v.shape) == 1 else reshape(v, (inner,)) for v in (left, right))
+            return reshape(dot(left, right), shape)
+        return reshape(sum_all(mul(squeeze_all(left), squeeze_all(right))), shape)
     left = reshape(left, (sizes_at(first, rows), inner))
     return reshape(mm(left, reshape(right, (inner, sizes_at(second, columns)))), shape)
 

@@ -246,7 +246,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
                     "diff expects the shape of tensor to prepend or append to match that of input except along the "
                     f"differencing dimension; input.size({i}) = {size}, but got tensor.size({i}) = {more[i]}"
                 )
-    if prepend is not None or append is not None:
+    if n and (prepend is not None or append is not None):
         input = cat([t for t in (prepend, input, append) if t is not None], axis)
     if not n:
         return call["copy_into"](call["zeros_like"](input), input)

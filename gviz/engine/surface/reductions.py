@@ -9,6 +9,9 @@ from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.conversion import to
 from gviz.engine.tensor import Tensor
 
+UNSET: Any = object()
+"""The default of a dim that may be None: ``sum(x, None)`` is another row than ``sum(x)``."""
+
 
 def typed(input: Tensor, dtype: Any) -> Tensor:
     """The input in the dtype that the result is asked for."""
@@ -20,35 +23,30 @@ def dtype_of(dtype: Any) -> Any:
     return None if dtype is None else dtypes.as_dtype(dtype).np
 
 
-def no_dim(dim: Any) -> bool:
-    """Whether a reduction is over everything."""
-    return dim is None or (isinstance(dim, list | tuple) and not dim)
-
-
 def as_dims(dim: Any) -> tuple[int, ...]:
     """One dim or several as a tuple, as PyTorch saves them."""
     return (dim,) if isinstance(dim, int) else tuple(dim)
 
 
-def sum_of(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Tensor:
+def sum_of(input: Tensor, dim: Any = UNSET, keepdim: bool = False, *, dtype: Any = None, axis: Any = UNSET) -> Tensor:
     """The sum of all elements, or along dims."""
-    dim = axis if dim is None else dim
-    if no_dim(dim) and not keepdim:
+    dim = axis if dim is UNSET else dim
+    if dim is UNSET and not keepdim:
         return call["sum_all"](input) if dtype is None else call["sum_typed"](input, dtype_of(dtype))
-    return call["sum_dim"](input, as_dims(dim if dim is not None else ()), keepdim, dtype_of(dtype))
+    return call["sum_dim"](input, None if dim is None or dim is UNSET else as_dims(dim), keepdim, dtype_of(dtype))
 
 
-def mean_of(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Tensor:
+def mean_of(input: Tensor, dim: Any = UNSET, keepdim: bool = False, *, dtype: Any = None, axis: Any = UNSET) -> Tensor:
     """The mean of all elements, or along dims."""
     if dtype is not None and dtypes.as_dtype(dtype).np.kind not in "fc":
         raise RuntimeError(
             "mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. "
             f"Got: {text.SCALAR_NAMES[dtypes.as_dtype(dtype).np.name]}"
         )
-    dim = axis if dim is None else dim
-    if no_dim(dim) and not keepdim:
+    dim = axis if dim is UNSET else dim
+    if dim is UNSET and not keepdim:
         return call["mean_all"](input) if dtype is None else call["mean_typed"](input, dtype_of(dtype))
-    return call["mean_dim"](input, as_dims(dim if dim is not None else ()), keepdim, dtype_of(dtype))
+    return call["mean_dim"](input, None if dim is None or dim is UNSET else as_dims(dim), keepdim, dtype_of(dtype))
 
 
 def extreme(name: str, pairwise: str) -> Any:

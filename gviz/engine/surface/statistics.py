@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from gviz.engine.op import TENSORS as call
-from gviz.engine.surface.reductions import as_dims, dtype_of, typed
+from gviz.engine.surface.reductions import UNSET, as_dims, dtype_of, typed
 from gviz.engine.tensor import Tensor, from_array
-
-UNSET: Any = object()
 
 
 def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
@@ -87,7 +85,8 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
 
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean of what is a number: of all elements, or along dims."""
-    count = np.sum(~np.isnan(input._array), axis=None if dim is None else as_dims(dim), keepdims=keepdim)
+    axes = None if dim is None or not input._array.ndim else as_dims(dim)
+    count = np.sum(~np.isnan(input._array), axis=axes, keepdims=keepdim)
     return call["div"](nansum(input, dim, keepdim, dtype=dtype), from_array(np.asarray(count), None))
 
 
