@@ -130,9 +130,9 @@ def poisson_nll_loss(
     product = call["mul"](target, input if log_input else call["log"](call["add_scalar"](input, eps)))
     losses = call["sub"](call["exp"](input) if log_input else input, product)
     if full:
-        with no_grad():
-            stirling: Any = target * call["log"](target) - target + 0.5 * call["log"](2 * math.pi * target)  # type: ignore[operator]
-            stirling = call["masked_fill"](stirling, call["less_equal"](target, 1), 0)
+        whole = call["sub"](call["mul"](target, call["log"](target)), target)
+        rest = call["mul_scalar"](call["log"](call["mul_scalar"](target, 2 * math.pi)), 0.5)
+        stirling = call["masked_fill"](call["add"](whole, rest), call["less_equal"](target, 1), 0)
         losses = call["add"](losses, stirling)
     return reduced(losses, reduction)
 

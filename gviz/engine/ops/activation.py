@@ -309,6 +309,8 @@ def linear(input, weight, bias=None):
         return matmul(input, t(weight))
     if len(input.shape) == 2:
         return addmm(bias, input, t(weight))
+    if not contiguous(input):
+        return matmul(input, t(weight)) + bias
     rows = 1
     for size in input.shape[:-1]:
         rows *= size
