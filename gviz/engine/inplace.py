@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from gviz.engine import text
+from gviz.engine import dtypes, text
 from gviz.engine.elements import steps_of
 from gviz.engine.modes import mode
 from gviz.engine.node import Node, SavedResult
@@ -145,14 +145,9 @@ def refuse_cast(have: Any, want: Any) -> None:
     Raises:
         RuntimeError: it would.
     """
-    kinds = "biufc"
-    order = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
-    if have.kind in kinds and order[have.kind] > order[want.kind]:
-        names = text.SCALAR_NAMES
-        raise RuntimeError(
-            f"result type {names.get(have.name, have.name)} can't be cast to the desired output type "
-            f"{names.get(want.name, want.name)}"
-        )
+    if not dtypes.can_cast(have, want):
+        have, want = dtypes.of(have).scalar_name, dtypes.of(want).scalar_name
+        raise RuntimeError(f"result type {have} can't be cast to the desired output type {want}")
 
 
 def check(tensor: Tensor, others: Iterable[Any] = ()) -> None:
@@ -232,7 +227,7 @@ def number_array(value: Any, tensor: Tensor) -> Any:
     if not isinstance(value, (bool, int, float, complex, np.integer)):
         raise TypeError(f"can't assign a {c_type_name(type(value))} to a {text.type_name(tensor._array.dtype)}")
     if isinstance(value, complex) and tensor._array.dtype.kind != "c":
-        name = text.C_NAMES[tensor._array.dtype.name]
+        name = dtypes.of(tensor._array.dtype).c_name
         raise RuntimeError(f"value cannot be converted to type {name} without overflow")
     return np.asarray(value).astype(tensor._array.dtype)
 

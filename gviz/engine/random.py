@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.dtypes import cast, get_default_dtype, int64, of
+from gviz.engine.dtypes import cast, get_default_dtype, int64, no_kernel, of
 from gviz.engine.generator import Generator
 
 if TYPE_CHECKING:
@@ -262,7 +262,7 @@ def bernoulli(
     source = generator or default_generator
     if isinstance(p, np.ndarray):
         if p.dtype.kind != "f":
-            raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{of(p.dtype).scalar_name}'")
+            raise no_kernel("bernoulli_tensor_cpu_p_", p.dtype)
         if not ((p >= 0) & (p <= 1)).all():
             raise RuntimeError(
                 "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  "
@@ -313,7 +313,7 @@ def _float_type(dtype: DType | None, kernel: str) -> DType:
     """The type to draw in; an integer one has no such kernel."""
     wanted = get_default_dtype().np if dtype is None else dtype
     if wanted.kind not in "fc":
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{of(wanted).scalar_name}'")
+        raise no_kernel(kernel, wanted)
     return wanted
 
 

@@ -7,6 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from gviz.engine import printing
+from gviz.engine.dtypes import of
 from gviz.engine.printing import Size
 
 if TYPE_CHECKING:
@@ -17,21 +18,6 @@ if TYPE_CHECKING:
 __all__ = [
     "CPU", "Device", "Size", "broadcast_shape", "check_device", "tensor_text", "type_name", "warn", "wrap_dim", "wrap_dims",
 ]  # fmt: skip
-
-TYPE_NAMES = {
-    "float32": "torch.FloatTensor", "float64": "torch.DoubleTensor", "float16": "torch.HalfTensor", "int64": "torch.LongTensor",
-    "int32": "torch.IntTensor", "int16": "torch.ShortTensor", "int8": "torch.CharTensor", "uint8": "torch.ByteTensor",
-    "bool": "torch.BoolTensor", "complex64": "torch.ComplexFloatTensor", "complex128": "torch.ComplexDoubleTensor",
-}  # fmt: skip
-SCALAR_NAMES = {
-    "float32": "Float", "float64": "Double", "float16": "Half", "int64": "Long", "int32": "Int", "int16": "Short",
-    "int8": "Char", "uint8": "Byte", "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
-}  # fmt: skip
-C_NAMES = {
-    "float32": "float", "float64": "double", "float16": "c10::Half", "int64": "long int", "int32": "int", "int16": "short int",
-    "int8": "signed char", "uint8": "unsigned char", "bool": "bool",
-    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
-}  # fmt: skip
 
 NON_LEAF_GRAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
@@ -123,8 +109,8 @@ def check_device(device: Any) -> None:
 def wrong_grad_dtype(ours: Any, theirs: Any) -> str:
     """What is said where a gradient of another dtype is assigned."""
     return (
-        f"attempting to assign a gradient with dtype '{C_NAMES[theirs.name]}' to a tensor with grad_dtype "
-        f"'{SCALAR_NAMES[ours.name]}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You "
+        f"attempting to assign a gradient with dtype '{of(theirs).c_name}' to a tensor with grad_dtype "
+        f"'{of(ours).scalar_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You "
         "can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with "
         "caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match."
     )
@@ -150,7 +136,7 @@ def warn_once(message: str) -> None:
 
 def type_name(dtype: Any) -> str:
     """PyTorch's old type name, as its messages use it: ``torch.FloatTensor``."""
-    return TYPE_NAMES.get(dtype.name, str(dtype.name))
+    return f"torch.{of(dtype).scalar_name}Tensor"
 
 
 def wrap_dim(dim: int, ndim: int) -> int:

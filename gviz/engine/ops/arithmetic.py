@@ -198,7 +198,7 @@ def integer_power(base, exponent):
     """
     broadcast_shape(np.shape(base), exponent.shape)
     if exponent.dtype.kind == "b":
-        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+        raise dtypes.no_kernel("pow", exponent.dtype)
     positive = base ** np.maximum(exponent, 0)
     ends = np.where(base == 1, 1, np.where(base == -1, 1 - 2 * (exponent % 2), 0))
     return np.where(exponent < 0, ends, positive).astype(exponent.dtype)
@@ -247,7 +247,7 @@ def number_log(number):
 @op("AbsBackward0", self=lambda grad, self: grad * sgn(self))
 def absolute(self):
     if self.dtype.kind == "b":
-        raise NotImplementedError("\"abs_cpu\" not implemented for 'Bool'")
+        raise dtypes.no_kernel("abs_cpu", self.dtype)
     return np.abs(self)
 
 

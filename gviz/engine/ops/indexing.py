@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from gviz.engine.dtypes import of
 from gviz.engine.op import composite, everywhere, op
-from gviz.engine.text import SCALAR_NAMES, wrap_dim
+from gviz.engine.text import wrap_dim
 
 
 def at(dim, index):
@@ -135,7 +136,7 @@ def check_source(array, indices, values, shape):
         )
     masks = [index.dtype.kind == "b" for index in indices if index is not None]
     if values.dtype != array.dtype and not (values.size == 1 and masks == [True]):
-        want, have = SCALAR_NAMES[array.dtype.name], SCALAR_NAMES[values.dtype.name]
+        want, have = of(array.dtype).scalar_name, of(values.dtype).scalar_name
         raise RuntimeError(
             f"Index put requires the source and destination dtypes match, got {want} for the destination and {have} for the "
             "source."

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gviz.engine.dtypes import no_kernel, of
 from gviz.engine.op import ARRAYS, composite, everywhere, op
-from gviz.engine.text import C_NAMES, SCALAR_NAMES, broadcast_shape
+from gviz.engine.text import broadcast_shape
 
 everywhere(broadcast_shape)
 
@@ -18,10 +19,10 @@ def check_same_dtype(a, b, kernel="addmm_impl_cpu_"):
         RuntimeError: they differ.
     """
     if a.dtype != b.dtype:
-        left, right = (C_NAMES.get(v.dtype.name, v.dtype.name) for v in (a, b))
+        left, right = (of(v.dtype).c_name for v in (a, b))
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {left} != {right}")
     if a.dtype.kind == "b":
-        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
+        raise no_kernel(kernel, a.dtype)
 
 
 @op(
@@ -93,7 +94,7 @@ def addmm(self, mat1, mat2, beta=1, alpha=1):
         )
     for name, a in (("self", self), ("mat1", mat1)):
         if a.dtype != mat2.dtype:
-            first, second = SCALAR_NAMES[a.dtype.name], SCALAR_NAMES[mat2.dtype.name]
+            first, second = of(a.dtype).scalar_name, of(mat2.dtype).scalar_name
             raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {first} and {second}")
     check_shapes(mat1, mat2)
     check_same_dtype(mat1, mat2)
@@ -119,7 +120,7 @@ def mv(self, vec):
             f"size mismatch, got input ({self.shape[0]}), mat ({self.shape[0]}x{self.shape[1]}), vec ({vec.shape[0]})"
         )
     if self.dtype != vec.dtype:
-        matrix, vector = SCALAR_NAMES[self.dtype.name], SCALAR_NAMES[vec.dtype.name]
+        matrix, vector = of(self.dtype).scalar_name, of(vec.dtype).scalar_name
         raise RuntimeError(f"addmv input tensors must have the same dtype, but got {vector}, {matrix}, and {vector}")
     check_same_dtype(self, vec, "addmv_impl_cpu")
     return self @ vec
@@ -136,7 +137,7 @@ def dot(self, tensor):
     if self.ndim != 1 or tensor.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {self.ndim}D and {tensor.ndim}D tensors")
     if self.dtype != tensor.dtype:
-        first, second = SCALAR_NAMES[self.dtype.name], SCALAR_NAMES[tensor.dtype.name]
+        first, second = of(self.dtype).scalar_name, of(tensor.dtype).scalar_name
         raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {first} and {second}")
     if self.shape != tensor.shape:
         raise RuntimeError(
@@ -162,7 +163,7 @@ def bmm(self, mat2):
             f"[{mat2.shape[0]}, {mat2.shape[1]}]."
         )
     if self.dtype != mat2.dtype and self.size and mat2.size:
-        first, second = SCALAR_NAMES[self.dtype.name], SCALAR_NAMES[mat2.dtype.name]
+        first, second = of(self.dtype).scalar_name, of(mat2.dtype).scalar_name
         raise RuntimeError(f"expected scalar type {first} but found {second}")
     if self.dtype.kind == "b":
         check_same_dtype(self, mat2, "bmm")

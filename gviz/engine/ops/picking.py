@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from gviz.engine.dtypes import of
 from gviz.engine.op import ARRAYS, PASS, composite, op
 from gviz.engine.ops.reduction import axes_of
-from gviz.engine.text import SCALAR_NAMES, broadcast_shape, wrap_dim
+from gviz.engine.text import broadcast_shape, wrap_dim
 
 
 def along(array, dim, index):
@@ -57,7 +58,7 @@ def check_added(self, dim, index, source):
     check_index(self, dim, index, "index_add")
     axis = wrap_dim(dim, self.ndim)
     if self.dtype != source.dtype:
-        have, other = SCALAR_NAMES[self.dtype.name], SCALAR_NAMES[source.dtype.name]
+        have, other = of(self.dtype).scalar_name, of(source.dtype).scalar_name
         raise RuntimeError(f"index_add_(): self ({have}) and source ({other}) must have the same scalar type")
     count = source.shape[axis] if axis < source.ndim else 1
     if (
@@ -158,7 +159,7 @@ def masked_select_backward(grad, self, mask):
     source=lambda grad, mask, source_sym_sizes: masked_scatter_source(grad, mask, source_sym_sizes),
 )
 def masked_scatter(self, mask, source):
-    have, other, kind = (SCALAR_NAMES[a.dtype.name] for a in (self, source, mask))
+    have, other, kind = (of(a.dtype).scalar_name for a in (self, source, mask))
     if have != other:
         raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got{have} and {other}")
     if kind != "Bool":
@@ -203,7 +204,7 @@ def check_flat(self, index):
 @op("TakeBackward0", nondiff=("index",), self=lambda grad, self, index: put(zeros_like(self), index, grad, True))
 def take(self, index):
     if index.dtype != np.int64:
-        raise RuntimeError(f"take(): Expected a long tensor for index, but got {SCALAR_NAMES[index.dtype.name]}")
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {of(index.dtype).scalar_name}")
     check_flat(self, index)
     return self.reshape(-1)[index]
 
@@ -222,7 +223,7 @@ def put(self, index, source, accumulate=False):
             f"{source.size}, index.numel() = {index.size}"
         )
     if self.dtype != source.dtype:
-        have, other = SCALAR_NAMES[self.dtype.name], SCALAR_NAMES[source.dtype.name]
+        have, other = of(self.dtype).scalar_name, of(source.dtype).scalar_name
         raise RuntimeError(
             f"put_(): self and source expected to have the same dtype, but got self.dtype = {have} and source.dtype = {other}"
         )

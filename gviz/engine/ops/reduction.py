@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from gviz.engine.dtypes import no_kernel, of
 from gviz.engine.op import composite, everywhere, op
 from gviz.engine.ops.totals import add_up, average
-from gviz.engine.text import SCALAR_NAMES, wrap_dim, wrap_dims
+from gviz.engine.text import wrap_dim, wrap_dims
 
 
 def axes_of(array, dim):
@@ -82,7 +83,7 @@ def check_mean(array):
     if array.dtype.kind in "biu":
         raise RuntimeError(
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
-            f"Got: {SCALAR_NAMES[array.dtype.name]}"
+            f"Got: {of(array.dtype).scalar_name}"
         )
     return array
 
@@ -231,7 +232,7 @@ def check_softmax(array, dim, name):
     """
     if array.dtype.kind not in "fc" and array.size:
         kernel = f"{name}_lastdim_kernel_impl" if dim == max(array.ndim, 1) - 1 else f"{name}_kernel_impl"
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{SCALAR_NAMES[array.dtype.name]}'")
+        raise no_kernel(kernel, array.dtype)
 
 
 @op("SoftmaxBackward0", self=lambda grad, dim, result: softmax_backward_data(grad, result, dim))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from gviz.engine.dtypes import no_kernel
 from gviz.engine.op import composite, op
 from gviz.engine.ops.reduction import summed
-from gviz.engine.text import SCALAR_NAMES, wrap_dim
+from gviz.engine.text import wrap_dim
 
 
 @op("CumsumBackward0", self=lambda grad, dim: cumsum_backward(grad, dim))
@@ -80,7 +81,7 @@ def best_so_far(array, dim, better):
 def logcumsumexp(self, dim):
     axis = wrap_dim(dim, self.ndim)
     if self.dtype.kind != "f":
-        raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{SCALAR_NAMES[self.dtype.name]}'")
+        raise no_kernel("logcumsumexp_out_cpu", self.dtype)
     return np.logaddexp.accumulate(self.astype(np.float64), axis).astype(self.dtype) if self.ndim else self.copy()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gviz.engine.dtypes import of
 from gviz.engine.op import ARRAYS, composite, everywhere, op
 from gviz.engine.ops.reduction import axes_of, summed
 from gviz.engine.ops.totals import add_up, average, multiply_up
@@ -176,7 +177,7 @@ def std_mean_backward(grads, self, result0, dim, correction, keepdim):
 def vector_norm(self, ord=2, dim=None, keepdim=False):
     if self.dtype.kind not in "fc":
         raise RuntimeError(
-            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got " + type_short(self.dtype)
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got " + of(self.dtype).scalar_name
         )
     axes = None if dim is None else axes_of(self, dim)
     size = np.abs(self)
@@ -200,13 +201,6 @@ def vector_norm(self, ord=2, dim=None, keepdim=False):
 )
 def norm(self, p, dim, keepdim=False):
     return ARRAYS["vector_norm"](self, p, dim, keepdim)
-
-
-def type_short(dtype):
-    """PyTorch's short name of a dtype in its messages."""
-    from gviz.engine.text import SCALAR_NAMES
-
-    return SCALAR_NAMES.get(dtype.name, dtype.name)
 
 
 @composite

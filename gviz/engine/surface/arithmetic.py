@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine import dtypes, text
+from gviz.engine import dtypes
 from gviz.engine.general import NUMBERS, OPERANDS
 from gviz.engine.modes import mode
 from gviz.engine.op import TENSORS as call
@@ -115,7 +115,7 @@ def logical(key: str, on_integers: Callable[[Any, Any], Any]) -> Any:
             return NotImplemented
         array = getattr(other, "_array", other)
         if (kind := dtypes.result_type(self._array, array)).kind in "fc":
-            raise NotImplementedError(f"\"{on_integers.__name__}_cpu\" not implemented for '{text.SCALAR_NAMES[kind.name]}'")
+            raise dtypes.no_kernel(f"{on_integers.__name__}_cpu", kind)
         if self._array.dtype.kind == "b" and np.asarray(array).dtype.kind == "b":
             return call[key](self, other)
         return from_array(on_integers(self._array, array), None)

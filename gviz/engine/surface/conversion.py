@@ -46,8 +46,7 @@ def type_method(self: Tensor, dtype: Any = None) -> Any:
     if dtype in (int, float, bool, complex):
         raise ValueError(f"invalid type: '{dtype.__name__}'")
     if isinstance(dtype, str):
-        names = {name: short for short, name in text.TYPE_NAMES.items()}
-        return to(self, getattr(dtypes, names[dtype]))
+        return to(self, next(each for each in dtypes.ALL if text.type_name(each.np) == dtype))
     return to(self, getattr(dtype, "legacy_dtype", dtype))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import dtypes, text
+from gviz.engine import dtypes
 from gviz.engine.general import OPERANDS
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface import arithmetic
@@ -88,7 +88,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """
     if mask._array.dtype.kind != "b":
         raise RuntimeError(
-            "masked_fill_ only supports boolean masks, but got mask with dtype " + text.C_NAMES[mask._array.dtype.name]
+            "masked_fill_ only supports boolean masks, but got mask with dtype " + dtypes.of(mask._array.dtype).c_name
         )
     if not isinstance(value, Tensor):
         return call["masked_fill"](input, mask, value)
@@ -144,9 +144,7 @@ def bitwise(function: Any, kernel: str = "") -> Any:
         values = [getattr(v, "_array", v) for v in (input, other)]
         kind = dtypes.result_type(*values)
         if kind.kind in "fc":
-            raise NotImplementedError(
-                f"\"{kernel or function.__name__}_cpu\" not implemented for '{text.SCALAR_NAMES[kind.name]}'"
-            )
+            raise dtypes.no_kernel(f"{kernel or function.__name__}_cpu", kind)
         return from_array(np.asarray(function(*(np.asarray(v, kind) for v in values))), None)
 
     return operator if kernel else apply

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gviz.engine import dtypes, text
+from gviz.engine import dtypes
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.conversion import to
 from gviz.engine.tensor import Tensor
@@ -41,7 +41,7 @@ def mean_of(input: Tensor, dim: Any = UNSET, keepdim: bool = False, *, dtype: An
     if dtype is not None and dtypes.as_dtype(dtype).np.kind not in "fc":
         raise RuntimeError(
             "mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. "
-            f"Got: {text.SCALAR_NAMES[dtypes.as_dtype(dtype).np.name]}"
+            f"Got: {dtypes.as_dtype(dtype).scalar_name}"
         )
     dim = axis if dim is UNSET else dim
     if dim is UNSET and not keepdim:
