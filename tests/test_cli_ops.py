@@ -147,10 +147,9 @@ def test_one_operation_is_told_in_full(gviz: Program) -> None:
 
 
 def test_overloads_are_rows_of_their_own(gviz: Program) -> None:
-    assert [line for line in gviz("ops", "torch.sum").out.splitlines() if line[:1].isalpha()] == [
-        "SumBackward0 (sum_all)",
-        "SumBackward1 (sum_dim)",
-    ]
+    titles = [line for line in gviz("ops", "torch.sum").out.splitlines() if line[:1].isalpha()]
+    assert {"SumBackward0 (sum_all)", "SumBackward1 (sum_dim)"} <= set(titles)
+    assert {title[:3] for title in titles} == {"Sum"}
 
 
 def test_many_operations_are_a_table_with_a_line_each(gviz: Program) -> None:

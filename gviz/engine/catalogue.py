@@ -208,7 +208,8 @@ def computes(function: FunctionType) -> bool:
 
 def named_values() -> Iterator[tuple[str, Any]]:
     """Every public function, method and operator of the engine: (as people write it, the function)."""
-    declared = [vars(part).get(kind, {}) for part in surface.FAMILIES for kind in ("ROWS", "OPERATORS", "BOTH", "METHODS")]
+    tables = [table for table, (methods, _) in surface.TABLES.items() if methods]
+    declared = [vars(part).get(table, {}) for part in surface.FAMILIES for table in tables]
     for name in dict.fromkeys(name for names in declared for name in names):
         if written := method_form(name):
             yield written, vars(Tensor)[name]
@@ -254,7 +255,8 @@ def keys_in(function: Any) -> dict[str, None]:
         if function.__globals__ is TENSORS or {"call", "TENSORS"} & set(names):
             keys.update((key, None) for key in (*texts, *made, *(m + t for m in made for t in texts)) if key in TENSORS)
         found = [function.__globals__.get(name) for name in names]
-        inner = [getattr(module, name, None) for module in found if isinstance(module, ModuleType) for name in names]
+        modules = [value for value in found if isinstance(value, ModuleType) and value.__name__.startswith(FOLLOWED)]
+        inner = [getattr(module, name, None) for module in modules for name in names]
         todo += [value for value in (*held, *found, *inner) if is_followed(value)]
     return keys
 

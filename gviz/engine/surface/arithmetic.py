@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,6 @@ from gviz.engine.modes import mode
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.conversion import itself
 from gviz.engine.tensor import Tensor, from_array
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
@@ -46,7 +43,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = "") -> Tensor:
 def power(input: Any, exponent: Any) -> Tensor:
     """``input ** exponent``: a row for each of number and tensor on either side."""
     if not isinstance(input, Tensor):
-        return call["pow_base"](input, exponent)
+        return call["pow_base"](plain(input), exponent)
     if isinstance(exponent, Tensor):
         return call["pow_tensor"](input, exponent)
     return call["power"](input, plain(exponent))
@@ -83,14 +80,15 @@ def reversed_div(self: Tensor, other: Any) -> Any:
     return call["mul"](call["reciprocal"](self), other) if isinstance(other, NUMBERS) else NotImplemented
 
 
-def operator_power(self: Tensor, other: Any) -> Any:
-    """``self ** other``."""
-    return power(self, other) if isinstance(other, OPERANDS) else NotImplemented
+def operator_of(function: Any, swapped: bool = False) -> Any:
+    """A function of two operands as Python's operator."""
 
+    def operator(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, OPERANDS):
+            return NotImplemented
+        return function(other, self) if swapped else function(self, other)
 
-def reversed_power(self: Tensor, other: Any) -> Any:
-    """``other ** self``."""
-    return power(plain(other), self) if isinstance(other, OPERANDS) else NotImplemented
+    return operator
 
 
 def operator_matmul(self: Tensor, other: Any) -> Any:
@@ -101,26 +99,6 @@ def operator_matmul(self: Tensor, other: Any) -> Any:
 def square(input: Tensor) -> Tensor:
     """``input ** 2``."""
     return call["power"](input, 2)
-
-
-def logical(key: str, on_integers: Callable[[Any, Any], Any]) -> Any:
-    """``&``, ``|`` or ``^``: logical on booleans, bit by bit on integers.
-
-    Raises:
-        NotImplementedError: on others.
-    """
-
-    def operator(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, OPERANDS):
-            return NotImplemented
-        array = getattr(other, "_array", other)
-        if (kind := dtypes.result_type(self._array, array)).kind in "fc":
-            raise dtypes.no_kernel(f"{on_integers.__name__}_cpu", kind)
-        if self._array.dtype.kind == "b" and np.asarray(array).dtype.kind == "b":
-            return call[key](self, other)
-        return from_array(on_integers(self._array, array), None)
-
-    return operator
 
 
 def invert(self: Tensor) -> Tensor:
@@ -177,26 +155,17 @@ ROWS = {
     "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite",
 }  # fmt: skip
 
-OPERATORS = {
-    "__add__": "add", "__radd__": "add", "__sub__": "sub", "__mul__": "mul", "__rmul__": "mul", "__truediv__": "div",
-    "__neg__": "neg", "__abs__": "absolute", "__lt__": "less", "__le__": "less_equal", "__gt__": "greater",
-    "__ge__": "greater_equal", "__eq__": "equal", "__ne__": "not_equal",
-}  # fmt: skip
-
 BOTH: dict[str, Any] = {
     "add": add, "sub": sub, "subtract": sub, "div": div, "divide": div, "true_divide": div,
     "pow": power, "square": square, "clamp": clamp, "clip": clamp,
 }  # fmt: skip
 
-BITS = {
-    "and": logical("logical_and", np.bitwise_and), "or": logical("logical_or", np.bitwise_or),
-    "xor": logical("logical_xor", np.bitwise_xor),
-}  # fmt: skip
-
 METHODS: dict[str, Any] = {
+    "__add__": "add", "__radd__": "add", "__sub__": "sub", "__mul__": "mul", "__rmul__": "mul", "__truediv__": "div",
+    "__neg__": "neg", "__abs__": "absolute", "__lt__": "less", "__le__": "less_equal", "__gt__": "greater",
+    "__ge__": "greater_equal", "__eq__": "equal", "__ne__": "not_equal",
     "where": where_method, "__rsub__": reversed_sub, "__rtruediv__": reversed_div,
-    "__pow__": operator_power, "__rpow__": reversed_power, "__matmul__": operator_matmul,
-    **{f"__{side}{name}__": function for name, function in BITS.items() for side in ("", "r")},
+    "__pow__": operator_of(power), "__rpow__": operator_of(power, swapped=True), "__matmul__": operator_matmul,
     "__invert__": invert, "__pos__": itself,
 }  # fmt: skip
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import dtypes
+from gviz.engine import dtypes, text
 from gviz.engine.general import OPERANDS
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface import arithmetic
+from gviz.engine.surface.arithmetic import operator_of
 from gviz.engine.surface.conversion import itself, new_filled, to
 from gviz.engine.tensor import Tensor, from_array
 
@@ -45,17 +46,6 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
     return call["clamp_max_tensor" if isinstance(max, Tensor) else "clamp_max"](input, max)
 
 
-def operator_of(function: Any, swapped: bool = False) -> Any:
-    """A function of two operands as Python's operator."""
-
-    def operator(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, OPERANDS):
-            return NotImplemented
-        return function(other, self) if swapped else function(self, other)
-
-    return operator
-
-
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """On the line from ``input`` to ``end``.
 
@@ -64,9 +54,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """
     for name, other in (("end", end), ("weight", weight)):
         if isinstance(other, Tensor) and other.dtype is not input.dtype and (name == "end" or other._array.ndim):
-            ours, theirs = (str(t.dtype).removeprefix("torch.") for t in (input, other))
-            names = {"float32": "float", "float64": "double", "int64": "long", "int32": "int"}
-            raise RuntimeError(f"expected dtype {names.get(ours, ours)} for `{name}` but got dtype {names.get(theirs, theirs)}")
+            raise RuntimeError(f"expected dtype {input.dtype.c_name} for `{name}` but got dtype {other.dtype.c_name}")
     return call["lerp" if isinstance(weight, Tensor) else "lerp_scalar"](input, end, weight)
 
 
@@ -143,6 +131,7 @@ def bitwise(function: Any, kernel: str = "") -> Any:
             raise TypeError("neither tensors nor numbers")
         values = [getattr(v, "_array", v) for v in (input, other)]
         kind = dtypes.result_type(*values)
+        text.broadcast_shape(*map(np.shape, values))
         if kind.kind in "fc":
             raise dtypes.no_kernel(f"{kernel or function.__name__}_cpu", kind)
         return from_array(np.asarray(function(*(np.asarray(v, kind) for v in values))), None)
@@ -188,6 +177,8 @@ def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
     return call["dist"](input, other, p)
 
 
+BITWISE = {name: bitwise(getattr(np, f"bitwise_{name}")) for name in ("and", "or", "xor")}
+
 ROWS = {
     "floor": "floor", "ceil": "ceil", "trunc": "trunc", "fix": "trunc", "frac": "frac",
     "asin": "asin", "arcsin": "asin", "acos": "acos", "arccos": "acos", "atan": "atan", "arctan": "atan",
@@ -208,12 +199,13 @@ BOTH: dict[str, Any] = {
     "gcd": bitwise(np.gcd), "lcm": bitwise(np.lcm), "bitwise_left_shift": bitwise(np.left_shift, "lshift"),
     "bitwise_right_shift": bitwise(np.right_shift, "rshift"),
     "copysign": copysign, "float_power": float_power, "logit": logit, "dist": dist,
-    "bitwise_and": bitwise(np.bitwise_and), "bitwise_or": bitwise(np.bitwise_or), "bitwise_xor": bitwise(np.bitwise_xor),
+    "bitwise_and": BITWISE["and"], "bitwise_or": BITWISE["or"], "bitwise_xor": BITWISE["xor"],
 }  # fmt: skip
 
 METHODS: dict[str, Any] = {
     "__mod__": operator_of(remainder), "__rmod__": operator_of(remainder, swapped=True),
     "__floordiv__": operator_of(floor_divide), "__rfloordiv__": operator_of(floor_divide, swapped=True),
+    **{f"__{side}{name}__": function for name, function in BITWISE.items() for side in ("", "r")},
     "__lshift__": bitwise(np.left_shift, "lshift"), "__rshift__": bitwise(np.right_shift, "rshift"),
     "ndimension": Tensor.dim, "is_nonzero": Tensor.__bool__, "new_empty": new_filled(0), "positive": itself,
     "new_tensor": new_tensor, "new_full": new_full,

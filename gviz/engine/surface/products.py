@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gviz.engine.dtypes import of
 from gviz.engine.op import TENSORS as call
 from gviz.engine.results import result_class
 from gviz.engine.tensor import Tensor, from_array
@@ -267,7 +268,7 @@ def check_weights(name: str, weights: Any, count: int, kinds: str) -> None:
     if weights.dtype.kind not in kinds:
         wanted = "integral" if kinds == "iu" else "floating point"
         raise RuntimeError(
-            f"cov(): expected {name} to have {wanted} dtype but got {name} with {weights.dtype.scalar_name} dtype"
+            f"cov(): expected {name} to have {wanted} dtype but got {name} with {of(weights.dtype).scalar_name} dtype"
         )
     if weights.size != count:
         raise RuntimeError(

@@ -9,13 +9,8 @@ import numpy as np
 from gviz.engine import text
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.reductions import as_dims
-from gviz.engine.surface.shape import cat, flat_sizes
+from gviz.engine.surface.shape import cat, flat_sizes, sized
 from gviz.engine.tensor import Tensor, from_array
-
-
-def repeat(self: Tensor, *repeats: Any) -> Tensor:
-    """Copied that many times along each dim."""
-    return call["repeat"](self, flat_sizes(repeats))
 
 
 def tile(input: Tensor, *size: Any, dims: Any = ()) -> Tensor:
@@ -220,11 +215,6 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: Any = None) -> Tensor:
     return call["gather"](call["expand"](input, tuple(sizes[0])), dim, call["expand"](indices, tuple(sizes[1])))
 
 
-def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Windows along a dim."""
-    return call["unfold"](self, dimension, size, step)
-
-
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
     """Differences of neighbours along a dim, on request with elements before and after.
 
@@ -272,7 +262,7 @@ BOTH: dict[str, Any] = {
 }  # fmt: skip
 
 METHODS: dict[str, Any] = {
-    "repeat": repeat, "unfold": unfold,
+    "repeat": sized("repeat"), "unfold": "unfold",
     "mH": property(adjoint), "H": property(adjoint),
 }  # fmt: skip
 

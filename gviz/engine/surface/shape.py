@@ -25,44 +25,27 @@ def flat_sizes(size: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(size[0]) if len(size) == 1 and isinstance(size[0], list | tuple) else size
 
 
-def reshape(input: Tensor, *shape: Any) -> Tensor:
-    """The same elements in another shape; a view where the memory allows it."""
-    return call["reshape"](input, flat_sizes(shape))
+def sized(key: str) -> Any:
+    """``reshape``, ``view``, ``permute``, ``expand``, ``repeat``: numbers one by one, or as one tuple."""
+
+    def method(input: Tensor, *size: Any) -> Tensor:
+        return call[key](input, flat_sizes(size))
+
+    return method
 
 
-def view(self: Tensor, *shape: Any) -> Tensor:
-    """The same memory in another shape."""
-    return call["view"](self, flat_sizes(shape))
+def sized_as(key: str) -> Any:
+    """``reshape_as``, ``view_as``, ``expand_as``: the shape is that of another tensor."""
 
+    def method(self: Tensor, other: Tensor) -> Tensor:
+        return call[key](self, other._array.shape)
 
-def permute(input: Tensor, *dims: Any) -> Tensor:
-    """The dimensions in another order."""
-    return call["permute"](input, flat_sizes(dims))
-
-
-def expand(self: Tensor, *size: Any) -> Tensor:
-    """Dimensions of size one repeated without copying."""
-    return call["expand"](self, flat_sizes(size))
+    return method
 
 
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """Expanded to that shape."""
     return call["expand"](input, tuple(size))
-
-
-def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """Expanded to the shape of another tensor."""
-    return call["expand"](self, other._array.shape)
-
-
-def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """In the shape of another tensor."""
-    return call["view"](self, other._array.shape)
-
-
-def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """In the shape of another tensor."""
-    return call["reshape"](self, other._array.shape)
 
 
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
@@ -214,13 +197,14 @@ ROWS = {
 }  # fmt: skip
 
 BOTH: dict[str, Any] = {
-    "reshape": reshape, "permute": permute, "squeeze": squeeze, "flatten": flatten, "ravel": ravel, "split": split,
-    "chunk": chunk, "broadcast_to": broadcast_to, "tensor_split": tensor_split,
+    "reshape": sized("reshape"), "permute": sized("permute"), "squeeze": squeeze, "flatten": flatten, "ravel": ravel,
+    "split": split, "chunk": chunk, "broadcast_to": broadcast_to, "tensor_split": tensor_split,
     "hsplit": splitter("hsplit", 1, 1), "vsplit": splitter("vsplit", 0, 2), "dsplit": splitter("dsplit", 2, 3),
 }  # fmt: skip
 
 METHODS: dict[str, Any] = {
-    "view": view, "expand": expand, "expand_as": expand_as, "view_as": view_as, "reshape_as": reshape_as,
+    "view": sized("view"), "expand": sized("expand"), "expand_as": sized_as("expand"), "view_as": sized_as("view"),
+    "reshape_as": sized_as("reshape"),
     "contiguous": contiguous, "__getitem__": get_item, "T": property(property_t), "mT": property(property_mt),
 }  # fmt: skip
 
