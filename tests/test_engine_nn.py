@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
@@ -208,3 +209,63 @@ def test_clipping_scales_gradients_to_the_norm_that_was_asked_for() -> None:
     (w**2).sum().div(2).backward()
     assert nn.utils.clip_grad_norm_([w], 1.0).item() == 5.0
     assert w.grad.tolist() == pytest.approx([0.6, 0.8], rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("layer", "text"),
+    [
+        (nn.RReLU(inplace=True), "RReLU(lower=0.125, upper=0.3333333333333333, inplace=True)"),
+        (nn.Hardshrink(), "Hardshrink(0.5)"),
+        (nn.Threshold(0.1, 2), "Threshold(threshold=0.1, value=2)"),
+        (nn.CrossEntropyLoss(label_smoothing=0.1), "CrossEntropyLoss()"),
+        (nn.AvgPool1d(2), "AvgPool1d(kernel_size=(2,), stride=(2,), padding=(0,))"),
+        (nn.MaxPool2d(2), "MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)"),
+        (nn.ConstantPad1d(2, 3.5), "ConstantPad1d(padding=(2, 2), value=3.5)"),
+        (nn.CircularPad2d(1), "CircularPad2d((1, 1, 1, 1))"),
+        (nn.Upsample(scale_factor=2), "Upsample(scale_factor=2.0, mode='nearest')"),
+        (nn.GroupNorm(2, 4, affine=False), "GroupNorm(2, 4, eps=1e-05, affine=False, bias=False)"),
+        (nn.RNN(4, 2, 2, "relu", batch_first=True), "RNN(4, 2, num_layers=2, batch_first=True)"),
+    ],
+)
+def test_a_layer_shows_the_options_that_pytorch_shows(layer: nn.Module, text: str) -> None:
+    assert repr(layer) == text
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: nn.ReLU(1, 2), "ReLU.__init__() takes from 1 to 2 positional arguments but 3 were given"),
+        (lambda: nn.Tanh(1), "Tanh.__init__() takes 1 positional argument but 2 were given"),
+        (lambda: nn.ReLU(slope=1), "ReLU.__init__() got an unexpected keyword argument 'slope'"),
+        (lambda: nn.Threshold(), "Threshold.__init__() missing 2 required positional arguments: 'threshold' and 'value'"),
+        (lambda: F.threshold(torch.ones(2), 1), "_threshold() missing 1 required positional argument: 'value'"),
+    ],
+)
+def test_wrong_options_are_refused_in_the_words_of_pytorch(make: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(words)):
+        make()
+
+
+@pytest.mark.parametrize(("layer", "cell"), [(nn.RNN, nn.RNNCell), (nn.GRU, nn.GRUCell)])
+def test_a_recurrent_layer_does_what_its_cell_does_step_by_step(layer: Any, cell: Any) -> None:
+    torch.manual_seed(1)
+    whole, step, steps = layer(3, 2, bidirectional=True), cell(3, 2), torch.randn(4, 2, 3)
+    for name, weight in step.named_parameters():
+        weight.data = getattr(whole, f"{name}_l0_reverse").data
+    out, last = whole(steps)
+    hidden = None
+    for number in reversed(range(4)):
+        hidden = step(steps[number], hidden)
+        assert out[number, :, 2:].tolist() == hidden.tolist()
+    assert last[1].tolist() == hidden.tolist()
+
+
+def test_the_same_seed_gives_the_orthogonal_and_truncated_values_of_pytorch() -> None:
+    torch.manual_seed(1)
+    assert nn.init.orthogonal_(torch.zeros(4, 2)).tolist()[0] == pytest.approx(
+        [0.3841285705566406, 0.42780742049217224], rel=1e-5
+    )
+    torch.manual_seed(1)
+    assert nn.init.trunc_normal_(torch.zeros(3, 3), 1.0, 2.0, -3.0, 1.5).tolist()[0] == pytest.approx(
+        [-0.12610559165477753, -0.7845810055732727, 1.1233545541763306], rel=1e-6
+    )

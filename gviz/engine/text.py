@@ -167,6 +167,13 @@ def wrap_dims(dims: Iterable[int], ndim: int) -> tuple[int, ...]:
     return tuple(wrapped) if ndim else ()
 
 
+def missing(values: dict[str, Any]) -> str:
+    """What Python says of arguments that are needed and were not given: those that are ``...``."""
+    names = [repr(name) for name, value in values.items() if value is ...]
+    told = names[0] if len(names) == 1 else ", ".join(names[:-1]) + "," * (len(names) > 2) + f" and {names[-1]}"
+    return f"missing {len(names)} required positional argument{'s' * (len(names) > 1)}: {told}"
+
+
 def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
     """The common shape of operands.
 

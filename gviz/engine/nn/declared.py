@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from gviz.engine import text
 from gviz.engine.nn import functional as F
 from gviz.engine.nn.module import Module
 from gviz.engine.nn.window_functions import tuple_of
@@ -40,9 +41,8 @@ class Function(Module):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
         values = {**self.options, **dict(zip(self.options, args, strict=False)), **kwargs}
-        missing = [repr(name) for name, value in values.items() if value is ...]
-        if len(args) > len(self.options) or set(kwargs) - set(self.options) or missing:
-            raise TypeError(f"{type(self).__name__}.__init__() {self.wrong(args, kwargs, missing)}")
+        if len(args) > len(self.options) or len(values) > len(self.options) or ... in values.values():
+            raise TypeError(f"{type(self).__name__}.__init__() {self.wrong(args, values)}")
         if values.get("stride", 0) is None:
             values["stride"] = values["kernel_size"]
         if self.function == "dropout" and not 0 <= values["p"] <= 1:
@@ -53,19 +53,15 @@ class Function(Module):
             elif name not in LEGACY:
                 setattr(self, name, tuple_of(value, self.tuples[name]) if name in self.tuples else value)
 
-    def wrong(self, args: tuple[Any, ...], kwargs: dict[str, Any], missing: list[str]) -> str:
+    def wrong(self, args: tuple[Any, ...], values: dict[str, Any]) -> str:
         """What Python says of arguments that do not fit."""
-        unknown = [name for name in kwargs if name not in self.options]
-        if unknown:
-            return f"got an unexpected keyword argument '{unknown[0]}'"
-        if missing:
-            kind = "argument" if len(missing) == 1 else "arguments"
-            return f"missing {len(missing)} required positional {kind}: {' and '.join(missing)}"
-        most, least = len(self.options) + 1, 1 + sum(value is ... for value in self.options.values())
+        if len(values) > len(self.options):
+            return f"got an unexpected keyword argument '{list(values)[len(self.options)]}'"
+        if ... in values.values():
+            return text.missing(values)
+        most, least = len(self.options) + 1, 1 + list(self.options.values()).count(...)
         takes = (
-            f"{most} positional argument" + "s" * (most > 1)
-            if least == most
-            else f"from {least} to {most} positional arguments"
+            f"from {least} to {most} positional arguments" if least < most else f"{most} positional argument" + "s" * (most > 1)
         )
         return f"takes {takes} but {len(args) + 1} were given"
 

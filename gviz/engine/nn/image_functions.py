@@ -24,6 +24,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
 
     Raises:
         NotImplementedError: a mode that there is not, or not for so many dimensions.
+        RuntimeError: a value where the values come from inside.
     """
     sizes = tuple(pad)
     if mode == "constant":
@@ -31,7 +32,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     if mode not in (*BORDERS, "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None and value != 0:
-        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     rank, dims = input._array.ndim, len(sizes) // 2
     if dims not in (1, 2, 3) or rank not in (dims + 1, dims + 2):
         raise NotImplementedError(

@@ -183,6 +183,8 @@ def adaptive_avg_pool2d_backward(grad_output, self):
     self=lambda grad, self, result1: adaptive_max_pool2d_backward(grad, self, result1),
 )
 def adaptive_max_pool2d(self, output_size):
+    if self.ndim not in (3, 4):
+        raise RuntimeError(f"adaptive_max_pool2d(): Expected 3D or 4D tensor, but got: {list(self.shape)}")
     height, width = self.shape[-2:]
     values = np.empty((*self.shape[:-2], *output_size), self.dtype)
     indices = np.empty(values.shape, np.int64)

@@ -248,6 +248,11 @@ def im2col(self, kernel_size, dilation, padding, stride):
 def col2im(self, output_size, kernel_size, dilation, padding, stride):
     (kh, kw), (dh, dw), (ph, pw), (sh, sw) = kernel_size, dilation, padding, stride
     height, width = output_size
+    if self.shape[-2] % (kh * kw):
+        raise RuntimeError(
+            f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+            f"input.size(1)={self.shape[-2]} and kernel_size=({kh}, {kw})."
+        )
     rows, cols = (height + 2 * ph - dh * (kh - 1) - 1) // sh + 1, (width + 2 * pw - dw * (kw - 1) - 1) // sw + 1
     if self.shape[-1] != rows * cols:
         raise RuntimeError(
