@@ -41,7 +41,7 @@ class Function(Module):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
         values = {**self.options, **dict(zip(self.options, args, strict=False)), **kwargs}
-        if len(args) > len(self.options) or len(values) > len(self.options) or ... in values.values():
+        if max(len(args), len(values)) > len(self.options) or any(value is ... for value in values.values()):
             raise TypeError(f"{type(self).__name__}.__init__() {self.wrong(args, values)}")
         if values.get("stride", 0) is None:
             values["stride"] = values["kernel_size"]
@@ -57,13 +57,11 @@ class Function(Module):
         """What Python says of arguments that do not fit."""
         if len(values) > len(self.options):
             return f"got an unexpected keyword argument '{list(values)[len(self.options)]}'"
-        if ... in values.values():
+        if len(args) <= len(self.options):
             return text.missing(values)
         most, least = len(self.options) + 1, 1 + list(self.options.values()).count(...)
-        takes = (
-            f"from {least} to {most} positional arguments" if least < most else f"{most} positional argument" + "s" * (most > 1)
-        )
-        return f"takes {takes} but {len(args) + 1} were given"
+        takes = f"from {least} to {most}" if least < most else str(most)
+        return f"takes {takes} positional argument{'s' * (most > 1)} but {len(args) + 1} were given"
 
     def forward(self, *inputs: Tensor) -> Any:
         """The function of the input, or of the inputs."""

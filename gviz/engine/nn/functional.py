@@ -42,7 +42,7 @@ def activation(key: str, in_place: bool | None = None, **options: Any) -> Any:
             raise TypeError(f"{key}() got an unexpected keyword argument '{strange[0]}'")
         values = {**options, **dict(zip([*options, "inplace"], args, strict=False)), **given}
         inplace = values.pop("inplace", inplace)
-        if ... in values.values():
+        if any(value is ... for value in values.values()):
             raise TypeError(f"_{key}() {text.missing(values)}")
         return writing.in_place(call[written], input, *values.values()) if inplace else call[key](input, *values.values())
 
