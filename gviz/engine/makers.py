@@ -110,7 +110,7 @@ def one_input(row: Row, fallback: Any) -> Any:  # noqa: C901 - the hot path, wri
                 edge = edge() or link(input)
             elif input._rare is not None:
                 edge = edge_of(input)
-            node = new(cls)
+            node = cls()
             node.edges = (edge,)
             node.seq = next_seq()
             node.shape = data.shape if edge is None else edge.shape  # one tuple for the whole chain
@@ -164,7 +164,7 @@ def two_inputs(row: Row, fallback: Any, *, numbers: bool = True) -> Any:  # noqa
                         right = right() or link(other)
                     elif other._rare is not None:
                         right = edge_of(other)
-                    node = new(cls)
+                    node = cls()
                     node.edges = (left, right)
                     node.seq = next_seq()
                     node.shape = data.shape
@@ -220,7 +220,7 @@ def two_inputs(row: Row, fallback: Any, *, numbers: bool = True) -> Any:  # noqa
                 edge = edge() or link(input)
             elif input._rare is not None:
                 edge = edge_of(input)
-            node = new(cls)
+            node = cls()
             node.edges = (edge, None)
             node.seq = next_seq()
             node.shape = data.shape if edge is None else edge.shape
