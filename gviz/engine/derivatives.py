@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.engine.modes import mode
-from gviz.engine.node import FREED, Node, SavedResult
+from gviz.engine.node import Node
 from gviz.engine.op import ARRAYS, PASS, bind
+from gviz.engine.saved import FREED, SavedResult
 from gviz.engine.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -11,16 +11,37 @@ from weakref import ref
 
 import numpy as np
 
-from gviz.engine.node import Handle, Output, Parts, replaced
+from gviz.engine.node import Output, Parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Self
 
     from gviz.engine.node import Node
 
-__all__ = ["append", "careful", "cast_gradients", "hook_node", "retain"]
+__all__ = ["Handle", "append", "careful", "cast_gradients", "hook_node", "retain"]
 
 CAREFUL: dict[type, type] = {}
+
+
+class Handle:
+    """What ``register_hook`` returns: removes the hook again, at once or at the end of a ``with`` block."""
+
+    def __init__(self, hooks: list[Any], entry: Any) -> None:
+        self.hooks = hooks
+        self.entry = entry
+
+    def remove(self) -> None:
+        """Take the hook off; a second call does nothing."""
+        self.hooks[:] = [entry for entry in self.hooks if entry is not self.entry]
+
+    def __enter__(self) -> Self:
+        """The handle itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take the hook off."""
+        self.remove()
 
 
 def append(hooks: list[Any], hook: Callable[..., Any]) -> Handle:
@@ -125,7 +146,7 @@ def run(node: Any, grad: Any, keep: bool, *, on_tensors: bool) -> Any:
     lone = not isinstance(out, tuple)
     outs = (out,) if lone else out
     if "dtypes" in rare:
-        from gviz.engine.backward import fit
+        from gviz.engine.towards import fit
 
         outs = tuple(
             cast(g if edge is None or g is None or g.shape == edge.shape else fit(g, edge, node), kind, on_tensors=on_tensors)
@@ -174,3 +195,16 @@ def to_tensor(grad: Any, *, on_tensors: bool) -> Any:
     from gviz.engine.tensor import from_array
 
     return from_array(np.asarray(grad), None)
+
+
+def replaced(new: Any, old: Any) -> Any:
+    """What a hook returned, or what it was given if it returned nothing."""
+    return old if new is None else new
+
+
+def run_hooks(hooks: list[Any] | None, grad: Any, *, on_tensors: bool) -> Any:
+    """A gradient after tensor hooks: each sees a tensor and may replace it."""
+    tensor = to_tensor(grad, on_tensors=on_tensors)
+    for hook in tuple(hooks or ()):
+        tensor = replaced(hook(tensor), tensor)
+    return tensor if on_tensors else tensor._array

@@ -15,14 +15,16 @@ from numpy.lib.array_utils import byte_bounds
 from gviz.engine import dtypes, text
 from gviz.engine.elements import steps_of
 from gviz.engine.modes import mode
-from gviz.engine.node import Node, SavedResult
 from gviz.engine.op import TENSORS
+from gviz.engine.saved import SavedResult
 from gviz.engine.tensor import Tensor, edge_of, from_array
 from gviz.engine.unpack import c_type_name
 from gviz.engine.views import CopySlices, move_edge, refuse_view, renew_edge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from gviz.engine.node import Node
 
 __all__ = ["copy_to", "in_place", "reshape_in_place", "set_item"]
 

@@ -11,14 +11,82 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.engine.elements import steps_of
-from gviz.engine.node import FREED, Node, Packed, SavedResult, freed_error, public_edge, short_name
+from gviz.engine.node import public_edge, short_name
 from gviz.engine.text import type_name
 
 if TYPE_CHECKING:
-    from gviz.engine.node import Version
+    from collections.abc import Callable
+
+    from gviz.engine.node import Node
     from gviz.engine.tensor import Tensor
 
-__all__ = ["Saved", "Saving", "guarded", "modified_error", "version_of"]
+__all__ = [
+    "FREED",
+    "Packed",
+    "Saved",
+    "SavedResult",
+    "Saving",
+    "Version",
+    "freed_error",
+    "guarded",
+    "modified_error",
+    "version_of",
+]
+
+
+FREED_TEXT = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
+    "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+    "Specify retain_graph=True if you need to backward through the graph a second time or "
+    "if you need to access saved tensors after calling backward."
+)
+
+
+class Freed:
+    """Stands where a saved tensor was, after backward has freed it."""
+
+    __slots__ = ()
+
+
+FREED = Freed()
+
+
+def freed_error() -> RuntimeError:
+    """PyTorch's error for a graph whose saved tensors are gone."""
+    return RuntimeError(FREED_TEXT)
+
+
+class Version:
+    """How often a piece of memory was written in place; shared by a tensor, its views and its detached twins."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+class SavedResult:
+    """A saved array or tensor whose version has to be compared when it is read.
+
+    Only made where somebody could write in place; a plain array or tensor in ``Node.saved`` stands for version 0.
+    """
+
+    __slots__ = ("content", "expected", "version")
+
+    def __init__(self, content: Any, version: Version, expected: int) -> None:
+        self.content = content
+        self.version = version
+        self.expected = expected
+
+
+class Packed:
+    """What a user's hook made of a saved tensor, and the hook that gives the tensor back."""
+
+    __slots__ = ("content", "unpack")
+
+    def __init__(self, content: Any, unpack: Callable[[Any], Any]) -> None:
+        self.content = content
+        self.unpack = unpack
 
 
 class Saved:

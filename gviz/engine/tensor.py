@@ -16,12 +16,13 @@ import numpy as np
 from gviz.engine import hooks, text
 from gviz.engine.elements import Elements
 from gviz.engine.modes import mode
-from gviz.engine.node import NO_GRAD_VIEW, AccumulateGrad, Node, Output, Version, link, public_edge
+from gviz.engine.node import NO_GRAD_VIEW, AccumulateGrad, Node, Output, link, public_edge
+from gviz.engine.saved import Version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    from gviz.engine.node import Handle
+    from gviz.engine.hooks import Handle
 
 __all__ = ["Rare", "Tensor", "from_array"]
 
@@ -74,22 +75,6 @@ class Tensor(Elements):
         if self._rare is None:
             self._rare = Rare()
         return self._rare
-
-    def numpy(self, *, force: bool = False) -> Any:
-        """The array itself (shared memory).
-
-        Raises:
-            RuntimeError: the tensor requires a gradient and ``force`` is not given.
-        """
-        if self.requires_grad and not force:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        self.version_cell()
-        return self._array
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        """For numpy: as :meth:`numpy`."""
-        array = self.numpy()
-        return np.array(array, dtype=dtype, copy=copy) if dtype is not None or copy else array
 
     # ---------------------------------------------------------------- its place in the graph
     @property
@@ -330,47 +315,6 @@ class Tensor(Elements):
         return copy
 
     __hash__ = object.__hash__
-
-    def __iter__(self) -> Iterator[Tensor]:
-        """The slices along the first dimension, as ``unbind`` gives them."""
-        if self._array.ndim == 0:
-            raise TypeError("iteration over a 0-d tensor")
-        return iter(self.unbind(0))
-
-    def __repr__(self) -> str:
-        """As PyTorch prints it."""
-        return text.tensor_text(self)
-
-    def __copy__(self) -> Tensor:
-        """Another tensor on the same memory and place in the graph."""
-        twin = from_array(self._array, self._edge)
-        twin.__class__ = self.__class__
-        return twin
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
-        """A leaf with its own memory.
-
-        Raises:
-            RuntimeError: the tensor is no leaf.
-        """
-        if not self.is_leaf:
-            raise RuntimeError(text.COPIED_NON_LEAF)
-        if id(self) in memo:
-            known: Tensor = memo[id(self)]
-            return known
-        twin = from_array(self._array.copy(), None)
-        twin.__class__ = self.__class__
-        twin.requires_grad = self.requires_grad
-        if self._rare is not None and self._rare.grad is not None:
-            twin.rare().grad = from_array(self._rare.grad._array.copy(), None)
-        memo[id(self)] = twin
-        return twin
-
-    def __reduce__(self) -> Any:
-        """Pickle as values and flag."""
-        from gviz.engine.creation import rebuild
-
-        return rebuild, (self._array.copy(), self.requires_grad)
 
 
 def from_array(array: Any, edge: Any) -> Tensor:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gviz.engine.modes import mode
-from gviz.engine.node import FREED, Node, Output, Packed, Parts, freed_error, next_seq
-from gviz.engine.saved import guarded, modified_error, version_of
+from gviz.engine.node import Node, Output, Parts, next_seq
+from gviz.engine.saved import FREED, Packed, freed_error, guarded, modified_error, version_of
 from gviz.engine.tensor import Tensor, edge_of, from_array
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "once_differentiable"]

@@ -13,7 +13,8 @@ import numpy as np
 
 from gviz.engine import makers
 from gviz.engine.modes import mode
-from gviz.engine.node import AccumulateGrad, Packed, Parts, SavedResult
+from gviz.engine.node import AccumulateGrad, Parts
+from gviz.engine.saved import Packed, SavedResult
 from gviz.engine.tensor import Tensor, from_array
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gviz.engine.hooks import Handle
 from gviz.engine.modes import no_grad
 from gviz.engine.nn.parameter import Parameter
-from gviz.engine.node import Handle
 from gviz.engine.tensor import Tensor
 from gviz.engine.text import type_name
 
