@@ -194,6 +194,9 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "xlogy_base": [(2.0, "P")],
     "sum_typed": [("A", np.dtype("float64"))],
     "mean_typed": [("A", np.dtype("float64"))],
+    "linalg_svd": [("A", False), ("B", False), ("S", True)],
+    "linalg_qr": [("B", "reduced"), ("S", "complete")],
+    "linalg_pinv": [("A", None), ("B", None)],
     "lgamma": [("P",)],
     "digamma": [("P",), ("D",)],
     "polygamma": [(1, "P"), (2, "P")],
@@ -304,7 +307,8 @@ SIZES.update({"GN": (2, 4, 3), "GL": (1, 1, 1, 4), "CB": (1, 1, 2, 3, 2), "CC": 
 
 NO_SLOPE = frozenset({
     "rrelu_with_noise_", "asinh_", "acosh_", "atanh_", "log_sigmoid_backward", "native_batch_norm_backward",
-    "native_layer_norm_backward", "cdist_backward", "linalg_cholesky", "cholesky", "igamma", "igammac", "nextafter",
+    "native_layer_norm_backward", "cdist_backward", "linalg_cholesky", "cholesky", "linalg_eigh", "igamma",
+    "igammac", "nextafter",
     "uniform_fill", "normal_fill", "exponential_fill", "bernoulli_one", "bernoulli_each", "bernoulli", "random_from",
     "random_to", "random_all", "normal_mean", "normal_std", "normal",
 })  # fmt: skip

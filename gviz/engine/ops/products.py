@@ -186,6 +186,11 @@ def check_square(array, name):
         )
 
 
+def by_columns(matrices):
+    """Matrices that lie in memory column by column, as LAPACK's results do in PyTorch."""
+    return np.ascontiguousarray(matrices.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
 @op(
     "LinalgInvExBackward0",
     promote="none",
@@ -195,7 +200,7 @@ def check_square(array, name):
 def linalg_inv(A):
     check_square(A, "linalg.inv")
     try:
-        return np.linalg.inv(A), np.zeros(A.shape[:-2], np.int32)
+        return by_columns(np.linalg.inv(A)), np.zeros(A.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
         raise LinAlgError(
             "linalg.inv: The diagonal element 1 is zero, the inversion could not be completed because the input matrix is "

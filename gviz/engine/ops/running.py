@@ -68,7 +68,7 @@ def cummin(self, dim):
 
 def best_so_far(array, dim, better):
     """The extremes up to each place, and the last place where each was."""
-    axis = wrap_dim(dim, array.ndim)
+    axis, array = wrap_dim(dim, array.ndim), np.array(array, order="C")
     if not array.ndim:
         return array.copy(), np.zeros((), np.int64)
     values = better.accumulate(array, axis)
@@ -82,7 +82,7 @@ def logcumsumexp(self, dim):
     axis = wrap_dim(dim, self.ndim)
     if self.dtype.kind != "f":
         raise no_kernel("logcumsumexp_out_cpu", self.dtype)
-    return np.logaddexp.accumulate(self.astype(np.float64), axis).astype(self.dtype) if self.ndim else self.copy()
+    return np.logaddexp.accumulate(self.astype(np.float64, order="C"), axis).astype(self.dtype) if self.ndim else self.copy()
 
 
 @composite

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine.op import composite, op
-from gviz.engine.ops.products import check_square
+from gviz.engine.ops.products import by_columns, check_square
 from gviz.engine.text import LinAlgError
 
 
@@ -61,9 +61,10 @@ def linalg_solve(A, B, left=True):
     sides = B[..., None] if vector else B
     try:
         if left:
-            found = np.linalg.solve(A, sides)
+            found = by_columns(np.linalg.solve(A, sides))
         else:
             found = np.linalg.solve(A.swapaxes(-1, -2), sides.swapaxes(-1, -2)).swapaxes(-1, -2)
+            found = np.ascontiguousarray(found)
     except np.linalg.LinAlgError:
         raise LinAlgError("linalg.solve: The solver failed because the input matrix is singular.") from None
     return found[..., 0] if vector else found, *factors(A)
@@ -124,7 +125,7 @@ def linalg_solve_triangular(self, B, upper, left=True, unitriangular=False):
         steps = np.arange(self.shape[-1])
         triangle[..., steps, steps] = 1
     if left:
-        return np.linalg.solve(triangle, B)
+        return by_columns(np.linalg.solve(triangle, B))
     return np.linalg.solve(triangle.swapaxes(-1, -2), B.swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
@@ -169,7 +170,7 @@ def triangle_of(matrices, upper, name):
             f"{name}: The factorization could not be completed because the input is not positive-definite (the leading minor "
             f"of order {first_minor(matrices)} is not positive-definite)."
         ) from None
-    return found.swapaxes(-1, -2) if upper else found
+    return by_columns(found.swapaxes(-1, -2) if upper else found)
 
 
 def first_minor(matrices):

@@ -250,7 +250,7 @@ def renorm(self, p, dim, maxnorm):
     if self.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.ndim} dimensions")
     norms = ARRAYS["vector_norm"](self, p, all_but(dim, self.ndim), True)
-    return np.where(norms > maxnorm, self * (maxnorm / (norms + 1e-7)), self).astype(self.dtype, copy=False)
+    return np.where(norms > maxnorm, self * (maxnorm / (norms + 1e-7)), self).astype(self.dtype, order="C")
 
 
 @everywhere
