@@ -200,6 +200,7 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "lgamma": [("P",)],
     "digamma": [("P",), ("D",)],
     "polygamma": [(1, "P"), (2, "P")],
+    "polygamma_": [(1, "P"), (2, "P")],
     "erfinv": [("U",)],
     "special_ndtri": [("Q",)],
     "special_entr": [("P",)],

@@ -92,6 +92,21 @@ def scatter_value(self, dim, index, value):
     return result
 
 
+NOT_DIFFERENTIABLE = lambda grad: refuse_derivative("scatter")  # noqa: E731 - a formula
+
+
+@op("NotImplemented", nondiff=("index",), promote="none", self=NOT_DIFFERENTIABLE, src=NOT_DIFFERENTIABLE)
+def scatter_reduced(self, dim, index, src, reduce):
+    ways = {"add": np.add, "multiply": np.multiply}
+    if reduce not in ways:
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    src = src if isinstance(src, np.ndarray) else np.full(index.shape, src, self.dtype)
+    result, where = np.array(self), places(self, dim, index, src)
+    if index.size:
+        ways[reduce].at(result, where, src[tuple(slice(n) for n in index.shape)] if self.ndim else src.reshape(-1)[-1])
+    return result
+
+
 @op(
     "ScatterAddBackward0",
     nondiff=("index",),

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from gviz.engine.op import op
+from gviz.engine.op import ARRAYS, op
 from gviz.engine.ops.trigonometry import floating, xlogarithm
 
 SHIFT = 12
@@ -56,6 +56,11 @@ def polygamma(n, self):
     return floating(
         psi(x) if n == 0 else trigamma(x) if n == 1 else (-1) ** (n + 1) * math.factorial(n) * zeta(n + 1.0, x), self
     )
+
+
+@op("PolygammaBackward1", promote="float", self=lambda grad, n, self: grad * polygamma(n + 1, self))
+def polygamma_(n, self):
+    return ARRAYS["polygamma"](n, self)
 
 
 def trigamma(x):

@@ -230,7 +230,7 @@ def nextafter(self, other):
 
 @op("NotImplemented", self=lambda grad: refuse_derivative("heaviside"), values=lambda grad: refuse_derivative("heaviside"))
 def heaviside(self, values):
-    return np.heaviside(self, values)
+    return np.heaviside(self, values).astype(self.dtype, copy=False)
 
 
 @op(

@@ -36,7 +36,7 @@ CHOSEN = {
     "rad2deg": "rad2deg", "absolute": "absolute", "addmm": products.with_factors("addmm"),
     "addmv": products.with_factors("addmv"), "addr": products.with_factors("addr"),
     "baddbmm": products.with_factors("baddbmm"), "addbmm": products.with_factors("addbmm"),
-    "polygamma": pointwise.polygamma_method, "gcd": pointwise.BOTH["gcd"], "lcm": pointwise.BOTH["lcm"],
+    "polygamma": lambda self, n: call["polygamma_"](n, self), "gcd": pointwise.BOTH["gcd"], "lcm": pointwise.BOTH["lcm"],
     **{n: pointwise.BOTH[n] for n in pointwise.BOTH if n.startswith("bitwise_")},
 }  # fmt: skip
 """Operations that choose a row, with an in-place method of that name."""

@@ -32,7 +32,7 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: Any = None, *, output_si
 
 def flip(input: Tensor, *each: Any, dims: Any = ()) -> Tensor:
     """In reverse along dims."""
-    return call["flip"](input, flat_sizes(each) or as_dims(dims))
+    return call["flip"](input, flat_sizes(each) if each else as_dims(dims))
 
 
 def flipped(dim: int) -> Any:
@@ -195,9 +195,11 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     return call["index_fill_tensor" if isinstance(value, Tensor) else "index_fill"](input, dim, index, value)
 
 
-def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None) -> Tensor:
-    """Elements, or one number, written at places along a dim."""
+def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:
+    """Elements, or one number, written at places along a dim; or added to, or multiplied with, what is there."""
     src = value if src is None else src
+    if reduce is not None:
+        return call["scatter_reduced"](input, dim, index, src, reduce)
     return call["scatter" if isinstance(src, Tensor) else "scatter_value"](input, dim, index, src)
 
 

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import dtypes, text
+from gviz.engine import dtypes, inplace, text
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.arithmetic import plain
+from gviz.engine.surface.conversion import to
+from gviz.engine.surface.rearranging import broadcast_tensors, meshgrid
 from gviz.engine.tensor import Tensor, from_array
 
 ROUNDED = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}
@@ -29,27 +31,35 @@ def quantile_of(name: str) -> Any:
             dim = text.wrap_dim(dim, ndim)
             shape = tuple(1 if i == dim else n for i, n in enumerate(array.shape) if keepdim or i != dim)
             values = input
-            if ndim and dim != ndim - 1:
+            if dim != ndim - 1:
                 values = call["transpose"](call["unsqueeze"](input, -1), dim, -1)
         count = values._array.shape[-1] if values._array.ndim else 1
         many = shares.ndim > 0
         full = (shares.size, *shape) if many else shape
         ordered = call["view"](call["sort"](values, -1, False)[0], (*full[many:], count))
-        nans = np.isnan(ordered._array)
-        if name == "nanquantile":
-            ranks = np.maximum(shares * ((~nans).sum(axis=-1, keepdims=True) - 1), 0)
-        else:
-            ranks = np.where(nans.any(axis=-1, keepdims=True), count - 1, shares * (count - 1))
-        ranks = ROUNDED.get(interpolation, lambda r: r)(ranks.astype(array.dtype))
-        found = picked(ordered, ranks)
+        ranks = ranked(q if isinstance(q, Tensor) else from_array(shares, None), ordered, ignore=name == "nanquantile")
+        places = ROUNDED.get(interpolation, np.floor)(ranks._array)
+        found = picked(ordered, places)
         if interpolation in ("linear", "midpoint"):
-            weight = ranks - np.floor(ranks) if interpolation == "linear" else np.full_like(ranks, 0.5)
-            found = call["lerp"](found, picked(ordered, np.ceil(ranks)), from_array(weight, None))
+            half = from_array(np.full_like(places, 0.5), None)
+            weight = half if interpolation == "midpoint" else call["sub"](ranks, from_array(places.astype(np.int64), None))
+            inplace.in_place(call["lerp"], found, picked(ordered, np.ceil(ranks._array)), weight)
         if many:
             found = call["transpose_"](call["unsqueeze_"](found, 0), 0, -1)
         return call["squeeze_dim_"](found, -1)
 
     return find
+
+
+def ranked(q: Tensor, ordered: Tensor, *, ignore: bool) -> Tensor:
+    """Where among sorted values a share of them lies below; the last place where there are nans, unless these are ignored."""
+    nans = np.isnan(ordered._array)
+    if ignore:
+        ranks = call["mul"](q, from_array(np.asarray((~nans).sum(axis=-1, keepdims=True) - 1), None))
+        return call["masked_fill"](ranks, call["less"](ranks, 0), 0)
+    last = nans.shape[-1] - 1
+    ranks, spoilt = broadcast_tensors(call["mul_scalar"](q, last), from_array(nans.any(axis=-1, keepdims=True), None))
+    return call["masked_fill"](ranks, spoilt, last)
 
 
 def picked(ordered: Tensor, ranks: Any) -> Tensor:
@@ -156,11 +166,14 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Tensor
         inner = call["sub"](call["sum_dim"](y, (dim,), False), call["mul_scalar"](ends, 0.5))
         return call["mul_scalar"](inner, float(dx))
     axis = text.wrap_dim(dim, y._array.ndim)
-    if x._array.ndim == 1 < y._array.ndim:
+    if x._array.ndim == 1:
         x = call["view"](x, tuple(-1 if i == axis else 1 for i in range(y._array.ndim)))
     before, after = without_ends(x, axis)
     steps = call["sub"](after, before)
-    return call["div_scalar"](call["sum_dim"](call["mul"](call["add"](*without_ends(y, axis)), steps), (axis,), False), 2.0)
+    total = call["sum_dim"](call["mul"](call["add"](*without_ends(y, axis)), steps), (axis,), False)
+    if total._array.dtype.kind in "iu":
+        total = to(total, dtypes.get_default_dtype())
+    return call["div_scalar"](total, 2.0)
 
 
 def without_ends(value: Tensor, dim: int) -> tuple[Tensor, Tensor]:
@@ -171,7 +184,7 @@ def without_ends(value: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 def triangle_indices(lower: bool) -> Any:
     """``tril_indices`` or ``triu_indices``: rows and columns of a triangle."""
 
-    def indices(row: int, col: int, offset: int = 0, *, dtype: Any = None) -> Tensor:
+    def indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None) -> Tensor:
         pick = np.tril_indices if lower else np.triu_indices
         kind = np.int64 if dtype is None else dtypes.as_dtype(dtype).np
         return from_array(np.stack(pick(row, offset, col)).astype(kind), None)
@@ -195,8 +208,6 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     """Every choice of one element each."""
     if len(tensors) == 1:
         return tensors[0]
-    from gviz.engine.surface.rearranging import meshgrid
-
     grids = meshgrid(*tensors, indexing="ij")
     return call["stack"]([call["reshape"](g, (-1,)) for g in grids], 1)
 
