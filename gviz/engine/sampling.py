@@ -17,8 +17,7 @@ def shaped(generate: Any) -> Any:
     """A creation function around one of ``random``'s functions of (shape, dtype)."""
 
     def make(*size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, generator: Any = None) -> Tensor:
-        more = {} if generator is None else {"generator": generator}
-        return finish(generate(sizes(size, generate.__name__), plain(dtype), **more), requires_grad, device)
+        return finish(generate(sizes(size, generate.__name__), plain(dtype), generator), requires_grad, device)
 
     make.__name__ = generate.__name__
     return make
@@ -34,28 +33,22 @@ def randint(
     """Integers from low up to, not including, high."""
     if size is None:
         low, high, size = 0, low, high
-    more = {} if generator is None else {"generator": generator}
-    return finish(
-        random.randint(low, high, sizes((size,), "randint"), **more).astype(plain(dtype, dtypes.int64)), requires_grad
-    )
+    drawn = random.randint(low, high, sizes((size,), "randint"), plain(dtype, dtypes.int64), generator)
+    return finish(drawn, requires_grad)
 
 
 def randperm(n: int, *, dtype: Any = None, generator: Any = None) -> Tensor:
     """The numbers below n in random order."""
-    more = {} if generator is None else {"generator": generator}
-    return finish(random.randperm(n, **more).astype(plain(dtype, dtypes.int64)), requires_grad=False)
+    return finish(random.randperm(n, generator).astype(plain(dtype, dtypes.int64)), requires_grad=False)
 
 
-def rand_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Uniform random numbers in the shape of another tensor."""
-    made: Tensor = rand(input._array.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
-    return made
+def alike(make: Any) -> Any:
+    """A function that makes random numbers in the shape of another tensor."""
 
+    def make_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+        return make(input._array.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)  # type: ignore[no-any-return]
 
-def randn_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Normal random numbers in the shape of another tensor."""
-    made: Tensor = randn(input._array.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
-    return made
+    return make_like
 
 
 def randint_like(input: Tensor, low: int, high: Any = None, *, dtype: Any = None, requires_grad: bool = False) -> Any:
@@ -159,7 +152,8 @@ METHODS: dict[str, Any] = {
 
 FUNCTIONS: dict[str, Any] = {
     "randint_like": randint_like, "normal": normal,
-    "rand": rand, "randn": randn, "randint": randint, "randperm": randperm, "rand_like": rand_like, "randn_like": randn_like,
+    "rand": rand, "randn": randn, "randint": randint, "randperm": randperm,
+    "rand_like": alike(rand), "randn_like": alike(randn),
     "manual_seed": manual_seed, "seed": random.seed, "initial_seed": random.initial_seed, "Generator": Generator,
     "default_generator": default_generator, "get_rng_state": default_generator.get_state,
     "set_rng_state": default_generator.set_state,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine.modes import mode
+from gviz.engine.modes import mode, no_grad
 from gviz.engine.node import Node, Output, Parts, next_seq
 from gviz.engine.saved import FREED, Packed, freed_error, guarded, modified_error, version_of
 from gviz.engine.tensor import Tensor, edge_of, from_array
@@ -232,12 +232,9 @@ def once_differentiable(backward: Any) -> Any:
 
     @functools.wraps(backward)
     def run(ctx: Any, *grads: Any) -> Any:
-        before, mode.on = mode.on, False
-        try:
+        with no_grad():
             outputs = backward(ctx, *grads)
-        finally:
-            mode.on = before
-        if not before or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
+        if not mode.on or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
             return outputs
         several = outputs if isinstance(outputs, tuple) else (outputs,)
         again = Once.apply(*[None if one is None else one.detach().requires_grad_() for one in several])

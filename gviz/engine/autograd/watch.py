@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.engine import makers
-from gviz.engine.modes import mode
+from gviz.engine.modes import mode, no_grad
 from gviz.engine.node import AccumulateGrad, Parts
 from gviz.engine.saved import Packed, SavedResult
 from gviz.engine.tensor import Tensor, from_array
@@ -143,8 +143,5 @@ class saved_tensors_hooks:
             content = node.unpack(content)
         if not isinstance(content, Tensor):
             return value
-        before, mode.on = mode.on, False
-        try:
+        with no_grad():
             return Packed(self.pack_hook(content), self.unpack_hook)
-        finally:
-            mode.on = before
