@@ -208,6 +208,7 @@ def run(
 
 def sweep(order: list[Any], keep: bool) -> None:
     """Run each node that a gradient has reached, on arrays, and hand the results on: the hot loop."""
+    sums: set[Any] | None = set() if any(leaf.variable._array.size >= LARGE for leaf in leaves(order)) else None
     try:
         for node in order:
             grad = node.pending
@@ -221,17 +222,31 @@ def sweep(order: list[Any], keep: bool) -> None:
                         if part.shape != edge.shape:
                             part = fit(part, edge, node)  # noqa: PLW2901
                         old = edge.pending
-                        edge.pending = part if old is None else old + part
+                        edge.pending = part if old is None else old + part if sums is None else total(edge, old, part, sums)
             else:  # one input: no tuple was made
                 (edge,) = node.edges
                 if edge is not None and out is not None:
                     if out.shape != edge.shape:
                         out = fit(out, edge, node)
                     old = edge.pending
-                    edge.pending = out if old is None else old + out
+                    edge.pending = out if old is None else old + out if sums is None else total(edge, old, out, sums)
     except Exception:
         finish_leaves(order, node, keep)
         raise
+
+
+LARGE = 2048
+"""Elements of a leaf from which gradients are added in place: below, numpy is quicker with new memory."""
+
+
+def total(edge: Any, old: Any, part: Any, sums: set[Any]) -> Any:
+    """The sum of two gradients for a node: in place where the first is a sum made here, which nobody else can hold."""
+    if edge in sums and old.dtype is part.dtype:
+        return np.add(old, part, old)
+    fresh = old + part
+    if fresh.__class__ is np.ndarray and fresh.size >= LARGE:
+        sums.add(edge)
+    return fresh
 
 
 class State:

@@ -63,6 +63,13 @@ def tan(self):
     return np.tan(self)
 
 
+def minus(array, product):
+    """``array - product``, in the memory of the product where it is large: numpy does so itself only for a left operand."""
+    if product.size < 2048 or product.shape != array.shape or product.dtype is not array.dtype:
+        return array - product
+    return np.subtract(array, product, product)
+
+
 @op("TanhBackward0", promote="float", self=lambda grad, result: tanh_backward(grad, result))
 def tanh(self):
     return np.tanh(self)
@@ -74,7 +81,7 @@ def tanh(self):
     output=lambda grad, grad_output, output: grad_output * (-2 * output * grad),
 )
 def tanh_backward(grad_output, output):
-    return grad_output - grad_output * output * output  # three operations on arrays and no number: numbers are slow
+    return minus(grad_output, grad_output * output * output)  # three operations on arrays and no number: numbers are slow
 
 
 @op("SigmoidBackward0", promote="float", self=lambda grad, result: sigmoid_backward(grad, result))
@@ -89,7 +96,7 @@ def sigmoid(self):
     output=lambda grad, grad_output, output: grad * grad_output * (-2 * output + 1),
 )
 def sigmoid_backward(grad_output, output):
-    return (grad_output - grad_output * output) * output
+    return minus(grad_output, grad_output * output) * output
 
 
 @op("LogitBackward0", promote="float", self=lambda grad, self, eps: logit_backward(grad, self, eps))
