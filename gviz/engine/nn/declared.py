@@ -35,7 +35,6 @@ class Function(Module):
 
     function: ClassVar[Any]
     options: ClassVar[dict[str, Any]]
-    shown: ClassVar[str | None]
     tuples: ClassVar[dict[str, int]]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -73,17 +72,10 @@ class Function(Module):
 
     def extra_repr(self) -> str:
         """The options; ``inplace`` only where it is set."""
-        values = {name: getattr(self, name) for name in self.options if name not in LEGACY}
-        if self.shown is not None:
-            return self.shown.format(**values)
+        if self._shown is not None:
+            return super().extra_repr()
+        values = {name: getattr(self, name) for name in self.options}
         return ", ".join(f"{name}={value!r}" for name, value in values.items() if name != "inplace" or value)
-
-
-def layer(name: str, home: str, function: Any, shown: str | None, tuples: dict[str, int], options: dict[str, Any]) -> Any:
-    """The module class of a function."""
-    told = {"function": staticmethod(function) if callable(function) else function, "options": options, "shown": shown}
-    more = {"tuples": tuples, "__module__": f"torch.nn.modules.{home}", "__doc__": f"``{name}``."}
-    return type(name, (Function,), {**told, **more})
 
 
 LAYERS: dict[str, Any] = {}
@@ -91,8 +83,10 @@ LAYERS: dict[str, Any] = {}
 
 
 def declare(home: str, name: str, function: Any, shown: str | None = None, tuples: Any = None, **options: Any) -> None:
-    """Add a layer that PyTorch has in that file."""
-    LAYERS[name] = layer(name, home, function, shown, tuples or {}, options)
+    """Add a layer that PyTorch has in that file; ``tuples`` are options that become so many numbers."""
+    told = {"function": staticmethod(function) if callable(function) else function, "options": options, "_shown": shown}
+    more = {"tuples": tuples or {}, "__module__": f"torch.nn.modules.{home}", "__doc__": f"``{name}``."}
+    LAYERS[name] = type(name, (Function,), {**told, **more})
 
 
 def activation(name: str, function: Any, shown: str | None = None, **options: Any) -> None:
@@ -116,8 +110,8 @@ activation("Threshold", "threshold", threshold=..., value=..., inplace=False)
 activation("GELU", "gelu", approximate="none")
 activation("GLU", "glu", dim=-1)
 activation("Softplus", "softplus", beta=1.0, threshold=20.0)
-activation("Hardshrink", "hardshrink", "{lambd}", lambd=0.5)
-activation("Softshrink", "softshrink", "{lambd}", lambd=0.5)
+activation("Hardshrink", "hardshrink", "{self.lambd}", lambd=0.5)
+activation("Softshrink", "softshrink", "{self.lambd}", lambd=0.5)
 activation("Sigmoid", "sigmoid")
 activation("Tanh", "tanh")
 activation("LogSigmoid", "logsigmoid")
@@ -163,14 +157,14 @@ declare("distance", "PairwiseDistance", "pairwise_distance", "", p=2.0, eps=1e-6
 WINDOW: dict[str, Any] = {"kernel_size": ..., "stride": None, "padding": 0}
 LARGEST = {**WINDOW, "dilation": 1, "return_indices": False, "ceil_mode": False}
 MEAN = {**WINDOW, "ceil_mode": False, "count_include_pad": True}
-SIZES = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
+SIZES = "kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 for name in ("max_pool1d", "max_pool2d"):
-    declare("pooling", f"MaxPool{name[-2:]}", name, SIZES + ", dilation={dilation}, ceil_mode={ceil_mode}", **LARGEST)
+    declare("pooling", f"MaxPool{name[-2:]}", name, SIZES + ", dilation={self.dilation}, ceil_mode={self.ceil_mode}", **LARGEST)
 declare("pooling", "AvgPool1d", "avg_pool1d", SIZES, dict.fromkeys(WINDOW, 1), **MEAN)
 declare("pooling", "AvgPool2d", "avg_pool2d", SIZES, **MEAN, divisor_override=None)
 for d in ("1d", "2d"):
     declare("pooling", f"AdaptiveAvgPool{d}", f"adaptive_avg_pool{d}", output_size=...)
-    declare("pooling", f"AdaptiveMaxPool{d}", f"adaptive_max_pool{d}", "output_size={output_size}", output_size=...,
+    declare("pooling", f"AdaptiveMaxPool{d}", f"adaptive_max_pool{d}", "output_size={self.output_size}", output_size=...,
             return_indices=False)  # fmt: skip
 
 
@@ -183,7 +177,7 @@ for n in (1, 2, 3):
     sides = {"padding": 2 * n}
     declare("padding", f"ConstantPad{n}d", border("constant"), None, sides, padding=..., value=...)
     for kind, mode in (("Zero", "constant"), ("Reflection", "reflect"), ("Replication", "replicate"), ("Circular", "circular")):
-        declare("padding", f"{kind}Pad{n}d", border(mode), "{padding}", sides, padding=...)
+        declare("padding", f"{kind}Pad{n}d", border(mode), "{self.padding}", sides, padding=...)
 declare("pixelshuffle", "PixelShuffle", "pixel_shuffle", upscale_factor=...)
 declare("pixelshuffle", "PixelUnshuffle", "pixel_unshuffle", downscale_factor=...)
 declare("fold", "Unfold", "unfold", kernel_size=..., dilation=1, padding=0, stride=1)
@@ -191,4 +185,4 @@ declare("fold", "Fold", "fold", output_size=..., kernel_size=..., dilation=1, pa
 declare("flatten", "Flatten", lambda x, **dims: x.flatten(**dims), start_dim=1, end_dim=-1)
 declare("flatten", "Unflatten", lambda x, dim, unflattened_size: x.unflatten(dim, unflattened_size), dim=...,
         unflattened_size=...)  # fmt: skip
-declare("dropout", "Dropout", "dropout", "p={p}, inplace={inplace}", p=0.5, inplace=False)
+declare("dropout", "Dropout", "dropout", "p={self.p}, inplace={self.inplace}", p=0.5, inplace=False)

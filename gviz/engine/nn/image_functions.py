@@ -108,21 +108,21 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Every window of an image as a column."""
-    return call["im2col"](input, *(tuple_of(v, 2) for v in (kernel_size, dilation, padding, stride)))  # type: ignore[no-any-return]
+    return call["im2col"](input, *(tuple_of(v, 2) for v in (kernel_size, dilation, padding, stride)))
 
 
-def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Columns added up where their windows are in an image: what :func:`unfold` took apart."""
-    return call["col2im"](input, *(tuple_of(v, 2) for v in (output_size, kernel_size, dilation, padding, stride)))  # type: ignore[no-any-return]
+    return call["col2im"](input, *(tuple_of(v, 2) for v in (output_size, kernel_size, dilation, padding, stride)))
 
 
-def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Any:
     """Channels made into a finer image."""
-    return call["pixel_shuffle"](input, upscale_factor)  # type: ignore[no-any-return]
+    return call["pixel_shuffle"](input, upscale_factor)
 
 
-def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Any:
     """A fine image made into channels."""
-    return call["pixel_unshuffle"](input, downscale_factor)  # type: ignore[no-any-return]
+    return call["pixel_unshuffle"](input, downscale_factor)

@@ -30,8 +30,21 @@ class Identity(Module):
         return input
 
 
-class Linear(Module):
+class Biased(Module):
+    """Base of the layers that may have a bias."""
+
+    bias: Any
+
+    @property
+    def has_bias(self) -> bool:
+        """Whether there is one."""
+        return self.bias is not None
+
+
+class Linear(Biased):
     """``x @ weight.T + bias``."""
+
+    _shown = "in_features={self.in_features}, out_features={self.out_features}, bias={self.has_bias}"
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
@@ -48,10 +61,6 @@ class Linear(Module):
         """The product."""
         return F.linear(input, self.weight, self.bias)
 
-    def extra_repr(self) -> str:
-        """The sizes."""
-        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
-
 
 def draw_weights(weight: Tensor, bias: Tensor | None) -> None:
     """Uniform within one over the root of the number of inputs, as all layers with weights begin."""
@@ -62,8 +71,13 @@ def draw_weights(weight: Tensor, bias: Tensor | None) -> None:
         init.uniform_(bias, -bound, bound)
 
 
-class Bilinear(Module):
+class Bilinear(Biased):
     """``x W y + b`` for each output."""
+
+    _shown = (
+        "in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
+        "bias={self.has_bias}"
+    )
 
     def __init__(
         self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -80,14 +94,11 @@ class Bilinear(Module):
         """The form of both."""
         return F.bilinear(input1, input2, self.weight, self.bias)
 
-    def extra_repr(self) -> str:
-        """The sizes."""
-        sizes = f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}"
-        return f"{sizes}, bias={self.bias is not None}"
-
 
 class PReLU(Module):
     """A leaky relu whose slope is learned."""
+
+    _shown = "num_parameters={self.num_parameters}"
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
@@ -97,10 +108,6 @@ class PReLU(Module):
     def forward(self, input: Tensor) -> Tensor:
         """``x`` where it is positive, else its product with the slope."""
         return F.prelu(input, self.weight)
-
-    def extra_repr(self) -> str:
-        """The number of slopes."""
-        return f"num_parameters={self.num_parameters}"
 
 
 class Upsample(Module):

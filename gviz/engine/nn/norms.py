@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gviz.engine.nn import functional as F
-from gviz.engine.nn.module import Module
+from gviz.engine.nn.layers import Biased
 from gviz.engine.nn.parameter import Parameter, filled
 from gviz.engine.nn.window_functions import tuple_of
 from gviz.engine.tensor import from_array
@@ -21,7 +21,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-class Norm(Module):
+class Norm(Biased):
     """Base of the normalizations: the scale and the shift."""
 
     def affine_parameters(self, shape: tuple[int, ...], dtype: Any, *, weight: bool, bias: bool) -> None:
@@ -32,6 +32,8 @@ class Norm(Module):
 
 class LayerNorm(Norm):
     """The last dimensions brought to mean 0 and variance 1."""
+
+    _shown = "{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, bias={self.has_bias}"
 
     def __init__(
         self, normalized_shape: Any, eps: float = 1e-05, elementwise_affine: bool = True, bias: bool = True, device: Any = None,
@@ -45,14 +47,11 @@ class LayerNorm(Norm):
         """The input, normalized."""
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
-    def extra_repr(self) -> str:
-        """Shape and options."""
-        affine = f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
-        return f"{self.normalized_shape}, eps={self.eps}, {affine}"
-
 
 class RMSNorm(Norm):
     """The last dimensions divided by the root of their mean square."""
+
+    _shown = "{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
     def __init__(
         self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True, device: Any = None,
@@ -67,13 +66,11 @@ class RMSNorm(Norm):
         """The input, normalized."""
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
-    def extra_repr(self) -> str:
-        """Shape and options."""
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
-
 
 class GroupNorm(Norm):
     """Groups of channels brought to mean 0 and variance 1."""
+
+    _shown = "{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.has_bias}"
 
     def __init__(
         self, num_groups: int, num_channels: int, eps: float = 1e-05, affine: bool = True, device: Any = None,
@@ -89,16 +86,15 @@ class GroupNorm(Norm):
         """The input, normalized."""
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
-    def extra_repr(self) -> str:
-        """The numbers and the options."""
-        more = f"affine={self.affine}, bias={self.bias is not None}"
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, {more}"
-
 
 class Tracking(Norm):
     """Base of the norms that may keep running statistics: batch norms, and instance norms with other defaults."""
 
     ranks: ClassVar[tuple[int, ...]]
+    _shown = (
+        "{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, bias={self.has_bias}, "
+        "track_running_stats={self.track_running_stats}"
+    )
 
     def __init__(
         self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True,
@@ -135,13 +131,6 @@ class Tracking(Norm):
         keep = not self.training or self.track_running_stats
         mean, var = (self.running_mean, self.running_var) if keep else (None, None)
         return F.batch_norm(input, mean, var, self.weight, self.bias, own, factor or 0.0, self.eps)
-
-    def extra_repr(self) -> str:
-        """The number of channels and the options."""
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
-        )
 
 
 class InstanceNorm(Tracking):

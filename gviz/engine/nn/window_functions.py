@@ -105,18 +105,20 @@ def max_pool2d(
     return tuple(found) if return_indices else found[0]
 
 
+def in_one_dimension(key: str, input: Tensor, sizes: Any, *options: Any) -> Any:
+    """A pooling along the last dimension: that of an image one pixel high, with 1 (a padding: 0) before each size."""
+    found = call[key](call["unsqueeze"](input, -2), *((one, *tuple_of(size, 1)) for one, size in sizes), *options)
+    return tuple(call["squeeze_dim"](f, -2) for f in found) if isinstance(found, tuple) else call["squeeze_dim"](found, -2)
+
+
 def max_pool1d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:  # fmt: skip
     """The largest element of each window along one dimension."""
-    step = (*tuple_of(kernel_size if stride is None else stride, 1),)
-    found = call["max_pool2d_with_indices"](
-        call["unsqueeze"](input, -2), (1, *tuple_of(kernel_size, 1)), (1, *step), (0, *tuple_of(padding, 1)),
-        (1, *tuple_of(dilation, 1)), ceil_mode,
-    )  # fmt: skip
-    values = call["squeeze_dim"](found[0], -2)
-    return (values, call["squeeze_dim"](found[1], -2)) if return_indices else values
+    sizes = ((1, kernel_size), (1, kernel_size if stride is None else stride), (0, padding), (1, dilation))
+    found = in_one_dimension("max_pool2d_with_indices", input, sizes, ceil_mode)
+    return found if return_indices else found[0]
 
 
 def avg_pool2d(
@@ -131,20 +133,12 @@ def avg_pool2d(
 
 
 def avg_pool1d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
     count_include_pad: bool = True,
-) -> Tensor:
+) -> Any:  # fmt: skip
     """The mean of each window along one dimension."""
-    step = tuple_of(kernel_size if stride is None else stride, 1)
-    found = call["avg_pool2d"](
-        call["unsqueeze"](input, -2), (1, *tuple_of(kernel_size, 1)), (1, *step), (0, *tuple_of(padding, 1)), ceil_mode,
-        count_include_pad, None,
-    )  # fmt: skip
-    return call["squeeze_dim"](found, -2)  # type: ignore[no-any-return]
+    sizes = ((1, kernel_size), (1, kernel_size if stride is None else stride), (0, padding))
+    return in_one_dimension("avg_pool2d", input, sizes, ceil_mode, count_include_pad, None)
 
 
 def windows_of(input: Tensor, output_size: Any) -> tuple[int, ...]:
@@ -175,6 +169,5 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The largest elements of as many windows as the output is to have, along one dimension."""
-    found = call["adaptive_max_pool2d"](call["unsqueeze"](input, -2), (1, *tuple_of(output_size, 1)))
-    values = call["squeeze_dim"](found[0], -2)
-    return (values, call["squeeze_dim"](found[1], -2)) if return_indices else values
+    found = in_one_dimension("adaptive_max_pool2d", input, ((1, output_size),))
+    return found if return_indices else found[0]
