@@ -267,3 +267,23 @@ def test_the_same_seed_gives_the_orthogonal_and_truncated_values_of_pytorch() ->
     torch.manual_seed(1)
     cut = nn.init.trunc_normal_(torch.zeros(3, 3), 1.0, 2.0, -3.0, 1.5)
     assert cut.tolist()[0] == pytest.approx([-0.1261056, -0.7845810, 1.1233546], rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("call", "node"),
+    [
+        (lambda x: F.leaky_relu(x, 0.2, True), "LeakyReluBackward1"),
+        (lambda x: F.celu(x, 1.0, True), "CeluBackward1"),
+        (lambda x: F.threshold(x, 0.1, 0.2, True), "ThresholdBackward1"),
+        (F.elu_, "EluBackward1"),
+        (lambda x: F.rrelu(x, inplace=True), "RreluWithNoiseBackward1"),
+        (lambda x: nn.Hardtanh(inplace=True)(x), "HardtanhBackward0"),
+    ],
+)
+def test_an_activation_in_place_has_the_node_of_pytorch(call: Any, node: str) -> None:
+    x = doubles(0.5, -1.5)
+    y = x * 1
+    assert call(y) is y
+    assert y.grad_fn.name() == node
+    y.sum().backward()
+    assert x.grad.tolist()[0] == 1
