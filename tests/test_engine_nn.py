@@ -277,7 +277,7 @@ def test_the_same_seed_gives_the_orthogonal_and_truncated_values_of_pytorch() ->
         (lambda x: F.threshold(x, 0.1, 0.2, True), "ThresholdBackward1"),
         (F.elu_, "EluBackward1"),
         (lambda x: F.rrelu(x, inplace=True), "RreluWithNoiseBackward1"),
-        (lambda x: nn.Hardtanh(inplace=True)(x), "HardtanhBackward0"),
+        (nn.Hardtanh(inplace=True), "HardtanhBackward0"),
     ],
 )
 def test_an_activation_in_place_has_the_node_of_pytorch(call: Any, node: str) -> None:
