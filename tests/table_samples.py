@@ -197,6 +197,7 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "linalg_svd": [("A", False), ("B", False), ("S", True)],
     "linalg_qr": [("B", "reduced"), ("S", "complete")],
     "linalg_pinv": [("A", None), ("B", None)],
+    "scatter_reduce": [("D", 1, "places", "P", how, own) for how in ("sum", "prod", "mean", "amax") for own in (True, False)],
     "lgamma": [("P",)],
     "digamma": [("P",), ("D",)],
     "polygamma": [(1, "P"), (2, "P")],

@@ -1,10 +1,10 @@
-"""Elements read and written at places that an index tensor names along one dim: gather, scatter, scatter_add."""
+"""Elements read and written at places that an index tensor names along one dim: gather, scatter and what joins there."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.op import op
+from gviz.engine.op import composite, op
 from gviz.engine.text import wrap_dim
 
 
@@ -119,3 +119,82 @@ def scatter_add(self, dim, index, src):
     if index.size:
         np.add.at(result, where, src[tuple(slice(n) for n in index.shape)] if self.ndim else src.sum())
     return result
+
+
+@op(
+    "ScatterReduceBackward0",
+    nondiff=("index",),
+    self__src=lambda grad, self, dim, index, src, reduce, include_self, result: scatter_reduce_backward(
+        grad, self, dim, index, src, reduce, include_self, result
+    ),
+)
+def scatter_reduce(self, dim, index, src, reduce, include_self=True):
+    if reduce not in START:
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    result, where = np.array(self), places(self, dim, index, src)
+    if not index.size:
+        return result
+    apply, start = START[reduce]
+    values = src[tuple(slice(n) for n in index.shape)]
+    if not include_self:
+        result[where] = start if np.isfinite(start) or self.dtype.kind == "f" else limit(self.dtype, start)
+    apply.at(result, where, values)
+    if reduce == "mean":
+        count = np.full_like(self, include_self, dtype=np.int64)
+        np.add.at(count, where, 1)
+        count = np.maximum(count, 1)
+        return result / count.astype(self.dtype) if self.dtype.kind == "f" else result // count
+    return result
+
+
+START = {"sum": (np.add, 0), "mean": (np.add, 0), "prod": (np.multiply, 1), "amax": (np.maximum, -np.inf),
+         "amin": (np.minimum, np.inf)}  # fmt: skip
+"""What joins elements that go to one place, and what an element is where the tensor's own does not count."""
+
+
+def limit(dtype, start):
+    """The least or largest integer."""
+    return np.iinfo(dtype).max if start > 0 else np.iinfo(dtype).min
+
+
+@composite
+def scatter_reduce_backward(grad, self, dim, index, src, reduce, include_self, result):
+    """The gradients of both sides: shared among the elements that went into a mean or that equal an extreme."""
+    if reduce == "sum":
+        own, other = grad, gather(grad, dim, index)
+    elif reduce == "mean":
+        count = scatter_add(whole(grad, include_self), dim, index, whole(src, True))
+        count = masked_fill(count, equal(count, 0), 1)
+        own, other = grad / count, gather(grad, dim, index) / gather(count, dim, index)
+    elif reduce == "prod":
+        own, other = scatter_prod_backward(grad, self, dim, index, src, include_self, result)
+    else:
+        value = gather(result, dim, index)
+        ours, theirs = equal(self, result), equal(src, value)
+        count = scatter_add(counted(ours, self), dim, index, counted(theirs, self))
+        shares = grad / count
+        own, other = ours * shares, theirs * gather(shares, dim, index)
+    return own if include_self else scatter_value(own, dim, index, 0), other
+
+
+@composite
+def scatter_prod_backward(grad, self, dim, index, src, include_self, result):
+    """The product of all others; the one zero that goes to a place has the product of the rest, computed without it."""
+    kept = masked_fill(self, equal(self, 0), 1)
+    own = grad * scatter_reduce(kept, dim, index, src, "prod", include_self) / kept
+    zero = equal(src, 0)
+    zeros = gather(scatter_add(zeros_like(self), dim, index, counted(zero, self)), dim, index)
+    single = logical_and(zero, equal(zeros, 1))
+    rest = scatter_reduce(self, dim, index, masked_fill(src, single, 1.0), "prod", include_self)
+    others = gather(grad * result, dim, index) / masked_fill(src, zero, 1.0)
+    return own, where(single, gather(grad * rest, dim, index), others)
+
+
+@op(None, nondiff=("self",))
+def whole(self, one):
+    return np.full_like(self, one)
+
+
+@op(None, nondiff=("self", "other"))
+def counted(self, other):
+    return self.astype(other.dtype)

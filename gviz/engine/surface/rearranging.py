@@ -203,6 +203,11 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     return call["scatter" if isinstance(src, Tensor) else "scatter_value"](input, dim, index, src)
 
 
+def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
+    """Elements joined by a sum, product, mean or extreme with what is at places along a dim."""
+    return call["scatter_reduce"](input, dim, index, src, reduce, include_self)
+
+
 def take_along_dim(input: Tensor, indices: Tensor, dim: Any = None) -> Tensor:
     """Elements at places along a dim; all other dims are broadcast."""
     if dim is None:
@@ -260,6 +265,7 @@ BOTH: dict[str, Any] = {
     "tile": tile, "repeat_interleave": repeat_interleave, "flip": flip, "fliplr": flipped(1), "flipud": flipped(0),
     "roll": roll, "diag": diag, "movedim": movedim, "moveaxis": movedim, "unflatten": unflatten, "adjoint": adjoint,
     "as_strided": as_strided, "index_add": index_add, "index_fill": index_fill, "scatter": scatter, "diff": diff,
+    "scatter_reduce": scatter_reduce,
     "take_along_dim": take_along_dim,
 }  # fmt: skip
 
