@@ -260,6 +260,18 @@ def test_a_recurrent_layer_does_what_its_cell_does_step_by_step(layer: Any, cell
     assert last[1].tolist() == hidden.tolist()
 
 
+def test_the_graph_of_a_gated_units_gradient_has_the_copies_that_pytorch_saves() -> None:
+    cell, x = nn.GRUCell(2, 2), torch.ones(1, 2, requires_grad=True)
+    grad = torch.autograd.grad(cell(x).sum(), x, create_graph=True)[0]
+    seen, todo = set(), [grad.grad_fn]
+    while todo:
+        node = todo.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            todo += [following for following, _ in node.next_functions]
+    assert sum(node.name() == "CloneBackward0" for node in seen) == 2
+
+
 def test_the_same_seed_gives_the_orthogonal_and_truncated_values_of_pytorch() -> None:
     torch.manual_seed(1)
     square = nn.init.orthogonal_(torch.zeros(4, 2))

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["fold", "interpolate", "pad", "pixel_shuffle", "pixel_unshuffle", "unfold", "upsample"]
 
-BORDERS = {"reflect": "reflection_pad{}d", "replicate": "replication_pad{}d"}
-
 
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
     """Values around a tensor, the last dimension's first, constant or from inside; a negative number cuts.
@@ -29,7 +27,11 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     sizes = tuple(pad)
     if mode == "constant":
         return call["constant_pad_nd"](input, sizes, 0 if value is None else value)  # type: ignore[no-any-return]
-    if mode not in (*BORDERS, "circular"):
+    rows = {
+        "reflect": ("reflection_pad1d", "reflection_pad2d", "reflection_pad3d"),
+        "replicate": ("replication_pad1d", "replication_pad2d", "replication_pad3d"),
+    }
+    if mode not in (*rows, "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
@@ -42,7 +44,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
             "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
             "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
         )
-    return around(input, sizes) if mode == "circular" else call[BORDERS[mode].format(dims)](input, sizes)
+    return around(input, sizes) if mode == "circular" else call[rows[mode][dims - 1]](input, sizes)
 
 
 def around(input: Tensor, pad: tuple[int, ...]) -> Tensor:
@@ -95,8 +97,11 @@ def interpolate(
     out = tuple_of(size, len(sizes))
     if mode == "area" and len(sizes) in (1, 2):
         return adaptive_avg_pool1d(input, out) if len(sizes) == 1 else adaptive_avg_pool2d(input, out)
-    key = f"upsample_{mode}{len(sizes)}d"
-    if antialias or key not in call:
+    key = {
+        ("nearest", 1): "upsample_nearest1d", ("nearest", 2): "upsample_nearest2d",
+        ("linear", 1): "upsample_linear1d", ("bilinear", 2): "upsample_bilinear2d",
+    }.get((mode, len(sizes)))  # fmt: skip
+    if antialias or key is None:
         raise NotImplementedError(f"interpolate(mode={mode!r}) of {len(sizes) + 2}D input is not in gviz's engine")
     return call[key](input, out, *([bool(align_corners)] if smooth else []), *scales)  # type: ignore[no-any-return]
 

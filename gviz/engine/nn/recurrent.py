@@ -103,8 +103,8 @@ def gated(of_input: Any, of_state: Any, hidden: Any) -> Any:
     one, two = parts(of_input, 3), parts(of_state, 3)
     reset = call["sigmoid"](two[0] + one[0])
     renew = call["sigmoid"](two[1] + one[1])
-    new = call["tanh"](one[2] + two[2] * reset)
-    return (hidden - new) * renew + new
+    new = call["tanh"](one[2] + two[2].mul_(reset))  # in place as in PyTorch, whose graph has a clone of what is saved
+    return (hidden - new).mul_(renew) + new
 
 
 def parts(value: Tensor, count: int) -> Any:
