@@ -245,7 +245,10 @@ def keys_in(function: Any) -> dict[str, None]:
         if function in seen:
             continue
         seen.add(function)
-        texts = [const for code in codes(function.__code__) for const in code.co_consts if isinstance(const, str)]
+        consts = [const for code in codes(function.__code__) for const in code.co_consts]
+        texts = [
+            text for const in consts for text in (const if isinstance(const, tuple) else (const,)) if isinstance(text, str)
+        ]
         names = [name for code in codes(function.__code__) for name in code.co_names]
         held = [cell.cell_contents for cell in function.__closure__ or ()]
         made = [value for value in held if isinstance(value, str)]
@@ -266,6 +269,15 @@ def is_followed(value: Any) -> bool:
     if value is inplace.in_place or value is inplace.reshape_in_place:
         return False
     return isinstance(value, FunctionType) and value.__module__.startswith(FOLLOWED)
+
+
+def texts_in(consts: tuple[Any, ...]) -> Iterator[str]:
+    """The texts among a function's constants; a choice of several is a tuple of them."""
+    for const in consts:
+        if isinstance(const, str):
+            yield const
+        elif isinstance(const, tuple):
+            yield from texts_in(const)
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:
