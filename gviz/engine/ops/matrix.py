@@ -148,6 +148,11 @@ def dot(self, tensor):
     return np.dot(self, tensor)
 
 
+@op("VdotBackward0", promote="none", self=lambda grad, other: grad * other, other=lambda grad, self: grad * self)
+def vdot(self, other):
+    return ARRAYS["dot"](self, other)
+
+
 @op(
     "BmmBackward0",
     promote="none",

@@ -306,6 +306,22 @@ def median_dim(self, dim, keepdim=False):
     return ranked(self, ((self.shape[wrap_dim(dim, self.ndim)] if self.ndim else 1) - 1) // 2, dim, keepdim)
 
 
+@op("NanmedianBackward0", self=lambda grad, self, result: evenly_distribute(grad, self, result))
+def nanmedian_all(self):
+    return ARRAYS["median_all"](self[~np.isnan(self)])
+
+
+@op("NanmedianBackward1", outputs=("values", "indices"), self=SELECTED)
+def nanmedian_dim(self, dim, keepdim=False):
+    axis = wrap_dim(dim, self.ndim)
+    if not self.ndim:
+        return self.copy(), np.zeros((), np.int64)
+    middle = np.maximum((~np.isnan(self)).sum(axis=axis, keepdims=True) - 1, 0) // 2
+    indices = np.take_along_axis(ordered(self, axis, False), middle, axis)
+    values = np.take_along_axis(self, indices, axis)
+    return (values, indices) if keepdim else (values.squeeze(axis), indices.squeeze(axis))
+
+
 @op("ModeBackward0", outputs=("values", "indices"), self=SELECTED)
 def mode(self, dim=-1, keepdim=False):
     axis = wrap_dim(dim, self.ndim)

@@ -289,7 +289,14 @@ def corrcoef(input: Tensor) -> Tensor:
     return call["clamp_scalar"](call["div"](found, call["view"](spread, (1, -1))), -1, 1)
 
 
-ROWS = {"kron": "kron", "matrix_power": "matrix_power", "det": "linalg_det", "logdet": "logdet", "cholesky": "cholesky"}
+ROWS = {
+    "kron": "kron",
+    "matrix_power": "matrix_power",
+    "det": "linalg_det",
+    "logdet": "logdet",
+    "cholesky": "cholesky",
+    "vdot": "vdot",
+}
 
 BOTH: dict[str, Any] = {
     "addmm": with_factors("addmm"), "addmv": with_factors("addmv"), "addr": with_factors("addr"),

@@ -9,7 +9,7 @@ import numpy as np
 from gviz.engine import text
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.reductions import as_dims
-from gviz.engine.surface.shape import cat, flat_sizes, sized
+from gviz.engine.surface.shape import cat, contiguous, flat_sizes, sized
 from gviz.engine.tensor import Tensor, from_array
 
 
@@ -67,6 +67,11 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     if input._array.ndim != 2:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input._array.ndim}D")
     return call["diagonal_copy"](input, diagonal)
+
+
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """A matrix with all elements on its diagonal."""
+    return diag(call["view"](contiguous(input), (-1,)), offset)
 
 
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
@@ -265,7 +270,7 @@ BOTH: dict[str, Any] = {
     "tile": tile, "repeat_interleave": repeat_interleave, "flip": flip, "fliplr": flipped(1), "flipud": flipped(0),
     "roll": roll, "diag": diag, "movedim": movedim, "moveaxis": movedim, "unflatten": unflatten, "adjoint": adjoint,
     "as_strided": as_strided, "index_add": index_add, "index_fill": index_fill, "scatter": scatter, "diff": diff,
-    "scatter_reduce": scatter_reduce,
+    "scatter_reduce": scatter_reduce, "diagflat": diagflat,
     "take_along_dim": take_along_dim,
 }  # fmt: skip
 

@@ -110,6 +110,11 @@ def median(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
     return call["median_all"](input) if dim is None else call["median_dim"](input, dim, keepdim)
 
 
+def nanmedian(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+    """The middle value of what is a number: of everything, or along a dim with its place."""
+    return call["nanmedian_all"](input) if dim is None else call["nanmedian_dim"](input, dim, keepdim)
+
+
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """Where elements are not zero: a row of indices each, or a tensor for each dim."""
     if as_tuple:
@@ -142,7 +147,7 @@ BOTH: dict[str, Any] = {
     "prod": prod, "cumsum": cumsum, "cumprod": cumprod, "var": spread("var"), "std": spread("std"),
     "amax": extreme("amax"), "amin": extreme("amin"), "logsumexp": logsumexp, "norm": norm, "sort": sort, "argsort": argsort,
     "aminmax": aminmax, "nansum": nansum, "nanmean": nanmean,
-    "topk": topk, "median": median, "nonzero": nonzero, "unique": unique, "bincount": bincount,
+    "topk": topk, "median": median, "nanmedian": nanmedian, "nonzero": nonzero, "unique": unique, "bincount": bincount,
 }  # fmt: skip
 
 FUNCTIONS: dict[str, Any] = {"var_mean": spread("var_mean"), "std_mean": spread("std_mean")}
