@@ -319,7 +319,7 @@ NO_SLOPE = frozenset({
 })  # fmt: skip
 """Rows whose derivative PyTorch refuses, whose inputs (or their elements) depend on each other, or which are random."""
 
-ONCE: frozenset[str] = frozenset({"cdist_forward", "flash_attention"})
+ONCE: frozenset[str] = frozenset({"cdist_forward", "flash_attention", "hardsigmoid"})
 """Rows that PyTorch differentiates only once."""
 
 

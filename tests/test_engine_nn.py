@@ -223,6 +223,10 @@ def test_clipping_scales_gradients_to_the_norm_that_was_asked_for() -> None:
         (nn.ConstantPad1d(2, 3.5), "ConstantPad1d(padding=(2, 2), value=3.5)"),
         (nn.CircularPad2d(1), "CircularPad2d((1, 1, 1, 1))"),
         (nn.Upsample(scale_factor=2), "Upsample(scale_factor=2.0, mode='nearest')"),
+        (
+            nn.Conv2d(2, 1, (2, 3), padding=1, padding_mode="replicate", bias=False),
+            "Conv2d(2, 1, kernel_size=(2, 3), stride=(1, 1), padding=(1, 1), bias=False, padding_mode=replicate)",
+        ),
         (nn.GroupNorm(2, 4, affine=False), "GroupNorm(2, 4, eps=1e-05, affine=False, bias=False)"),
         (nn.RNN(4, 2, 2, "relu", batch_first=True), "RNN(4, 2, num_layers=2, batch_first=True)"),
     ],

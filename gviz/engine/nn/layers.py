@@ -185,8 +185,12 @@ class Convolution(Module):
             raise ValueError("in_channels must be divisible by groups")
         if out_channels % groups:
             raise ValueError("out_channels must be divisible by groups")
-        if padding_mode != "zeros":
-            raise NotImplementedError(f"padding_mode={padding_mode!r} is not in gviz's engine")
+        modes = ("zeros", "reflect", "replicate", "circular")
+        if self.transposed and padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        if padding_mode not in modes:
+            raise ValueError(f"padding_mode must be one of {modes}, but got padding_mode='{padding_mode}'")
+        self.padding_mode = padding_mode
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
         self.kernel_size, self.stride = tuple_of(kernel_size, self.dims), tuple_of(stride, self.dims)
         self.padding = padding if isinstance(padding, str) else tuple_of(padding, self.dims)
@@ -199,7 +203,16 @@ class Convolution(Module):
     def forward(self, input: Tensor) -> Any:
         """The convolution of the input."""
         more = self.output_padding if self.transposed else None
-        return convolve(self.dims, input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups, more)
+        padding: Any = self.padding
+        if self.padding_mode != "zeros":
+            input, padding = F.pad(input, self.border(), self.padding_mode), 0
+        return convolve(self.dims, input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups, more)
+
+    def border(self) -> list[int]:
+        """How much is around the input where it is not zeros, for :func:`functional.pad`: the last dimension first."""
+        total = [d * (k - 1) if self.padding == "same" else 0 for d, k in zip(self.dilation, self.kernel_size, strict=True)]
+        pairs = [(t // 2, t - t // 2) for t in total] if isinstance(self.padding, str) else [(p, p) for p in self.padding]
+        return [n for pair in reversed(pairs) for n in pair]
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
@@ -209,7 +222,8 @@ class Convolution(Module):
         text += f", dilation={self.dilation}" if self.dilation != (1,) * self.dims else ""
         text += f", output_padding={self.output_padding}" if self.output_padding != usual else ""
         text += f", groups={self.groups}" if self.groups != 1 else ""
-        return text + (", bias=False" if self.bias is None else "")
+        text += ", bias=False" if self.bias is None else ""
+        return text + (f", padding_mode={self.padding_mode}" if self.padding_mode != "zeros" else "")
 
 
 class Conv1d(Convolution):
