@@ -49,8 +49,8 @@ def write_a_view(p: Program) -> None:
     x = p.a_float()
     p.count += 1
     name = f"w{p.count}"
-    views = (f"{x}[0]", f"{x}[..., 0]", f"{x}.view(-1)", f"{x}.t()", f"{x}.detach()", f"{x}[:1]", f"{x}.unsqueeze(0)", f"{x}.data",
-             f"{x}.unbind()[0]", f"{x}.split(1)[0]", f"{x}.diagonal()", f"{x}.expand(2, *{x}.shape)")  # fmt: skip
+    views = (f"{x}[0]", f"{x}[..., 0]", f"{x}.view(-1)", f"{x}.t()", f"{x}.detach()", f"{x}[:1]", f"{x}.unsqueeze(0)",
+             f"{x}.data", f"{x}.unbind()[0]", f"{x}.split(1)[0]", f"{x}.diagonal()", f"{x}.expand(2, *{x}.shape)")  # fmt: skip
     if p.do(f"{name} = {p.one_of(*views)}"):
         y = p.one_of("2", "0.5", p.a_float(), x)
         p.do(p.one_of(f"{name}.mul_({y})", f"{name}.add_({y})", f"{name}.zero_()", f"{name}[...] = {y}", f"{name}.copy_({x})",
@@ -77,16 +77,17 @@ def function(p: Program) -> None:
     name = f"F{p.count}"
     x, y = p.a_float(), p.a_float()
     keep = p.one_of("ctx.save_for_backward(a, b)", "ctx.a, ctx.b = a, b", "ctx.save_for_backward(a); ctx.b = b",
-                    "ctx.mark_non_differentiable(a)", "ctx.set_materialize_grads(False)", "ctx.mark_dirty(a)", "pass")  # fmt: skip
+                    "ctx.mark_non_differentiable(a)", "ctx.set_materialize_grads(False)", "ctx.mark_dirty(a)",
+                    "pass")  # fmt: skip
     result = p.one_of("a * b", "a + b", "(a * b).detach()", "a", "(a * 2, b)", "a.sum()", "a.view(-1)", "3", "None")
-    back = p.one_of("g, g", "g * 2, None", "g", "None, None", "g, g, g", "g, None, None", "g.sum(), g", "3, g",
+    back = p.one_of("g, g", "g * 2, None", "g", "g, g, g", "g, None, None", "g.sum(), g", "3, g",
                     "g * ctx.saved_tensors[0], g", "log.append(str(g)), g", "(g, ctx.needs_input_grad[1] and g)")  # fmt: skip
     p.do(
         f"class {name}(torch.autograd.Function):\n"
         f"    @staticmethod\n    def forward(ctx, a, b):\n        {keep}\n        return {result}\n"
         f"    @staticmethod\n    def backward(ctx, g{p.one_of('', '', '', ', h=None', ', *rest')}):\n        return {back}"
     )
-    made = p.new(f"{name}.apply({x}, {p.one_of(y, y, x, '2')})")
+    made = p.new(f"{name}.apply({x}, {y if y != x else 2})")
     if made:
         p.do(f"{made}.sum().backward({p.one_of('', 'create_graph=True', 'retain_graph=True')})")
 
@@ -95,7 +96,8 @@ def module(p: Program) -> None:
     p.count += 1
     name = f"m{p.count}"
     kinds = ("nn.Linear(3, 2)", "nn.Sequential(nn.Linear(3, 2), nn.ReLU())", "nn.Linear(3, 1, bias=False)", "nn.Tanh()",
-             "nn.LayerNorm(3)", "nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5), nn.Linear(3, 1))", "nn.Softmax(dim=-1)")  # fmt: skip
+             "nn.LayerNorm(3)", "nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5), nn.Linear(3, 1))",
+             "nn.Softmax(dim=-1)")  # fmt: skip
     p.do(f"nn = torch.nn; torch.manual_seed({p.random.randrange(9)}); {name} = {p.one_of(*kinds)}")
     for _ in range(p.random.randrange(3)):
         p.do(f"{name}." + str(p.one_of(
@@ -103,9 +105,6 @@ def module(p: Program) -> None:
             "register_forward_hook(lambda m, i, o: o * 2)",
             "register_forward_pre_hook(lambda m, i: (i[0] + 1,))",
             "register_forward_pre_hook(lambda m, i: log.append(i[0].tolist()))",
-            "register_full_backward_hook(lambda m, i, o: log.append(([g is None for g in i], o[0].tolist())))",
-            "register_full_backward_hook(lambda m, i, o: tuple(None if g is None else g * 2 for g in i))",
-            "register_full_backward_pre_hook(lambda m, o: (o[0] * 3,))",
             "requires_grad_(False)", "eval()", "double()", "zero_grad()",
         )))  # fmt: skip
     x = p.leaf((2, 3), "torch.float32") if p.chance(0.8) else p.a_tensor()
@@ -120,7 +119,9 @@ def anomaly(p: Program) -> None:
     x = p.a_float()
     strange = p.one_of(f"({x} - {x}).sqrt()", f"({x} * 0).log() * 0", f"torch.sqrt({x} * -1)", f"{x} / ({x} - {x})", f"{x} * 2",
                        f"({x} * float('inf')).exp()", f"torch.where({x} > 0, {x}, ({x} * 0).sqrt())")  # fmt: skip
-    mode = p.one_of("detect_anomaly()", "set_detect_anomaly(True)", "detect_anomaly(check_nan=False)", "set_detect_anomaly(False)")
+    mode = p.one_of(
+        "detect_anomaly()", "set_detect_anomaly(True)", "detect_anomaly(check_nan=False)", "set_detect_anomaly(False)"
+    )
     p.do(f"with torch.autograd.{mode}:\n    y = {strange}\n    y.sum().backward()")
 
 
@@ -136,7 +137,9 @@ def printing(p: Program) -> None:
         size = p.one_of("(3, 4)", "(1200,)", "(40, 40)", "(2, 0, 3)", "(7,)", "(25,)", "(2, 2, 2, 2)", "(1, 30)", "(1100, 2)")
         p.do(f"v = str(torch.arange(float(np.prod({size}))).reshape({size}) * {scale})")
     elif kind == 3:
-        dtype = p.one_of("float16", "float64", "int8", "uint8", "bool", "int32", "float32", "complex64", "complex128", "bfloat16")
+        dtype = p.one_of(
+            "float16", "float64", "int8", "uint8", "bool", "int32", "float32", "complex64", "complex128", "bfloat16"
+        )
         p.do(f"v = repr({x}.detach().to(torch.{dtype}))")
     elif kind == 4:
         p.do("v = f'" + str(p.one_of("{%s}", "{%s!r}", "{%s:.2f}", "{%s.shape}", "{%s.dtype}", "{%s.size()}")) % x + "'")

@@ -78,8 +78,10 @@ def grad(
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.grad.html
     """
-    starts = starts_of(outputs, grad_outputs, create=create_graph)
     wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    starts = starts_of(outputs, grad_outputs, create=create_graph)
     for tensor in wanted:
         if tensor._edge is None:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
@@ -90,7 +92,8 @@ def grad(
     for i, tensor in enumerate(wanted):
         found = catch[edge_of(tensor)]
         if found is None and materialize_grads:
-            found = np.zeros_like(tensor._array)
+            found = from_array(np.zeros_like(tensor._array), None)
+            found.requires_grad = create_graph
         if found is None and not allow_unused:
             raise RuntimeError(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
@@ -111,9 +114,10 @@ def starts_of(tensors: Any, gradients: Any, *, create: bool) -> list[tuple[Any, 
         RuntimeError: a gradient is missing, of a wrong shape, or for a tensor that is in no graph.
     """
     roots = [tensors] if isinstance(tensors, Tensor) else list(tensors)
-    given = [gradients] if gradients is None or isinstance(gradients, Tensor) else list(gradients)
-    given += [None] * (len(roots) - len(given))
+    given = [gradients] if isinstance(gradients, Tensor) else [None] * len(roots) if gradients is None else list(gradients)
     made = [start_gradient(root, one, i, create=create) for i, (root, one) in enumerate(zip(roots, given, strict=False))]
+    if len(roots) != len(given):
+        raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
     return [(root_edge(root, i), one) for i, (root, one) in enumerate(zip(roots, made, strict=True))]
 
 

@@ -12,6 +12,7 @@ from weakref import ref
 import numpy as np
 
 from gviz.engine.node import Output, Parts
+from gviz.engine.text import type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,6 +51,7 @@ def append(hooks: list[Any], hook: Callable[..., Any]) -> Handle:
     def entry(*args: Any) -> Any:
         return hook(*args)
 
+    entry.__name__ = getattr(hook, "__name__", "<unknown>")
     hooks.append(entry)
     return Handle(hooks, entry)
 
@@ -206,5 +208,36 @@ def run_hooks(hooks: list[Any] | None, grad: Any, *, on_tensors: bool) -> Any:
     """A gradient after tensor hooks: each sees a tensor and may replace it."""
     tensor = to_tensor(grad, on_tensors=on_tensors)
     for hook in tuple(hooks or ()):
-        tensor = replaced(hook(tensor), tensor)
+        tensor = hooked(hook, tensor)
     return tensor if on_tensors else tensor._array
+
+
+def hooked(hook: Callable[..., Any], grad: Any) -> Any:
+    """The gradient after a tensor hook.
+
+    Raises:
+        RuntimeError: the hook returned one of another dtype or shape.
+        TypeError: it returned something else.
+    """
+    new = hook(grad)
+    if new is None:
+        return grad
+    if not hasattr(new, "_array"):
+        raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
+    if new._array.dtype != grad._array.dtype:
+        was, got = (type_name(t._array.dtype) for t in (grad, new))
+        raise RuntimeError(f"hook '{hook.__name__}' has changed the type of value (was {was} got {got})")
+    if new._array.shape != grad._array.shape:
+        raise RuntimeError(f"hook '{hook.__name__}' has changed the size of value")
+    return new
+
+
+def run_post_hooks(hooks: list[Any], leaf: Any) -> None:
+    """What is called after a gradient was added to a leaf.
+
+    Raises:
+        RuntimeError: it returned something.
+    """
+    for hook in tuple(hooks):
+        if hook(leaf) is not None:
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")

@@ -131,6 +131,12 @@ def shares_part(written: Any, read: Any) -> bool:
     return not same or steps_of(written) != steps_of(read)
 
 
+def same_place(one: Any, other: Any) -> bool:
+    """Whether two arrays are the same elements of the same memory."""
+    facts = [(a.__array_interface__["data"], a.shape, a.strides, a.dtype) for a in (one, other)]
+    return bool(facts[0] == facts[1])
+
+
 def is_dense(array: Any) -> bool:
     """Whether an array, in some order of its dims, fills its memory without gaps."""
     step = array.itemsize
@@ -239,12 +245,12 @@ def copy_to(part: Tensor, source: Tensor) -> None:
     shape = part._array.shape
     if source._array.shape != shape:
         if not source._array.ndim:
-            in_place(TENSORS["fill_tensor"], part, source, wherever=True)
+            in_place(TENSORS["fill_tensor"], part, source)
             return
         source = without_leading_ones(source, always=True)
         if source._array.shape != shape:
             source = TENSORS["expand"](source, shape)
-    in_place(TENSORS["copy_into"], part, source)
+    in_place(TENSORS["copy_into"], part, source, wherever=same_place(part._array, source._array))
 
 
 def without_leading_ones(source: Tensor, *, always: bool) -> Tensor:

@@ -164,8 +164,9 @@ class AccumulateGrad(Node):
         else:
             rare.grad.accumulate(grad)
         if rare.post_hooks:
-            for hook in tuple(rare.post_hooks):
-                hook(leaf)
+            from gviz.engine.hooks import run_post_hooks
+
+            run_post_hooks(rare.post_hooks, leaf)
         return ()
 
     def apply_tensors(self, grad: Any, keep: bool) -> Any:
@@ -179,8 +180,10 @@ class AccumulateGrad(Node):
 
             grad = run_hooks(rare.hooks, grad, on_tensors=True)
         rare.grad = grad.copied() if rare.grad is None else rare.grad + grad
-        for hook in tuple(rare.post_hooks or ()):
-            hook(leaf)
+        if rare.post_hooks:
+            from gviz.engine.hooks import run_post_hooks
+
+            run_post_hooks(rare.post_hooks, leaf)
         return ()
 
 
@@ -233,7 +236,7 @@ def short_name(node: Any) -> str:
     """What messages call a node: ``Exp`` for ExpBackward0, ``Pow1`` for PowBackward1."""
     full: str = node.name()
     name, _, number = full.rpartition("Backward")
-    return name + number.removesuffix("0") if number.isdigit() else full
+    return name + number.removesuffix("0") if name and (number.isdigit() or not number) else full
 
 
 class Nothing:

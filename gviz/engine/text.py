@@ -200,8 +200,11 @@ def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
 
 def tensor_text(tensor: Tensor) -> str:
     """A tensor as PyTorch prints it."""
-    node = tensor.grad_fn
-    name = None if node is None else type(node).__name__
+    try:
+        node = tensor.grad_fn
+        name = None if node is None else type(node).__name__
+    except RuntimeError:  # a view whose base was written, which it forbids
+        name = "Invalid"
     return printing.format_tensor(tensor._array, requires_grad=tensor.requires_grad, grad_fn_name=name)
 
 

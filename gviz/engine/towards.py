@@ -33,10 +33,15 @@ def sweep_towards(order: list[Any], catch: dict[Any, Any], needed: set[Any] | No
         if grad is None:
             continue
         node.pending = None
-        if needed is not None:
-            out = step_towards(node, grad, catch, needed, keep=keep, create=create)
-        else:
-            out = node.apply_tensors(grad, keep) if create else node.apply(grad, keep)
+        try:
+            if needed is not None:
+                out = step_towards(node, grad, catch, needed, keep=keep, create=create)
+            else:
+                out = node.apply_tensors(grad, keep) if create else node.apply(grad, keep)
+        except Exception:
+            if mode.anomaly:
+                watch.warn_of(node)
+            raise
         if mode.anomaly:
             watch.check(node, out)
         for edge, part in zip(node.edges, out if isinstance(out, tuple) else (out,), strict=False):

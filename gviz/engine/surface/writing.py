@@ -43,7 +43,8 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write another tensor's values, broadcast and cast."""
-    return inplace.in_place(call["copy_into"], self, creation.as_tensor(src))
+    source = creation.as_tensor(src)
+    return inplace.in_place(call["copy_into"], self, source, wherever=inplace.same_place(self._array, source._array))
 
 
 METHODS: dict[str, Any] = {
