@@ -10,6 +10,7 @@ from gviz.engine import dtypes, inplace, text
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.arithmetic import plain
 from gviz.engine.surface.conversion import to
+from gviz.engine.surface.conversion import to
 from gviz.engine.surface.rearranging import broadcast_tensors, meshgrid
 from gviz.engine.tensor import Tensor, from_array
 
@@ -126,7 +127,13 @@ def searchsorted(
 
 
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """The number of the bucket that each value falls into."""
+    """The number of the bucket that each value falls into.
+
+    Raises:
+        RuntimeError: boundaries that are no vector.
+    """
+    if boundaries._array.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries._array.ndim})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
@@ -161,6 +168,8 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
 
 def trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
     """The area under a line through points, along a dim: all with one distance, or at places ``x``."""
+    if y._array.dtype.kind in "iub":
+        y = to(y, dtypes.get_default_dtype())
     if x is None:
         ends = call["add"](call["select"](y, dim, 0), call["select"](y, dim, -1))
         inner = call["sub"](call["sum_dim"](y, (dim,), False), call["mul_scalar"](ends, 0.5))
