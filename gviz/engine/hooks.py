@@ -1,4 +1,4 @@
-"""The rare things of a node: hooks, retained gradients, gradients cast back to the dtypes of mixed operands.
+"""The rare things of a node and of a tensor: hooks, retained gradients, gradients cast back to the dtypes of mixed operands.
 
 They cost nothing where they are not used: a node that gets one changes to the careful variant of its class, whose
 ``apply`` runs them around the plain one.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from gviz.engine.node import Node
 
-__all__ = ["Handle", "append", "careful", "cast_gradients", "hook_node", "retain"]
+__all__ = ["Handle", "Hooked", "append", "careful", "cast_gradients", "hook_node", "retain"]
 
 CAREFUL: dict[type, type] = {}
 
@@ -54,6 +54,65 @@ def append(hooks: list[Any], hook: Callable[..., Any]) -> Handle:
     entry.__name__ = getattr(hook, "__name__", "<unknown>")
     hooks.append(entry)
     return Handle(hooks, entry)
+
+
+class Hooked:
+    """The part of :class:`gviz.engine.tensor.Tensor` that waits for its gradient."""
+
+    __slots__ = ()
+    _edge: Any
+    if TYPE_CHECKING:  # what the tensor adds, as far as it is used here
+        rare: Any
+        refresh: Any
+        is_leaf = retains_grad = property()
+
+    def retain_grad(self) -> None:
+        """Make this non-leaf keep its gradient; nothing to do for a leaf.
+
+        Raises:
+            RuntimeError: it requires no gradient.
+        """
+        if self._edge is None:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if not self.is_leaf and not self.retains_grad:
+            self.refresh()
+            self.rare().retains = True
+            retain(self._edge, self)
+
+    def register_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(grad)`` when the gradient of this tensor is computed; what it returns replaces the gradient.
+
+        Raises:
+            RuntimeError: it requires no gradient.
+        """
+        if self._edge is None:
+            raise RuntimeError(NO_HOOK)
+        if self.is_leaf:
+            return self.hook_leaf("hooks", hook)
+        self.refresh()
+        return hook_node(self._edge, "tensor_hooks", hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(tensor)`` after a gradient was added to this leaf.
+
+        Raises:
+            RuntimeError: not a leaf, or it requires no gradient.
+        """
+        if self._edge is None:
+            raise RuntimeError(NO_HOOK)
+        if not self.is_leaf:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        return self.hook_leaf("post_hooks", hook)
+
+    def hook_leaf(self, kind: str, hook: Callable[..., Any]) -> Handle:
+        """Register a hook of that kind on this leaf."""
+        rare = self.rare()
+        if getattr(rare, kind) is None:
+            setattr(rare, kind, [])
+        return append(getattr(rare, kind), hook)
+
+
+NO_HOOK = "cannot register a hook on a tensor that doesn't require gradient"
 
 
 def hook_node(node: Node, kind: str, hook: Callable[..., Any]) -> Handle:

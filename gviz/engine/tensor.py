@@ -19,11 +19,6 @@ from gviz.engine.modes import mode
 from gviz.engine.node import NO_GRAD_VIEW, AccumulateGrad, Node, Output, link, public_edge
 from gviz.engine.saved import Version
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from gviz.engine.hooks import Handle
-
 __all__ = ["Rare", "Tensor", "from_array"]
 
 new = object.__new__
@@ -46,7 +41,7 @@ class Rare:
         self.inference = False
 
 
-class Tensor(Elements):
+class Tensor(Elements, hooks.Hooked):
     """A tensor as PyTorch has it, over a numpy array."""
 
     __slots__ = ("__dict__", "__weakref__", "_array", "_edge", "_rare")
@@ -189,50 +184,6 @@ class Tensor(Elements):
         from gviz.engine.backward import backward
 
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
-
-    def retain_grad(self) -> None:
-        """Make this non-leaf keep its gradient; nothing to do for a leaf.
-
-        Raises:
-            RuntimeError: it requires no gradient.
-        """
-        if self._edge is None:
-            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if not self.is_leaf and not self.retains_grad:
-            self.refresh()
-            self.rare().retains = True
-            hooks.retain(self._edge, self)
-
-    def register_hook(self, hook: Callable[..., Any]) -> Handle:
-        """Call ``hook(grad)`` when the gradient of this tensor is computed; what it returns replaces the gradient.
-
-        Raises:
-            RuntimeError: it requires no gradient.
-        """
-        if self._edge is None:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if self.is_leaf:
-            rare = self.rare()
-            if rare.hooks is None:
-                rare.hooks = []
-            return hooks.append(rare.hooks, hook)
-        self.refresh()
-        return hooks.hook_node(self._edge, "tensor_hooks", hook)
-
-    def register_post_accumulate_grad_hook(self, hook: Callable[..., Any]) -> Handle:
-        """Call ``hook(tensor)`` after a gradient was added to this leaf.
-
-        Raises:
-            RuntimeError: not a leaf, or it requires no gradient.
-        """
-        if self._edge is None:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if not self.is_leaf:
-            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        rare = self.rare()
-        if rare.post_hooks is None:
-            rare.post_hooks = []
-        return hooks.append(rare.post_hooks, hook)
 
     def detach(self) -> Tensor:
         """The same memory, out of the graph."""
