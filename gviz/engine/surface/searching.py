@@ -10,7 +10,6 @@ from gviz.engine import dtypes, inplace, text
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.arithmetic import plain
 from gviz.engine.surface.conversion import to
-from gviz.engine.surface.conversion import to
 from gviz.engine.surface.rearranging import broadcast_tensors, meshgrid
 from gviz.engine.tensor import Tensor, from_array
 
