@@ -112,6 +112,11 @@ def invert(self: Tensor) -> Tensor:
     return from_array(~self._array, None)
 
 
+def places(condition: Tensor) -> tuple[Tensor, ...]:
+    """The indices where a tensor is not zero: a tensor for each dim."""
+    return tuple(from_array(a, None) for a in np.nonzero(np.atleast_1d(condition._array)))
+
+
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """Elements of ``input`` where the condition holds, else of ``other``; alone, the indices where it holds.
 
@@ -121,7 +126,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     if (input is None) != (other is None):
         raise TypeError("where() takes both input and other, or none of them")
     if input is None:
-        return tuple(from_array(a, None) for a in np.nonzero(np.atleast_1d(condition._array)))
+        return places(condition)
     return call["where"](condition, input, other)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 SAME_NAME = (
     "floor", "ceil", "trunc", "frac", "asin", "acos", "atan", "sinh", "cosh", "exp2", "erf", "erfc",
-    "log2", "log10", "atan2", "hypot", "deg2rad", "nan_to_num", "tril", "triu", "index_copy", "masked_scatter", "put",
+    "log2", "logit", "log10", "atan2", "hypot", "deg2rad", "nan_to_num", "tril", "triu", "index_copy", "masked_scatter", "put",
     "logical_and", "logical_or", "logical_xor", "logical_not", "lgamma", "digamma", "erfinv", "igamma", "igammac", "ldexp",
     "nextafter", "heaviside", "renorm",
 )  # fmt: skip
@@ -25,7 +25,7 @@ CHOSEN = {
         name: getattr(pointwise, name)
         for name in (
             "remainder", "fmod", "floor_divide", "clamp_min", "clamp_max", "lerp", "addcmul", "addcdiv",
-            "xlogy", "copysign", "logit",
+            "xlogy", "copysign",
         )
     },
     "asinh": "asinh_", "acosh": "acosh_", "atanh": "atanh_",

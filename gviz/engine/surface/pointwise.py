@@ -148,11 +148,6 @@ def float_power(input: Any, exponent: Any) -> Tensor:
     return arithmetic.power(*(to(v, dtypes.float64) if isinstance(v, Tensor) else float(v) for v in (input, exponent)))
 
 
-def logit(input: Tensor, eps: Any = None) -> Tensor:
-    """The logarithm of the odds; with ``eps`` of what is kept that far from 0 and 1."""
-    return call["logit"](input, eps)
-
-
 def polygamma(n: int, input: Tensor) -> Tensor:
     """The n-th derivative of :func:`digamma`."""
     return call["polygamma"](n, input)
@@ -186,7 +181,7 @@ ROWS = {
     "atanh": "atanh", "arctanh": "atanh", "exp2": "exp2", "erf": "erf", "erfc": "erfc", "sinc": "sinc",
     "atan2": "atan2", "arctan2": "atan2", "hypot": "hypot", "logaddexp": "logaddexp", "logaddexp2": "logaddexp2",
     "fmax": "fmax", "fmin": "fmin", "deg2rad": "deg2rad", "rad2deg": "rad2deg", "nan_to_num": "nan_to_num",
-    "isclose": "isclose", "lgamma": "lgamma", "digamma": "digamma", "erfinv": "erfinv", "igamma": "igamma",
+    "isclose": "isclose", "logit": "logit", "lgamma": "lgamma", "digamma": "digamma", "erfinv": "erfinv", "igamma": "igamma",
     "igammac": "igammac", "ldexp": "ldexp", "nextafter": "nextafter", "heaviside": "heaviside",
 }  # fmt: skip
 
@@ -198,7 +193,7 @@ BOTH: dict[str, Any] = {
     "signbit": question(np.signbit), "bitwise_not": arithmetic.invert,
     "gcd": bitwise(np.gcd), "lcm": bitwise(np.lcm), "bitwise_left_shift": bitwise(np.left_shift, "lshift"),
     "bitwise_right_shift": bitwise(np.right_shift, "rshift"),
-    "copysign": copysign, "float_power": float_power, "logit": logit, "dist": dist,
+    "copysign": copysign, "float_power": float_power, "dist": dist,
     "bitwise_and": BITWISE["and"], "bitwise_or": BITWISE["or"], "bitwise_xor": BITWISE["xor"],
 }  # fmt: skip
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gviz.engine.op import TENSORS as call
+from gviz.engine.surface.arithmetic import places
 from gviz.engine.surface.reductions import UNSET, as_dims, dtype_of, typed
 from gviz.engine.tensor import Tensor, from_array
 
@@ -100,11 +101,6 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: b
     return call["sort"](input, dim, descending)[1]
 
 
-def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The largest (or smallest) values along a dim, and where they are."""
-    return call["topk"](input, k, dim, largest, sorted)
-
-
 def median(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
     """The middle value, the lower of two: of everything, or along a dim with its place."""
     return call["median_all"](input) if dim is None else call["median_dim"](input, dim, keepdim)
@@ -118,7 +114,7 @@ def nanmedian(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """Where elements are not zero: a row of indices each, or a tensor for each dim."""
     if as_tuple:
-        return tuple(from_array(a, None) for a in np.nonzero(np.atleast_1d(input._array)))
+        return places(input)
     return call["nonzero"](input)
 
 
@@ -139,7 +135,7 @@ def bincount(input: Tensor, weights: Any = None, minlength: int = 0) -> Tensor:
 
 
 ROWS = {
-    "count_nonzero": "count_nonzero", "argwhere": "nonzero", "kthvalue": "kthvalue", "mode": "mode",
+    "count_nonzero": "count_nonzero", "argwhere": "nonzero", "kthvalue": "kthvalue", "topk": "topk", "mode": "mode",
     "cummax": "cummax", "cummin": "cummin", "logcumsumexp": "logcumsumexp", "renorm": "renorm",
 }  # fmt: skip
 
@@ -147,7 +143,7 @@ BOTH: dict[str, Any] = {
     "prod": prod, "cumsum": cumsum, "cumprod": cumprod, "var": spread("var"), "std": spread("std"),
     "amax": extreme("amax"), "amin": extreme("amin"), "logsumexp": logsumexp, "norm": norm, "sort": sort, "argsort": argsort,
     "aminmax": aminmax, "nansum": nansum, "nanmean": nanmean,
-    "topk": topk, "median": median, "nanmedian": nanmedian, "nonzero": nonzero, "unique": unique, "bincount": bincount,
+    "median": median, "nanmedian": nanmedian, "nonzero": nonzero, "unique": unique, "bincount": bincount,
 }  # fmt: skip
 
 FUNCTIONS: dict[str, Any] = {"var_mean": spread("var_mean"), "std_mean": spread("std_mean")}
