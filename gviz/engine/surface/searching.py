@@ -167,9 +167,8 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
 
 def trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
     """The area under a line through points, along a dim: all with one distance, or at places ``x``."""
-    if y._array.dtype.kind in "iub":
-        y = to(y, dtypes.get_default_dtype())
     if x is None:
+        y = to(y, dtypes.get_default_dtype()) if y._array.dtype.kind in "iub" else y
         ends = call["add"](call["select"](y, dim, 0), call["select"](y, dim, -1))
         inner = call["sub"](call["sum_dim"](y, (dim,), False), call["mul_scalar"](ends, 0.5))
         return call["mul_scalar"](inner, float(dx))
