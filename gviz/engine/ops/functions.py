@@ -63,9 +63,13 @@ def tan(self):
     return np.tan(self)
 
 
+LARGE = 2048
+"""Elements from which numpy is quicker in place."""
+
+
 def minus(array, product):
     """``array - product``, in the memory of the product where it is large: numpy does so itself only for a left operand."""
-    if product.size < 2048 or product.shape != array.shape or product.dtype is not array.dtype:
+    if product.size < LARGE or product.shape != array.shape or product.dtype is not array.dtype:
         return array - product
     return np.subtract(array, product, product)
 
@@ -81,7 +85,8 @@ def tanh(self):
     output=lambda grad, grad_output, output: grad_output * (-2 * output * grad),
 )
 def tanh_backward(grad_output, output):
-    return minus(grad_output, grad_output * output * output)  # three operations on arrays and no number: numbers are slow
+    product = grad_output * output * output  # three operations on arrays and no number: numbers are slow
+    return grad_output - product if product.size < LARGE else minus(grad_output, product)
 
 
 @op("SigmoidBackward0", promote="float", self=lambda grad, result: sigmoid_backward(grad, result))
