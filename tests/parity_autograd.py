@@ -137,9 +137,7 @@ def printing(p: Program) -> None:
         size = p.one_of("(3, 4)", "(1200,)", "(40, 40)", "(2, 0, 3)", "(7,)", "(25,)", "(2, 2, 2, 2)", "(1, 30)", "(1100, 2)")
         p.do(f"v = str(torch.arange(float(np.prod({size}))).reshape({size}) * {scale})")
     elif kind == 3:
-        dtype = p.one_of(
-            "float16", "float64", "int8", "uint8", "bool", "int32", "float32", "complex64", "complex128", "bfloat16"
-        )
+        dtype = p.one_of("float16", "float64", "int8", "uint8", "bool", "int32", "float32", "complex64", "complex128")
         p.do(f"v = repr({x}.detach().to(torch.{dtype}))")
     elif kind == 4:
         p.do("v = f'" + str(p.one_of("{%s}", "{%s!r}", "{%s:.2f}", "{%s.shape}", "{%s.dtype}", "{%s.size()}")) % x + "'")

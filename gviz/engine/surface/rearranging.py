@@ -30,9 +30,9 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: Any = None, *, output_si
     return call["index_select"](input, dim, from_array(places, None))
 
 
-def flip(input: Tensor, *each: Any, dims: Any = ()) -> Tensor:
+def flip(input: Tensor, *each: Any, dims: Any = None) -> Tensor:
     """In reverse along dims."""
-    return call["flip"](input, flat_sizes(each) if each else as_dims(dims))
+    return call["flip"](input, flat_sizes(each) if dims is None else as_dims(dims))
 
 
 def flipped(dim: int) -> Any:
