@@ -44,6 +44,9 @@ UNCERTAIN = (
 )
 """Operations whose results are whatever is in memory."""
 
+MOST = 200
+"""Samples that are drawn of each operation; some have more than a thousand."""
+
 Observation = tuple[str, Any]
 Found = tuple[str, str, str]
 """A difference: in what, PyTorch's, gviz's."""
@@ -197,7 +200,8 @@ def cases(torch: Any, op: Any, dtype: Any, samples: int) -> Iterator[Case]:
     """The calls that PyTorch's tests make of an operation; ``samples`` of them, taken from all of them."""
     torch.manual_seed(0)
     grad = op.supports_autograd and dtype.is_floating_point
-    drawn = [s for s in op.sample_inputs("cpu", dtype, requires_grad=grad, set_seed=True) if is_plain(torch, s)]
+    given = itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=grad, set_seed=True), MOST)
+    drawn = [s for s in given if is_plain(torch, s)]
     name = name_of(op)
     for sample in drawn[:: max(1, -(-len(drawn) // samples))]:
         yield Case(name, "function", op.op, sample)
@@ -370,7 +374,9 @@ def compare(
     names: list[str],
     dtypes: list[str],
     samples: int,
+    *,
     limit: float = math.inf,
+    refused: bool = True,
     found: Callable[[Case, Found], Any] = lambda *_: None,
 ) -> Report:
     """Compare the operations of these names (patterns; all where there are none), for at most ``limit`` seconds.
@@ -380,6 +386,7 @@ def compare(
         dtypes: their names.
         samples: how many of each operation and dtype.
         limit: seconds after which no further call is made.
+        refused: whether to make the calls that are to be refused, too.
         found: is told of each difference.
     """
     import torch
@@ -393,7 +400,7 @@ def compare(
         if names and not any(fnmatch(name_of(op), n) or op.name == n for n in names):
             continue
         drawn = (cases(torch, op, getattr(torch, d), samples) for d in dtypes if getattr(torch, d) in op.dtypes)
-        for case in itertools.chain(*drawn, refusals(torch, op)):
+        for case in itertools.chain(*drawn, refusals(torch, op) if refused else ()):
             if time.monotonic() - start > limit:
                 return report
             theirs, ours = Translation(torch, torch), Translation(torch, engine)
