@@ -73,7 +73,13 @@ def smooth_l1_loss(
 
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Tensor:
-    """Half the square below ``delta``, linear above."""
+    """Half the square below ``delta``, linear above.
+
+    Raises:
+        RuntimeError: that is not positive.
+    """
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
     return call["huber_loss"](*pair(input, target), reduction_number(reduction), delta)  # type: ignore[no-any-return]
 
 
