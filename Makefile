@@ -54,7 +54,7 @@ test: ## install what tests need into .venv and run all tests; ARGS='-k name' fo
 	@.venv/bin/python -m pytest $(ARGS)
 
 test-torch: ## compare the engine with the real PyTorch, in .venv-parity; ARGS='-k name' for some
-	$(call environment,.venv-parity,-e .[test] torch==2.13.0 torchviz==0.0.3$(if $(TORCH_INDEX), --extra-index-url $(TORCH_INDEX)))
+	$(call environment,.venv-parity,-e .[test] torch==2.13.0 torchviz==0.0.3 expecttest$(if $(TORCH_INDEX), --extra-index-url $(TORCH_INDEX)))
 	@.venv-parity/bin/python -c 'import torch'
 	@.venv-parity/bin/python -m pytest -m torch $(ARGS)
 

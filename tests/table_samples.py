@@ -156,6 +156,9 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "sort": [("D",), ("D", 0, True)],
     "median_all": [("D",)],
     "median_dim": [("D", 1)],
+    "nanmedian_all": [("D",)],
+    "nanmedian_dim": [("D", 1)],
+    "vdot": [("V", "V")],
     "addmv": [("X", "A", "V", 0.5, 2.0)],
     "addr": [("A", "X", "V", 0.5, 2.0)],
     "baddbmm": [("T2", "T", "R", 0.5, 2.0)],
@@ -191,6 +194,42 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "acosh_": [("W",)],
     "atanh_": [("U",)],
     "xlogy": [("A", "P")],
+    "xlogy_base": [(2.0, "P")],
+    "sum_typed": [("A", np.dtype("float64"))],
+    "mean_typed": [("A", np.dtype("float64"))],
+    "linalg_svd": [("A", False), ("B", False), ("S", True)],
+    "linalg_qr": [("B", "reduced"), ("S", "complete")],
+    "linalg_pinv": [("A", None), ("B", None)],
+    "scatter_reduce": [("D", 1, "places", "P", how, own) for how in ("sum", "prod", "mean", "amax") for own in (True, False)],
+    "lgamma": [("P",)],
+    "digamma": [("P",), ("D",)],
+    "polygamma": [(1, "P"), (2, "P")],
+    "polygamma_": [(1, "P"), (2, "P")],
+    "erfinv": [("U",)],
+    "special_ndtri": [("Q",)],
+    "special_entr": [("P",)],
+    "special_xlog1py": [("A", "P")],
+    "ldexp": [("A", "A")],
+    "xlogy_scalar": [("A", 2.0)],
+    "copysign": [("A", "A"), ("A", "V")],
+    "copysign_scalar": [("A", -1.5)],
+    "var_mean": [("A", None, None, False), ("A", (0,), 1, True)],
+    "std_mean": [("A", None, None, False), ("A", (1,), 0, False)],
+    "dist": [("A", "V", 2.0), ("A", "A", 3.0)],
+    "renorm": [("A", 2, 0, 1.0), ("P", 3, 1, 1.0)],
+    "aminmax": [("D", None, False), ("D", 1, True)],
+    "nansum": [("A", None, False), ("A", (0,), False)],
+    "mode": [("D", 1, False)],
+    "cummax": [("D", 1)],
+    "cummin": [("D", 0)],
+    "logcumsumexp": [("A", 1)],
+    "addbmm": [("T3", "T", "R", 0.5, 2.0)],
+    "linalg_cross": [("A", "A", 1), ("V", "V", -1)],
+    "trilinear": [("A", "B1", "A", (1, 3), (0,), (1, 2), (2, 3))],
+    "linalg_slogdet": [("S",)],
+    "linalg_solve_triangular": [("S", "S", True, True, False), ("S", "A", False, False, True)],
+    "cdist_forward": [("A", "S", 2.0), ("A", "S", 3.0)],
+    "euclidean_dist": [("A", "S")],
     "logit": [("Q",)],
     "lerp_scalar": [("A", "A", 0.3)],
 }
@@ -206,6 +245,7 @@ SIZES.update(
         "S2": (2, 2),
         "T3": (3, 3),
         "V0": (0,),
+        "B1": (2, 3, 3),
     }
 )
 WORDS["two"] = lambda _: engine.from_numpy(np.array([4, 1]))
@@ -244,13 +284,42 @@ SAMPLES.update({
     "native_layer_norm_backward": [("G", "A", (3,), "M", "M", "V", "V", (True, True, True))],
     "native_batch_norm": [("A", "V", "V", None, None, True, 0.1, 1e-5)],
     "native_batch_norm_backward": [("G", "A", "V", None, None, "V", "V", True, 1e-5, (True, True, True))],
+    "native_group_norm": [("GN", "V4", "V4", 2, 4, 3, 2, 1e-5)],
+    "adaptive_max_pool2d": [("J", (1, 3))], "adaptive_max_pool2d_backward": [("J2", "J", "pooled")],
+    "norm": [("A", 2.0, (1,), False), ("P", 3.0, (0,), True)],
+    "glu": [("GN", 1), ("J", -1)], "glu_backward": [("J2", "GL", -1)],
+    "rrelu_with_noise": [("D", "P", 0.1, 0.3, True), ("D", "P", 0.1, 0.3, False)],
+    "rrelu_with_noise_": [("D", "P", 0.1, 0.3, True)], "rrelu_with_noise_backward": [("G", "D", "P", 0.1, 0.3, True, False)],
+    "threshold_": [("D", 0.1, 2.0)], "celu_": [("D", 1.5)], "elu_": [("D", 1.5, 1, 1)], "leaky_relu_": [("D", 0.2)],
+    "upsample_nearest1d": [("I", (7,), None)], "upsample_nearest1d_backward": [("I", (5,), (1, 2, 3), None)],
+    "upsample_nearest2d": [("J", (4, 8), 2.0, 2.0)], "upsample_nearest2d_backward": [("J", (2, 4), (1, 1, 1, 3), None, None)],
+    "upsample_linear1d": [("I", (7,), False, None)], "upsample_linear1d_backward": [("I", (5,), (1, 2, 3), True, None)],
+    "upsample_bilinear2d": [("J", (3, 7), True, None, None), ("J", (3, 7), False, 1.5, 1.75)],
+    "upsample_bilinear2d_backward": [("J", (2, 4), (1, 1, 1, 3), False, None, None)],
+    **{f"{kind}_pad{n}d": [("CB" if n == 3 else "J", (1, 1, 1, 0, 0, 1)[: 2 * n])]
+       for kind in ("reflection", "replication") for n in (1, 2, 3)},
+    **{f"{kind}_pad{n}d_backward": [("CD", "CC", (1, 0) * n)] if n == 3 else [("JP", "J", (1, 0))] if n == 1 else
+       [("JQ", "J", (1, 0, 1, 0))] for kind in ("reflection", "replication") for n in (1, 2, 3)},
+    "im2col": [("J", (2, 2), (1, 1), (1, 0), (1, 2))], "col2im": [("CI", (3, 3), (2, 2), (1, 1), (0, 0), (1, 1))],
+    "pixel_shuffle": [("PS", 2)], "pixel_unshuffle": [("J", 2)],
+    "safe_softmax": [("A", -1)],
+    "flash_attention": [("HQ", "HK", "HK", 0.0, False, None, None), ("HQ", "HK", "HK", 0.0, True, None, 0.5)],
 })  # fmt: skip
+SIZES.update({"GN": (2, 4, 3), "GL": (1, 1, 1, 4), "CB": (1, 1, 2, 3, 2), "CC": (1, 1, 2, 2, 2),
+              "CD": (1, 1, 3, 3, 3), "JP": (1, 1, 2, 5),
+              "JQ": (1, 1, 3, 5), "CI": (1, 4, 4), "PS": (1, 4, 1, 2), "HQ": (1, 2, 2, 3),
+              "HK": (1, 2, 3, 3)})  # fmt: skip
 
-NO_SLOPE = frozenset({"asinh_", "acosh_", "atanh_", "log_sigmoid_backward", "native_batch_norm_backward",
-                      "native_layer_norm_backward"})  # fmt: skip
-"""Rows whose derivative PyTorch refuses, and those whose inputs depend on each other."""
+NO_SLOPE = frozenset({
+    "rrelu_with_noise_", "asinh_", "acosh_", "atanh_", "log_sigmoid_backward", "native_batch_norm_backward",
+    "native_layer_norm_backward", "cdist_backward", "linalg_cholesky", "cholesky", "linalg_eigh", "igamma",
+    "igammac", "nextafter",
+    "uniform_fill", "normal_fill", "exponential_fill", "bernoulli_one", "bernoulli_each", "bernoulli", "random_from",
+    "random_to", "random_all", "normal_mean", "normal_std", "normal",
+})  # fmt: skip
+"""Rows whose derivative PyTorch refuses, whose inputs (or their elements) depend on each other, or which are random."""
 
-ONCE: frozenset[str] = frozenset()
+ONCE: frozenset[str] = frozenset({"cdist_forward", "flash_attention", "hardsigmoid"})
 """Rows that PyTorch differentiates only once."""
 
 

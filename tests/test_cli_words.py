@@ -11,7 +11,9 @@ from gviz.cli.values import read_words
 from gviz.errors import FileError
 
 
-@pytest.mark.parametrize("words", [["--help"], ["-h"], ["render", "--help"], ["inspect", "-h"], ["formats", "--help"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["-h"], ["render", "--help"], ["inspect", "-h"], ["formats", "--help"], ["ops", "-h"]]
+)
 def test_help_goes_to_standard_output(gviz: Program, words: list[str]) -> None:
     done = gviz(*words)
     assert (done.status, done.err) == (0, "")
@@ -36,7 +38,7 @@ def test_no_command_is_a_usage_error_that_shows_the_help(gviz: Program) -> None:
     [
         (["rendr", "y=x"], "Did you mean 'render'?"),
         (["y=x+w"], 'gviz render "y=x+w"'),
-        (["frobnicate"], "The commands are render, inspect, formats."),
+        (["frobnicate"], "The commands are render, inspect, static, ops, formats."),
         (["render"], "Missing argument 'SOURCE'"),
         (["render", "y=x", "--foo"], "No such option"),
         (["render", "y=x", "--show", "colour"], "'colour' is none of value, grad"),

@@ -182,3 +182,13 @@ def test_a_row_that_is_one_call_of_numpy_is_that_function(key: str, function: An
     from gviz.engine.op import ROWS, direct
 
     assert direct(ROWS[key].forward) is function
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name"), [("int64", "long int"), ("float16", "c10::Half"), ("bool", "bool"), ("complex64", "c10::complex<float>")]
+)
+def test_lerp_names_types_as_c_does(dtype: str, name: str) -> None:
+    x = torch.ones(2)
+    with pytest.raises(RuntimeError) as raised:
+        torch.lerp(x, x.to(getattr(torch, dtype)), 0.5)
+    assert str(raised.value).startswith(f"expected dtype float for `end` but got dtype {name}")

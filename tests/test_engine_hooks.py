@@ -137,3 +137,20 @@ def test_hooks_run_under_create_graph_on_tensors_of_the_graph() -> None:
     (found,) = torch.autograd.grad(y, x, create_graph=True)
     assert seen == [True]
     assert found.item() == 4.0
+
+
+def test_no_gradient_that_somebody_holds_is_written_to_later() -> None:
+    x, w = torch.full((64, 64), 0.5, requires_grad=True), torch.full((64, 64), 0.9, requires_grad=True)
+    seen: list[Any] = []
+    y = x
+    for _ in range(4):
+        y = y * w + x + x
+        y.register_hook(lambda grad: seen.append((grad, grad.tolist())))
+    start = torch.ones(64, 64)
+    y.backward(start, retain_graph=True)
+    first = w.grad.tolist()
+    (again,) = torch.autograd.grad(y, [w], start)
+    assert [grad.tolist() for grad, _ in seen] == [values for _, values in seen]
+    assert len(seen) == 8
+    assert start.tolist() == torch.ones(64, 64).tolist()
+    assert again.tolist() == first == w.grad.tolist()

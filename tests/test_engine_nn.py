@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
@@ -208,3 +209,97 @@ def test_clipping_scales_gradients_to_the_norm_that_was_asked_for() -> None:
     (w**2).sum().div(2).backward()
     assert nn.utils.clip_grad_norm_([w], 1.0).item() == 5.0
     assert w.grad.tolist() == pytest.approx([0.6, 0.8], rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("layer", "text"),
+    [
+        (nn.RReLU(inplace=True), "RReLU(lower=0.125, upper=0.3333333333333333, inplace=True)"),
+        (nn.Hardshrink(), "Hardshrink(0.5)"),
+        (nn.Threshold(0.1, 2), "Threshold(threshold=0.1, value=2)"),
+        (nn.CrossEntropyLoss(label_smoothing=0.1), "CrossEntropyLoss()"),
+        (nn.AvgPool1d(2), "AvgPool1d(kernel_size=(2,), stride=(2,), padding=(0,))"),
+        (nn.MaxPool2d(2), "MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)"),
+        (nn.ConstantPad1d(2, 3.5), "ConstantPad1d(padding=(2, 2), value=3.5)"),
+        (nn.CircularPad2d(1), "CircularPad2d((1, 1, 1, 1))"),
+        (nn.Upsample(scale_factor=2), "Upsample(scale_factor=2.0, mode='nearest')"),
+        (
+            nn.Conv2d(2, 1, (2, 3), padding=1, padding_mode="replicate", bias=False),
+            "Conv2d(2, 1, kernel_size=(2, 3), stride=(1, 1), padding=(1, 1), bias=False, padding_mode=replicate)",
+        ),
+        (nn.GroupNorm(2, 4, affine=False), "GroupNorm(2, 4, eps=1e-05, affine=False, bias=False)"),
+        (nn.RNN(4, 2, 2, "relu", batch_first=True), "RNN(4, 2, num_layers=2, batch_first=True)"),
+    ],
+)
+def test_a_layer_shows_the_options_that_pytorch_shows(layer: nn.Module, text: str) -> None:
+    assert repr(layer) == text
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: nn.ReLU(1, 2), "ReLU.__init__() takes from 1 to 2 positional arguments but 3 were given"),
+        (lambda: nn.Tanh(1), "Tanh.__init__() takes 1 positional argument but 2 were given"),
+        (lambda: nn.ReLU(slope=1), "ReLU.__init__() got an unexpected keyword argument 'slope'"),
+        (nn.Threshold, "Threshold.__init__() missing 2 required positional arguments: 'threshold' and 'value'"),
+        (lambda: F.threshold(torch.ones(2), 1), "_threshold() missing 1 required positional argument: 'value'"),
+    ],
+)
+def test_wrong_options_are_refused_in_the_words_of_pytorch(make: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(words)):
+        make()
+
+
+@pytest.mark.parametrize(("layer", "cell"), [(nn.RNN, nn.RNNCell), (nn.GRU, nn.GRUCell)])
+def test_a_recurrent_layer_does_what_its_cell_does_step_by_step(layer: Any, cell: Any) -> None:
+    torch.manual_seed(1)
+    whole, step, steps = layer(3, 2, bidirectional=True), cell(3, 2), torch.randn(4, 2, 3)
+    for name, weight in step.named_parameters():
+        weight.data = getattr(whole, f"{name}_l0_reverse").data
+    out, last = whole(steps)
+    hidden: Any = None
+    for number in reversed(range(4)):
+        hidden = step(steps[number], hidden)
+        assert out[number, :, 2:].tolist() == hidden.tolist()
+    assert last[1].tolist() == hidden.tolist()
+
+
+def test_the_graph_of_a_gated_units_gradient_has_the_copies_that_pytorch_saves() -> None:
+    cell, x = nn.GRUCell(2, 2), torch.ones(1, 2, requires_grad=True)
+    grad = torch.autograd.grad(cell(x).sum(), x, create_graph=True)[0]
+    seen, todo = set(), [grad.grad_fn]
+    while todo:
+        node = todo.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            todo += [following for following, _ in node.next_functions]
+    assert sum(node.name() == "CloneBackward0" for node in seen) == 2
+
+
+def test_the_same_seed_gives_the_orthogonal_and_truncated_values_of_pytorch() -> None:
+    torch.manual_seed(1)
+    square = nn.init.orthogonal_(torch.zeros(4, 2))
+    assert square.tolist()[0] == pytest.approx([0.3841286, 0.4278074], rel=1e-5)
+    torch.manual_seed(1)
+    cut = nn.init.trunc_normal_(torch.zeros(3, 3), 1.0, 2.0, -3.0, 1.5)
+    assert cut.tolist()[0] == pytest.approx([-0.1261056, -0.7845810, 1.1233546], rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("call", "node"),
+    [
+        (lambda x: F.leaky_relu(x, 0.2, True), "LeakyReluBackward1"),
+        (lambda x: F.celu(x, 1.0, True), "CeluBackward1"),
+        (lambda x: F.threshold(x, 0.1, 0.2, True), "ThresholdBackward1"),
+        (F.elu_, "EluBackward1"),
+        (lambda x: F.rrelu(x, inplace=True), "RreluWithNoiseBackward1"),
+        (nn.Hardtanh(inplace=True), "HardtanhBackward0"),
+    ],
+)
+def test_an_activation_in_place_has_the_node_of_pytorch(call: Any, node: str) -> None:
+    x = doubles(0.5, -1.5)
+    y = x * 1
+    assert call(y) is y
+    assert y.grad_fn.name() == node
+    y.sum().backward()
+    assert x.grad.tolist()[0] == 1

@@ -151,7 +151,10 @@ def test_what_the_engine_lacks_is_said_in_pytorchs_words(folder: Folder, line: s
     report = refusal(folder, f"import torch\n{line}\n", engine="gviz")
     name = line.removeprefix("import ") if line.startswith("import") else "torch.no_such_thing"
     assert report.partition("\n")[0] == f"net.py:2: {message}"
-    assert report.rpartition("\n")[-1] == f"{name} is not in gviz's engine; run with --engine torch"
+    assert report.split("\n")[-2:] == [
+        f"{name} is not in gviz's engine; run with --engine torch",
+        "all that it lacks: gviz ops --missing net.py",
+    ]
     assert "gviz.engine" not in report
 
 
@@ -161,7 +164,8 @@ def test_a_missing_method_is_said_in_pytorchs_words(folder: Folder) -> None:
     assert error == (
         "net.py:4: AttributeError: 'Tensor' object has no attribute 'no_such_method'\n"
         "  y.no_such_method()\n  ^^^^^^^^^^^^^^^^\n"
-        "torch.Tensor.no_such_method is not in gviz's engine; run with --engine torch"
+        "torch.Tensor.no_such_method is not in gviz's engine; run with --engine torch\n"
+        "all that it lacks: gviz ops --missing net.py"
     )
 
 

@@ -17,8 +17,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from parity_statements import FLOATS, INTEGERS, TOPICS, backward
+from parity_autograd import TOPICS as AUTOGRAD
+from parity_statements import FLOATS, INTEGERS, backward
+from parity_statements import TOPICS as COMPUTING
 
+from gviz.engine.text import WARNED
+
+TOPICS = COMPUTING | AUTOGRAD
 TOLERANCE = {"float32": (5e-5, 5e-6), "float64": (1e-9, 1e-9)}
 SHAPES: list[tuple[int, ...]] = [
     (),
@@ -53,8 +58,10 @@ class Program:
     def __init__(self, torch: Any, engine: Any, seed: int) -> None:
         self.random = random.Random(seed)  # noqa: S311 - programs, no secrets
         self.lines: list[str] = []
-        self.theirs: dict[str, Any] = {"torch": torch, "np": np, "math": math}
-        self.ours: dict[str, Any] = {"torch": engine, "np": np, "math": math}
+        self.theirs: dict[str, Any] = {"torch": torch, "np": np, "math": math, "log": []}
+        self.ours: dict[str, Any] = {"torch": engine, "np": np, "math": math, "log": []}
+        if hasattr(torch, "set_warn_always"):
+            torch.set_warn_always(True)
         self.torch = torch
         self.count = 0
         self.topic = ""
@@ -63,17 +70,23 @@ class Program:
     def do(self, line: str) -> bool:
         """Run a statement on both, compare what came of it; whether it succeeded (on both)."""
         self.lines.append(line)
-        outcomes = []
+        outcomes, warned = [], []
         for space in (self.theirs, self.ours):
-            try:
-                exec(compile(line, "<program>", "exec"), space)  # noqa: S102 - the statements are made here
-                outcomes.append("")
-            except RecursionError:
-                raise
-            except Exception as error:  # noqa: BLE001 - whatever it is, the other engine has to raise the same
-                outcomes.append(f"{type(error).__name__}: {error}")
+            WARNED.clear()
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                try:
+                    exec(compile(line, "<program>", "exec"), space)  # noqa: S102 - the statements are made here
+                    outcomes.append("")
+                except RecursionError:
+                    raise
+                except Exception as error:  # noqa: BLE001 - whatever it is, the other engine has to raise the same
+                    outcomes.append(f"{type(error).__name__}: {plain_text(str(error))}")
+            warned.append([f"{one.category.__name__}: {plain_text(str(one.message))}" for one in caught if from_torch(one)])
         if outcomes[0] != outcomes[1]:
             raise Difference(f"PyTorch: {outcomes[0] or 'runs'}\n  gviz:    {outcomes[1] or 'runs'}")
+        if warned[0] != warned[1]:
+            raise Difference(f"PyTorch warns: {warned[0]}\n  gviz warns:    {warned[1]}")
         self.compare()
         return not outcomes[0]
 
@@ -86,7 +99,7 @@ class Program:
         return name if isinstance(self.theirs[name], self.torch.Tensor) else None
 
     def compare(self) -> None:
-        """All names, in both spaces.
+        """All names, in both spaces; those of hooks, Functions and modules stand for nothing to compare.
 
         Raises:
             Difference: they are not the same.
@@ -227,6 +240,18 @@ FACTS = (
     "stride()",
     "_is_view()",
 )
+
+
+def plain_text(text: str) -> str:
+    """A message without what differs from run to run: addresses, and where PyTorch's own code lies."""
+    text = re.sub(r" \(Triggered internally at .*", "", text, flags=re.DOTALL)
+    text = re.sub(r"(?s)(Traceback of forward call that caused the error:).*", r"\1", text)
+    return re.sub(r"0x[0-9a-f]+", "0x", text)
+
+
+def from_torch(warning: Any) -> bool:
+    """Whether a warning is the engine's: numpy's own are silenced by a filter that is not there while they are recorded."""
+    return warning.category is not RuntimeWarning
 
 
 def read(fact: str, tensor: Any) -> str:

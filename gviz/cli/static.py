@@ -24,13 +24,13 @@ __all__ = ["static"]
 @click.option("--format", "suffix", metavar="SUFFIX", help="The format, where the file's suffix does not tell it.")
 @click.option("--gradients", is_flag=True, help="Add the operations of the root's derivatives, in a scope of their own.")
 @click.option(
-    "--collapse", metavar="SCOPE", multiple=True, help="Draw a name scope as one box, as in gradients; repeat for several."
+    "--collapse", metavar="SCOPE", multiple=True, help="Draw a name scope, as in gradients, as one box; repeat it."
 )
 @click.option("--graph", metavar="NAME", default="", help="The script's graph of that name, in place of the default graph.")
 @click.option("--plan", "as_plan", is_flag=True, help="Print the flat function that a run of the root becomes.")
 @click.option("--table", "as_table", is_flag=True, help="Print the table of operations.")
 @click.option("--rankdir", type=click.Choice(["TB", "BT", "LR", "RL"], case_sensitive=False), default="BT", show_default=True,
-              metavar="TB|BT|LR|RL", help="The way the placeholders lie: BT has them at the bottom, as TensorBoard.")  # fmt: skip
+              metavar="TB|BT|LR|RL", help="The way the placeholders lie: BT has them at the bottom.")  # fmt: skip
 @click.option("--graphviz", type=click.Choice(["auto", "embedded", "system"]), default="auto", show_default=True,
               help="What makes images: the Graphviz that came with gviz, or the system's dot.")  # fmt: skip
 def static(

@@ -8,26 +8,38 @@
     y.backward()
     w.grad                     # tensor(5.)
 
-How one operation flows from call to gradient:
+How one operation flows from call to gradient, for the product in that program:
 
-1. ``x + w`` calls ``Tensor.__add__``, which ``surface/`` bound to the row ``add`` of the table (``ops/arithmetic.py``; what a
-   row says is told in ``op.py``).
-2. The row's function (made at its first call by ``makers.py``; what is less plain goes through ``plain.py``, then
-   ``general.py``) computes the array and, since an input requires a gradient, makes a node: an ``AddBackward0`` (``node.py``)
-   with its inputs' nodes as ``edges``, what the derivatives need as ``saved`` (``saved.py``), and a creation number.
-3. ``y.backward()`` (``backward.py``) collects the nodes below, sorts them by creation number and runs each once: its
-   class's ``apply`` (``derivatives.py``) evaluates the row's formulas on arrays; a broadcast gradient is summed back; the
-   result waits on the next node.
-4. A leaf's ``AccumulateGrad`` adds what arrives to ``w.grad``.
-5. With ``create_graph=True`` the same formulas run on tensors and record a graph of their own.
+1. ``w + 1`` and the product are calls of rows of the table. The row of the product (``ops/arithmetic.py``) says everything::
 
-To find an operation: its public name stands in a table at the end of a file of ``surface/``, with the key of its row; the
-row is in the file of ``ops/`` for its family.
+       @op("MulBackward0", self=lambda grad, other: grad * other, other=lambda grad, self: grad * self)
+       def mul(self, other): return self * other
+
+   ``surface/arithmetic.py`` gives it its public names (``*``, ``torch.mul``, ``Tensor.mul``); what a row may say is told in
+   ``op.py``.
+2. At the first call ``Row.ready`` reads the formulas, makes the class ``MulBackward0`` (``derivatives.node_class``) and the
+   function: here ``makers.two_inputs``, written out because it is hot; a row that is less plain goes through ``plain.py``, any
+   operands at all through ``general.py``. All three do the same: the forward on the arrays, a tensor around what it gives and,
+   if an input requires a gradient, a node.
+3. The node (``node.Node``) keeps ``edges``, the nodes of its inputs: for a leaf ``node.link`` gives its ``AccumulateGrad``;
+   ``saved``, what the formulas name, here (other, self); ``shape``; and ``seq``, its creation number. The result holds the node
+   as ``_edge`` (``tensor.Tensor``).
+4. ``y.backward()`` starts with a one (``backward.start_gradient``). ``backward.reach`` collects the nodes below, youngest
+   first, and ``backward.sweep`` runs each once: its class's ``apply`` evaluates the formulas on arrays (here
+   ``derivatives.apply_crossed``), a broadcast gradient is summed back (``towards.fit``), and the result waits in ``pending`` on
+   the next node.
+5. ``AccumulateGrad.apply`` adds what has arrived to ``w.grad``.
+6. With ``create_graph=True`` the same formulas run on tensors (``derivatives.tensor_apply``) and record a graph of their own.
+
+To read the engine, read ``op.py``, ``node.py``, ``tensor.py`` and ``backward.py``, then ``makers.py`` and ``derivatives.py``.
+To find an operation: its public name stands in a table at the end of a file of ``surface/``, with the key of its row; the row
+is in the file of ``ops/`` for its family.
 
 Around it:
 
-- ``tensor.py`` over ``elements.py`` (the part that looks at the array alone), ``inplace.py`` and ``views.py`` (writing in
-  place, versions, CopySlices), ``hooks.py`` (what few nodes have), ``modes.py`` (no_grad and its kin);
+- ``saved.py`` (what is saved, versions), ``towards.py`` (other backward passes), ``hooks.py`` (what few nodes have),
+  ``inplace.py`` and ``views.py`` (writing in place, CopySlices), ``modes.py`` (no_grad and its kin), ``elements.py`` (what a
+  tensor is apart from the graph);
 - ``creation.py`` and ``unpack.py`` (lists to arrays), ``sampling.py`` over ``random.py`` and ``generator.py`` (PyTorch's random
   numbers);
 - ``dtypes.py``, ``limits.py`` (finfo, iinfo), ``printing.py``, ``results.py`` (named tuples), ``text.py`` (names and messages),

@@ -2,8 +2,7 @@
 
 A node is always younger than its inputs, so sorting by creation number is a topological order; no recursion, no stack.
 A gradient waits in the ``pending`` slot of the node it is for; a broadcast one is summed back once, on its way there.
-:func:`sweep` is the fast way, on arrays; :func:`sweep_towards` serves all else: ``create_graph=True`` (gradients are tensors
-and every step is recorded), the gradients of certain tensors only, and anomaly mode.
+:func:`sweep` is the plain way, on arrays; ``towards.py`` serves all else.
 """
 
 from __future__ import annotations
@@ -13,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.hooks import run as run_hooked
-from gviz.engine.hooks import tensor_hooks
 from gviz.engine.modes import mode
-from gviz.engine.node import AccumulateGrad, Node, Parts
-from gviz.engine.op import TENSORS
+from gviz.engine.node import Parts
 from gviz.engine.tensor import Tensor, edge_of, from_array
+from gviz.engine.towards import finish_leaves, fit, leaves, leaves_early, on_the_way, sweep_towards, warn_cycle, watched
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
+    from collections.abc import Sequence
+
+    from gviz.engine.node import Node
 
 __all__ = ["backward", "call_node", "grad", "run"]
 
@@ -79,8 +78,10 @@ def grad(
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.grad.html
     """
-    starts = starts_of(outputs, grad_outputs, create=create_graph)
     wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    starts = starts_of(outputs, grad_outputs, create=create_graph)
     for tensor in wanted:
         if tensor._edge is None:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
@@ -91,7 +92,8 @@ def grad(
     for i, tensor in enumerate(wanted):
         found = catch[edge_of(tensor)]
         if found is None and materialize_grads:
-            found = np.zeros_like(tensor._array)
+            found = from_array(np.zeros_like(tensor._array), None)
+            found.requires_grad = create_graph
         if found is None and not allow_unused:
             raise RuntimeError(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
@@ -112,9 +114,10 @@ def starts_of(tensors: Any, gradients: Any, *, create: bool) -> list[tuple[Any, 
         RuntimeError: a gradient is missing, of a wrong shape, or for a tensor that is in no graph.
     """
     roots = [tensors] if isinstance(tensors, Tensor) else list(tensors)
-    given = [gradients] if gradients is None or isinstance(gradients, Tensor) else list(gradients)
-    given += [None] * (len(roots) - len(given))
+    given = [gradients] if isinstance(gradients, Tensor) else [None] * len(roots) if gradients is None else list(gradients)
     made = [start_gradient(root, one, i, create=create) for i, (root, one) in enumerate(zip(roots, given, strict=False))]
+    if len(roots) != len(given):
+        raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
     return [(root_edge(root, i), one) for i, (root, one) in enumerate(zip(roots, made, strict=True))]
 
 
@@ -209,6 +212,7 @@ def run(
 
 def sweep(order: list[Any], keep: bool) -> None:
     """Run each node that a gradient has reached, on arrays, and hand the results on: the hot loop."""
+    sums: set[Any] | None = set() if any(leaf.variable._array.size >= LARGE for leaf in leaves(order)) else None
     try:
         for node in order:
             grad = node.pending
@@ -222,164 +226,37 @@ def sweep(order: list[Any], keep: bool) -> None:
                         if part.shape != edge.shape:
                             part = fit(part, edge, node)  # noqa: PLW2901
                         old = edge.pending
-                        edge.pending = part if old is None else old + part
+                        edge.pending = part if old is None else old + part if sums is None else total(edge, old, part, sums)
             else:  # one input: no tuple was made
                 (edge,) = node.edges
                 if edge is not None and out is not None:
                     if out.shape != edge.shape:
                         out = fit(out, edge, node)
                     old = edge.pending
-                    edge.pending = out if old is None else old + out
+                    edge.pending = out if old is None else old + out if sums is None else total(edge, old, out, sums)
     except Exception:
         finish_leaves(order, node, keep)
         raise
 
 
-def finish_leaves(order: list[Any], failed: Any, keep: bool) -> None:
-    """Before an error goes on: the leaves that have all their gradients get them, as they would have had in PyTorch."""
-    waiting = order[order.index(failed) :]
-    fed = {edge for node in waiting for edge in node.edges}
-    for leaf in leaves(waiting):
-        if leaf not in fed and leaf is not failed and leaf.pending is not None:
-            leaf.apply(leaf.pending, keep)
-            leaf.pending = None
+LARGE = 2048
+"""Elements of a leaf from which gradients are added in place: below, numpy is quicker with new memory."""
 
 
-def sweep_towards(order: list[Any], catch: dict[Any, Any], needed: set[Any] | None, *, keep: bool, create: bool) -> None:
-    """The same where gradients are recorded, or watched for NaN, or only those of certain tensors are wanted."""
-    if mode.anomaly:
-        from gviz.engine.autograd import watch
-    for node in order:
-        grad = node.pending
-        if grad is None:
-            continue
-        node.pending = None
-        if needed is not None:
-            out = step_towards(node, grad, catch, needed, keep=keep, create=create)
-        else:
-            out = node.apply_tensors(grad, keep) if create else node.apply(grad, keep)
-        if mode.anomaly:
-            watch.check(node, out)
-        for edge, part in zip(node.edges, out if isinstance(out, tuple) else (out,), strict=False):
-            if edge is not None and part is not None:
-                fitted = fit(part, edge, node) if part.shape != edge.shape else part
-                edge.pending = fitted if edge.pending is None else edge.pending + fitted
+def total(edge: Any, old: Any, part: Any, sums: set[Any]) -> Any:
+    """The sum of two gradients for a node: in place where the first is a sum made here, which nobody else can hold."""
+    if edge in sums and old.dtype is part.dtype:
+        return np.add(old, part, old)
+    fresh = old + part
+    if fresh.__class__ is np.ndarray and fresh.size >= LARGE:
+        sums.add(edge)
+    return fresh
 
 
 class State:
     """Whether a backward pass is running: one inside it (in a hook, in a Function) puts waiting gradients aside."""
 
     running = False
-
-
-def step_towards(node: Any, grad: Any, catch: dict[Any, Any], needed: set[Any], *, keep: bool, create: bool) -> Any:
-    """One step of a backward pass that is after the gradients of certain tensors only."""
-    hooked = False
-    if node in catch:
-        grad = captured(node, grad, catch, create=create)
-        hooked = node.careful  # its tensor's hooks have run already
-    if grad is None or node not in needed:
-        return ()
-    if hooked:
-        return run_hooked(node, grad, keep, on_tensors=create)
-    return node.apply_tensors(grad, keep) if create else node.apply(grad, keep)
-
-
-def fit(grad: Any, edge: Any, node: Any) -> Any:
-    """Undo broadcasting: sum a gradient back to the shape of the input.
-
-    Raises:
-        RuntimeError: the shapes do not belong together (a custom Function returned a wrong one).
-    """
-    got, shape = tuple(grad.shape), edge.shape
-    extra = len(got) - len(shape)
-    axes = tuple(range(extra)) + tuple(
-        i + extra for i, size in enumerate(shape) if extra >= 0 and size == 1 and got[i + extra] != 1
-    )
-    if extra < 0 or any(size not in (1, got[i + extra]) for i, size in enumerate(shape)):
-        raise RuntimeError(
-            f"Function {node.name()} returned an invalid gradient at index {node.edges.index(edge)} - got {list(got)} but "
-            f"expected shape compatible with {list(shape)}"
-        )
-    if isinstance(grad, Tensor):
-        if not shape:
-            return TENSORS["sum_all"](grad)
-        if axes:
-            grad = TENSORS["sum_dim"](grad, axes, True)
-        return TENSORS["view"](grad, shape) if extra else grad
-    return np.add.reduce(grad, axis=axes, keepdims=True).reshape(shape)
-
-
-def leaves(order: list[Any]) -> list[Any]:
-    """The leaves' nodes, which stand at the end."""
-    count = 0
-    while count < len(order) and order[-1 - count].seq < 0:
-        count += 1
-    return order[len(order) - count :]
-
-
-def watched(node: Any) -> bool:
-    """Whether somebody would notice when this leaf is run."""
-    rare = node.variable._rare
-    return (rare is not None and bool(rare.hooks or rare.post_hooks)) or node.careful
-
-
-def leaves_early(order: list[Any]) -> list[Any]:
-    """Each leaf right after the last node that feeds it, as PyTorch runs them: hooks can see the order."""
-    last: dict[Any, Any] = {}
-    for node in order:
-        for edge in node.edges:
-            if edge is not None and edge.seq < 0:
-                last[edge] = node
-    after: dict[Any, list[Any]] = {}
-    for leaf, node in last.items():
-        after.setdefault(node, []).append(leaf)
-    early: list[Any] = []
-    for node in order:
-        if node.seq >= 0 or node not in last:
-            early.append(node)
-            ready = after.get(node, ())
-            early.extend(dict.fromkeys(e for e in node.edges if e in ready))
-    return early
-
-
-def on_the_way(order: list[Any], catch: Container[Any], only: Iterable[Any]) -> set[Any]:
-    """The nodes that have to run so that every wanted gradient arrives."""
-    needed = set(only)
-    for node in reversed(order):
-        if any(edge is not None and (edge in needed or edge in catch) for edge in node.edges):
-            needed.add(node)
-    return needed
-
-
-def captured(node: Any, grad: Any, catch: dict[Any, Any], *, create: bool) -> Any:
-    """Note a wanted gradient, after the hooks of its tensor; returns what goes on through the node."""
-    if isinstance(node, AccumulateGrad):
-        rare = node.variable._rare
-        for hook in tuple(rare.hooks or ()) if rare is not None else ():
-            given = grad if create else from_array(np.asarray(grad), None)
-            new = hook(given)
-            grad = (given if new is None else new) if create else (given if new is None else new)._array
-        catch[node] = grad
-        return None
-    if node.careful:
-        grad = tensor_hooks(node, grad, on_tensors=create)
-    catch[node] = grad
-    return grad
-
-
-def warn_cycle() -> None:
-    """PyTorch's warning for ``backward(create_graph=True)``, once per program."""
-    import warnings
-
-    warnings.warn(
-        "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
-        "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have "
-        "to use this function, make sure to reset the .grad fields of your parameters to None after use to break the cycle "
-        "and avoid the leak.",
-        UserWarning,
-        stacklevel=4,
-    )
 
 
 def call_node(node: Node, grads: tuple[Any, ...]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -105,7 +106,7 @@ def tensor(
     return finish(dtypes.infer(data, dtype), requires_grad, device)
 
 
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """The tensor itself, an array's memory as a tensor, or a new tensor."""
     if device is not None:
         text.check_device(device)
@@ -157,6 +158,9 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool =
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     """The identity matrix."""
+    for name, size in (("n", n), ("m", m)):
+        if isinstance(size, int) and size < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
     sizes((n, n if m is None else m))
     return finish(np.eye(n, m, dtype=plain(dtype)), requires_grad, device)
 
@@ -176,22 +180,26 @@ def arange(
         RuntimeError: a step of zero, or in the wrong direction.
     """
     given = [a.item() if isinstance(a, Tensor) else a for a in args]
-    if len(given) == 1:
+    if len(given) == 1 and end is None:
         end = given[0]
     elif given:
-        start, end = given[0], given[1]
-        step = given[2] if len(given) > 2 else step
+        start, end, step = (*given, *(end, step)[len(given) - 1 :])[:3]
     if end is None:
         raise TypeError("arange() has no end")
     start, step = 0 if start is None else start, 1 if step is None else step
     if step == 0:
         raise RuntimeError("step must be nonzero")
+    whole = all(isinstance(v, int) for v in (start, end, step))
+    kind = plain(dtype, dtypes.int64 if whole else None)
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    whole = all(isinstance(v, int) for v in (start, end, step))
     count = -((start - end) // step) if whole else int(np.ceil((end - start) / step))
+    if kind.kind in "iu" and not whole:  # counted in whole numbers, or in the numbers given; the steps are whole
+        start, end, step = int(start), int(end), int(step)
+        count = -((start - end) // step) if kind == np.int64 and step else count
     sizes((max(count, 0),))
-    kind = plain(dtype, dtypes.int64 if whole else None)
     values = start + np.arange(count) * step
     return finish(values.astype(kind), requires_grad, device)
 
@@ -204,28 +212,63 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_gr
     """
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    kind = plain(dtype)
-    low, high = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
-    if kind.kind != "f" or steps < 2:
-        return finish(np.linspace(low, high, steps).astype(kind), requires_grad, device)
+    low, high = ends(start, end, "linspace")
+    return finish(evenly(low, high, steps, plain(dtype)).astype(plain(dtype)), requires_grad, device)
+
+
+def ends(start: Any, end: Any, name: str) -> list[Any]:
+    """Both ends as numbers.
+
+    Raises:
+        RuntimeError: one is a tensor with dimensions.
+    """
+    given = [v._array.ndim if isinstance(v, Tensor) else 0 for v in (start, end)]
+    if any(given):
+        raise RuntimeError(
+            f"{name} only supports 0-dimensional start and end tensors, but got start with {given[0]} dimension(s)"
+            + (f" and end with {given[1]} dimension(s)." if all(isinstance(v, Tensor) for v in (start, end)) else ".")
+        )
+    return [v.item() if isinstance(v, Tensor) else v for v in (start, end)]
+
+
+def evenly(low: Any, high: Any, steps: int, kind: Any) -> Any:
+    """Numbers in equal steps, counted from both ends towards the middle."""
+    if kind.kind != "f":
+        low, high, kind = int(low), int(high), np.dtype(np.float64)
+    if steps < 2:
+        return np.full(steps, low, kind)
     step = kind.type((high - low) / (steps - 1))
     index = np.arange(steps, dtype=kind)
-    values = np.where(index < steps // 2, kind.type(low) + step * index, kind.type(high) - step * (steps - 1 - index))
-    return finish(values.astype(kind), requires_grad, device)
+    return np.where(index < steps // 2, kind.type(low) + step * index, kind.type(high) - step * (steps - 1 - index))
 
 
 def logspace(
-    start: float, end: float, steps: int, base: float = 10.0, *, dtype: Any = None, requires_grad: bool = False
+    start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
 ) -> Tensor:
-    """Powers of ``base``, their exponents in equal steps."""
-    return finish(np.logspace(start, end, steps, base=base).astype(plain(dtype)), requires_grad)
+    """Powers of ``base``, their exponents in equal steps.
+
+    Raises:
+        RuntimeError: a negative number of steps.
+    """
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    low, high = ends(start, end, "logspace")
+    powers = np.float64(base) ** evenly(low, high, steps, plain(dtype))
+    return finish(powers.astype(plain(dtype)), requires_grad, device)
 
 
 def like(fill: Any) -> Any:
     """A function that makes a tensor like another one, filled with that value."""
 
     def make(
-        input: Tensor, *, dtype: Any = None, requires_grad: bool = False, device: Any = None, memory_format: Any = None
+        input: Tensor,
+        *,
+        dtype: Any = None,
+        requires_grad: bool = False,
+        device: Any = None,
+        memory_format: Any = None,
+        layout: Any = None,
+        pin_memory: bool = False,
     ) -> Tensor:
         kind = plain(dtype) if dtype is not None else input._array.dtype
         return finish(np.full(input._array.shape, fill, kind), requires_grad, device)
@@ -237,10 +280,10 @@ zeros_like = like(0)
 ones_like = like(1)
 
 
-def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def full_like(input: Tensor, fill_value: Any, **options: Any) -> Tensor:
     """One value everywhere, in the shape of another tensor."""
-    kind = plain(dtype) if dtype is not None else input._array.dtype
-    return finish(np.full(input._array.shape, fill_value, kind), requires_grad)
+    made: Tensor = like(fill_value)(input, **options)
+    return made
 
 
 # ------------------------------------------------------------------ old forms

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.engine.modes import mode
-from gviz.engine.node import FREED, Node, SavedResult
-from gviz.engine.op import PASS
+from gviz.engine.node import Node
+from gviz.engine.op import ARRAYS, PASS, bind
+from gviz.engine.saved import FREED, SavedResult
 from gviz.engine.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def apply_maker(row: Row) -> Any:
         if all(f is PASS for f in row.formulas.values()):
             return lambda node, grad, keep: (grad, grad)
         if crossed(row):
-            return apply_crossed(row, *formulas)
+            return apply_crossed(row)
     return apply_general(row)
 
 
@@ -80,14 +81,21 @@ def apply_one(row: Row, formula: Any) -> Any:
     return apply
 
 
-def apply_crossed(row: Row, left: Any, right: Any) -> Any:
+def apply_crossed(row: Row) -> Any:
     """Two inputs, each saved for the other: ``node.saved`` is (second, first), None where it is not needed."""
+    left, right = row.on_arrays
+    by_number = bind(row.formulas[row.edge_names[0]], ARRAYS)  # a product of numbers is quicker without numpy's function
 
     def apply(node: Node, grad: Any, keep: bool) -> Any:
         other, self = node.saved
         if other is not None:
-            array = other._array if other.__class__ is Tensor and other._rare is None else content(other)
-            other = left(grad, row.arrays(node)[0] if array is None else array)
+            if other.__class__ is Tensor and other._rare is None:
+                other = left(grad, other._array)
+            elif other.__class__ is float or other.__class__ is int:
+                other = by_number(grad, other)
+            else:
+                array = content(other)
+                other = left(grad, row.arrays(node)[0] if array is None else array)
         if self is not None:
             array = self._array if self.__class__ is Tensor and self._rare is None else content(self)
             self = right(grad, row.arrays(node)[1] if array is None else array)
@@ -100,14 +108,11 @@ def apply_crossed(row: Row, left: Any, right: Any) -> Any:
 
 def content(saved: Any) -> Any:
     """The array of a saved tensor that is as it was saved; None where that has to be looked into."""
-    kind = saved.__class__
-    if kind is SavedResult:
+    if saved.__class__ is SavedResult:
         if saved.version.count != saved.expected:
             return None
         saved = saved.content
         return saved if saved.__class__ is ndarray else saved._array
-    if kind is float or kind is int:
-        return saved
     if isinstance(saved, Tensor):
         rare = saved._rare
         return saved._array if rare is None or rare.version is None or not rare.version.count else None

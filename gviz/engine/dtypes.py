@@ -148,6 +148,11 @@ def of(array_dtype: np.dtype[Any]) -> dtype:
     raise TypeError(f"can't convert np.ndarray of type numpy.{name}. The only supported types are: {_SUPPORTED}.")
 
 
+def no_kernel(kernel: str, array_dtype: np.dtype[Any]) -> NotImplementedError:
+    """PyTorch's error for a type that one of its kernels does not take."""
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{of(array_dtype).scalar_name}'")
+
+
 def get_default_dtype() -> dtype:
     """The type that Python floats get; float32 until :func:`set_default_dtype`."""
     return _default

@@ -1,10 +1,15 @@
-"""What a tensor is apart from its place in a graph: sizes, element type, and what Python's own functions make of it."""
+"""What a tensor is apart from its place in a graph: sizes, element type, and what Python's and numpy's functions make of it."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from gviz.engine import dtypes, printing, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["Elements", "steps_of"]
 
@@ -22,11 +27,17 @@ def steps_of(array: Any) -> tuple[int, ...]:
 
 
 class Elements:
-    """The part of :class:`gviz.engine.tensor.Tensor` that looks at the array alone."""
+    """The part of :class:`gviz.engine.tensor.Tensor` that is about its array: sizes, element type, numbers, copies."""
 
     __slots__ = ()
     _array: Any
     _edge: Any
+    if TYPE_CHECKING:  # what the tensor adds, as far as it is used here
+        _rare: Any
+        requires_grad: Any
+        unbind: Any
+        version_cell: Any
+        is_leaf = property()
 
     @property
     def shape(self) -> printing.Size:
@@ -159,3 +170,64 @@ class Elements:
     def data_ptr(self) -> int:
         """Address of the first element."""
         return int(self._array.__array_interface__["data"][0])
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """The array itself (shared memory).
+
+        Raises:
+            RuntimeError: the tensor requires a gradient and ``force`` is not given.
+        """
+        if self.requires_grad and not force:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        self.version_cell()
+        return self._array
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        """For numpy: as :meth:`numpy`."""
+        array = self.numpy()
+        return np.array(array, dtype=dtype, copy=copy) if dtype is not None or copy else array
+
+    def __iter__(self) -> Iterator[Any]:
+        """The slices along the first dimension, as ``unbind`` gives them."""
+        if self._array.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __repr__(self) -> str:
+        """As PyTorch prints it."""
+        tensor: Any = self
+        return text.tensor_text(tensor)
+
+    def __copy__(self) -> Any:
+        """Another tensor on the same memory and place in the graph."""
+        from gviz.engine.tensor import from_array
+
+        twin: Any = from_array(self._array, self._edge)
+        twin.__class__ = self.__class__
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """A leaf with its own memory.
+
+        Raises:
+            RuntimeError: the tensor is no leaf.
+        """
+        if not self.is_leaf:
+            raise RuntimeError(text.COPIED_NON_LEAF)
+        if id(self) in memo:
+            return memo[id(self)]
+        from gviz.engine.tensor import from_array
+
+        twin: Any = from_array(self._array.copy(), None)
+        twin.__class__ = self.__class__
+        twin.requires_grad = self.requires_grad
+        if self._rare is not None and self._rare.grad is not None:
+            twin.rare().grad = from_array(self._rare.grad._array.copy(), None)
+        memo[id(self)] = twin
+        return twin
+
+    def __reduce__(self) -> Any:
+        """Pickle as values and flag."""
+        from gviz.engine.creation import rebuild
+
+        return rebuild, (self._array.copy(), self.requires_grad)

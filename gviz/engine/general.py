@@ -70,6 +70,8 @@ def bound(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any,
     for name, value in kwargs.items():
         if name not in names:
             raise TypeError(f"{row.key}() got an unexpected keyword argument '{name}'")
+        if name in values:
+            raise TypeError(f"{row.key}() got multiple values for argument '{name}'")
         values[name] = value
     first_default = len(names) - len(row.defaults)
     for i, name in enumerate(names):
@@ -89,7 +91,7 @@ def operands(row: Row, args: tuple[Any, ...]) -> tuple[list[Any], bool]:
         value = args[i]
         if isinstance(value, Tensor):
             arrays[i] = value._array
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, list | tuple) and row.parameters[i] in row.lists:
             arrays[i] = [v._array if isinstance(v, Tensor) else v for v in value]
         elif isinstance(value, NUMBERS):
             arrays[i] = value.item() if isinstance(value, np.generic) else value
@@ -142,7 +144,8 @@ def record(row: Row, args: tuple[Any, ...], data: Any, mixed: bool) -> Any:
     if not arrays:  # unbind of an empty tensor
         return ()
     arrays = [a if a.__class__ is ndarray or a is None else np.asarray(a) for a in arrays]
-    split = several == ("...",) or (bool(several) and sum(a is None or a.dtype.kind in "fc" for a in arrays) > 1)
+    shown = arrays[: len(several)] if row.extras and several else arrays
+    split = several == ("...",) or (bool(several) and sum(a is None or a.dtype.kind in "fc" for a in shown) > 1)
     node = make_node(row, args, arrays, mixed=mixed, split=split) if mode.on and row.cls is not None else None
     if not several:
         result = from_array(arrays[0], node if arrays[0].dtype.kind in "fc" else None)
@@ -150,7 +153,7 @@ def record(row: Row, args: tuple[Any, ...], data: Any, mixed: bool) -> Any:
             mark_view(result, args[row.inputs[0]], arrays[0], row)
         return result
     results: list[Any] = []
-    for i, array in enumerate(arrays):
+    for i, array in enumerate(shown):
         if array is None:  # a derivative that nobody wants
             results.append(None)
             continue

@@ -1,4 +1,4 @@
-"""The rare things of a node: hooks, retained gradients, gradients cast back to the dtypes of mixed operands.
+"""The rare things of a node and of a tensor: hooks, retained gradients, gradients cast back to the dtypes of mixed operands.
 
 They cost nothing where they are not used: a node that gets one changes to the careful variant of its class, whose
 ``apply`` runs them around the plain one.
@@ -11,16 +11,38 @@ from weakref import ref
 
 import numpy as np
 
-from gviz.engine.node import Handle, Output, Parts, replaced
+from gviz.engine.node import Output, Parts
+from gviz.engine.text import type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Self
 
     from gviz.engine.node import Node
 
-__all__ = ["append", "careful", "cast_gradients", "hook_node", "retain"]
+__all__ = ["Handle", "Hooked", "append", "careful", "cast_gradients", "hook_node", "retain"]
 
 CAREFUL: dict[type, type] = {}
+
+
+class Handle:
+    """What ``register_hook`` returns: removes the hook again, at once or at the end of a ``with`` block."""
+
+    def __init__(self, hooks: list[Any], entry: Any) -> None:
+        self.hooks = hooks
+        self.entry = entry
+
+    def remove(self) -> None:
+        """Take the hook off; a second call does nothing."""
+        self.hooks[:] = [entry for entry in self.hooks if entry is not self.entry]
+
+    def __enter__(self) -> Self:
+        """The handle itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take the hook off."""
+        self.remove()
 
 
 def append(hooks: list[Any], hook: Callable[..., Any]) -> Handle:
@@ -29,8 +51,68 @@ def append(hooks: list[Any], hook: Callable[..., Any]) -> Handle:
     def entry(*args: Any) -> Any:
         return hook(*args)
 
+    entry.__name__ = getattr(hook, "__name__", "<unknown>")
     hooks.append(entry)
     return Handle(hooks, entry)
+
+
+class Hooked:
+    """The part of :class:`gviz.engine.tensor.Tensor` that waits for its gradient."""
+
+    __slots__ = ()
+    _edge: Any
+    if TYPE_CHECKING:  # what the tensor adds, as far as it is used here
+        rare: Any
+        refresh: Any
+        is_leaf = retains_grad = property()
+
+    def retain_grad(self) -> None:
+        """Make this non-leaf keep its gradient; nothing to do for a leaf.
+
+        Raises:
+            RuntimeError: it requires no gradient.
+        """
+        if self._edge is None:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if not self.is_leaf and not self.retains_grad:
+            self.refresh()
+            self.rare().retains = True
+            retain(self._edge, self)
+
+    def register_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(grad)`` when the gradient of this tensor is computed; what it returns replaces the gradient.
+
+        Raises:
+            RuntimeError: it requires no gradient.
+        """
+        if self._edge is None:
+            raise RuntimeError(NO_HOOK)
+        if self.is_leaf:
+            return self.hook_leaf("hooks", hook)
+        self.refresh()
+        return hook_node(self._edge, "tensor_hooks", hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(tensor)`` after a gradient was added to this leaf.
+
+        Raises:
+            RuntimeError: not a leaf, or it requires no gradient.
+        """
+        if self._edge is None:
+            raise RuntimeError(NO_HOOK)
+        if not self.is_leaf:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        return self.hook_leaf("post_hooks", hook)
+
+    def hook_leaf(self, kind: str, hook: Callable[..., Any]) -> Handle:
+        """Register a hook of that kind on this leaf."""
+        rare = self.rare()
+        if getattr(rare, kind) is None:
+            setattr(rare, kind, [])
+        return append(getattr(rare, kind), hook)
+
+
+NO_HOOK = "cannot register a hook on a tensor that doesn't require gradient"
 
 
 def hook_node(node: Node, kind: str, hook: Callable[..., Any]) -> Handle:
@@ -125,7 +207,7 @@ def run(node: Any, grad: Any, keep: bool, *, on_tensors: bool) -> Any:
     lone = not isinstance(out, tuple)
     outs = (out,) if lone else out
     if "dtypes" in rare:
-        from gviz.engine.backward import fit
+        from gviz.engine.towards import fit
 
         outs = tuple(
             cast(g if edge is None or g is None or g.shape == edge.shape else fit(g, edge, node), kind, on_tensors=on_tensors)
@@ -174,3 +256,47 @@ def to_tensor(grad: Any, *, on_tensors: bool) -> Any:
     from gviz.engine.tensor import from_array
 
     return from_array(np.asarray(grad), None)
+
+
+def replaced(new: Any, old: Any) -> Any:
+    """What a hook returned, or what it was given if it returned nothing."""
+    return old if new is None else new
+
+
+def run_hooks(hooks: list[Any] | None, grad: Any, *, on_tensors: bool) -> Any:
+    """A gradient after tensor hooks: each sees a tensor and may replace it."""
+    tensor = to_tensor(grad, on_tensors=on_tensors)
+    for hook in tuple(hooks or ()):
+        tensor = hooked(hook, tensor)
+    return tensor if on_tensors else tensor._array
+
+
+def hooked(hook: Callable[..., Any], grad: Any) -> Any:
+    """The gradient after a tensor hook.
+
+    Raises:
+        RuntimeError: the hook returned one of another dtype or shape.
+        TypeError: it returned something else.
+    """
+    new = hook(grad)
+    if new is None:
+        return grad
+    if not hasattr(new, "_array"):
+        raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
+    if new._array.dtype != grad._array.dtype:
+        was, got = (type_name(t._array.dtype) for t in (grad, new))
+        raise RuntimeError(f"hook '{hook.__name__}' has changed the type of value (was {was} got {got})")
+    if new._array.shape != grad._array.shape:
+        raise RuntimeError(f"hook '{hook.__name__}' has changed the size of value")
+    return new
+
+
+def run_post_hooks(hooks: list[Any], leaf: Any) -> None:
+    """What is called after a gradient was added to a leaf.
+
+    Raises:
+        RuntimeError: it returned something.
+    """
+    for hook in tuple(hooks):
+        if hook(leaf) is not None:
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")

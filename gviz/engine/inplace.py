@@ -10,11 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
-from gviz.engine import text
+from gviz.engine import dtypes, text
+from gviz.engine.elements import steps_of
 from gviz.engine.modes import mode
-from gviz.engine.node import Node, SavedResult
 from gviz.engine.op import TENSORS
+from gviz.engine.saved import SavedResult
 from gviz.engine.tensor import Tensor, edge_of, from_array
 from gviz.engine.unpack import c_type_name
 from gviz.engine.views import CopySlices, move_edge, refuse_view, renew_edge
@@ -22,16 +24,29 @@ from gviz.engine.views import CopySlices, move_edge, refuse_view, renew_edge
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from gviz.engine.node import Node
+
 __all__ = ["copy_to", "in_place", "reshape_in_place", "set_item"]
 
 
-def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any, wherever: bool | str = False, **kwargs: Any) -> Tensor:
     """Run an operation on a tensor and leave the result in its memory.
+
+    Args:
+        operation: it gives what is written.
+        tensor: its first operand, which is overwritten.
+        args: the other operands.
+        wherever: whether it may write several elements in one place, or over what it reads; as a text with this warning.
+        kwargs: further options of the operation.
 
     Raises:
         RuntimeError: PyTorch forbids it (a leaf that requires a gradient, a view of one, a result of another shape or kind).
     """
     check(tensor, (*args, *kwargs.values()))
+    if wherever is False:
+        refuse_overlap(tensor._array, (*args, *kwargs.values()))
+    elif isinstance(wherever, str) and is_expanded(tensor._array):
+        text.warn(wherever)
     twin = from_array(tensor._array.copy(), edge_of(tensor))
     result = operation(twin, *args, **kwargs)
     array = result._array
@@ -40,14 +55,34 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any, **kwargs
             f"output with shape {list(tensor._array.shape)} doesn't match the broadcast shape {list(array.shape)}"
         )
     refuse_cast(array.dtype, tensor._array.dtype)
-    if operation not in (TENSORS["zero"], TENSORS["fill"], TENSORS["fill_tensor"]):  # they write the same everywhere
-        refuse_overlap(tensor._array)
     kept = getattr(result._edge, "saved", None)
     if twin._edge is not None and (kept is twin or (kept.__class__ is tuple and any(value is twin for value in kept))):
         twin._edge = TENSORS["clone"](twin)._edge  # what PyTorch saves is a recorded copy
     tensor._array[...] = array
     write(tensor, result._edge)
     return tensor
+
+
+def write_out(name: str, out: Tensor, compute: Callable[[], Any], args: Iterable[Any]) -> Tensor:
+    """What a function gives, written into the tensor that was given as ``out``.
+
+    Raises:
+        RuntimeError: something requires a gradient, or the result is of a kind that the tensor cannot hold.
+    """
+    if mode.on and any(isinstance(value, Tensor) and value.requires_grad for value in (*args, out)):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+            "requires grad."
+        )
+    array = compute()._array
+    refuse_cast(array.dtype, out._array.dtype)
+    if out._array.shape != array.shape:
+        if out._array.size:
+            text.warn(text.RESIZED.format(list(out._array.shape), list(array.shape)))
+        out._array = np.empty(array.shape, out._array.dtype)
+    out._array[...] = array
+    out.version_cell().count += 1
+    return out
 
 
 def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tensor:
@@ -63,21 +98,53 @@ def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) 
     return tensor
 
 
-def refuse_overlap(array: Any) -> None:
-    """An expanded tensor has several elements in one place.
+def refuse_overlap(array: Any, others: Iterable[Any] = ()) -> None:
+    """An expanded tensor has several elements in one place; another operand may lie in part of the memory that is written.
 
     Raises:
-        RuntimeError: it has, in PyTorch's words.
+        RuntimeError: it is so, in PyTorch's words.
     """
-    if (
-        0 in array.strides
-        and array.size
-        and any(size > 1 and not stride for size, stride in zip(array.shape, array.strides, strict=True))
-    ):
+    which = ""
+    if is_expanded(array):
+        which = "more than one element of the written-to tensor refers"
+    elif any(isinstance(o, Tensor) and shares_part(array, o._array) for o in others):
+        which = "some elements of the input tensor and the written-to tensor refer"
+    if which:
         raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-            "Please clone() the tensor before performing the operation."
+            f"unsupported operation: {which} to a single memory location. Please clone() the tensor before performing the "
+            "operation."
         )
+
+
+def is_expanded(array: Any) -> bool:
+    """Whether several elements lie in one place."""
+    return bool(
+        0 in array.strides and array.size and any(n > 1 and not s for n, s in zip(array.shape, array.strides, strict=True))
+    )
+
+
+def shares_part(written: Any, read: Any) -> bool:
+    """Whether two arrays without gaps share memory, but not element by element."""
+    if not np.may_share_memory(written, read) or not (is_dense(written) and is_dense(read)):
+        return False
+    same = byte_bounds(written) == byte_bounds(read)
+    return not same or steps_of(written) != steps_of(read)
+
+
+def same_place(one: Any, other: Any) -> bool:
+    """Whether two arrays are the same elements of the same memory."""
+    facts = [(a.__array_interface__["data"], a.shape, a.strides, a.dtype) for a in (one, other)]
+    return bool(facts[0] == facts[1])
+
+
+def is_dense(array: Any) -> bool:
+    """Whether an array, in some order of its dims, fills its memory without gaps."""
+    step = array.itemsize
+    for stride, size in sorted((s, n) for s, n in zip(array.strides, array.shape, strict=True) if n != 1):
+        if stride != step:
+            return False
+        step *= size
+    return True
 
 
 def refuse_cast(have: Any, want: Any) -> None:
@@ -86,14 +153,9 @@ def refuse_cast(have: Any, want: Any) -> None:
     Raises:
         RuntimeError: it would.
     """
-    kinds = "biufc"
-    order = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
-    if have.kind in kinds and order[have.kind] > order[want.kind]:
-        names = text.SCALAR_NAMES
-        raise RuntimeError(
-            f"result type {names.get(have.name, have.name)} can't be cast to the desired output type "
-            f"{names.get(want.name, want.name)}"
-        )
+    if not dtypes.can_cast(have, want):
+        have, want = dtypes.of(have).scalar_name, dtypes.of(want).scalar_name
+        raise RuntimeError(f"result type {have} can't be cast to the desired output type {want}")
 
 
 def check(tensor: Tensor, others: Iterable[Any] = ()) -> None:
@@ -160,7 +222,8 @@ def set_item(tensor: Tensor, key: Any, value: Any) -> None:
         copy_to(part, source)
         return
     source = without_leading_ones(source, always=False)
-    in_place(TENSORS["index_put"], part, indices, source, False)
+    warning = text.EXPANDED.format("index_put_", "indices", "tensor")
+    in_place(TENSORS["index_put"], part, indices, source, False, wherever=warning)
 
 
 def number_array(value: Any, tensor: Tensor) -> Any:
@@ -172,7 +235,7 @@ def number_array(value: Any, tensor: Tensor) -> Any:
     if not isinstance(value, (bool, int, float, complex, np.integer)):
         raise TypeError(f"can't assign a {c_type_name(type(value))} to a {text.type_name(tensor._array.dtype)}")
     if isinstance(value, complex) and tensor._array.dtype.kind != "c":
-        name = text.C_NAMES[tensor._array.dtype.name]
+        name = dtypes.of(tensor._array.dtype).c_name
         raise RuntimeError(f"value cannot be converted to type {name} without overflow")
     return np.asarray(value).astype(tensor._array.dtype)
 
@@ -187,7 +250,7 @@ def copy_to(part: Tensor, source: Tensor) -> None:
         source = without_leading_ones(source, always=True)
         if source._array.shape != shape:
             source = TENSORS["expand"](source, shape)
-    in_place(TENSORS["copy_into"], part, source)
+    in_place(TENSORS["copy_into"], part, source, wherever=same_place(part._array, source._array))
 
 
 def without_leading_ones(source: Tensor, *, always: bool) -> Tensor:

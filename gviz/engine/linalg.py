@@ -1,20 +1,30 @@
-"""``torch.linalg``: norms, products, inverses, determinants and solutions."""
+"""``torch.linalg``: norms, products, inverses, determinants, solutions and decompositions."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gviz.engine.op import TENSORS as call
-from gviz.engine.surface.products import inverse as inv
+from gviz.engine.refusals import public
+from gviz.engine.results import result_class
+from gviz.engine.surface import products
+from gviz.engine.surface.products import inverse
 from gviz.engine.surface.reductions import as_dims, typed
+from gviz.engine.tensor import from_array
+from gviz.engine.text import LinAlgError
 
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
 
-__all__ = ["det", "inv", "matmul", "matrix_norm", "matrix_power", "multi_dot", "norm", "solve", "vector_norm"]
+__all__ = [
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "inv_ex", "matmul",
+    "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_triangular",
+    "svd", "svdvals", "vecdot", "vector_norm",
+]  # fmt: skip
 
-matmul = call["matmul"]
-matrix_power = call["matrix_power"]
+matmul, matrix_power, inv = call["matmul"], call["matrix_power"], inverse
 
 
 def vector_norm(x: Tensor, ord: Any = 2.0, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
@@ -23,14 +33,23 @@ def vector_norm(x: Tensor, ord: Any = 2.0, dim: Any = None, keepdim: bool = Fals
 
 
 def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The norm of matrices: Frobenius, or the largest (or smallest) sum of a column or a row.
+    """The norm of matrices: Frobenius, of singular values, or the largest (or smallest) sum of a column or a row.
 
     Raises:
-        RuntimeError: a norm that needs singular values, which gviz's engine does not have.
+        RuntimeError: no such norm.
     """
     dims = tuple(d % A.ndim for d in dim)
     if ord == "fro":
         return vector_norm(A, 2, dims, keepdim, dtype=dtype)
+    if ord in {2, -2, "nuc"}:
+        order = (*(d for d in range(A.ndim) if d not in dims), *dims)
+        values = svdvals(call["permute"](typed(A, dtype), order))
+        key = {2: "amax", -2: "amin", "nuc": "sum_dim"}[ord]
+        found = call[key](values, (-1,), keepdim)
+        if not keepdim:
+            return found
+        found = call["unsqueeze"](found, -1)
+        return call["permute"](found, tuple(order.index(d) for d in range(A.ndim)))
     if ord not in {1, -1, float("inf"), float("-inf")}:
         raise RuntimeError(f"gviz's engine has no matrix norm of order {ord}: run on real PyTorch")
     summed, rest = dims if ord in {1, -1} else dims[::-1]
@@ -56,9 +75,105 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Any:
     return call["linalg_solve"](A, B, left)
 
 
+def slogdet(A: Tensor) -> Any:
+    """The sign of a determinant and the logarithm of its size."""
+    return products.slogdet(A, "linalg_slogdet")
+
+
+def cholesky(A: Tensor, *, upper: bool = False) -> Any:
+    """The triangle whose product with its transpose is the matrix."""
+    return call["linalg_cholesky"](A, upper)[0]
+
+
+def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Any:
+    """The cross product along a dim."""
+    return call["linalg_cross"](input, other, dim)
+
+
+def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+    """The solution of ``A @ X = B`` for a triangle."""
+    return call["linalg_solve_triangular"](A, B, upper, left, unitriangular)
+
+
+def named(name: str, names: tuple[str, ...], found: Any) -> Any:
+    """Results under their names."""
+    return result_class(name, names)(found)
+
+
+def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
+    """The inverse, and 0 for each matrix that has one."""
+    return named("linalg_inv_ex", ("inverse", "info"), call["linalg_inv"](A))
+
+
+def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """The triangle of :func:`cholesky`, and 0 for each matrix that has one."""
+    return named("linalg_cholesky_ex", ("L", "info"), call["linalg_cholesky"](A, upper))
+
+
+def eigh(A: Tensor, UPLO: str = "L") -> Any:
+    """The eigenvalues and eigenvectors of symmetric matrices."""
+    return named("linalg_eigh", ("eigenvalues", "eigenvectors"), call["linalg_eigh"](A, UPLO))
+
+
+def eigvalsh(A: Tensor, UPLO: str = "L") -> Any:
+    """The eigenvalues of symmetric matrices."""
+    return call["linalg_eigh"](A, UPLO)[0]
+
+
+def svd(A: Tensor, full_matrices: bool = True, *, driver: Any = None) -> Any:
+    """The singular vectors and values."""
+    return named("linalg_svd", ("U", "S", "Vh"), call["linalg_svd"](A, full_matrices))
+
+
+def svdvals(A: Tensor, *, driver: Any = None) -> Any:
+    """The singular values, the largest first."""
+    return call["linalg_svd"](A, False)[1]
+
+
+def qr(A: Tensor, mode: str = "reduced") -> Any:
+    """An orthogonal and a triangular factor."""
+    return named("linalg_qr", ("Q", "R"), call["linalg_qr"](A, mode))
+
+
+def pinv(A: Tensor, *, rcond: Any = None) -> Any:
+    """The pseudo-inverse."""
+    return call["linalg_pinv"](A, rcond)
+
+
+def matrix_rank(A: Tensor, *, tol: Any = None) -> Any:
+    """How many singular values are not zero, as far as the dtype can tell."""
+    return from_array(np.asarray(np.linalg.matrix_rank(A._array, tol), np.int64), None)
+
+
+def cond(A: Tensor, p: Any = None) -> Any:
+    """The condition number: the largest singular value over the smallest, or (-2) the other way round.
+
+    Raises:
+        RuntimeError: another norm, which gviz's engine does not have here.
+    """
+    if p not in {None, 2, -2}:
+        raise RuntimeError(f"gviz's engine has no condition number of order {p}: run on real PyTorch")
+    values = svdvals(A)
+    first, last = call["narrow"](values, -1, 0, 1), call["narrow"](values, -1, -1, 1)
+    return call["squeeze_dim"](call["div"](first, last) if p != -2 else call["div"](last, first), -1)
+
+
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Any:
+    """The products of vectors along a dim."""
+    return call["sum_dim"](call["mul"](x, y), (dim,), False)
+
+
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """The diagonal of matrices."""
+    return call["diagonal"](A, offset, dim1, dim2)
+
+
 def multi_dot(tensors: Any) -> Any:
     """A chain of matrix products from left to right."""
     result, *rest = tensors
     for tensor in rest:
         result = call["matmul"](result, tensor)
     return call["view"](result, result.shape)
+
+
+globals().update((name, public(globals()[name], f"linalg_{name}", method=False)) for name in __all__)

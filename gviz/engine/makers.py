@@ -70,12 +70,15 @@ def choose(row: Row, fallback: Any, *, numbers: bool = True) -> Any:
 
 
 NOTHING: Any = object()
-"""Stands for an argument that was not given: cheaper than ``*more`` on every call."""
+"""Stands for an argument that was not given: cheaper than ``*args`` on every call."""
 
 
-def given(*args: Any) -> list[Any]:
-    """The arguments that were given."""
-    return [arg for arg in args if arg is not NOTHING]
+def unusual(fallback: Any, out: Any, inputs: tuple[Any, ...], *surplus: Any) -> Any:
+    """A call with too few arguments, with too many, or with ``out`` (of one too many it cannot tell that keyword)."""
+    args = [arg for arg in (*inputs, out, *surplus) if arg is not NOTHING]
+    if (out is None or isinstance(out, Tensor)) and surplus[0] is NOTHING:
+        return fallback(*args[:-1], out=out)
+    return fallback(*args)
 
 
 def one_input(row: Row, fallback: Any) -> Any:  # noqa: C901 - the hot path, written out
@@ -84,9 +87,11 @@ def one_input(row: Row, fallback: Any) -> Any:  # noqa: C901 - the hot path, wri
     kind = row.saved[0].kind if row.saved else ""
     keep_result, keep_input = kind == "result", kind == "input"
 
-    def call(input: Any = NOTHING, more: Any = NOTHING) -> Any:  # noqa: PLR0912 - a call would cost 5 % of an operation
-        if input.__class__ is not Tensor or more is not NOTHING:
-            return fallback(*given(input, more))
+    def call(  # noqa: PLR0912 - a call would cost 5 % of an operation
+        input: Any = NOTHING, out: Any = NOTHING, third: Any = NOTHING, fourth: Any = NOTHING
+    ) -> Any:
+        if input.__class__ is not Tensor or out is not NOTHING:
+            return unusual(fallback, out, (input,), third, fourth)
         array = input._array
         try:
             data = forward(array)
@@ -105,7 +110,7 @@ def one_input(row: Row, fallback: Any) -> Any:  # noqa: C901 - the hot path, wri
                 edge = edge() or link(input)
             elif input._rare is not None:
                 edge = edge_of(input)
-            node = new(cls)
+            node = cls()
             node.edges = (edge,)
             node.seq = next_seq()
             node.shape = data.shape if edge is None else edge.shape  # one tuple for the whole chain
@@ -133,9 +138,9 @@ def two_inputs(row: Row, fallback: Any, *, numbers: bool = True) -> Any:  # noqa
     saves, floats = bool(row.saved), row.promote == "float"
 
     def call(  # noqa: C901, PLR0911, PLR0912 - a call would cost 5 % of an operation
-        input: Any = NOTHING, other: Any = NOTHING, more: Any = NOTHING
+        input: Any = NOTHING, other: Any = NOTHING, out: Any = NOTHING, fourth: Any = NOTHING
     ) -> Any:
-        if input.__class__ is Tensor and other.__class__ is Tensor and more is NOTHING:
+        if input.__class__ is Tensor and other.__class__ is Tensor and out is NOTHING:
             a, b = input._array, other._array
             if a.dtype is b.dtype:
                 try:
@@ -159,7 +164,7 @@ def two_inputs(row: Row, fallback: Any, *, numbers: bool = True) -> Any:  # noqa
                         right = right() or link(other)
                     elif other._rare is not None:
                         right = edge_of(other)
-                    node = new(cls)
+                    node = cls()
                     node.edges = (left, right)
                     node.seq = next_seq()
                     node.shape = data.shape
@@ -188,14 +193,14 @@ def two_inputs(row: Row, fallback: Any, *, numbers: bool = True) -> Any:  # noqa
                         result.rare().inference = True
                 return result
         elif (
-            more is NOTHING
+            out is NOTHING
             and input.__class__ is Tensor
             and (other.__class__ is float or other.__class__ is int)
             and input._array.dtype.kind == "f"
         ):
             return with_number(input, other)
-        if other is NOTHING or more is not NOTHING:
-            return fallback(*given(input, other, more))
+        if other is NOTHING or out is not NOTHING:
+            return unusual(fallback, out, (input, other), fourth)
         return fallback(input, other)
 
     def with_number(input: Any, other: Any) -> Any:
@@ -215,7 +220,7 @@ def two_inputs(row: Row, fallback: Any, *, numbers: bool = True) -> Any:  # noqa
                 edge = edge() or link(input)
             elif input._rare is not None:
                 edge = edge_of(input)
-            node = new(cls)
+            node = cls()
             node.edges = (edge, None)
             node.seq = next_seq()
             node.shape = data.shape if edge is None else edge.shape

@@ -20,21 +20,16 @@ import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Self
 
+    from gviz.engine.hooks import Handle
     from gviz.engine.op import Row
     from gviz.engine.tensor import Tensor
 
 __all__ = [
-    "FREED",
     "AccumulateGrad",
-    "Handle",
     "Node",
     "Output",
     "Parts",
-    "SavedResult",
-    "Version",
-    "freed_error",
     "link",
     "public_edge",
     "short_name",
@@ -42,80 +37,6 @@ __all__ = [
 
 next_seq = count(1).__next__
 """Creation numbers: a node is always younger than its inputs, so sorting by them is a topological order."""
-
-FREED_TEXT = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
-    "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
-    "Specify retain_graph=True if you need to backward through the graph a second time or "
-    "if you need to access saved tensors after calling backward."
-)
-
-
-class Freed:
-    """Stands where a saved tensor was, after backward has freed it."""
-
-    __slots__ = ()
-
-
-FREED = Freed()
-
-
-def freed_error() -> RuntimeError:
-    """PyTorch's error for a graph whose saved tensors are gone."""
-    return RuntimeError(FREED_TEXT)
-
-
-class Version:
-    """How often a piece of memory was written in place; shared by a tensor, its views and its detached twins."""
-
-    __slots__ = ("count",)
-
-    def __init__(self) -> None:
-        self.count = 0
-
-
-class SavedResult:
-    """A saved array or tensor whose version has to be compared when it is read.
-
-    Only made where somebody could write in place; a plain array or tensor in ``Node.saved`` stands for version 0.
-    """
-
-    __slots__ = ("content", "expected", "version")
-
-    def __init__(self, content: Any, version: Version, expected: int) -> None:
-        self.content = content
-        self.version = version
-        self.expected = expected
-
-
-class Packed:
-    """What a user's hook made of a saved tensor, and the hook that gives the tensor back."""
-
-    __slots__ = ("content", "unpack")
-
-    def __init__(self, content: Any, unpack: Callable[[Any], Any]) -> None:
-        self.content = content
-        self.unpack = unpack
-
-
-class Handle:
-    """What ``register_hook`` returns: removes the hook again, at once or at the end of a ``with`` block."""
-
-    def __init__(self, hooks: list[Any], entry: Any) -> None:
-        self.hooks = hooks
-        self.entry = entry
-
-    def remove(self) -> None:
-        """Take the hook off; a second call does nothing."""
-        self.hooks[:] = [entry for entry in self.hooks if entry is not self.entry]
-
-    def __enter__(self) -> Self:
-        """The handle itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Take the hook off."""
-        self.remove()
 
 
 class Node:
@@ -149,11 +70,11 @@ class Node:
         """The same on tensors, recorded: ``create_graph=True``."""
         raise NotImplementedError
 
-    def output_tensor(self, array: Any) -> Tensor:
+    def output_tensor(self, array: Any, number: int = 0) -> Tensor:
         """A tensor around a saved result of this node, with its place in the graph."""
         from gviz.engine.tensor import from_array
 
-        return from_array(array, self)
+        return from_array(array, Output(self, number, array.shape) if self.shape == ("parts",) else self)
 
     def name(self) -> str:
         """The class name, as PyTorch's ``grad_fn.name()``; that of CopyBackwards comes with its namespace."""
@@ -237,15 +158,18 @@ class AccumulateGrad(Node):
             return ()
         rare = leaf.rare()
         if rare.hooks:
-            grad = run_array_hooks(rare.hooks, grad)
+            from gviz.engine.hooks import run_hooks
+
+            grad = run_hooks(rare.hooks, grad, on_tensors=False)
         if rare.grad is None:
             array = np.array(grad, dtype=leaf._array.dtype, order="C")
             rare.grad = type(leaf).from_engine(array)
         else:
             rare.grad.accumulate(grad)
         if rare.post_hooks:
-            for hook in tuple(rare.post_hooks):
-                hook(leaf)
+            from gviz.engine.hooks import run_post_hooks
+
+            run_post_hooks(rare.post_hooks, leaf)
         return ()
 
     def apply_tensors(self, grad: Any, keep: bool) -> Any:
@@ -254,11 +178,15 @@ class AccumulateGrad(Node):
         if leaf._edge is None:
             return ()
         rare = leaf.rare()
-        for hook in tuple(rare.hooks or ()):
-            grad = replaced(hook(grad), grad)
+        if rare.hooks:
+            from gviz.engine.hooks import run_hooks
+
+            grad = run_hooks(rare.hooks, grad, on_tensors=True)
         rare.grad = grad.copied() if rare.grad is None else rare.grad + grad
-        for hook in tuple(rare.post_hooks or ()):
-            hook(leaf)
+        if rare.post_hooks:
+            from gviz.engine.hooks import run_post_hooks
+
+            run_post_hooks(rare.post_hooks, leaf)
         return ()
 
 
@@ -311,7 +239,7 @@ def short_name(node: Any) -> str:
     """What messages call a node: ``Exp`` for ExpBackward0, ``Pow1`` for PowBackward1."""
     full: str = node.name()
     name, _, number = full.rpartition("Backward")
-    return name + number.removesuffix("0") if number.isdigit() else full
+    return name + number.removesuffix("0") if name and (number.isdigit() or not number) else full
 
 
 class Nothing:
@@ -335,18 +263,3 @@ def link(tensor: Tensor) -> Any:
             tensor._edge = ref(node)
         return node
     return edge
-
-
-def replaced(new: Any, old: Any) -> Any:
-    """What a hook returned, or what it was given if it returned nothing."""
-    return old if new is None else new
-
-
-def run_array_hooks(hooks: list[Any], grad: Any) -> Any:
-    """Run tensor hooks on an array: each sees a tensor and may replace it."""
-    from gviz.engine.tensor import from_array
-
-    tensor = from_array(np.asarray(grad), None)
-    for hook in tuple(hooks):
-        tensor = replaced(hook(tensor), tensor)
-    return tensor._array

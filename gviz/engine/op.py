@@ -24,7 +24,6 @@ What a row saves is planned and read by ``saved.py``.
 from __future__ import annotations
 
 import builtins
-import operator
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -60,15 +59,18 @@ def bind(formula: Any, namespace: dict[str, Any]) -> Any:
 PRODUCT, QUOTIENT, SUM, DIFFERENCE = (
     f.__code__.co_code for f in (lambda a, b: a * b, lambda a, b: a / b, lambda a, b: a + b, lambda a, b: a - b)
 )
-OPERATORS = {PRODUCT: operator.mul, QUOTIENT: operator.truediv, SUM: operator.add, DIFFERENCE: operator.sub}
-ONE_CALL = (lambda a: np.exp(a)).__code__.co_code  # noqa: PLW0108
+OPERATORS = {PRODUCT: np.multiply, QUOTIENT: np.true_divide, SUM: np.add, DIFFERENCE: np.subtract}
+NUMPY_CALL = (lambda a: np.exp(a)).__code__.co_code  # noqa: PLW0108
+TABLE_CALLS = [(lambda a: sorted(a)).__code__.co_code, (lambda a, b: isinstance(a, b)).__code__.co_code]  # noqa: PLW0108
 
 
 def direct(function: Any) -> Any:
     """What a function of arrays does, where that is one call (``self * other``, ``np.exp(self)``): a frame less each time."""
     code = function.__code__
-    if code.co_code == ONE_CALL and code.co_names[0] == "np":
+    if code.co_code == NUMPY_CALL and code.co_names[0] == "np":
         return getattr(np, code.co_names[1])
+    if code.co_code in TABLE_CALLS[code.co_argcount - 1 : code.co_argcount] and function.__globals__ is ARRAYS:
+        return ARRAYS.get(code.co_names[0], function)
     return OPERATORS.get(code.co_code, function)
 
 
@@ -206,18 +208,18 @@ def op(
             return row.ready()(*args, **kwargs)
 
         ROWS[row.key] = row
-        ARRAYS[row.key] = result_of(forward) if extras else forward
+        ARRAYS[row.key] = result_of(forward, len(outputs)) if extras else forward
         TENSORS[row.key] = first
         return first
 
     return store
 
 
-def result_of(forward: Any) -> Any:
+def result_of(forward: Any, count: int) -> Any:
     """A forward that gives extras too, without them: what a formula calls."""
 
     def result(*args: Any) -> Any:
-        return forward(*args)[0]
+        return forward(*args)[:count] if count else forward(*args)[0]
 
     return result
 

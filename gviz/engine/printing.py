@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from math import isfinite, prod
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
@@ -29,18 +30,8 @@ _PROFILES: dict[str, dict[str, Any]] = {
 }
 
 
-class _Options:
-    """What :func:`set_printoptions` sets, for the whole process as in PyTorch."""
-
-    def __init__(self) -> None:
-        self.precision: int = 4
-        self.threshold: float = 1000
-        self.edgeitems: int = 3
-        self.linewidth: int = 80
-        self.sci_mode: bool | None = None
-
-
-_options = _Options()
+_options = SimpleNamespace(**_PROFILES["default"], sci_mode=None)
+"""What :func:`set_printoptions` sets, for the whole process as in PyTorch."""
 
 
 def set_printoptions(
@@ -67,11 +58,6 @@ def set_printoptions(
     for name, value in chosen.items():
         setattr(_options, name, value)
     _options.sci_mode = sci_mode
-
-
-def get_printoptions() -> dict[str, Any]:
-    """The options as they are, to be given back to :func:`set_printoptions`."""
-    return dict(vars(_options))
 
 
 def format_tensor(
@@ -334,8 +320,3 @@ def size(shape: tuple[int, ...]) -> Size:
     (torch.Size([2, 3]), torch.Size([3, 4]), 6)
     """
     return tuple.__new__(Size, shape)
-
-
-def size_text(shape: Iterable[int]) -> str:
-    """The text of a shape, ``torch.Size([2, 3])``."""
-    return repr(Size(shape))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.dtypes import cast, get_default_dtype, int64, of
+from gviz.engine.dtypes import cast, get_default_dtype, int64, no_kernel, of
 from gviz.engine.generator import Generator
 
 if TYPE_CHECKING:
@@ -29,9 +29,12 @@ __all__ = [
     "Generator",
     "bernoulli",
     "default_generator",
+    "exponential",
     "get_rng_state",
     "initial_seed",
+    "integers",
     "manual_seed",
+    "multinomial",
     "normal",
     "rand",
     "randint",
@@ -259,7 +262,7 @@ def bernoulli(
     source = generator or default_generator
     if isinstance(p, np.ndarray):
         if p.dtype.kind != "f":
-            raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{of(p.dtype).scalar_name}'")
+            raise no_kernel("bernoulli_tensor_cpu_p_", p.dtype)
         if not ((p >= 0) & (p <= 1)).all():
             raise RuntimeError(
                 "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  "
@@ -274,11 +277,43 @@ def bernoulli(
     return (unit < p).astype(dtype or get_default_dtype().np)
 
 
+def exponential(shape: Sequence[int], rate: float = 1.0, generator: Generator | None = None) -> Array:
+    """Exponential numbers (``Tensor.exponential_``), float64: a logarithm of a uniform number of double precision each."""
+    unit = (generator or default_generator).draw_unit(math.prod(shape), np.dtype(np.float64))
+    tiny = np.finfo(np.float64).eps / 2
+    return (np.where(unit >= 1 - tiny, -tiny, np.log1p(-unit)) * (-1.0 / rate)).reshape(shape)
+
+
+def integers(shape: Sequence[int], dtype: DType, generator: Generator | None = None) -> Array:
+    """Integers from 0 to the largest that a type holds without a gap (``Tensor.random_`` without bounds)."""
+    source, count = generator or default_generator, math.prod(shape)
+    top = 1 << (np.finfo(dtype).nmant + 1) if dtype.kind == "f" else 1 if dtype.kind == "b" else int(np.iinfo(dtype).max)
+    drawn = source.draw_wide(count) if dtype in (np.float64, np.int64) else source.draw(count).astype(np.uint64)
+    return (drawn % np.uint64(top + 1)).astype(dtype).reshape(shape)
+
+
+def multinomial(weights: Array, count: int, replacement: bool, generator: Generator | None = None) -> Array:
+    """Indices drawn with the weights of each row (``torch.multinomial``), int64.
+
+    Without replacement each weight races against an exponential number of its own; with it, uniform numbers are looked up among
+    the running sums.
+    """
+    if not replacement or count == 1:
+        race = weights / exponential(weights.shape, 1.0, generator).astype(weights.dtype)
+        return np.argsort(-race, axis=-1, kind="stable")[..., :count]
+    rows = weights.reshape(-1, weights.shape[-1])
+    sums = np.cumsum(rows, axis=-1, dtype=weights.dtype)
+    sums = sums / sums[:, -1:]
+    unit = (generator or default_generator).draw_unit(len(rows) * count, np.dtype(np.float64)).reshape(len(rows), count)
+    found = [np.searchsorted(row[:-1].astype(np.float64), u) for row, u in zip(sums, unit, strict=True)]
+    return np.array(found, np.int64).reshape(*weights.shape[:-1], count)
+
+
 def _float_type(dtype: DType | None, kernel: str) -> DType:
     """The type to draw in; an integer one has no such kernel."""
     wanted = get_default_dtype().np if dtype is None else dtype
     if wanted.kind not in "fc":
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{of(wanted).scalar_name}'")
+        raise no_kernel(kernel, wanted)
     return wanted
 
 

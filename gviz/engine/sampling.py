@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from gviz.engine import dtypes, random
 from gviz.engine.creation import finish, plain, sizes
+from gviz.engine.inplace import in_place
+from gviz.engine.op import TENSORS as call
 from gviz.engine.tensor import Tensor, from_array
 
 
@@ -13,8 +17,7 @@ def shaped(generate: Any) -> Any:
     """A creation function around one of ``random``'s functions of (shape, dtype)."""
 
     def make(*size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, generator: Any = None) -> Tensor:
-        more = {} if generator is None else {"generator": generator}
-        return finish(generate(sizes(size, generate.__name__), plain(dtype), **more), requires_grad, device)
+        return finish(generate(sizes(size, generate.__name__), plain(dtype), generator), requires_grad, device)
 
     make.__name__ = generate.__name__
     return make
@@ -30,28 +33,79 @@ def randint(
     """Integers from low up to, not including, high."""
     if size is None:
         low, high, size = 0, low, high
-    more = {} if generator is None else {"generator": generator}
-    return finish(
-        random.randint(low, high, sizes((size,), "randint"), **more).astype(plain(dtype, dtypes.int64)), requires_grad
-    )
+    drawn = random.randint(low, high, sizes((size,), "randint"), plain(dtype, dtypes.int64), generator)
+    return finish(drawn, requires_grad)
 
 
 def randperm(n: int, *, dtype: Any = None, generator: Any = None) -> Tensor:
     """The numbers below n in random order."""
-    more = {} if generator is None else {"generator": generator}
-    return finish(random.randperm(n, **more).astype(plain(dtype, dtypes.int64)), requires_grad=False)
+    return finish(random.randperm(n, generator).astype(plain(dtype, dtypes.int64)), requires_grad=False)
 
 
-def rand_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Uniform random numbers in the shape of another tensor."""
-    made: Tensor = rand(input._array.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
-    return made
+def alike(make: Any) -> Any:
+    """A function that makes random numbers in the shape of another tensor."""
+
+    def make_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+        return make(input._array.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)  # type: ignore[no-any-return]
+
+    return make_like
 
 
-def randn_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Normal random numbers in the shape of another tensor."""
-    made: Tensor = randn(input._array.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
-    return made
+def randint_like(input: Tensor, low: int, high: Any = None, *, dtype: Any = None, requires_grad: bool = False) -> Any:
+    """Random integers in the shape of another tensor."""
+    low, high = (0, low) if high is None else (low, high)
+    return randint(low, high, input._array.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
+
+
+def normal(
+    mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, requires_grad: bool = False
+) -> Any:
+    """Normal random numbers: for each mean and deviation of tensors, or of one mean and deviation in a shape."""
+    means, spreads = isinstance(mean, Tensor), isinstance(std, Tensor)
+    if not means and not spreads:
+        return finish(random.normal(sizes((size,), "normal"), mean, std, plain(dtype), generator), requires_grad)
+    return call["normal" if means and spreads else "normal_mean" if means else "normal_std"](mean, std, generator)
+
+
+def bernoulli(input: Tensor, *, generator: Any = None) -> Any:
+    """Ones with the probabilities that a tensor holds, else zeros."""
+    return call["bernoulli"](input, generator)
+
+
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
+    """Indices drawn with the weights that each row holds.
+
+    Raises:
+        RuntimeError: more are asked for than there are, or weights that are none.
+    """
+    weights = input._array
+    if not replacement and num_samples > weights.shape[-1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if (weights.sum(axis=-1) <= 0).any():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    return from_array(random.multinomial(weights, num_samples, replacement, generator), None)
+
+
+def filled(name: str) -> Any:
+    """``x.uniform_()`` and its kin: random numbers written in place."""
+
+    def fill(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
+        return in_place(call[name], self, *args, generator=generator, **kwargs)
+
+    return fill
+
+
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+    """Ones with a probability, or those of a tensor, written in place."""
+    return in_place(call["bernoulli_each" if isinstance(p, Tensor) else "bernoulli_one"], self, p, generator=generator)
+
+
+def random_(self: Tensor, *bounds: Any, generator: Any = None) -> Tensor:
+    """Integers written in place: from a bound up to another, below one, or of all that the dtype has."""
+    key = ("random_all", "random_to", "random_from")[len(bounds)]
+    return in_place(call[key], self, *bounds, generator=generator)
 
 
 class Generator(random.Generator):
@@ -89,8 +143,17 @@ def manual_seed(seed: Any) -> Generator:
     return default_generator
 
 
+BOTH: dict[str, Any] = {"bernoulli": bernoulli, "multinomial": multinomial}
+
+METHODS: dict[str, Any] = {
+    **{f"{name}_": filled(f"{name}_fill") for name in ("uniform", "normal", "exponential")},
+    "bernoulli_": bernoulli_, "random_": random_,
+}  # fmt: skip
+
 FUNCTIONS: dict[str, Any] = {
-    "rand": rand, "randn": randn, "randint": randint, "randperm": randperm, "rand_like": rand_like, "randn_like": randn_like,
+    "randint_like": randint_like, "normal": normal,
+    "rand": rand, "randn": randn, "randint": randint, "randperm": randperm,
+    "rand_like": alike(rand), "randn_like": alike(randn),
     "manual_seed": manual_seed, "seed": random.seed, "initial_seed": random.initial_seed, "Generator": Generator,
     "default_generator": default_generator, "get_rng_state": default_generator.get_state,
     "set_rng_state": default_generator.set_state,

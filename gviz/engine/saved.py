@@ -11,14 +11,82 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.engine.elements import steps_of
-from gviz.engine.node import FREED, Node, Packed, SavedResult, freed_error, public_edge, short_name
+from gviz.engine.node import public_edge, short_name
 from gviz.engine.text import type_name
 
 if TYPE_CHECKING:
-    from gviz.engine.node import Version
+    from collections.abc import Callable
+
+    from gviz.engine.node import Node
     from gviz.engine.tensor import Tensor
 
-__all__ = ["Saved", "Saving", "guarded", "modified_error", "version_of"]
+__all__ = [
+    "FREED",
+    "Packed",
+    "Saved",
+    "SavedResult",
+    "Saving",
+    "Version",
+    "freed_error",
+    "guarded",
+    "modified_error",
+    "version_of",
+]
+
+
+FREED_TEXT = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
+    "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+    "Specify retain_graph=True if you need to backward through the graph a second time or "
+    "if you need to access saved tensors after calling backward."
+)
+
+
+class Freed:
+    """Stands where a saved tensor was, after backward has freed it."""
+
+    __slots__ = ()
+
+
+FREED = Freed()
+
+
+def freed_error() -> RuntimeError:
+    """PyTorch's error for a graph whose saved tensors are gone."""
+    return RuntimeError(FREED_TEXT)
+
+
+class Version:
+    """How often a piece of memory was written in place; shared by a tensor, its views and its detached twins."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+class SavedResult:
+    """A saved array or tensor whose version has to be compared when it is read.
+
+    Only made where somebody could write in place; a plain array or tensor in ``Node.saved`` stands for version 0.
+    """
+
+    __slots__ = ("content", "expected", "version")
+
+    def __init__(self, content: Any, version: Version, expected: int) -> None:
+        self.content = content
+        self.version = version
+        self.expected = expected
+
+
+class Packed:
+    """What a user's hook made of a saved tensor, and the hook that gives the tensor back."""
+
+    __slots__ = ("content", "unpack")
+
+    def __init__(self, content: Any, unpack: Callable[[Any], Any]) -> None:
+        self.content = content
+        self.unpack = unpack
 
 
 class Saved:
@@ -57,10 +125,10 @@ class Saving:
         if name in self.parameters:
             index = self.parameters.index(name)
             return Saved(name, "input" if index in self.inputs else "option", index, self.guard(name, index))
-        if name == "result" or name in self.outputs:
+        if name in ("result", "output") or name in self.outputs:
             return Saved(name, "result", self.outputs.index(name) if name in self.outputs else 0, None)
         if name in self.extras:
-            return Saved(name, "extra", self.extras.index(name) + 1, None)
+            return Saved(name, "extra", self.extras.index(name) + max(len(self.outputs), 1), None)
         if name == "source_dim":
             return Saved(name, "ndim", self.parameters.index("source"), None)
         base, _, derived = name.partition("_sym_")
@@ -125,10 +193,12 @@ class Saving:
         value = self.checked(node, value, saved)
         if value.__class__ is np.ndarray:
             differentiable = saved.kind == "result" and value.dtype.kind in "fc"
-            return node.output_tensor(value) if differentiable else from_array(value, None)
+            return node.output_tensor(value, saved.index) if differentiable else from_array(value, None)
         if isinstance(value, int | float | bool | np.generic):
             return from_array(np.asarray(value), None)
-        return [from_array(v, None) if v.__class__ is np.ndarray else v for v in value] if isinstance(value, list) else value
+        return (
+            tuple(from_array(v, None) if v.__class__ is np.ndarray else v for v in value) if isinstance(value, list) else value
+        )
 
     def checked(self, node: Node, value: Any, saved: Saved) -> Any:
         """The saved tensor or array, if it is still there and still what was saved.
@@ -219,7 +289,7 @@ def derive(kind: str, value: Any) -> Any:
 
 UNSIGNED = frozenset({
     "dim", "dims", "dim0", "dim1", "dim2", "dimension", "diagonal", "offset", "shifts", "index", "ignore_index", "padding_idx",
-    "pad", "start", "k",
+    "pad", "start", "end", "k",
 })  # fmt: skip
 """Numbers whose getters know no sign."""
 

@@ -16,12 +16,8 @@ import numpy as np
 from gviz.engine import hooks, text
 from gviz.engine.elements import Elements
 from gviz.engine.modes import mode
-from gviz.engine.node import NO_GRAD_VIEW, AccumulateGrad, Node, Output, Version, link, public_edge
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from gviz.engine.node import Handle
+from gviz.engine.node import NO_GRAD_VIEW, AccumulateGrad, Node, Output, link, public_edge
+from gviz.engine.saved import Version
 
 __all__ = ["Rare", "Tensor", "from_array"]
 
@@ -45,7 +41,7 @@ class Rare:
         self.inference = False
 
 
-class Tensor(Elements):
+class Tensor(Elements, hooks.Hooked):
     """A tensor as PyTorch has it, over a numpy array."""
 
     __slots__ = ("__dict__", "__weakref__", "_array", "_edge", "_rare")
@@ -74,22 +70,6 @@ class Tensor(Elements):
         if self._rare is None:
             self._rare = Rare()
         return self._rare
-
-    def numpy(self, *, force: bool = False) -> Any:
-        """The array itself (shared memory).
-
-        Raises:
-            RuntimeError: the tensor requires a gradient and ``force`` is not given.
-        """
-        if self.requires_grad and not force:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        self.version_cell()
-        return self._array
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        """For numpy: as :meth:`numpy`."""
-        array = self.numpy()
-        return np.array(array, dtype=dtype, copy=copy) if dtype is not None or copy else array
 
     # ---------------------------------------------------------------- its place in the graph
     @property
@@ -179,8 +159,7 @@ class Tensor(Elements):
             if grad is self:
                 raise RuntimeError("can't assign Variable as its own grad")
             if grad.dtype is not self.dtype:
-                ours, theirs = text.type_name(self._array.dtype), text.type_name(grad._array.dtype)
-                raise RuntimeError(f"attempting to assign a gradient with dtype '{theirs}' to a tensor with dtype '{ours}'.")
+                raise RuntimeError(text.wrong_grad_dtype(self._array.dtype, grad._array.dtype))
             if grad._array.shape != self._array.shape:
                 raise RuntimeError(
                     f"attempting to assign a gradient of size '{list(grad._array.shape)}' to a tensor of size "
@@ -205,50 +184,6 @@ class Tensor(Elements):
         from gviz.engine.backward import backward
 
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
-
-    def retain_grad(self) -> None:
-        """Make this non-leaf keep its gradient; nothing to do for a leaf.
-
-        Raises:
-            RuntimeError: it requires no gradient.
-        """
-        if self._edge is None:
-            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if not self.is_leaf and not self.retains_grad:
-            self.refresh()
-            self.rare().retains = True
-            hooks.retain(self._edge, self)
-
-    def register_hook(self, hook: Callable[..., Any]) -> Handle:
-        """Call ``hook(grad)`` when the gradient of this tensor is computed; what it returns replaces the gradient.
-
-        Raises:
-            RuntimeError: it requires no gradient.
-        """
-        if self._edge is None:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if self.is_leaf:
-            rare = self.rare()
-            if rare.hooks is None:
-                rare.hooks = []
-            return hooks.append(rare.hooks, hook)
-        self.refresh()
-        return hooks.hook_node(self._edge, "tensor_hooks", hook)
-
-    def register_post_accumulate_grad_hook(self, hook: Callable[..., Any]) -> Handle:
-        """Call ``hook(tensor)`` after a gradient was added to this leaf.
-
-        Raises:
-            RuntimeError: not a leaf, or it requires no gradient.
-        """
-        if self._edge is None:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if not self.is_leaf:
-            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        rare = self.rare()
-        if rare.post_hooks is None:
-            rare.post_hooks = []
-        return hooks.append(rare.post_hooks, hook)
 
     def detach(self) -> Tensor:
         """The same memory, out of the graph."""
@@ -318,60 +253,19 @@ class Tensor(Elements):
         array = self._array
         if array.flags.writeable and self._edge is None:
             np.add(array, grad, out=array, casting="unsafe")
-            if self._rare is not None and self._rare.version is not None:
-                self._rare.version.count += 1
         else:
             self._array = np.add(array, grad, dtype=array.dtype)
+        self.version_cell().count += 1
 
     def copied(self) -> Tensor:
         """A copy that is recorded as PyTorch records it when a gradient with a graph is accumulated."""
         from gviz.engine.op import TENSORS
 
         copy: Tensor = TENSORS["copy_into"](from_array(np.empty_like(self._array), None), self)
+        copy.version_cell().count += 1
         return copy
 
     __hash__ = object.__hash__
-
-    def __iter__(self) -> Iterator[Tensor]:
-        """The slices along the first dimension, as ``unbind`` gives them."""
-        if self._array.ndim == 0:
-            raise TypeError("iteration over a 0-d tensor")
-        return iter(self.unbind(0))
-
-    def __repr__(self) -> str:
-        """As PyTorch prints it."""
-        return text.tensor_text(self)
-
-    def __copy__(self) -> Tensor:
-        """Another tensor on the same memory and place in the graph."""
-        twin = from_array(self._array, self._edge)
-        twin.__class__ = self.__class__
-        return twin
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
-        """A leaf with its own memory.
-
-        Raises:
-            RuntimeError: the tensor is no leaf.
-        """
-        if not self.is_leaf:
-            raise RuntimeError(text.COPIED_NON_LEAF)
-        if id(self) in memo:
-            known: Tensor = memo[id(self)]
-            return known
-        twin = from_array(self._array.copy(), None)
-        twin.__class__ = self.__class__
-        twin.requires_grad = self.requires_grad
-        if self._rare is not None and self._rare.grad is not None:
-            twin.rare().grad = from_array(self._rare.grad._array.copy(), None)
-        memo[id(self)] = twin
-        return twin
-
-    def __reduce__(self) -> Any:
-        """Pickle as values and flag."""
-        from gviz.engine.creation import rebuild
-
-        return rebuild, (self._array.copy(), self.requires_grad)
 
 
 def from_array(array: Any, edge: Any) -> Tensor:

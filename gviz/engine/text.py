@@ -7,6 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from gviz.engine import printing
+from gviz.engine.dtypes import of
 from gviz.engine.printing import Size
 
 if TYPE_CHECKING:
@@ -17,21 +18,6 @@ if TYPE_CHECKING:
 __all__ = [
     "CPU", "Device", "Size", "broadcast_shape", "check_device", "tensor_text", "type_name", "warn", "wrap_dim", "wrap_dims",
 ]  # fmt: skip
-
-TYPE_NAMES = {
-    "float32": "torch.FloatTensor", "float64": "torch.DoubleTensor", "float16": "torch.HalfTensor", "int64": "torch.LongTensor",
-    "int32": "torch.IntTensor", "int16": "torch.ShortTensor", "int8": "torch.CharTensor", "uint8": "torch.ByteTensor",
-    "bool": "torch.BoolTensor", "complex64": "torch.ComplexFloatTensor", "complex128": "torch.ComplexDoubleTensor",
-}  # fmt: skip
-SCALAR_NAMES = {
-    "float32": "Float", "float64": "Double", "float16": "Half", "int64": "Long", "int32": "Int", "int16": "Short",
-    "int8": "Char", "uint8": "Byte", "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
-}  # fmt: skip
-C_NAMES = {
-    "float32": "float", "float64": "double", "float16": "c10::Half", "int64": "long int", "int32": "int", "int16": "short int",
-    "int8": "signed char", "uint8": "unsigned char", "bool": "bool",
-    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
-}  # fmt: skip
 
 NON_LEAF_GRAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
@@ -50,7 +36,22 @@ COPIED_NON_LEAF = (
     "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
     "see https://github.com/pytorch/pytorch/pull/103001"
 )
+RESIZED = (
+    "An output with one or more elements was resized since it had shape {}, which does not match the required output shape {}. "
+    "This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have zero elements. "
+    "You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
+)
+EXPANDED = (
+    "Use of {} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. "
+    "This also applies to advanced indexing e.g. tensor[{}] = {}"
+)
 """Sentences of PyTorch's that are too long to stand where they are raised."""
+
+
+DEVICES = (
+    "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy", "vulkan",
+    "mps", "meta", "hpu", "mtia", "privateuseone",
+)  # fmt: skip
 
 
 class Device:
@@ -59,9 +60,13 @@ class Device:
     __slots__ = ("index", "type")
 
     def __init__(self, device: Any = "cpu", index: int | None = None) -> None:
-        name, _, number = str(device).partition(":")
-        if name not in ("cpu", "cuda", "mps", "meta", "xpu"):
-            raise RuntimeError(f"Expected one of cpu, cuda, mps, meta, xpu device type at start of device string: {name}")
+        if isinstance(device, int):
+            raise RuntimeError("Cannot access accelerator device when none is available.")  # noqa: TRY004 - as PyTorch does
+        name, colon, number = str(device).partition(":")
+        if name not in DEVICES:
+            raise RuntimeError(f"Expected one of {', '.join(DEVICES)} device type at start of device string: {name}")
+        if colon and not number.isdecimal():
+            raise RuntimeError(f"Invalid device string: '{device}'")
         self.type = name
         self.index = int(number) if number else index
 
@@ -86,15 +91,29 @@ CPU = Device("cpu")
 
 
 def check_device(device: Any) -> None:
-    """Refuse a device other than the CPU.
+    """Refuse a device other than the CPU, as PyTorch without support for it does.
 
     Raises:
-        RuntimeError: gviz's engine has the CPU only.
+        AssertionError: CUDA or XPU.
+        RuntimeError: another one, or "meta", which only gviz's engine has not.
     """
-    if device is not None and Device(device).type != "cpu":
-        raise RuntimeError(
-            f"gviz's engine runs on the CPU only: device '{device}' is not there; leave it out, or run on real PyTorch"
-        )
+    kind = "cpu" if device is None else Device(device).type
+    if kind in {"cuda", "xpu"}:
+        raise AssertionError(f"Torch not compiled with {kind.upper()} enabled")
+    if kind == "meta":
+        raise RuntimeError("gviz's engine has no device 'meta': leave it out, or run on real PyTorch")
+    if kind != "cpu":
+        raise RuntimeError(f"PyTorch is not linked with support for {kind} devices")
+
+
+def wrong_grad_dtype(ours: Any, theirs: Any) -> str:
+    """What is said where a gradient of another dtype is assigned."""
+    return (
+        f"attempting to assign a gradient with dtype '{of(theirs).c_name}' to a tensor with grad_dtype "
+        f"'{of(ours).scalar_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You "
+        "can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with "
+        "caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match."
+    )
 
 
 def warn(message: str) -> None:
@@ -117,7 +136,7 @@ def warn_once(message: str) -> None:
 
 def type_name(dtype: Any) -> str:
     """PyTorch's old type name, as its messages use it: ``torch.FloatTensor``."""
-    return TYPE_NAMES.get(dtype.name, str(dtype.name))
+    return f"torch.{of(dtype).scalar_name}Tensor"
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
@@ -148,6 +167,13 @@ def wrap_dims(dims: Iterable[int], ndim: int) -> tuple[int, ...]:
     return tuple(wrapped) if ndim else ()
 
 
+def missing(values: dict[str, Any]) -> str:
+    """What Python says of arguments that are needed and were not given: those that are ``...``."""
+    names = [repr(name) for name, value in values.items() if value is ...]
+    told = names[0] if len(names) == 1 else ", ".join(names[:-1]) + "," * (len(names) > 2) + f" and {names[-1]}"
+    return f"missing {len(names)} required positional argument{'s' * (len(names) > 1)}: {told}"
+
+
 def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
     """The common shape of operands.
 
@@ -174,6 +200,17 @@ def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
 
 def tensor_text(tensor: Tensor) -> str:
     """A tensor as PyTorch prints it."""
-    node = tensor.grad_fn
-    name = None if node is None else type(node).__name__
+    try:
+        node = tensor.grad_fn
+        name = None if node is None else type(node).__name__
+    except RuntimeError:  # a view whose base was written, which it forbids
+        name = "Invalid"
     return printing.format_tensor(tensor._array, requires_grad=tensor.requires_grad, grad_fn_name=name)
+
+
+class LinAlgError(RuntimeError):
+    """A matrix that cannot be inverted or factored: ``torch.linalg.LinAlgError``."""
+
+
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
+LinAlgError.__module__ = "torch._C"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from gviz.engine.modes import mode
+from gviz.engine.modes import enable_grad
 from gviz.engine.node import Node, next_seq, public_edge, short_name
 from gviz.engine.op import TENSORS
 from gviz.engine.tensor import edge_of, from_array
@@ -37,6 +37,12 @@ def refuse_view(view: Tensor, *, indirect: bool = False) -> None:
         end = (
             " This view is the output of a function that returns multiple views. Such functions do not allow the output views "
             "to be modified inplace. You should replace the inplace operation by an out-of-place one."
+        )
+    elif origin == "function":
+        end = (
+            " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic "
+            "to handle view+inplace would override the custom backward associated with the custom Function, leading to "
+            "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
         )
     else:
         end = (
@@ -138,9 +144,6 @@ def renew_edge(view: Tensor) -> None:
         return
     item = view._array.itemsize
     stride = tuple(s // item for s in view._array.strides)
-    before, mode.on = mode.on, True
-    try:
+    with enable_grad():
         fresh = TENSORS["as_strided"](base, view._array.shape, stride, (address(view._array) - address(base._array)) // item)
-    finally:
-        mode.on = before
     move_edge(view, fresh._edge)

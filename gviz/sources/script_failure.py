@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.errors import GvizError, Place, SourceError
 from gviz.sources.backward_watch import GVIZ
+from gviz.sources.files import STDIN
 from gviz.sources.snippet import syntax_error
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def _described(error: BaseException, script: Script) -> Failure:
     if isinstance(error, GvizError):  # gviz's own word, as from make_dot
         return Failure(SourceError(error.what, place=place, hint=error.hint), here)
     message = _message(error)
-    hints = (called, _similar_name(error, frame), _lacks(error, message, script.engine))
+    hints = (called, _similar_name(error, frame), _lacks(error, message, script))
     return Failure(_with_hints(SourceError(message, place=place), *hints), here)
 
 
@@ -176,9 +177,9 @@ def _cut(text: str) -> str:
     return "\n".join(lines[:MAX_LINES])[:MAX_TEXT] + f"... ({len(text):,} characters in all)"
 
 
-def _lacks(error: BaseException, message: str, engine: str) -> str | None:
+def _lacks(error: BaseException, message: str, script: Script) -> str | None:
     """The line for a name that gviz's engine has not, and PyTorch may have."""
-    if engine != "gviz":
+    if script.engine != "gviz":
         return None
     found = None
     if isinstance(error, AttributeError):
@@ -194,7 +195,14 @@ def _lacks(error: BaseException, message: str, engine: str) -> str | None:
     elif isinstance(error, ImportError):
         name = NO_IMPORT.search(message)
         found = f"{name[2]}.{name[1]}" if name else None
-    return f"{found} is not in gviz's engine; run with --engine torch" if found else None
+    if found is None:
+        return None
+    hint = f"{found} is not in gviz's engine; run with --engine torch"
+    if script.file == STDIN:
+        return hint
+    from shlex import quote
+
+    return f"{hint}\nall that it lacks: gviz ops --missing {quote(script.file)}"
 
 
 def _is_engines(kind: type) -> bool:

@@ -18,9 +18,9 @@ from gviz.sources.options import Note
 from gviz.sources.script_process import engine_module
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-__all__ = ["Choice", "choose", "lacking", "load", "used_names"]
+__all__ = ["Choice", "binding_names", "choose", "files_of", "lacking", "load", "used_names"]
 
 BUILT_ON_TORCH = frozenset(
     {
@@ -80,7 +80,7 @@ def choose(tree: ast.Module, folder: str, wanted: str) -> Choice:
         return Choice("torch")
     if wanted != "auto":
         raise SourceError(f"there is no engine {wanted!r}", hint="--engine takes gviz, torch or auto")
-    missing = lacking(script_names(tree, folder))
+    missing = lacking(name for _, part in files_of(tree, folder) for name in used_names(part))
     if not missing:
         return Choice("gviz", Note("engine: gviz's own", "dim"))
     lacks = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
@@ -115,42 +115,38 @@ def load(name: str) -> Any:
         raise MissingError(f"PyTorch cannot be imported: {error}", hint=f"{INSTALL}, or run with --engine gviz") from None
 
 
-def lacking(names: dict[str, None]) -> list[str]:
-    """Those of the names, as in ``torch.fft.rfft``, that gviz's engine has not: each up to the part that is missing."""
-    missing: dict[str, None] = {}
-    for name in names:
-        first, *rest = name.split(".")
-        if first != "torch":
-            missing[first] = None
-            continue
-        lost = _lost(rest)
-        if lost:
-            missing[lost] = None
-    return list(missing)
+def lacking(names: Iterable[str]) -> list[str]:
+    """Those of the names, as in ``torch.fft.rfft``, that gviz's engine has not: each up to the part that is missing, once."""
+    lost = (lacking_part(name) for name in names)
+    return list(dict.fromkeys(name for name in lost if name))
+
+
+def lacking_part(name: str) -> str | None:
+    """A name up to the part that gviz's engine has not; None where it has all of it."""
+    first, *rest = name.split(".")
+    return _lost(rest) if first == "torch" else first
 
 
 def _lost(parts: list[str]) -> str | None:
     """How far into torch the parts lead, if not to the end: ``torch.fft`` of ``fft, rfft``."""
     here: object = engine_module("torch")
-    path = "torch"
+    path, missing = "torch", object()
     for part in parts:
         if not isinstance(here, ModuleType | type):
             return None  # attributes of objects and functions are not looked up
         path = f"{path}.{part}"
-        if isinstance(here, ModuleType) and not hasattr(here, part):
-            here = engine_module(path)
-        elif hasattr(here, part):
-            here = getattr(here, part)
-        else:
-            here = None
-        if here is None:
+        found = getattr(here, part, missing)
+        if isinstance(here, ModuleType) and (found is missing or isinstance(found, ModuleType)):
+            found = engine_module(path) or missing  # the engine's folder has modules that are none of PyTorch's
+        if found is missing:
             return path
+        here = found
     return None
 
 
-def script_names(tree: ast.Module, folder: str) -> dict[str, None]:
-    """The names of torch that a script uses, and the neighbours that it imports, in order."""
-    names = used_names(tree)
+def files_of(tree: ast.Module, folder: str) -> Iterator[tuple[str, ast.Module]]:
+    """The script, as "", and the neighbours that it imports, by their files, in order."""
+    yield "", tree
     todo, seen = list(_imported(tree)), set[str]()
     while todo and len(seen) < MAX_FILES:
         module = todo.pop(0)
@@ -164,9 +160,8 @@ def script_names(tree: ast.Module, folder: str) -> dict[str, None]:
                 neighbour = ast.parse(stream.read(), file)
         except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
             continue  # importing it raises just that, in its place
-        names.update(used_names(neighbour))
+        yield file, neighbour
         todo.extend(_imported(neighbour))
-    return names
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
@@ -179,33 +174,42 @@ def _imported(tree: ast.Module) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def used_names(tree: ast.Module) -> dict[str, None]:
-    """Dotted names that begin with torch, or the name of a package built on it, in the order of the text.
+def used_names(tree: ast.Module) -> dict[str, list[int]]:
+    """Dotted names that begin with torch, or the name of a package built on it, in the order of the text, with their lines.
 
-    >>> list(used_names(ast.parse("import torch.nn.functional as F; y = F.relu(x)")))
-    ['torch.nn.functional', 'torch.nn.functional.relu']
+    >>> used_names(ast.parse("import torch.nn.functional as F; y = F.relu(x)"))
+    {'torch.nn.functional': [1], 'torch.nn.functional.relu': [1]}
     """
-    names: dict[str, None] = {}
-    aliases: dict[str, str] = {}
-    nodes = list(ast.walk(tree))
-    for node in nodes:
+    names: dict[str, list[int]] = {}
+    for node, bindings in torch_imports(tree):
+        for _, path in bindings:
+            names.setdefault(path, []).append(node.lineno)
+    aliases = binding_names(tree)
+    used = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    for attribute in sorted(used, key=lambda node: (node.lineno, node.col_offset, node.end_col_offset or 0)):
+        found = _path(attribute, aliases) or _method(attribute, aliases)
+        if found:
+            names.setdefault(found, []).append(attribute.end_lineno or attribute.lineno)
+    names.pop("torch", None)
+    return names
+
+
+def torch_imports(tree: ast.Module) -> Iterator[tuple[ast.stmt, list[tuple[str | None, str]]]]:
+    """The imports of torch, each with what it binds."""
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
-            for name, path in _bindings(node):
-                names[path] = None
-                if name:
-                    aliases[name] = path
-    for node in nodes:  # nn = torch.nn
+            yield node, list(_bindings(node))
+
+
+def binding_names(tree: ast.Module) -> dict[str, str]:
+    """Name -> what of torch it stands for: by an import, or an assignment as ``nn = torch.nn``."""
+    aliases = {name: path for _, bindings in torch_imports(tree) for name, path in bindings if name}
+    for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute):
             meant = _path(node.value, aliases)
             if meant:
                 aliases.update({target.id: meant for target in node.targets if isinstance(target, ast.Name)})
-    used = [node for node in nodes if isinstance(node, ast.Attribute)]
-    for attribute in sorted(used, key=lambda node: (node.lineno, node.col_offset, node.end_col_offset or 0)):
-        found = _path(attribute, aliases) or _method(attribute, aliases)
-        if found:
-            names[found] = None
-    names.pop("torch", None)
-    return names
+    return aliases
 
 
 def _bindings(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str | None, str]]:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine.modes import mode
-from gviz.engine.node import FREED, Node, Output, Packed, Parts, freed_error, next_seq
-from gviz.engine.saved import guarded, modified_error, version_of
+from gviz.engine.hooks import cast_gradients
+from gviz.engine.modes import mode, no_grad
+from gviz.engine.node import Node, Output, Parts, next_seq
+from gviz.engine.saved import FREED, Packed, freed_error, guarded, modified_error, version_of
 from gviz.engine.tensor import Tensor, edge_of, from_array
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "once_differentiable"]
@@ -115,9 +116,14 @@ class BackwardCFunction(FunctionCtx, Node):
             raise RuntimeError(
                 f"function {name} returned an incorrect number of gradients (expected {total}, got {len(results)})"
             )
-        for one in results:
+        for i, one in enumerate(results):
+            if one is not None and i not in positions:
+                raise RuntimeError(
+                    f"function {name} returned a gradient different than None at position {i + 1}, but the corresponding "
+                    "forward input was not a Variable"
+                )
             if one is not None and not isinstance(one, Tensor):
-                raise TypeError(f"expected Variable or None (got {type(one).__name__})")
+                raise RuntimeError(f"expected Variable or None (got {type(one).__name__})")
         return [results[p] for p in positions]
 
     def __repr__(self) -> str:
@@ -193,6 +199,7 @@ def wrap_outputs(node: Any, args: tuple[Any, ...], output: Any, *, wanted: bool)
     facts = node.__dict__
     outputs = output if isinstance(output, tuple) else (output,)
     plain, dirty = facts.pop("non_differentiable", ()), facts.pop("dirty", ())
+    check_dirty(dirty, outputs)
     facts["outputs"] = len(outputs)
     facts["like"] = [(o._array.shape, o._array.dtype) if isinstance(o, Tensor) else ((), None) for o in outputs]
     node.shape = outputs[0]._array.shape if len(outputs) == 1 and isinstance(outputs[0], Tensor) else ("parts",)
@@ -202,18 +209,24 @@ def wrap_outputs(node: Any, args: tuple[Any, ...], output: Any, *, wanted: bool)
         if not isinstance(one, Tensor):
             made.append(one)
             continue
-        is_dirty = any(one is d for d in dirty)
-        result = (
-            one if is_dirty else from_array(one._array, None) if any(one is a for a in args) or one._edge is not None else one
-        )
-        if is_dirty:
-            result.version_cell().count += 1
-        if wanted and not any(one is p for p in plain) and one._array.dtype.kind in "fc":
+        hidden = any(one is p for p in plain)
+        if any(one is d for d in dirty):
+            result = one
+            if wanted and one.is_leaf and one.requires_grad:
+                raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+        else:
+            result = output_tensor(one, is_input=any(one is a for a in args), hidden=hidden, several=len(outputs) > 1)
+        if wanted and not hidden and one._array.dtype.kind in "fc":
             result._edge = node if len(outputs) == 1 else Output(node, i, one._array.shape)
         made.append(result)
     to_save = facts.pop("to_save", ())
+    if wanted:
+        check_saved(to_save)
     if to_save:
         node.saved = tuple(save_one(kept, outputs, made) for kept in to_save)
+    kinds = [args[i]._array.dtype for i in facts["positions"]]
+    if wanted and any(kind != given for kind in kinds for _, given in facts["like"]):
+        cast_gradients(node, kinds)
     for note in mode.notes if wanted else ():
         note(node)
     return tuple(made) if isinstance(output, tuple) else made[0]
@@ -222,9 +235,52 @@ def wrap_outputs(node: Any, args: tuple[Any, ...], output: Any, *, wanted: bool)
 def save_one(kept: Any, outputs: tuple[Any, ...], made: list[Any]) -> Any:
     """An input as itself; an output as its array and number, since a tensor here would be a cycle."""
     for i, one in enumerate(outputs):
-        if kept is one and made[i]._edge is not None:
+        if kept is one and isinstance(one, Tensor) and made[i]._edge is not None:
             return (one._array, i)
-    return None if kept is None else guarded(kept)
+    return guarded(kept) if isinstance(kept, Tensor) else None
+
+
+def output_tensor(one: Tensor, *, is_input: bool, hidden: bool, several: bool) -> Tensor:
+    """What a Function gives for a tensor that forward returned.
+
+    An input that is returned as it is, or a view, comes out as a view that must not be written: its derivative is the user's.
+    Where it is marked as not differentiable (hidden), it is detached.
+    """
+    if hidden and is_input:
+        return one.detach()
+    if not (is_input or one._is_view()):
+        return one if one._edge is None else from_array(one._array, None)
+    result = from_array(one._array, None)
+    rare = result.rare()
+    rare.base, rare.version = one._base if one._is_view() else one, one.version_cell()
+    rare.origin, rare.seen = "multi" if several else "function", rare.version.count
+    return result
+
+
+def check_dirty(dirty: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+    """Inputs that forward has written count as written, and must be among the outputs.
+
+    Raises:
+        RuntimeError: one is not.
+    """
+    for one in dirty:
+        one.version_cell().count += 1
+    if any(all(one is not o for o in outputs) for one in dirty):
+        raise RuntimeError(
+            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
+            "inplace must all be outputs of the Function."
+        )
+
+
+def check_saved(to_save: tuple[Any, ...]) -> None:
+    """Only tensors and None can be saved.
+
+    Raises:
+        TypeError: something else was given.
+    """
+    for i, kept in enumerate(to_save):
+        if kept is not None and not isinstance(kept, Tensor):
+            raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {type(kept).__name__}")
 
 
 def once_differentiable(backward: Any) -> Any:
@@ -232,12 +288,9 @@ def once_differentiable(backward: Any) -> Any:
 
     @functools.wraps(backward)
     def run(ctx: Any, *grads: Any) -> Any:
-        before, mode.on = mode.on, False
-        try:
+        with no_grad():
             outputs = backward(ctx, *grads)
-        finally:
-            mode.on = before
-        if not before or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
+        if not mode.on or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
             return outputs
         several = outputs if isinstance(outputs, tuple) else (outputs,)
         again = Once.apply(*[None if one is None else one.detach().requires_grad_() for one in several])

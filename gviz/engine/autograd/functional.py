@@ -30,18 +30,10 @@ def as_tuple(value: Any, what: str, name: str) -> tuple[bool, tuple[Tensor, ...]
     given = value if isinstance(value, tuple) else (value,)
     for i, one in enumerate(given):
         if not isinstance(one, Tensor):
-            kind, the = type(one), "outputs of the user-provided function given" if what == "outputs" else f"{what} given"
-            if isinstance(value, tuple):
-                raise TypeError(
-                    f"The {the} to {name} must be either a Tensor or a tuple of Tensors but the value at index {i} has "
-                    f"type {kind}."
-                )
-            raise TypeError(
-                f"The {the} to {name} must be either a Tensor or a tuple of Tensors but the given {what} has type {kind}."
-                if what != "outputs"
-                else f"The {the} to {name} must be either a Tensor or a tuple of Tensors but the given outputs of the "
-                f"user-provided function has type {kind}."
-            )
+            whose = "outputs of the user-provided function" if what == "outputs" else what
+            which = f"value at index {i}" if isinstance(value, tuple) else f"given {whose}"
+            wanted = f"The {whose} given to {name} must be either a Tensor or a tuple of Tensors"
+            raise TypeError(f"{wanted} but the {which} has type {type(one)}.")
     return isinstance(value, tuple), given
 
 

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.engine import makers
-from gviz.engine.modes import mode
-from gviz.engine.node import AccumulateGrad, Packed, Parts, SavedResult
+from gviz.engine.modes import mode, no_grad
+from gviz.engine.node import AccumulateGrad, Parts
+from gviz.engine.saved import Packed, SavedResult
 from gviz.engine.tensor import Tensor, from_array
+from gviz.engine.text import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,20 +44,27 @@ def check(node: Any, out: Any) -> None:
     Raises:
         RuntimeError: one has, in PyTorch's words; a warning before it shows the line of the forward call.
     """
-    if isinstance(node, AccumulateGrad) or not mode.anomaly:
+    if isinstance(node, AccumulateGrad) or mode.anomaly != "nan":
         return
     for i, grad in enumerate(out if isinstance(out, tuple) else (out,)):
         array = grad._array if isinstance(grad, Tensor) else grad
         if grad is None or isinstance(grad, Parts) or not np.isnan(array).any():
             continue
-        lines = node.__dict__.get("forward_lines")
-        text = f"Error detected in {node.name()}. " + (
+        warn_of(node)
+        raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+
+
+def warn_of(node: Any) -> None:
+    """The warning of an error in a node, with the lines of its forward call."""
+    lines = node.__dict__.get("forward_lines")
+    warn(
+        f"Error detected in {node.name()}. "
+        + (
             "No forward pass information available. Enable detect anomaly during forward pass for more information."
             if lines is None
             else f"Traceback of forward call that caused the error:\n{lines}"
         )
-        warnings.warn(text, UserWarning, stacklevel=6)
-        raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+    )
 
 
 class set_detect_anomaly:
@@ -96,12 +105,12 @@ class detect_anomaly(set_detect_anomaly):
         self.before = switch(on=True, check_nan=self.check_nan)
 
 
-def switch(*, on: bool, check_nan: bool) -> tuple[Any, bool]:
+def switch(*, on: bool, check_nan: bool) -> tuple[Any, str]:
     """Set anomaly mode; returns what was."""
     before = mode.notes, mode.anomaly
     rest = tuple(note for note in mode.notes if note is not note_forward)
     set_notes((*rest, note_forward) if on else rest)
-    mode.anomaly = on and check_nan
+    mode.anomaly = "" if not on else "nan" if check_nan else "lines"
     return before
 
 
@@ -142,8 +151,5 @@ class saved_tensors_hooks:
             content = node.unpack(content)
         if not isinstance(content, Tensor):
             return value
-        before, mode.on = mode.on, False
-        try:
+        with no_grad():
             return Packed(self.pack_hook(content), self.unpack_hook)
-        finally:
-            mode.on = before

@@ -1,85 +1,27 @@
-"""``torch.nn``: modules, parameters and layers. The functions are ``nn.functional``, initial values ``nn.init``."""
+"""``torch.nn``: modules, parameters and layers. The functions are ``nn.functional``, initial values ``nn.init``.
+
+Layers that are a function with options are declared in ``declared.py``; those with parameters are written in ``layers.py``,
+``norms.py`` and ``recurrent.py``.
+"""
 
 from __future__ import annotations
 
-from gviz.engine.nn import functional, init, parameter, utils
-from gviz.engine.nn.activation import (
-    CELU,
-    ELU,
-    GELU,
-    SELU,
-    Hardshrink,
-    Hardsigmoid,
-    Hardswish,
-    Hardtanh,
-    LeakyReLU,
-    LogSigmoid,
-    LogSoftmax,
-    Mish,
-    PReLU,
-    ReLU,
-    ReLU6,
-    Sigmoid,
-    SiLU,
-    Softmax,
-    Softmin,
-    Softplus,
-    Softshrink,
-    Softsign,
-    Tanh,
-    Tanhshrink,
-    Threshold,
-)  # fmt: skip
-from gviz.engine.nn.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
-from gviz.engine.nn.layers import (
-    AdaptiveAvgPool1d,
-    AdaptiveAvgPool2d,
-    AvgPool1d,
-    AvgPool2d,
-    BatchNorm1d,
-    BatchNorm2d,
-    Conv1d,
-    Conv2d,
-    ConvTranspose1d,
-    ConvTranspose2d,
-    Dropout,
-    Embedding,
-    Flatten,
-    Identity,
-    LayerNorm,
-    Linear,
-    MaxPool1d,
-    MaxPool2d,
-    Unflatten,
-)  # fmt: skip
-from gviz.engine.nn.loss import (
-    BCELoss,
-    BCEWithLogitsLoss,
-    CrossEntropyLoss,
-    HuberLoss,
-    KLDivLoss,
-    L1Loss,
-    MSELoss,
-    NLLLoss,
-    SmoothL1Loss,
-    SoftMarginLoss,
-)  # fmt: skip
+from typing import Any
+
+from gviz.engine.nn import containers, functional, init, layers, norms, parameter, recurrent, utils
+from gviz.engine.nn.declared import LAYERS
 from gviz.engine.nn.module import Module
 from gviz.engine.nn.parameter import Buffer, Parameter
-from gviz.engine.nn.recurrent import GRUCell, LSTMCell, RNNCell
 
-__all__ = [
-    "CELU", "ELU", "GELU", "SELU", "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AvgPool1d", "AvgPool2d", "BCELoss",
-    "BCEWithLogitsLoss", "BatchNorm1d", "BatchNorm2d", "Buffer", "Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d",
-    "CrossEntropyLoss", "Dropout", "Embedding", "Flatten", "GRUCell", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh",
-    "HuberLoss", "Identity", "KLDivLoss", "L1Loss", "LSTMCell", "LayerNorm", "LeakyReLU", "Linear", "LogSigmoid", "LogSoftmax",
-    "MSELoss", "MaxPool1d", "MaxPool2d", "Mish", "Module", "ModuleDict", "ModuleList", "NLLLoss", "PReLU", "Parameter",
-    "ParameterDict", "ParameterList", "RNNCell", "ReLU", "ReLU6", "Sequential", "SiLU", "Sigmoid", "SmoothL1Loss",
-    "SoftMarginLoss", "Softmax", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold",
-    "Unflatten", "functional", "init", "parameter", "utils",
-]  # fmt: skip
+__all__ = ["Buffer", "Module", "Parameter", "functional", "init", "parameter", "utils"]
+
+for part in (containers, layers, norms, recurrent):
+    globals().update((name, getattr(part, name)) for name in part.__all__)
+    __all__ += part.__all__
+__all__ += list(LAYERS)
+globals().update(LAYERS)
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     """What is not there is missing in PyTorch's words."""
     raise AttributeError(f"module 'torch.nn' has no attribute '{name}'")

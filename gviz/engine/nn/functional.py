@@ -8,115 +8,49 @@ import numpy as np
 
 from gviz.engine import inplace as writing
 from gviz.engine import random, text
-from gviz.engine.nn.loss_functions import (
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
-    cross_entropy,
-    huber_loss,
-    kl_div,
-    l1_loss,
-    mse_loss,
-    nll_loss,
-    smooth_l1_loss,
-    soft_margin_loss,
-)  # fmt: skip
-from gviz.engine.nn.window_functions import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    avg_pool1d,
-    avg_pool2d,
-    conv1d,
-    conv2d,
-    conv3d,
-    conv_transpose1d,
-    conv_transpose2d,
-    convolve,
-    max_pool1d,
-    max_pool2d,
-    pad,
-    tuple_of,
-)  # fmt: skip
+from gviz.engine.nn import distance_functions, image_functions, loss_functions, window_functions
 from gviz.engine.op import TENSORS as call
-from gviz.engine.ops import normalization as _normalization  # noqa: F401 - stores its rows
+from gviz.engine.ops import attention as _attention  # noqa: F401 - stores its rows
+from gviz.engine.ops import gates as _gates  # noqa: F401
+from gviz.engine.ops import normalization as _normalization  # noqa: F401
 from gviz.engine.refusals import public
 from gviz.engine.surface import reductions
 from gviz.engine.tensor import Tensor, from_array
 
 __all__ = [
-    "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d",
-    "avg_pool1d",
-    "avg_pool2d",
-    "batch_norm",
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "celu",
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "convolve",
-    "cross_entropy",
-    "dropout",
-    "elu",
-    "embedding",
-    "gelu",
-    "hardshrink",
-    "hardsigmoid",
-    "hardswish",
-    "hardtanh",
-    "huber_loss",
-    "kl_div",
-    "l1_loss",
-    "layer_norm",
-    "leaky_relu",
-    "linear",
-    "log_softmax",
-    "logsigmoid",
-    "max_pool1d",
-    "max_pool2d",
-    "mish",
-    "mse_loss",
-    "nll_loss",
-    "normalize",
-    "one_hot",
-    "pad",
-    "prelu",
-    "relu",
-    "relu6",
-    "selu",
-    "sigmoid",
-    "silu",
-    "smooth_l1_loss",
-    "soft_margin_loss",
-    "softmax",
-    "softmin",
-    "softplus",
-    "softshrink",
-    "softsign",
-    "tanh",
-    "tanhshrink",
-    "threshold",
-    "tuple_of",
+    "batch_norm", "bilinear", "celu", "celu_", "dropout", "elu", "elu_", "embedding", "gelu", "glu", "group_norm",
+    "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "instance_norm", "layer_norm", "leaky_relu",
+    "leaky_relu_", "linear", "log_softmax", "logsigmoid", "mish", "normalize", "one_hot", "prelu", "relu", "relu6", "relu_",
+    "rms_norm", "rrelu", "rrelu_", "scaled_dot_product_attention", "selu", "selu_", "sigmoid", "silu", "softmax", "softmin",
+    "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
 ]  # fmt: skip
 
 
 # ------------------------------------------------------------------ activations
-def activation(key: str, *names: str, **defaults: Any) -> Any:
-    """The public function of a row with one tensor, options of these names, and ``inplace``."""
+def activation(key: str, in_place: bool | None = None, **options: Any) -> Any:
+    """The public function of a row with one tensor and options: ``inplace`` among them, or always in place, or never.
 
-    def apply(input: Tensor, *args: Any, inplace: bool = False, **options: Any) -> Tensor:
-        values = {**defaults, **dict(zip([*names, "inplace"], args, strict=False)), **options}
+    Where it is done in place, a row of that name with an underscore is taken if there is one: its derivative is another.
+    """
+    written = f"{key}_" if f"{key}_" in call else key
+
+    def apply(input: Tensor, *args: Any, inplace: bool = bool(in_place), **given: Any) -> Tensor:
+        if len(args) > len(options) + (in_place is None):
+            least, most = 1 + list(options.values()).count(...), 1 + len(options) + (in_place is None)
+            raise TypeError(f"{key}() takes from {least} to {most} positional arguments but {1 + len(args)} were given")
+        if strange := [name for name in given if name not in options]:
+            raise TypeError(f"{key}() got an unexpected keyword argument '{strange[0]}'")
+        values = {**options, **dict(zip([*options, "inplace"], args, strict=False)), **given}
         inplace = values.pop("inplace", inplace)
-        given = [values[name] for name in names]
-        return writing.in_place(call[key], input, *given) if inplace else call[key](input, *given)
+        if any(value is ... for value in values.values()):
+            raise TypeError(f"_{key}() {text.missing(values)}")
+        return writing.in_place(call[written], input, *values.values()) if inplace else call[key](input, *values.values())
 
     apply.__name__ = key
     return apply
 
 
-relu = activation("relu")
+relu, relu_ = activation("relu"), activation("relu", in_place=True)
 silu = activation("silu")
 mish = activation("mish")
 hardswish = activation("hardswish")
@@ -124,30 +58,56 @@ hardsigmoid = activation("hardsigmoid")
 sigmoid = activation("sigmoid")
 tanh = activation("tanh")
 logsigmoid = activation("log_sigmoid")
-leaky_relu = activation("leaky_relu", "negative_slope", negative_slope=0.01)
-hardtanh = activation("hardtanh", "min_val", "max_val", min_val=-1.0, max_val=1.0)
-threshold = activation("threshold", "threshold", "value")
-celu = activation("celu", "alpha", alpha=1.0)
-gelu = activation("gelu", "approximate", approximate="none")
-softplus = activation("softplus", "beta", "threshold", beta=1, threshold=20)
-hardshrink = activation("hardshrink", "lambd", lambd=0.5)
-softshrink = activation("softshrink", "lambd", lambd=0.5)
-
-
-def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """``x``, and ``alpha (exp(x) - 1)`` below zero."""
-    return writing.in_place(call["elu"], input, alpha) if inplace else call["elu"](input, alpha, 1, 1)
+leaky_relu, leaky_relu_ = (activation("leaky_relu", always, negative_slope=0.01) for always in (None, True))
+hardtanh, hardtanh_ = activation("hardtanh", min_val=-1.0, max_val=1.0), activation("hardtanh", True, min_val=-1, max_val=1)
+threshold, threshold_ = (activation("threshold", always, threshold=..., value=...) for always in (None, True))
+elu, elu_ = activation("elu", alpha=1.0), activation("elu", True, alpha=1)
+celu, celu_ = (activation("celu", always, alpha=1.0) for always in (None, True))
+gelu = activation("gelu", approximate="none")
+softplus = activation("softplus", beta=1, threshold=20)
+hardshrink = activation("hardshrink", lambd=0.5)
+softshrink = activation("softshrink", lambd=0.5)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """The self-normalizing form of :func:`elu`."""
     given = (1.6732632423543772, 1.0507009873554805, 1)
-    return writing.in_place(call["elu"], input, *given) if inplace else call["elu"](input, *given)
+    return writing.in_place(call["elu_"], input, *given) if inplace else call["elu"](input, *given)
+
+
+def selu_(input: Tensor) -> Tensor:
+    """:func:`selu` in place."""
+    return selu(input, inplace=True)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """Values kept between 0 and 6."""
     return hardtanh(input, 0, 6, inplace)  # type: ignore[no-any-return]
+
+
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """A leaky relu whose slopes are drawn at random while training, else are their mean."""
+    noise = np.zeros_like(input._array)
+    if training:
+        noise[...] = 1
+        below = input._array <= 0
+        noise[below] = random.uniform((int(below.sum()),), lower, upper, np.dtype(np.float64), None)
+    given = (from_array(noise, None), lower, upper, training)
+    return writing.in_place(call["rrelu_with_noise_"], input, *given) if inplace else call["rrelu_with_noise"](input, *given)
+
+
+def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
+    """:func:`rrelu` in place."""
+    return rrelu(input, lower, upper, training, inplace=True)
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half times the sigmoid of the second."""
+    if not input._array.ndim:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    return call["glu"](input, dim)  # type: ignore[no-any-return]
 
 
 def softsign(input: Tensor) -> Tensor:
@@ -283,4 +243,104 @@ def batch_norm(
     return call["native_batch_norm"](input, weight, bias, running_mean, running_var, training, momentum, eps)  # type: ignore[no-any-return]
 
 
-globals().update((name, public(globals()[name], name, method=False)) for name in __all__)
+def instance_norm(
+    input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
+    bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-05,
+) -> Tensor:  # fmt: skip
+    """:func:`batch_norm` of each example on its own: the examples become channels.
+
+    Raises:
+        ValueError: one value per channel.
+    """
+    count, channels, *space = sizes = input._array.shape
+    if use_input_stats and int(np.prod(space)) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+    own = (weight, bias, running_mean, running_var)
+    given: Any = [None if t is None else call["repeat"](t, (count,)) for t in own]
+    flat = call["view"](input.contiguous(), (1, count * channels, *space))  # type: ignore[attr-defined]
+    found = call["native_batch_norm"](flat, *given, use_input_stats, momentum, eps)
+    for kept, seen in zip(own[2:], given[2:], strict=True):
+        if kept is not None and use_input_stats:
+            kept._array[...] = seen._array.reshape(count, channels).mean(axis=0)
+    return call["view"](found, sizes)  # type: ignore[no-any-return]
+
+
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05
+) -> Tensor:
+    """Groups of channels of each example brought to mean 0 and variance 1, then scaled and shifted.
+
+    Raises:
+        RuntimeError: the channels cannot be grouped so.
+        ValueError: one value per group.
+    """
+    if input._array.ndim < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input._array.ndim}")
+    count, channels, *space = sizes = input._array.shape
+    area = int(np.prod(space))
+    if count * channels // num_groups * area == 1:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size "
+            f"{[count * channels // num_groups, num_groups, *space]}"
+        )
+    if channels % num_groups:
+        raise RuntimeError(
+            f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(sizes)} and "
+            f"num_groups={num_groups}"
+        )
+    return call["native_group_norm"](input, weight, bias, count, channels, area, num_groups, eps)[0]  # type: ignore[no-any-return]
+
+
+def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+    """The last dimensions divided by the root of their mean square, then scaled."""
+    rank, tiny = input._array.ndim, float(np.finfo(input._array.dtype).eps) if eps is None else eps
+    axes = tuple(range(rank - len(normalized_shape), rank))
+    square = call["add_scalar"](call["mean_dim"](call["power"](input, 2), axes, True), tiny)
+    found = call["mul"](input, call["rsqrt"](square))
+    return found if weight is None else call["mul"](found, weight)  # type: ignore[no-any-return]
+
+
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``x W y`` for each output's matrix ``W``."""
+    return call["bilinear"](input1, input2, weight, bias)  # type: ignore[no-any-return]
+
+
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: float | None = None, enable_gqa: bool = False,
+) -> Tensor:  # fmt: skip
+    """Values mixed by how well their keys fit each query.
+
+    Batches of heads (4 dimensions) are one operation in PyTorch, which cannot be differentiated twice; else it is made of rows.
+
+    Raises:
+        RuntimeError: a mask and ``is_causal``.
+    """
+    if attn_mask is not None and is_causal:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    q, k, v = (t._array for t in (query, key, value))
+    if attn_mask is not None and attn_mask._array.dtype.kind == "b":
+        attn_mask = from_array(np.where(attn_mask._array, 0, -np.inf).astype(q.dtype), None)
+    alike = q.shape[:2] == k.shape[:2] == v.shape[:2] and q.shape[-1] == k.shape[-1] == v.shape[-1]
+    alike = alike and all(array.strides[-1] == array.itemsize for array in (q, k, v))
+    if q.ndim == 4 and alike and not dropout_p and not (attn_mask is not None and attn_mask.requires_grad):
+        return call["flash_attention"](query, key, value, dropout_p, is_causal, attn_mask, scale)  # type: ignore[no-any-return]
+    if is_causal:
+        allowed = np.tri(q.shape[-2], k.shape[-2], dtype=bool)
+        attn_mask = from_array(np.where(allowed, 0, -np.inf).astype(q.dtype), None)
+    factor = (1 / q.shape[-1] ** 0.5 if scale is None else scale) ** 0.5
+    query = call["mul_scalar"](query, factor)
+    fit = call["matmul"](query, call["mul_scalar"](call["transpose"](key, -2, -1), factor))
+    shares = call["safe_softmax"](fit if attn_mask is None else call["add"](fit, attn_mask), -1)
+    return call["matmul"](dropout(shares, dropout_p), value)  # type: ignore[no-any-return]
+
+
+for module in (distance_functions, image_functions, loss_functions, window_functions):
+    globals().update((name, getattr(module, name)) for name in module.__all__)
+    __all__ += module.__all__
+globals().update((name, public(globals()[name], name, method=False, place="F.")) for name in __all__)
+
+
+def __getattr__(name: str) -> Any:
+    """What is not there is missing in PyTorch's words."""
+    raise AttributeError(f"module 'torch.nn.functional' has no attribute '{name}'")

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
 
 __all__ = [
-    "calculate_gain", "constant_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
-    "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
+    "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "orthogonal_",
+    "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
 ]  # fmt: skip
 
 
@@ -122,3 +122,57 @@ def kaiming_normal_(
 ) -> Tensor:
     """He's normal values."""
     return normal_(tensor, 0.0, kaiming_std(tensor, a, mode, nonlinearity), generator)
+
+
+def trunc_normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
+) -> Tensor:
+    """Normal values between a and b: those outside are drawn anew.
+
+    Raises:
+        NotImplementedError: less than 30 % of a normal distribution is between them (PyTorch then draws in another way).
+    """
+    low, high = ((1.0 + math.erf((bound - mean) / std / math.sqrt(2.0))) / 2.0 for bound in (a, b))
+    if high - low <= 0.3:
+        raise NotImplementedError("trunc_normal_ of so narrow a part of the distribution is not in gviz's engine")
+    normal_(tensor, mean, std, generator)
+    while (outside := (tensor._array < a) | (tensor._array > b)).any():
+        again = random.normal(tensor._array.shape, mean, std, tensor._array.dtype, generator)
+        write(tensor, np.where(outside, again, tensor._array))
+    return tensor
+
+
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+    """Rows, or columns if there are fewer, that are perpendicular and of length ``gain``.
+
+    Raises:
+        ValueError: fewer than two dimensions.
+    """
+    shape = tensor._array.shape
+    if len(shape) < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if not tensor._array.size:
+        return tensor
+    flat = random.normal((shape[0], math.prod(shape[1:])), 0.0, 1.0, tensor._array.dtype, generator)
+    wide = flat.shape[0] < flat.shape[1]
+    q, r = np.linalg.qr(flat.T if wide else flat)
+    q = q * np.sign(np.diag(r))
+    return write(tensor, (q.T if wide else q).reshape(shape) * tensor._array.dtype.type(gain))
+
+
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """Kernels that pass the channels on as they are.
+
+    Raises:
+        ValueError: no weight of a convolution, or its channels cannot be grouped so.
+    """
+    sizes = tensor._array.shape
+    if len(sizes) not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    if sizes[0] % groups:
+        raise ValueError("dim 0 must be divisible by groups")
+    found, each = np.zeros_like(tensor._array), sizes[0] // groups
+    for group in range(groups):
+        for channel in range(min(each, sizes[1])):
+            found[(group * each + channel, channel, *(n // 2 for n in sizes[2:]))] = 1
+    return write(tensor, found)

@@ -1,21 +1,25 @@
-"""Layers with parameters, and those that only reshape: initial values are PyTorch's own after ``manual_seed``."""
+"""Layers with weights: linear maps, tables of vectors, convolutions; they begin as PyTorch's own after ``manual_seed``."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
-from gviz.engine.nn.activation import Activation, filled
 from gviz.engine.nn.module import Module
-from gviz.engine.nn.parameter import Parameter
-from gviz.engine.tensor import Tensor, from_array
+from gviz.engine.nn.parameter import Parameter, filled
+from gviz.engine.nn.window_functions import convolve, tuple_of
 
 if TYPE_CHECKING:
     from typing import Self
+
+    from gviz.engine.tensor import Tensor
+
+__all__ = [
+    "Bilinear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "Embedding", "Identity", "Linear", "PReLU",
+    "Upsample",
+]  # fmt: skip
 
 
 class Identity(Module):
@@ -26,58 +30,21 @@ class Identity(Module):
         return input
 
 
-class Flatten(Module):
-    """Dimensions from start to end made one."""
+class Biased(Module):
+    """Base of the layers that may have a bias."""
 
-    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
-        super().__init__()
-        self.start_dim, self.end_dim = start_dim, end_dim
+    bias: Any
 
-    def forward(self, input: Tensor) -> Any:
-        """``input.flatten(start, end)``."""
-        return input.flatten(self.start_dim, self.end_dim)  # type: ignore[attr-defined]
-
-    def extra_repr(self) -> str:
-        """Both dimensions."""
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+    @property
+    def has_bias(self) -> bool:
+        """Whether there is one."""
+        return self.bias is not None
 
 
-class Unflatten(Module):
-    """One dimension made several."""
-
-    def __init__(self, dim: int, unflattened_size: Any) -> None:
-        super().__init__()
-        self.dim, self.unflattened_size = dim, unflattened_size
-
-    def forward(self, input: Tensor) -> Any:
-        """``input.unflatten(dim, sizes)``."""
-        return input.unflatten(self.dim, self.unflattened_size)  # type: ignore[attr-defined]
-
-    def extra_repr(self) -> str:
-        """Dimension and sizes."""
-        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
-
-
-class Dropout(Module):
-    """Elements set to zero at random while training."""
-
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        if p < 0 or p > 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self.p, self.inplace = p, inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The input, or some of it."""
-        return F.dropout(input, self.p, self.training, self.inplace)
-
-    def extra_repr(self) -> str:
-        """Both options."""
-        return f"p={self.p}, inplace={self.inplace}"
-
-
-class Linear(Module):
+class Linear(Biased):
     """``x @ weight.T + bias``."""
+
+    _shown = "in_features={self.in_features}, out_features={self.out_features}, bias={self.has_bias}"
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
@@ -94,10 +61,6 @@ class Linear(Module):
         """The product."""
         return F.linear(input, self.weight, self.bias)
 
-    def extra_repr(self) -> str:
-        """The sizes."""
-        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
-
 
 def draw_weights(weight: Tensor, bias: Tensor | None) -> None:
     """Uniform within one over the root of the number of inputs, as all layers with weights begin."""
@@ -106,6 +69,68 @@ def draw_weights(weight: Tensor, bias: Tensor | None) -> None:
         fan, _ = init.fans(weight)
         bound = 1 / math.sqrt(fan) if fan > 0 else 0
         init.uniform_(bias, -bound, bound)
+
+
+class Bilinear(Biased):
+    """``x W y + b`` for each output."""
+
+    _shown = (
+        "in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
+        "bias={self.has_bias}"
+    )
+
+    def __init__(
+        self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
+        self.weight = Parameter(filled((out_features, in1_features, in2_features), 0, dtype))
+        self.register_parameter("bias", Parameter(filled((out_features,), 0, dtype)) if bias else None)
+        bound = 1 / math.sqrt(in1_features)
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
+        """The form of both."""
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+
+class PReLU(Module):
+    """A leaky relu whose slope is learned."""
+
+    _shown = "num_parameters={self.num_parameters}"
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
+        super().__init__()
+        self.num_parameters, self.init = num_parameters, init
+        self.weight = Parameter(filled((num_parameters,), init))
+
+    def forward(self, input: Tensor) -> Tensor:
+        """``x`` where it is positive, else its product with the slope."""
+        return F.prelu(input, self.weight)
+
+
+class Upsample(Module):
+    """:func:`functional.interpolate`, to a size or by a factor."""
+
+    def __init__(
+        self, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
+        recompute_scale_factor: bool | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        several = isinstance(scale_factor, tuple)
+        self.scale_factor = tuple(map(float, scale_factor)) if several else float(scale_factor) if scale_factor else None
+        self.size, self.mode, self.align_corners = size, mode, align_corners
+        self.recompute_scale_factor = recompute_scale_factor
+
+    def forward(self, input: Tensor) -> Any:
+        """The input, resized."""
+        return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor)
+
+    def extra_repr(self) -> str:
+        """The size or the factor, and the mode."""
+        told = f"size={self.size}" if self.scale_factor is None else f"scale_factor={self.scale_factor}"
+        return f"{told}, mode={self.mode!r}"
 
 
 class Embedding(Module):
@@ -160,21 +185,34 @@ class Convolution(Module):
             raise ValueError("in_channels must be divisible by groups")
         if out_channels % groups:
             raise ValueError("out_channels must be divisible by groups")
-        if padding_mode != "zeros":
-            raise NotImplementedError(f"padding_mode={padding_mode!r} is not in gviz's engine")
+        modes = ("zeros", "reflect", "replicate", "circular")
+        if self.transposed and padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        if padding_mode not in modes:
+            raise ValueError(f"padding_mode must be one of {modes}, but got padding_mode='{padding_mode}'")
+        self.padding_mode = padding_mode
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size, self.stride = F.tuple_of(kernel_size, self.dims), F.tuple_of(stride, self.dims)
-        self.padding = padding if isinstance(padding, str) else F.tuple_of(padding, self.dims)
-        self.dilation, self.output_padding = F.tuple_of(dilation, self.dims), F.tuple_of(output_padding, self.dims)
+        self.kernel_size, self.stride = tuple_of(kernel_size, self.dims), tuple_of(stride, self.dims)
+        self.padding = padding if isinstance(padding, str) else tuple_of(padding, self.dims)
+        self.dilation, self.output_padding = tuple_of(dilation, self.dims), tuple_of(output_padding, self.dims)
         ends = (in_channels, out_channels // groups) if self.transposed else (out_channels, in_channels // groups)
         self.weight = Parameter(filled((*ends, *self.kernel_size), 0, dtype))
         self.register_parameter("bias", Parameter(filled((out_channels,), 0, dtype)) if bias else None)
         draw_weights(self.weight, self.bias)
 
-    def forward(self, input: Tensor) -> Tensor:
+    def forward(self, input: Tensor) -> Any:
         """The convolution of the input."""
         more = self.output_padding if self.transposed else None
-        return F.convolve(self.dims, input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups, more)
+        padding: Any = self.padding
+        if self.padding_mode != "zeros":
+            input, padding = F.pad(input, self.border(), self.padding_mode), 0
+        return convolve(self.dims, input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups, more)
+
+    def border(self) -> list[int]:
+        """How much is around the input where it is not zeros, for :func:`functional.pad`: the last dimension first."""
+        total = [d * (k - 1) if self.padding == "same" else 0 for d, k in zip(self.dilation, self.kernel_size, strict=True)]
+        pairs = [(t // 2, t - t // 2) for t in total] if isinstance(self.padding, str) else [(p, p) for p in self.padding]
+        return [n for pair in reversed(pairs) for n in pair]
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
@@ -184,7 +222,8 @@ class Convolution(Module):
         text += f", dilation={self.dilation}" if self.dilation != (1,) * self.dims else ""
         text += f", output_padding={self.output_padding}" if self.output_padding != usual else ""
         text += f", groups={self.groups}" if self.groups != 1 else ""
-        return text + (", bias=False" if self.bias is None else "")
+        text += ", bias=False" if self.bias is None else ""
+        return text + (f", padding_mode={self.padding_mode}" if self.padding_mode != "zeros" else "")
 
 
 class Conv1d(Convolution):
@@ -197,6 +236,12 @@ class Conv2d(Convolution):
     """A kernel slid over two dimensions."""
 
     dims = 2
+
+
+class Conv3d(Convolution):
+    """A kernel moved through three dimensions."""
+
+    dims = 3
 
 
 class Transposed(Convolution):
@@ -225,157 +270,3 @@ class ConvTranspose2d(Transposed):
     """The transpose of Conv2d."""
 
     dims = 2
-
-
-# ------------------------------------------------------------------ normalization
-class LayerNorm(Module):
-    """The last dimensions brought to mean 0 and variance 1."""
-
-    def __init__(
-        self, normalized_shape: Any, eps: float = 1e-05, elementwise_affine: bool = True, bias: bool = True, device: Any = None,
-        dtype: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__()
-        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        self.eps, self.elementwise_affine = eps, elementwise_affine
-        shape = self.normalized_shape
-        self.register_parameter("weight", Parameter(filled(shape, 1, dtype)) if elementwise_affine else None)
-        self.register_parameter("bias", Parameter(filled(shape, 0, dtype)) if elementwise_affine and bias else None)
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The input, normalized."""
-        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
-
-    def extra_repr(self) -> str:
-        """Shape and options."""
-        affine = f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
-        return f"{self.normalized_shape}, eps={self.eps}, {affine}"
-
-
-class BatchNorm(Module):
-    """Base of the batch norms: statistics, parameters and text."""
-
-    ranks: ClassVar[tuple[int, ...]]
-
-    def __init__(
-        self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True,
-        track_running_stats: bool = True, device: Any = None, dtype: Any = None,
-        bias: bool = True,
-    ) -> None:  # fmt: skip
-        super().__init__()
-        self.num_features, self.eps, self.momentum = num_features, eps, momentum
-        self.affine, self.track_running_stats = affine, track_running_stats
-        shape = (num_features,)
-        self.register_parameter("weight", Parameter(filled(shape, 1, dtype)) if affine else None)
-        self.register_parameter("bias", Parameter(filled(shape, 0, dtype)) if affine and bias else None)
-        track = track_running_stats
-        self.register_buffer("running_mean", filled(shape, 0, dtype) if track else None)
-        self.register_buffer("running_var", filled(shape, 1, dtype) if track else None)
-        self.register_buffer("num_batches_tracked", from_array(np.zeros((), np.int64), None) if track else None)
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The input, normalized by the batch while training, else by the running statistics.
-
-        Raises:
-            ValueError: the input has another number of dimensions.
-        """
-        if input._array.ndim not in self.ranks:
-            expected = " or ".join(f"{r}D" for r in self.ranks)
-            raise ValueError(f"expected {expected} input (got {input._array.ndim}D input)")
-        factor = self.momentum
-        if self.training and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
-            if factor is None:
-                factor = 1.0 / float(self.num_batches_tracked)
-        own = self.training or self.running_mean is None
-        keep = not self.training or self.track_running_stats
-        mean, var = (self.running_mean, self.running_var) if keep else (None, None)
-        return F.batch_norm(input, mean, var, self.weight, self.bias, own, factor or 0.0, self.eps)
-
-    def extra_repr(self) -> str:
-        """The number of channels and the options."""
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
-        )
-
-
-class BatchNorm1d(BatchNorm):
-    """For (n, c) or (n, c, l)."""
-
-    ranks = (2, 3)
-
-
-class BatchNorm2d(BatchNorm):
-    """For (n, c, h, w)."""
-
-    ranks = (4,)
-
-
-# ------------------------------------------------------------------ pooling
-class Pool(Activation):
-    """Base of the poolings: ``stride`` is the kernel's size where it is not given."""
-
-    kernel_size: Any
-    stride: Any
-    padding: Any
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if self.stride is None:
-            self.stride = self.kernel_size
-
-    def extra_repr(self) -> str:
-        """The sizes."""
-        names = ["kernel_size", "stride", "padding", *(n for n in ("dilation", "ceil_mode") if "dilation" in self.options)]
-        return ", ".join(f"{n}={getattr(self, n)}" for n in names)
-
-
-MAX = {"kernel_size": None, "stride": None, "padding": 0, "dilation": 1, "return_indices": False, "ceil_mode": False}
-AVERAGE = {"kernel_size": None, "stride": None, "padding": 0, "ceil_mode": False, "count_include_pad": True}
-
-
-class MaxPool1d(Pool):
-    """The largest element of each window along one dimension."""
-
-    function, options = "max_pool1d", MAX
-
-
-class MaxPool2d(Pool):
-    """The largest element of each window."""
-
-    function, options = "max_pool2d", MAX
-
-
-class AvgPool1d(Pool):
-    """The mean of each window along one dimension."""
-
-    function, options = "avg_pool1d", AVERAGE
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.kernel_size, self.stride, self.padding = (F.tuple_of(v, 1) for v in (self.kernel_size, self.stride, self.padding))
-
-
-class AvgPool2d(Pool):
-    """The mean of each window."""
-
-    function: ClassVar[str] = "avg_pool2d"
-    options: ClassVar[dict[str, Any]] = {**AVERAGE, "divisor_override": None}
-
-
-class AdaptiveAvgPool1d(Activation):
-    """Means over as many windows as the output is to have."""
-
-    function: ClassVar[str] = "adaptive_avg_pool1d"
-    options: ClassVar[dict[str, Any]] = {"output_size": None}
-
-    def extra_repr(self) -> str:
-        """The output's size."""
-        return f"output_size={self.output_size}"
-
-
-class AdaptiveAvgPool2d(AdaptiveAvgPool1d):
-    """The same in two dimensions."""
-
-    function: ClassVar[str] = "adaptive_avg_pool2d"

@@ -12,6 +12,11 @@ from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import losses as rows
 from gviz.engine.tensor import Tensor, from_array
 
+__all__ = [
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "huber_loss", "kl_div", "l1_loss", "mse_loss",
+    "nll_loss", "smooth_l1_loss", "soft_margin_loss",
+]  # fmt: skip
+
 
 def reduction_number(reduction: str) -> int:
     """The number by which rows know a reduction.
@@ -68,7 +73,13 @@ def smooth_l1_loss(
 
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Tensor:
-    """Half the square below ``delta``, linear above."""
+    """Half the square below ``delta``, linear above.
+
+    Raises:
+        RuntimeError: that is not positive.
+    """
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
     return call["huber_loss"](*pair(input, target), reduction_number(reduction), delta)  # type: ignore[no-any-return]
 
 
@@ -80,31 +91,25 @@ def soft_margin_loss(
 
 
 def kl_div(
-    input: Tensor,
-    target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
+    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     log_target: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """The divergence of a distribution from the one whose logarithm ``input`` is."""
     if log_target:
-        losses = call["mul"](call["exp"](target), call["sub"](target, input))
+        difference = call["sub"](target, input)
+        losses = call["mul"](call["exp"](target), difference)
     else:
-        losses = call["sub"](call["xlogy"](target, target), call["mul"](target, input))
+        product = call["mul"](target, input)
+        losses = call["sub"](call["xlogy"](target, target), product)
     if reduction == "batchmean":
         return call["sum_all"](losses) / input._array.shape[0]  # type: ignore[no-any-return]
     return reduced(losses, reduction)
 
 
 def binary_cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: Any = None,
-    reduce: Any = None,
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """The cross entropy of probabilities and targets in [0, 1].
 
     Raises:

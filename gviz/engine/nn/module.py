@@ -6,11 +6,11 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Module.html
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from gviz.engine.hooks import Handle
 from gviz.engine.modes import no_grad
 from gviz.engine.nn.parameter import Parameter
-from gviz.engine.node import Handle
 from gviz.engine.tensor import Tensor
 from gviz.engine.text import type_name
 
@@ -38,6 +38,8 @@ class Module:
     """A layer or a network: assign parameters and other modules to it, and write ``forward``."""
 
     training: bool
+    _shown: ClassVar[str | None] = ""
+    """What stands in the brackets when it is printed: a format of ``self``."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         put = super().__setattr__
@@ -299,6 +301,10 @@ class Module:
                     module._buffers[name] = buffer.to(*args, **kwargs)
         return self
 
+    def cuda(self, device: Any = None) -> Self:
+        """On the GPU, which is not there."""
+        return self.to("cuda")
+
     def double(self) -> Self:
         """In float64."""
         from gviz.engine.dtypes import float64
@@ -318,7 +324,7 @@ class Module:
     # ---------------------------------------------------------------- text
     def extra_repr(self) -> str:
         """What stands in the brackets."""
-        return ""
+        return (type(self)._shown or "").format(self=self)
 
     def _get_name(self) -> str:
         return type(self).__name__

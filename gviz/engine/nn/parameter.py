@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from gviz.engine.dtypes import as_dtype, get_default_dtype
 from gviz.engine.printing import parameter_text
-from gviz.engine.tensor import Tensor
+from gviz.engine.tensor import Tensor, from_array
 
-__all__ = ["Buffer", "Parameter"]
+__all__ = ["Buffer", "Parameter", "filled"]
 
 
 class Parameter(Tensor):
@@ -41,8 +42,6 @@ class Parameter(Tensor):
 
 def rebuild(array: Any, requires_grad: bool) -> Parameter:
     """A parameter from what was pickled."""
-    from gviz.engine.tensor import from_array
-
     made: Parameter = Parameter(from_array(array, None), requires_grad)
     return made
 
@@ -50,3 +49,8 @@ def rebuild(array: Any, requires_grad: bool) -> Parameter:
 def Buffer(data: Tensor, *, persistent: bool = True) -> Tensor:
     """A tensor as it is: gviz registers buffers by ``register_buffer``."""
     return data
+
+
+def filled(shape: tuple[int, ...], value: float = 0.0, dtype: Any = None) -> Tensor:
+    """A tensor of one value."""
+    return from_array(np.full(shape, value, (as_dtype(dtype) if dtype else get_default_dtype()).np), None)

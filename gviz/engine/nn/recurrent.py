@@ -1,4 +1,7 @@
-"""Recurrent cells: one step of a network that remembers, made of linear layers as PyTorch makes it."""
+"""Networks that remember: cells, which are one step, and layers that run one over a sequence; made of rows as in PyTorch.
+
+There is no LSTM layer: in single precision PyTorch has it as one operation of oneDNN, which is not in the table.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,12 @@ import numpy as np
 
 from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
-from gviz.engine.nn.activation import filled
 from gviz.engine.nn.module import Module
-from gviz.engine.nn.parameter import Parameter
+from gviz.engine.nn.parameter import Parameter, filled
 from gviz.engine.op import TENSORS as call
 from gviz.engine.tensor import Tensor, from_array
+
+__all__ = ["GRU", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
 
 
 class Cell(Module):
@@ -52,21 +56,16 @@ class RNNCell(Cell):
     gates = 1
 
     def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        nonlinearity: str = "tanh",
-        device: Any = None,
+        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device: Any = None,
         dtype: Any = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(input_size, hidden_size, bias, device, dtype)
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Any:
         """The next state."""
         of_input, of_state = self.maps(input, self.zeros(input) if hx is None else hx)
-        return call["tanh" if self.nonlinearity == "tanh" else "relu"](of_input + of_state)
+        return call[self.nonlinearity](call["add"](of_input, of_state))
 
     def extra_repr(self) -> str:
         """The sizes, and the function where it is not tanh."""
@@ -96,14 +95,114 @@ class GRUCell(Cell):
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Any:
         """The next state."""
         hidden: Any = self.zeros(input) if hx is None else hx
-        of_input, of_state = self.maps(input, hidden)
-        one, two = parts(of_input, 3), parts(of_state, 3)
-        reset = call["sigmoid"](two[0] + one[0])
-        renew = call["sigmoid"](two[1] + one[1])
-        new = call["tanh"](one[2] + two[2] * reset)
-        return (hidden - new) * renew + new
+        return gated(*self.maps(input, hidden), hidden)
+
+
+def gated(of_input: Any, of_state: Any, hidden: Any) -> Any:
+    """A step of a gated unit: what to reset, what to renew, and the new state between the old one and what is new."""
+    one, two = parts(of_input, 3), parts(of_state, 3)
+    reset = call["sigmoid"](two[0] + one[0])
+    renew = call["sigmoid"](two[1] + one[1])
+    new = call["tanh"](one[2] + two[2].mul_(reset))  # in place as in PyTorch, whose graph has a clone of what is saved
+    return (hidden - new).mul_(renew) + new
 
 
 def parts(value: Tensor, count: int) -> Any:
     """Equal parts of the last dimension, as PyTorch's ``unsafe_chunk``."""
     return call["unsafe_split"](value, value._array.shape[-1] // count, value._array.ndim - 1)
+
+
+class Recurrent(Module):
+    """Base of the layers that run a cell over a sequence: weights for each layer and direction, and the loop."""
+
+    gates: ClassVar[int]
+
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
+        dropout: float = 0.0, bidirectional: bool = False, device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.input_size, self.hidden_size, self.num_layers, self.bias = input_size, hidden_size, num_layers, bias
+        self.batch_first, self.dropout, self.bidirectional = batch_first, dropout, bidirectional
+        self.suffixes = [f"l{n}{way}" for n in range(num_layers) for way in ("", "_reverse")[: 1 + bidirectional]]
+        rows, wide = self.gates * hidden_size, hidden_size * (1 + bidirectional)
+        for suffix in self.suffixes:
+            taken = input_size if suffix.startswith("l0") else wide
+            shapes = {"weight_ih": (rows, taken), "weight_hh": (rows, hidden_size), "bias_ih": (rows,), "bias_hh": (rows,)}
+            for name, shape in list(shapes.items())[: 4 if bias else 2]:
+                self.register_parameter(f"{name}_{suffix}", Parameter(filled(shape, 0, dtype)))
+        bound = 1.0 / math.sqrt(hidden_size) if hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def step(self, of_input: Any, of_state: Any, hidden: Any) -> Any:
+        """The next state."""
+        raise NotImplementedError
+
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        """The states of the last layer at every step, and the last state of every layer."""
+        batched = input._array.ndim == 3
+        if not batched:
+            input, hx = call["unsqueeze"](input, 1), None if hx is None else call["unsqueeze"](hx, 1)
+        elif self.batch_first:
+            input = call["transpose"](input, 0, 1)
+        if hx is None:
+            shape = (len(self.suffixes), input._array.shape[1], self.hidden_size)
+            hx = from_array(np.zeros(shape, input._array.dtype), None)
+        states, last = call["unbind"](hx, 0), []
+        for number in range(self.num_layers):
+            ways = [i for i, suffix in enumerate(self.suffixes) if suffix.removesuffix("_reverse") == f"l{number}"]
+            found = [self.run(input, states[i], self.suffixes[i]) for i in ways]
+            last += [state for _, state in found]
+            input = found[0][0] if len(found) == 1 else call["cat"]([steps for steps, _ in found], 2)
+            if self.dropout and self.training and number < self.num_layers - 1:
+                input = F.dropout(input, self.dropout)
+        state = call["stack"](last, 0)
+        if not batched:
+            return call["squeeze_dim"](input, 1), call["squeeze_dim"](state, 1)
+        return call["transpose_"](input, 0, 1) if self.batch_first else input, state
+
+    def run(self, input: Any, hidden: Any, suffix: str) -> tuple[Any, Any]:
+        """One layer in one direction: its state at every step, and the last."""
+        weight, other = (getattr(self, f"weight_{kind}_{suffix}") for kind in ("ih", "hh"))
+        bias, second = (getattr(self, f"bias_{kind}_{suffix}", None) for kind in ("ih", "hh"))
+        back = -1 if suffix.endswith("_reverse") else 1
+        found = []
+        for of_input in call["unbind"](F.linear(input, weight, bias), 0)[::back]:
+            hidden = self.step(of_input, F.linear(hidden, other, second), hidden)
+            found.append(hidden)
+        return call["stack"](found[::back], 0), hidden
+
+    def extra_repr(self) -> str:
+        """The sizes, and what is not as usual."""
+        usual = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
+        more = [f", {name}={getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value]
+        return f"{self.input_size}, {self.hidden_size}{''.join(more)}"
+
+
+class RNN(Recurrent):
+    """:class:`RNNCell` over a sequence."""
+
+    gates = 1
+
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", *args: Any, **kwargs: Any
+    ) -> None:
+        super().__init__(input_size, hidden_size, num_layers, *args, **kwargs)
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+        self.nonlinearity = nonlinearity
+
+    def step(self, of_input: Any, of_state: Any, hidden: Any) -> Any:
+        """The next state."""
+        return call[self.nonlinearity](call["add"](of_state, of_input))
+
+
+class GRU(Recurrent):
+    """:class:`GRUCell` over a sequence."""
+
+    gates = 3
+
+    def step(self, of_input: Any, of_state: Any, hidden: Any) -> Any:
+        """The next state."""
+        return gated(of_input, of_state, hidden)

@@ -1,4 +1,4 @@
-"""Convolutions, poolings and padding as functions: one number or one for each dimension, with or without a batch."""
+"""Convolutions and poolings as functions: one number or one for each dimension, with or without a batch."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ from gviz.engine.ops import pooling as _pooling  # noqa: F401
 
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
+
+
+__all__ = [
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d", "avg_pool1d", "avg_pool2d",
+    "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "max_pool1d", "max_pool2d",
+]  # fmt: skip
 
 
 def tuple_of(value: Any, count: int) -> tuple[int, ...]:
@@ -57,59 +63,34 @@ def same_padding(input: Tensor, weight: Tensor, dilation: tuple[int, ...], paddi
     return input, tuple(t // 2 for t in total)
 
 
-def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """A kernel slid along one dimension."""
-    return convolve(1, input, weight, bias, stride, padding, dilation, groups)
+def slid(dims: int) -> Any:
+    """The public convolution over so many dimensions."""
+
+    def apply(
+        input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
+        groups: int = 1,
+    ) -> Tensor:  # fmt: skip
+        return convolve(dims, input, weight, bias, stride, padding, dilation, groups)
+
+    apply.__name__ = f"conv{dims}d"
+    return apply
 
 
-def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """A kernel slid over two dimensions."""
-    return convolve(2, input, weight, bias, stride, padding, dilation, groups)
+def transposed(dims: int) -> Any:
+    """The public transpose of :func:`slid`."""
+
+    def apply(
+        input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
+        groups: int = 1, dilation: Any = 1,
+    ) -> Tensor:  # fmt: skip
+        return convolve(dims, input, weight, bias, stride, padding, dilation, groups, tuple_of(output_padding, dims))
+
+    apply.__name__ = f"conv_transpose{dims}d"
+    return apply
 
 
-def conv3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """A kernel moved through three dimensions."""
-    return convolve(3, input, weight, bias, stride, padding, dilation, groups)
-
-
-def conv_transpose1d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
-    groups: int = 1, dilation: Any = 1,
-) -> Tensor:  # fmt: skip
-    """The transpose of :func:`conv1d`."""
-    return convolve(1, input, weight, bias, stride, padding, dilation, groups, tuple_of(output_padding, 1))
-
-
-def conv_transpose2d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
-    groups: int = 1, dilation: Any = 1,
-) -> Tensor:  # fmt: skip
-    """The transpose of :func:`conv2d`."""
-    return convolve(2, input, weight, bias, stride, padding, dilation, groups, tuple_of(output_padding, 2))
+conv1d, conv2d, conv3d = map(slid, (1, 2, 3))
+conv_transpose1d, conv_transpose2d = map(transposed, (1, 2))
 
 
 def max_pool2d(
@@ -124,18 +105,20 @@ def max_pool2d(
     return tuple(found) if return_indices else found[0]
 
 
+def in_one_dimension(key: str, input: Tensor, sizes: Any, *options: Any) -> Any:
+    """A pooling along the last dimension: that of an image one pixel high, with 1 (a padding: 0) before each size."""
+    found = call[key](call["unsqueeze"](input, -2), *((one, *tuple_of(size, 1)) for one, size in sizes), *options)
+    return tuple(call["squeeze_dim"](f, -2) for f in found) if isinstance(found, tuple) else call["squeeze_dim"](found, -2)
+
+
 def max_pool1d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:  # fmt: skip
     """The largest element of each window along one dimension."""
-    step = (*tuple_of(kernel_size if stride is None else stride, 1),)
-    found = call["max_pool2d_with_indices"](
-        call["unsqueeze"](input, -2), (1, *tuple_of(kernel_size, 1)), (1, *step), (0, *tuple_of(padding, 1)),
-        (1, *tuple_of(dilation, 1)), ceil_mode,
-    )  # fmt: skip
-    values = call["squeeze_dim"](found[0], -2)
-    return (values, call["squeeze_dim"](found[1], -2)) if return_indices else values
+    sizes = ((1, kernel_size), (1, kernel_size if stride is None else stride), (0, padding), (1, dilation))
+    found = in_one_dimension("max_pool2d_with_indices", input, sizes, ceil_mode)
+    return found if return_indices else found[0]
 
 
 def avg_pool2d(
@@ -150,26 +133,23 @@ def avg_pool2d(
 
 
 def avg_pool1d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
     count_include_pad: bool = True,
-) -> Tensor:
+) -> Any:  # fmt: skip
     """The mean of each window along one dimension."""
-    step = tuple_of(kernel_size if stride is None else stride, 1)
-    found = call["avg_pool2d"](
-        call["unsqueeze"](input, -2), (1, *tuple_of(kernel_size, 1)), (1, *step), (0, *tuple_of(padding, 1)), ceil_mode,
-        count_include_pad, None,
-    )  # fmt: skip
-    return call["squeeze_dim"](found, -2)  # type: ignore[no-any-return]
+    sizes = ((1, kernel_size), (1, kernel_size if stride is None else stride), (0, padding))
+    return in_one_dimension("avg_pool2d", input, sizes, ceil_mode, count_include_pad, None)
+
+
+def windows_of(input: Tensor, output_size: Any) -> tuple[int, ...]:
+    """The output's height and width; what is not told is the input's."""
+    sizes: Any = tuple_of(output_size, 2)
+    return tuple(n if o is None else o for n, o in zip(input._array.shape[-2:], sizes, strict=True))
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """Means over as many windows as the output is to have."""
-    sizes = (output_size,) * 2 if isinstance(output_size, int) else tuple(output_size)
-    size = tuple(n if o is None else o for n, o in zip(input._array.shape[-2:], sizes, strict=True))
+    size = windows_of(input, output_size)
     if size == (1, 1):
         return call["mean_dim"](input, (-1, -2), True)  # type: ignore[no-any-return]
     return call["adaptive_avg_pool2d"](input, size)  # type: ignore[no-any-return]
@@ -181,12 +161,13 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     return call["squeeze_dim"](found, -2)  # type: ignore[no-any-return]
 
 
-def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
-    """Constant values around a tensor, the last dimension's first; a negative number cuts.
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The largest elements of as many windows as the output is to have."""
+    found = call["adaptive_max_pool2d"](input, windows_of(input, output_size))
+    return tuple(found) if return_indices else found[0]
 
-    Raises:
-        NotImplementedError: another mode.
-    """
-    if mode != "constant":
-        raise NotImplementedError(f"pad(mode={mode!r}) is not in gviz's engine")
-    return call["constant_pad_nd"](input, tuple(pad), 0 if value is None else value)  # type: ignore[no-any-return]
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The largest elements of as many windows as the output is to have, along one dimension."""
+    found = in_one_dimension("adaptive_max_pool2d", input, ((1, output_size),))
+    return found if return_indices else found[0]

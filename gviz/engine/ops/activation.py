@@ -107,9 +107,8 @@ def celu(self, alpha=1.0):
     grad_output=lambda grad, alpha, scale, input_scale, is_result, self_or_result: elu_backward(
         grad, alpha, scale, input_scale, is_result, self_or_result
     ),
-    self_or_result=lambda grad, grad_output, alpha, scale, input_scale, is_result, self_or_result: (
-        elu_backward(grad * grad_output * input_scale, alpha, scale, input_scale, is_result, self_or_result)
-        * less(self_or_result, 0)
+    self_or_result=lambda grad, grad_output, alpha, scale, input_scale, is_result, self_or_result: elu_double_backward(
+        grad * grad_output * input_scale, alpha, scale, input_scale, is_result, self_or_result
     ),
 )
 def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result):
@@ -117,6 +116,13 @@ def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_resu
     low = np.minimum(self_or_result, 0)
     inner = (low + kind(alpha * scale)) if is_result else np.exp(low * kind(input_scale)) * kind(alpha * scale)
     return np.where(self_or_result <= 0, grad_output * kind(input_scale) * inner, grad_output * kind(scale))
+
+
+@composite
+def elu_double_backward(both, alpha, scale, input_scale, is_result, self_or_result):
+    """The second derivative below zero; told by the result it is the same for every one."""
+    slope = both if is_result else elu_backward(both, alpha, scale, input_scale, is_result, self_or_result)
+    return slope * less(self_or_result, 0)
 
 
 @op("GeluBackward0", self=lambda grad, self, approximate: gelu_backward(grad, self, approximate))
@@ -261,7 +267,7 @@ def hardsigmoid(self):
     return np.clip(self + kind(3), kind(0), kind(6)) / kind(6)
 
 
-@op(None, nondiff=("grad_output", "self"))
+@op("NotImplemented", grad_output__self=lambda grad: refuse_derivative("hardsigmoid_backward"))
 def hardsigmoid_backward(grad_output, self):
     kind = self.dtype.type
     return np.where((self > -3) & (self < 3), grad_output / kind(6), kind(0))
@@ -295,11 +301,6 @@ def softshrink_backward(grad_output, self, lambd):
     return np.where(np.abs(self) <= lambd, grad_output.dtype.type(0), grad_output)
 
 
-@op("LogitBackward0", promote="float", self=lambda grad, self, eps: grad / (self * (1 - self)))
-def logit(self, eps=None):
-    return np.log(self / (1 - self))
-
-
 # ------------------------------------------------------------------ the linear layer
 @composite
 def linear(input, weight, bias=None):
@@ -308,6 +309,8 @@ def linear(input, weight, bias=None):
         return matmul(input, t(weight))
     if len(input.shape) == 2:
         return addmm(bias, input, t(weight))
+    if not contiguous(input):
+        return matmul(input, t(weight)) + bias
     rows = 1
     for size in input.shape[:-1]:
         rows *= size

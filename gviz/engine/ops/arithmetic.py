@@ -5,6 +5,8 @@ Rows that end in ``_scalar`` are the overloads that PyTorch has for a number, as
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from gviz.engine import dtypes
@@ -80,7 +82,7 @@ def add_alpha(self, other, alpha):
     return self + scaled(other, alpha, self)
 
 
-@op("AddBackward1", self=PASS, shows={"alpha": 1})
+@op("AddBackward1", self=PASS)
 def add_scalar(self, other):
     return self + other
 
@@ -95,7 +97,7 @@ def sub_alpha(self, other, alpha):
     return self - scaled(other, alpha, self)
 
 
-@op("SubBackward1", self=PASS, shows={"alpha": 1})
+@op("SubBackward1", self=PASS)
 def sub_scalar(self, other):
     return self - other
 
@@ -196,7 +198,7 @@ def integer_power(base, exponent):
     """
     broadcast_shape(np.shape(base), exponent.shape)
     if exponent.dtype.kind == "b":
-        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+        raise dtypes.no_kernel("pow", exponent.dtype)
     positive = base ** np.maximum(exponent, 0)
     ends = np.where(base == 1, 1, np.where(base == -1, 1 - 2 * (exponent % 2), 0))
     return np.where(exponent < 0, ends, positive).astype(exponent.dtype)
@@ -205,7 +207,8 @@ def integer_power(base, exponent):
 @composite
 def pow_backward(grad, self, exponent):
     """D x^n = n x^(n-1), and zero for n = 0 even where x is 0."""
-    return zeros_like(self) if exponent == 0 else grad * (exponent * power(self, exponent - 1))
+    exponent = float(exponent)
+    return grad * (exponent * power(self, exponent - 1)) if exponent else zeros_like(self)
 
 
 @composite
@@ -244,7 +247,7 @@ def number_log(number):
 @op("AbsBackward0", self=lambda grad, self: grad * sgn(self))
 def absolute(self):
     if self.dtype.kind == "b":
-        raise NotImplementedError("\"abs_cpu\" not implemented for 'Bool'")
+        raise dtypes.no_kernel("abs_cpu", self.dtype)
     return np.abs(self)
 
 
@@ -253,7 +256,23 @@ def signs(array):
     return array.copy() if array.dtype.kind == "b" else np.subtract(array > 0, array < 0, dtype=array.dtype)
 
 
-@op("SgnBackward0", self=lambda grad, self, result: zeros_like(grad))
+class SureZero(np.ndarray):
+    """Zeros that stay zero when they are multiplied or divided, even by infinity: PyTorch's ZeroTensor."""
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """As of a plain array, but for products and quotients."""
+        arrays = [np.asarray(value) if isinstance(value, SureZero) else value for value in inputs]
+        if ufunc in {np.multiply, np.negative} or (ufunc is np.true_divide and isinstance(inputs[0], SureZero)):
+            return np.zeros(np.broadcast_shapes(*map(np.shape, arrays)), np.result_type(*arrays)).view(SureZero)
+        return getattr(ufunc, method)(*arrays, **kwargs)
+
+
+@op(None, nondiff=("self",))
+def sure_zeros(self):
+    return np.zeros(self.shape, self.dtype).view(SureZero)
+
+
+@op("SgnBackward0", self=lambda grad, self, result: sure_zeros(grad))
 def sgn(self):
     return signs(self)
 

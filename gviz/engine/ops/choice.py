@@ -7,7 +7,6 @@ import numpy as np
 from gviz.engine import dtypes
 from gviz.engine.op import composite, op
 from gviz.engine.ops.constants import ZERO
-from gviz.engine.text import SCALAR_NAMES
 
 
 def check_relu(operand):
@@ -27,7 +26,7 @@ def check_condition(condition, self, other):
         RuntimeError: it is not, in PyTorch's words.
     """
     if condition.dtype.kind != "b" and condition.dtype.name != "uint8":
-        name = SCALAR_NAMES.get(condition.dtype.name, condition.dtype.name)
+        name = dtypes.of(condition.dtype).scalar_name
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {name}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.op import op
+from gviz.engine.op import composite, op
 from gviz.engine.ops.constants import ONE
 
 
@@ -63,6 +63,17 @@ def tan(self):
     return np.tan(self)
 
 
+LARGE = 2048
+"""Elements from which numpy is quicker in place."""
+
+
+def minus(array, product):
+    """``array - product``, in the memory of the product where it is large: numpy does so itself only for a left operand."""
+    if product.size < LARGE or product.shape != array.shape or product.dtype is not array.dtype:
+        return array - product
+    return np.subtract(array, product, product)
+
+
 @op("TanhBackward0", promote="float", self=lambda grad, result: tanh_backward(grad, result))
 def tanh(self):
     return np.tanh(self)
@@ -74,7 +85,8 @@ def tanh(self):
     output=lambda grad, grad_output, output: grad_output * (-2 * output * grad),
 )
 def tanh_backward(grad_output, output):
-    return grad_output - grad_output * output * output  # three operations on arrays and no number: numbers are slow
+    product = grad_output * output * output  # three operations on arrays and no number: numbers are slow
+    return grad_output - product if product.size < LARGE else minus(grad_output, product)
 
 
 @op("SigmoidBackward0", promote="float", self=lambda grad, result: sigmoid_backward(grad, result))
@@ -89,4 +101,18 @@ def sigmoid(self):
     output=lambda grad, grad_output, output: grad * grad_output * (-2 * output + 1),
 )
 def sigmoid_backward(grad_output, output):
-    return (grad_output - grad_output * output) * output
+    return minus(grad_output, grad_output * output) * output
+
+
+@op("LogitBackward0", promote="float", self=lambda grad, self, eps: logit_backward(grad, self, eps))
+def logit(self, eps=None):
+    kept = self if eps is None else np.clip(self, self.dtype.type(eps), self.dtype.type(1 - eps))
+    return np.log(kept / (1 - kept))
+
+
+@composite
+def logit_backward(grad, self, eps):
+    """The gradient between the bounds; without bounds there is none outside of 0 and 1."""
+    low, beyond = (0.0, float("nan")) if eps is None else (eps, 0.0)
+    inside = logical_and(greater_equal(self, low), less_equal(self, 1.0 - low))
+    return where(inside, grad / (self * (1.0 - self)), beyond)

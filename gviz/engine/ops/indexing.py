@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from gviz.engine.dtypes import of
 from gviz.engine.op import composite, everywhere, op
-from gviz.engine.text import SCALAR_NAMES, wrap_dim
+from gviz.engine.text import wrap_dim
 
 
 def at(dim, index):
@@ -58,7 +59,7 @@ def slice_backward(grad_output, input_sizes, dim, start, end, step):
 @composite
 def narrow(self, dim, start, length):
     """``length`` elements from ``start`` on."""
-    start = first_of(self.shape, dim, start, length)
+    start = first_of(self.shape, dim, getattr(start, "_array", start), length)
     return slice_row(self, dim, start, start + length, 1)
 
 
@@ -70,6 +71,10 @@ def first_of(shape, dim, start, length):
         IndexError: it begins outside.
         RuntimeError: it ends outside, or there are no dimensions.
     """
+    if isinstance(start, np.ndarray):
+        if start.ndim or start.dtype.kind not in "iu":
+            raise RuntimeError("start must be an 0-dim integral Tensor.")
+        start = int(start)
     if not shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if length < 0:
@@ -131,7 +136,7 @@ def check_source(array, indices, values, shape):
         )
     masks = [index.dtype.kind == "b" for index in indices if index is not None]
     if values.dtype != array.dtype and not (values.size == 1 and masks == [True]):
-        want, have = SCALAR_NAMES[array.dtype.name], SCALAR_NAMES[values.dtype.name]
+        want, have = of(array.dtype).scalar_name, of(values.dtype).scalar_name
         raise RuntimeError(
             f"Index put requires the source and destination dtypes match, got {want} for the destination and {have} for the "
             "source."

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gviz.engine.dtypes import no_kernel, of
 from gviz.engine.op import ARRAYS, composite, everywhere, op
-from gviz.engine.text import C_NAMES, SCALAR_NAMES, broadcast_shape
+from gviz.engine.text import broadcast_shape
 
 everywhere(broadcast_shape)
 
@@ -18,10 +19,10 @@ def check_same_dtype(a, b, kernel="addmm_impl_cpu_"):
         RuntimeError: they differ.
     """
     if a.dtype != b.dtype:
-        left, right = (C_NAMES.get(v.dtype.name, v.dtype.name) for v in (a, b))
+        left, right = (of(v.dtype).c_name for v in (a, b))
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {left} != {right}")
     if a.dtype.kind == "b":
-        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
+        raise no_kernel(kernel, a.dtype)
 
 
 @op(
@@ -93,13 +94,19 @@ def addmm(self, mat1, mat2, beta=1, alpha=1):
         )
     for name, a in (("self", self), ("mat1", mat1)):
         if a.dtype != mat2.dtype:
-            first, second = SCALAR_NAMES[a.dtype.name], SCALAR_NAMES[mat2.dtype.name]
+            first, second = of(a.dtype).scalar_name, of(mat2.dtype).scalar_name
             raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {first} and {second}")
     check_shapes(mat1, mat2)
     check_same_dtype(mat1, mat2)
-    product = mat1 @ mat2
-    ARRAYS["expand"](self, product.shape)  # its message where the addend does not fit
-    return (self if beta == 1 else self * beta) + (product if alpha == 1 else product * alpha)
+    return scaled(self, mat1 @ mat2, beta, alpha)
+
+
+def scaled(self, product, beta, alpha):
+    """``beta * self + alpha * product``; the addend has to fit."""
+    ARRAYS["expand"](self, product.shape)  # its message where it does not
+    beta, alpha = (self.dtype.type(v) if self.dtype.kind in "iu" else v for v in (beta, alpha))
+    addend = np.zeros_like(self) if beta == 0 else self if beta == 1 else self * beta
+    return addend + (product if alpha == 1 else product * alpha)
 
 
 @op("MvBackward0", promote="none", self=lambda grad, vec: outer(grad, vec), vec=lambda grad, self: mv(t(self), grad))
@@ -113,7 +120,7 @@ def mv(self, vec):
             f"size mismatch, got input ({self.shape[0]}), mat ({self.shape[0]}x{self.shape[1]}), vec ({vec.shape[0]})"
         )
     if self.dtype != vec.dtype:
-        matrix, vector = SCALAR_NAMES[self.dtype.name], SCALAR_NAMES[vec.dtype.name]
+        matrix, vector = of(self.dtype).scalar_name, of(vec.dtype).scalar_name
         raise RuntimeError(f"addmv input tensors must have the same dtype, but got {vector}, {matrix}, and {vector}")
     check_same_dtype(self, vec, "addmv_impl_cpu")
     return self @ vec
@@ -130,7 +137,7 @@ def dot(self, tensor):
     if self.ndim != 1 or tensor.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {self.ndim}D and {tensor.ndim}D tensors")
     if self.dtype != tensor.dtype:
-        first, second = SCALAR_NAMES[self.dtype.name], SCALAR_NAMES[tensor.dtype.name]
+        first, second = of(self.dtype).scalar_name, of(tensor.dtype).scalar_name
         raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {first} and {second}")
     if self.shape != tensor.shape:
         raise RuntimeError(
@@ -139,6 +146,11 @@ def dot(self, tensor):
         )
     check_same_dtype(self, tensor, "dot")
     return np.dot(self, tensor)
+
+
+@op("VdotBackward0", promote="none", self=lambda grad, other: grad * other, other=lambda grad, self: grad * self)
+def vdot(self, other):
+    return ARRAYS["dot"](self, other)
 
 
 @op(
@@ -156,7 +168,7 @@ def bmm(self, mat2):
             f"[{mat2.shape[0]}, {mat2.shape[1]}]."
         )
     if self.dtype != mat2.dtype and self.size and mat2.size:
-        first, second = SCALAR_NAMES[self.dtype.name], SCALAR_NAMES[mat2.dtype.name]
+        first, second = of(self.dtype).scalar_name, of(mat2.dtype).scalar_name
         raise RuntimeError(f"expected scalar type {first} but found {second}")
     if self.dtype.kind == "b":
         check_same_dtype(self, mat2, "bmm")
@@ -174,10 +186,18 @@ def matmul(self, other):
     if left == 2 and right == 1:
         return mv(self, other)
     if left == 1 and right == 2:
-        return squeeze_dim_(mm(unsqueeze(self, 0), other), 0)
+        return written(squeeze_dim_(mm(unsqueeze(self, 0), other), 0))
     if left == 2 and right == 2:
         return mm(self, other)
     return matmul_folded(self, other) if folds(self, other) else matmul_batched(self, other)
+
+
+@everywhere
+def written(value):
+    """A tensor that counts as written in place, as PyTorch's own squeezing of a product does."""
+    if hasattr(value, "version_cell"):
+        value.version_cell().count += 1
+    return value
 
 
 @everywhere

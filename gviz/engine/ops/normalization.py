@@ -1,4 +1,4 @@
-"""Layer and batch normalization: forward, gradient, and one formula for both second derivatives."""
+"""Layer and batch normalization: forward, gradient, one formula for both second derivatives; group normalization."""
 
 from __future__ import annotations
 
@@ -166,3 +166,59 @@ def batch_norm_double_backward(grads, input, weight, grad_out, running_mean, run
     to_weight, to_bias = (None if g is None else reshape(g, shape) for g in given[1:])
     first, second, third = norm_double_backward((given[0], to_weight, to_bias), input, wide, grad_out, mean, rstd, axes, train)
     return first, second, None if third is None else reshape(third, (-1,))
+
+
+# ------------------------------------------------------------------ groups of channels
+@op(
+    "NativeGroupNormBackward0",
+    promote="none",
+    outputs=("result0", "result1", "result2"),
+    input__weight__bias=lambda grads, input, result1, result2, weight, N, C, HxW, group, eps, grad_input_mask: (
+        native_group_norm_backward(grads, input, result1, result2, weight, (N, C, HxW, group), eps, grad_input_mask)
+    ),
+)
+def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
+    split = input.reshape(N, group, C // group * HxW)
+    mean = average(split, 2, keepdims=True)
+    away = split - mean
+    rstd = 1 / np.sqrt(average(away * away, 2, keepdims=True) + input.dtype.type(eps))
+    found, wide = (away * rstd).reshape(input.shape), (-1, *(1,) * (input.ndim - 2))
+    found = found if weight is None else found * weight.reshape(wide)
+    return found if bias is None else found + bias.reshape(wide), mean.reshape(N, group), rstd.reshape(N, group)
+
+
+@composite
+def native_group_norm_backward(grads, input, mean, rstd, weight, sizes, eps, wanted):
+    """The gradients of a group normalization and of its statistics, written as PyTorch does for ``create_graph``."""
+    grad, to_mean, to_rstd = grads
+    count, channels, area, group = sizes
+    channels //= group
+    sizes = (count, group, channels, area)
+    x, mean, rstd = reshape(input, sizes), reshape(mean, (count, group, 1, 1)), reshape(rstd, (count, group, 1, 1))
+    back = to_weight = to_bias = None
+    if grad is not None:
+        grad = reshape(grad, sizes)
+        along, total = unsqueeze_(sum_dim(grad * x, (3,), False), -1), unsqueeze_(sum_dim(grad, (3,), False), -1)
+    if wanted[0]:
+        cube = rstd * rstd * rstd
+        if grad is not None:
+            scale = 1.0 / (channels * area)
+            wide = None if weight is None else reshape(weight, (1, group, channels, 1))
+            slope = rstd if wide is None else rstd * wide
+            b = unsqueeze_(sum_dim(along if wide is None else along * wide, (2,), False), -2)
+            c = unsqueeze_(sum_dim(total if wide is None else total * wide, (2,), False), -2)
+            b = (c * mean - b) * cube * scale
+            c = neg(b) * mean - c * rstd * scale
+            back = slope * grad + b * x + c
+        if to_mean is not None and to_rstd is not None:
+            spread = -0.5 * cube * view(to_rstd, (count, group, 1, 1))
+            more = var_backward(spread, x, (2, 3), 0, True) + expand(view(to_mean, (count, group, 1, 1)), sizes) / (
+                channels * area
+            )
+            back = more if back is None else back + more
+        back = None if back is None else reshape(back, tuple(input.shape))
+    if wanted[1] and grad is not None:
+        to_weight = reshape(sum_dim((along - total * mean) * rstd, (0,), False), (group * channels,))
+    if wanted[2] and grad is not None:
+        to_bias = reshape(sum_dim(total, (0,), False), (group * channels,))
+    return back, to_weight, to_bias

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.op import PASS, composite, op
-from gviz.engine.text import wrap_dim
+from gviz.engine.dtypes import of
+from gviz.engine.op import ARRAYS, PASS, composite, op
+from gviz.engine.ops.reduction import axes_of
+from gviz.engine.text import broadcast_shape, wrap_dim
 
 
 def along(array, dim, index):
@@ -47,16 +49,44 @@ def picked(grad, dim, index, source, source_dim):
     return index_select(grad, dim, squeeze_dim(index, 0))
 
 
+def check_added(self, dim, index, source):
+    """What is added has a slice for each place, of the shape of the tensor's slices.
+
+    Raises:
+        RuntimeError: it has not, or is of another dtype.
+    """
+    check_index(self, dim, index, "index_add")
+    axis = wrap_dim(dim, self.ndim)
+    if self.dtype != source.dtype:
+        have, other = of(self.dtype).scalar_name, of(source.dtype).scalar_name
+        raise RuntimeError(f"index_add_(): self ({have}) and source ({other}) must have the same scalar type")
+    count = source.shape[axis] if axis < source.ndim else 1
+    if (
+        source.ndim
+        and self.ndim
+        and (source.ndim != self.ndim or any(n != source.shape[d] for d, n in enumerate(self.shape) if d != axis))
+    ):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(self.shape)} source.shape = {list(source.shape)}"
+        )
+    if index.size != count:
+        raise RuntimeError(
+            f"index_add_(): Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {axis}"
+        )
+
+
 @op(
     "IndexAddBackward0",
     nondiff=("index",),
+    promote="none",
     self=PASS,
     source=lambda grad, dim, index, source, source_dim, alpha: maybe_multiply(
         picked(grad, dim, index, source, source_dim), alpha
     ),
 )
 def index_add(self, dim, index, source, alpha=1):
-    check_index(self, dim, index, "index_add")
+    check_added(self, dim, index, source)
     result = np.array(self)
     flat = result.reshape(1) if not result.ndim else result
     np.add.at(flat, along(flat, dim, index.reshape(-1)), source if alpha == 1 else source * alpha)
@@ -124,12 +154,20 @@ def masked_select_backward(grad, self, mask):
 @op(
     "MaskedScatterBackward0",
     nondiff=("mask",),
+    promote="none",
     self=lambda grad, mask: masked_fill(grad, mask, 0),
     source=lambda grad, mask, source_sym_sizes: masked_scatter_source(grad, mask, source_sym_sizes),
 )
 def masked_scatter(self, mask, source):
-    mask = np.broadcast_to(mask, self.shape)
-    result = np.array(self)
+    have, other, kind = (of(a.dtype).scalar_name for a in (self, source, mask))
+    if have != other:
+        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got{have} and {other}")
+    if kind != "Bool":
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {kind}")
+    shape = broadcast_shape(self.shape, mask.shape)
+    mask, result = np.broadcast_to(mask, shape), np.array(np.broadcast_to(self, shape))
+    if int(mask.sum()) > source.size:
+        raise RuntimeError("Number of elements of source < number of ones in mask")
     result[mask] = source.reshape(-1)[: int(mask.sum())]
     return result
 
@@ -147,25 +185,49 @@ def masked_scatter_source(grad_output, mask, sizes):
 
 
 @composite
-def put_backward(grad, index, accumulate):
+def put_backward(grad, index, source, accumulate):
     """The gradient, without what was overwritten."""
-    return grad if accumulate else put(grad, index, zeros_like(index) * 1.0, False)
+    return grad if accumulate else put(grad, index, zeros_like(source), False)
+
+
+def check_flat(self, index):
+    """Places among all elements exist.
+
+    Raises:
+        IndexError: one does not.
+    """
+    if index.size and (index.max() >= self.size or index.min() < -self.size):
+        wrong = index[(index >= self.size) | (index < -self.size)].flat[0]
+        raise IndexError(f"out of range: tried to access index {wrong} on a tensor of {self.size} elements.")
 
 
 @op("TakeBackward0", nondiff=("index",), self=lambda grad, self, index: put(zeros_like(self), index, grad, True))
 def take(self, index):
-    if index.size and (index.max() >= self.size or index.min() < -self.size):
-        raise IndexError("out of range: tried to access index in take")
+    if index.dtype != np.int64:
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {of(index.dtype).scalar_name}")
+    check_flat(self, index)
     return self.reshape(-1)[index]
 
 
 @op(
     "PutBackward0",
     nondiff=("index",),
-    self=lambda grad, index, accumulate: put_backward(grad, index, accumulate),
-    source=lambda grad, index: take(grad, index),
+    promote="none",
+    self=lambda grad, index, source, accumulate: put_backward(grad, index, source, accumulate),
+    source=lambda grad, index, source: reshape(take(grad, index), tuple(source.shape)),
 )
 def put(self, index, source, accumulate=False):
+    if index.size != source.size:
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.size}, index.numel() = {index.size}"
+        )
+    if self.dtype != source.dtype:
+        have, other = of(self.dtype).scalar_name, of(source.dtype).scalar_name
+        raise RuntimeError(
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {have} and source.dtype = {other}"
+        )
+    check_flat(self, index)
     result = np.array(self)
     if accumulate:
         np.add.at(result.reshape(-1), index.reshape(-1), source.reshape(-1))
@@ -184,6 +246,11 @@ def ordered(array, axis, descending):
         return np.argsort(array, axis=axis, kind="stable")
     turned = np.argsort(np.flip(array, axis), axis=axis, kind="stable")
     return array.shape[axis] - 1 - np.flip(turned, axis)
+
+
+@op("SortBackward1", outputs=("values", "indices"), self=PLACED)
+def sort_stable(self, dim=-1, descending=False):
+    return ARRAYS["sort"](self, dim, descending)
 
 
 @op("SortBackward0", outputs=("values", "indices"), self=PLACED)
@@ -239,6 +306,36 @@ def median_dim(self, dim, keepdim=False):
     return ranked(self, ((self.shape[wrap_dim(dim, self.ndim)] if self.ndim else 1) - 1) // 2, dim, keepdim)
 
 
+@op("NanmedianBackward0", self=lambda grad, self, result: evenly_distribute(grad, self, result))
+def nanmedian_all(self):
+    return ARRAYS["median_all"](self[~np.isnan(self)])
+
+
+@op("NanmedianBackward1", outputs=("values", "indices"), self=SELECTED)
+def nanmedian_dim(self, dim, keepdim=False):
+    axis = wrap_dim(dim, self.ndim)
+    if not self.ndim:
+        return self.copy(), np.zeros((), np.int64)
+    middle = np.maximum((~np.isnan(self)).sum(axis=axis, keepdims=True) - 1, 0) // 2
+    indices = np.take_along_axis(ordered(self, axis, False), middle, axis)
+    values = np.take_along_axis(self, indices, axis)
+    return (values, indices) if keepdim else (values.squeeze(axis), indices.squeeze(axis))
+
+
+@op("ModeBackward0", outputs=("values", "indices"), self=SELECTED)
+def mode(self, dim=-1, keepdim=False):
+    axis = wrap_dim(dim, self.ndim)
+    if not self.ndim:
+        return self.copy(), np.zeros((), np.int64)
+    order = ordered(self, axis, False)
+    values = np.take_along_axis(self, order, axis)
+    often = np.equal(np.expand_dims(values, axis), np.expand_dims(values, axis + 1)).sum(axis=axis)
+    first = np.expand_dims(np.argmax(often, axis), axis)  # the smallest of those that are there most often
+    indices = np.take_along_axis(order, first + np.take_along_axis(often, first, axis) - 1, axis)
+    values = np.take_along_axis(values, first, axis)
+    return (values, indices) if keepdim else (values.squeeze(axis), indices.squeeze(axis))
+
+
 # ------------------------------------------------------------------ counting
 @op(None, nondiff=("self",))
 def nonzero(self):
@@ -247,7 +344,7 @@ def nonzero(self):
 
 @op(None, nondiff=("self",))
 def count_nonzero(self, dim=None):
-    axes = None if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    axes = axes_of(self, dim) if dim is not None and self.ndim else None
     return np.asarray(np.count_nonzero(self, axis=axes), np.int64)
 
 

@@ -177,13 +177,39 @@ def adaptive_avg_pool2d_backward(grad_output, self):
     return rows.T @ grad_output @ cols
 
 
+@op(
+    "AdaptiveMaxPool2DBackward0",
+    outputs=("result0", "result1"),
+    self=lambda grad, self, result1: adaptive_max_pool2d_backward(grad, self, result1),
+)
+def adaptive_max_pool2d(self, output_size):
+    if self.ndim not in (3, 4):
+        raise RuntimeError(f"adaptive_max_pool2d(): Expected 3D or 4D tensor, but got: {list(self.shape)}")
+    height, width = self.shape[-2:]
+    values = np.empty((*self.shape[:-2], *output_size), self.dtype)
+    indices = np.empty(values.shape, np.int64)
+    spans = [[(i * n // o, -(-(i + 1) * n // o)) for i in range(o)] for n, o in zip((height, width), output_size, strict=True)]
+    for i, (top, bottom) in enumerate(spans[0]):
+        for j, (left, right) in enumerate(spans[1]):
+            flat = self[..., top:bottom, left:right].reshape(*self.shape[:-2], (bottom - top) * (right - left))
+            best = np.where(np.isnan(flat), np.inf, flat).argmax(-1)
+            values[..., i, j] = np.take_along_axis(flat, best[..., None], -1)[..., 0]
+            indices[..., i, j] = (top + best // (right - left)) * width + left + best % (right - left)
+    return values, indices
+
+
+@op(
+    "AdaptiveMaxPool2DBackwardBackward0",
+    nondiff=("indices",),
+    promote="none",
+    grad_output=lambda grad, indices: max_pool_double_backward(grad, indices, 2),
+    self=lambda grad: zeros_like(grad),
+)
+def adaptive_max_pool2d_backward(grad_output, self, indices):
+    return scattered(grad_output, indices, self.shape, 2)
+
+
 # ------------------------------------------------------------------ padding
-@everywhere
-def negated(pad):
-    """The padding that undoes this one."""
-    return tuple(-p for p in pad)
-
-
 @op("ConstantPadNdBackward0", self=lambda grad, pad: constant_pad_nd(grad, negated(pad), 0))
 def constant_pad_nd(self, pad, value=0):
     pairs = [(0, 0)] * (self.ndim - len(pad) // 2) + [pad[i : i + 2] for i in range(len(pad) - 2, -1, -2)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine.op import ARRAYS, composite, op
-from gviz.engine.ops.matrix import check_same_dtype
+from gviz.engine.ops.matrix import check_same_dtype, scaled
+from gviz.engine.text import LinAlgError, wrap_dim
 
 
 @op(
@@ -31,6 +32,9 @@ def addmv(self, mat, vec, beta=1, alpha=1):
     vec2=lambda grad, vec1, alpha: maybe_multiply(mv(t(grad), vec1), alpha),
 )
 def addr(self, vec1, vec2, beta=1, alpha=1):
+    for name, factor in (("beta", beta), ("alpha", alpha)):
+        if isinstance(factor, float) and all(a.dtype.kind in "iub" for a in (self, vec1, vec2)):
+            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
     return scaled(self, np.outer(vec1, vec2), beta, alpha)
 
 
@@ -46,11 +50,45 @@ def baddbmm(self, batch1, batch2, beta=1, alpha=1):
     return scaled(self, ARRAYS["bmm"](batch1, batch2), beta, alpha)
 
 
-def scaled(self, product, beta, alpha):
-    """``beta * self + alpha * product``; the addend has to fit."""
-    ARRAYS["expand"](self, product.shape)  # its message where it does not
-    addend = np.zeros_like(self) if beta == 0 else self if beta == 1 else self * beta
-    return addend + (product if alpha == 1 else product * alpha)
+@op(
+    "AddbmmBackward0",
+    promote="none",
+    self=lambda grad, beta: maybe_multiply(grad, beta),
+    batch1=lambda grad, batch2, batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2, alpha: maybe_multiply(
+        bmm(
+            expand(unsqueeze(grad, 0), (batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2)),
+            transpose(batch2, 1, 2),
+        ),
+        alpha,
+    ),
+    batch2=lambda grad, batch1, batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2, alpha: maybe_multiply(
+        bmm(
+            transpose(batch1, 1, 2),
+            expand(unsqueeze(grad, 0), (batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2)),
+        ),
+        alpha,
+    ),
+)
+def addbmm(self, batch1, batch2, beta=1, alpha=1):
+    check_same_dtype(batch1, batch2)
+    return scaled(self, ARRAYS["bmm"](batch1, batch2).sum(axis=0), beta, alpha)
+
+
+@op(
+    "LinalgCrossBackward0",
+    self=lambda grad, other, dim: linalg_cross(other, grad, dim),
+    other=lambda grad, self, dim: linalg_cross(grad, self, dim),
+)
+def linalg_cross(self, other, dim=-1):
+    if self.ndim != other.ndim:
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    axis = wrap_dim(dim, self.ndim)
+    if self.shape[axis] != 3 or other.shape[axis] != 3:
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[axis]} and {other.shape[axis]}"
+        )
+    (a, b, c), (x, y, z) = np.moveaxis(self, axis, 0), np.moveaxis(other, axis, 0)
+    return np.stack([b * z - c * y, c * x - a * z, a * y - b * x], axis)
 
 
 @composite
@@ -111,10 +149,11 @@ def tensordot_over(self, other, dims1, dims2):
     shape = tuple(first.shape[i] for i in rows) + tuple(second.shape[i] for i in columns)
     inner = sizes_at(first, dims1)
     left, right = permute(first, (*rows, *dims1)), permute(second, (*dims2, *columns))
-    if not rows and not columns:
-        if len(dims1) != 1:
-            left, right = reshape(left, (inner,)), reshape(right, (inner,))
-        return reshape(dot(left, right), ())
+    if sizes_at(first, rows) == sizes_at(second, columns) == 1:  # all is summed
+        if viewable(left, (inner,)) and viewable(right, (inner,)):
+            left, right = (v if len(v.shape) == 1 else reshape(v, (inner,)) for v in (left, right))
+            return reshape(dot(left, right), shape)
+        return reshape(sum_all(mul(squeeze_all(left), squeeze_all(right))), shape)
     left = reshape(left, (sizes_at(first, rows), inner))
     return reshape(mm(left, reshape(right, (inner, sizes_at(second, columns)))), shape)
 
@@ -147,6 +186,11 @@ def check_square(array, name):
         )
 
 
+def by_columns(matrices):
+    """Matrices that lie in memory column by column, as LAPACK's results do in PyTorch."""
+    return np.ascontiguousarray(matrices.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
 @op(
     "LinalgInvExBackward0",
     promote="none",
@@ -156,9 +200,9 @@ def check_square(array, name):
 def linalg_inv(A):
     check_square(A, "linalg.inv")
     try:
-        return np.linalg.inv(A), np.zeros(A.shape[:-2], np.int32)
+        return by_columns(np.linalg.inv(A)), np.zeros(A.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
-        raise np.linalg.LinAlgError(
+        raise LinAlgError(
             "linalg.inv: The diagonal element 1 is zero, the inversion could not be completed because the input matrix is "
             "singular."
         ) from None
@@ -188,3 +232,34 @@ def matrix_power(self, n):
 @op(None, nondiff=("self",))
 def eye_like(self):
     return np.broadcast_to(np.eye(self.shape[-1], dtype=self.dtype), self.shape).copy()
+
+
+# ------------------------------------------------------------------ three factors
+@op(
+    "TrilinearBackward0",
+    i1__i2__i3=lambda grad, i1, i2, i3, expand1, expand2, expand3, sumdim, grad_input_mask: trilinear_backward(
+        grad, i1, i2, i3, expand1, expand2, expand3, sumdim, grad_input_mask
+    ),
+)
+def trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim):
+    wide = (np.expand_dims(a, dims) for a, dims in ((i1, expand1), (i2, expand2), (i3, expand3)))
+    return np.prod(np.broadcast_arrays(*wide), axis=0).sum(axis=sumdim)
+
+
+@composite
+def trilinear_backward(grad, i1, i2, i3, expand1, expand2, expand3, sumdim, wanted):
+    """The gradient times the two other factors: a product of three again."""
+    return (
+        trilinear(grad, i2, i3, sumdim, expand2, expand3, expand1) if wanted[0] else None,
+        trilinear(i1, grad, i3, expand1, sumdim, expand3, expand2) if wanted[1] else None,
+        trilinear(i1, i2, grad, expand1, expand2, sumdim, expand3) if wanted[2] else None,
+    )
+
+
+@composite
+def bilinear(input1, input2, weight, bias=None):
+    """``x1 @ A @ x2`` for each matrix A of the weight, plus a bias."""
+    rows, columns = input1.shape[-1], input2.shape[-1]
+    left, right = reshape(input1, (-1, rows)), reshape(input2, (-1, columns))
+    result = reshape(trilinear(left, weight, right, (1, 3), (0,), (1, 2), (2, 3)), (*input1.shape[:-1], weight.shape[0]))
+    return result if bias is None else result + bias

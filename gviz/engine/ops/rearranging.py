@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided
 
-from gviz.engine.op import composite, op
+from gviz.engine.op import composite, everywhere, op
 from gviz.engine.text import wrap_dim, wrap_dims
 
 
@@ -79,7 +79,13 @@ def flip(self, dims):
     return np.ascontiguousarray(np.flip(self, wrap_dims(dims, self.ndim))) if self.ndim else self.copy()
 
 
-@op("RollBackward0", self=lambda grad, shifts, dims: roll(grad, tuple(-s for s in reversed(shifts)), tuple(reversed(dims))))
+@everywhere
+def negated(numbers):
+    """Shifts, or a padding, that undo these."""
+    return tuple(-n for n in numbers)
+
+
+@op("RollBackward0", self=lambda grad, shifts, dims: roll(grad, negated(reversed(shifts)), tuple(reversed(dims))))
 def roll(self, shifts, dims=()):
     if dims and len(shifts) != len(dims):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
@@ -90,7 +96,22 @@ def roll(self, shifts, dims=()):
 
 @op("Rot90Backward0", self=lambda grad, k, dims: rot90(grad, -k, dims))
 def rot90(self, k=1, dims=(0, 1)):
+    check_turn(self.ndim, tuple(dims))
     return np.ascontiguousarray(np.rot90(self, k, tuple(dims)))
+
+
+def check_turn(ndim, dims):
+    """A turn is from one dim to another.
+
+    Raises:
+        RuntimeError: there are not two.
+    """
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {ndim}")
+    if wrap_dim(dims[0], ndim) == wrap_dim(dims[1], ndim):
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
 
 
 def check_matrix(array, name):

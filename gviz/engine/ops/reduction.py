@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from gviz.engine.dtypes import no_kernel, of
 from gviz.engine.op import composite, everywhere, op
 from gviz.engine.ops.totals import add_up, average
-from gviz.engine.text import SCALAR_NAMES, wrap_dim, wrap_dims
+from gviz.engine.text import wrap_dim, wrap_dims
 
 
 def axes_of(array, dim):
@@ -15,8 +16,10 @@ def axes_of(array, dim):
     return wrap_dims(dims, array.ndim) if dims else None
 
 
-def summed(array):
-    """Integers and booleans are summed as int64."""
+def summed(array, dtype=None):
+    """In the dtype asked for; without one integers and booleans are summed as int64."""
+    if dtype is not None:
+        return array.astype(dtype)
     return array.astype(np.int64) if array.dtype.kind in "biu" and array.dtype != np.int64 else array
 
 
@@ -25,15 +28,20 @@ def sum_all(self):
     return add_up(summed(self))
 
 
+@op("SumBackward0", self=lambda grad, self_sym_sizes: expand(grad, self_sym_sizes))
+def sum_typed(self, dtype):
+    return add_up(summed(self, dtype))
+
+
 @op("SumBackward1", self=lambda grad, dim, keepdim, self_sym_sizes: sum_backward(grad, self_sym_sizes, dim, keepdim))
-def sum_dim(self, dim, keepdim=False):
-    return add_up(summed(self), axes_of(self, dim), keepdims=keepdim)
+def sum_dim(self, dim, keepdim=False, dtype=None):
+    return add_up(summed(self, dtype), axes_of(self, dim), keepdims=keepdim)
 
 
 @composite
 def sum_backward(grad, sizes, dims, keepdim):
     """The gradient of a sum: the same for every element that was summed."""
-    return expand(restore_dims(grad, dims, sizes, keepdim), sizes)
+    return expand(restore_dims(grad, dims, sizes, keepdim) if dims else grad, sizes)
 
 
 @composite
@@ -51,14 +59,19 @@ def mean_all(self):
     return average(check_mean(self))
 
 
+@op("MeanBackward0", self=lambda grad, self_sym_numel, self_sym_sizes: expand(grad, self_sym_sizes) / self_sym_numel)
+def mean_typed(self, dtype):
+    return average(check_mean(self.astype(dtype)))
+
+
 @op(
     "MeanBackward1",
     self=lambda grad, dim, keepdim, self_sym_numel, self_sym_sizes: (
         sum_backward(grad, self_sym_sizes, dim, keepdim) / reduced_count(self_sym_sizes, dim)
     ),
 )
-def mean_dim(self, dim, keepdim=False):
-    return average(check_mean(self), axes_of(self, dim), keepdims=keepdim)
+def mean_dim(self, dim, keepdim=False, dtype=None):
+    return average(check_mean(self if dtype is None else self.astype(dtype)), axes_of(self, dim), keepdims=keepdim)
 
 
 def check_mean(array):
@@ -70,7 +83,7 @@ def check_mean(array):
     if array.dtype.kind in "biu":
         raise RuntimeError(
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
-            f"Got: {SCALAR_NAMES[array.dtype.name]}"
+            f"Got: {of(array.dtype).scalar_name}"
         )
     return array
 
@@ -168,54 +181,6 @@ def select_backward_of(grad, dim, indices, sizes, keepdim):
     return scatter(zeros_of(grad, sizes), dim, indices, grad)
 
 
-@op(
-    "ScatterBackward0",
-    nondiff=("index",),
-    self=lambda grad, dim, index: scatter_value(grad, dim, index, 0),
-    src=lambda grad, dim, index: gather(grad, dim, index),
-)
-def scatter(self, dim, index, src):
-    result = np.array(self)
-    if result.ndim:
-        np.put_along_axis(result, index, src[tuple(slice(n) for n in index.shape)], wrap_dim(dim, self.ndim))
-    else:
-        result[...] = src
-    return result
-
-
-@op("ScatterBackward1", nondiff=("index",), self=lambda grad, dim, index: scatter_value(grad, dim, index, 0))
-def scatter_value(self, dim, index, value):
-    result = np.array(self)
-    np.put_along_axis(result, index, value, wrap_dim(dim, self.ndim))
-    return result
-
-
-@op(
-    "GatherBackward0",
-    nondiff=("index",),
-    shows={"sparse_grad": False},
-    self=lambda grad, dim, index, self: scatter_add(zeros_like(self), dim, index, grad),
-)
-def gather(self, dim, index):
-    if index.ndim != self.ndim:
-        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
-    if not self.ndim:
-        return self.copy()
-    axis = wrap_dim(dim, self.ndim)
-    part = self[tuple(slice(None) if d == axis else slice(n) for d, n in enumerate(index.shape))]
-    return np.take_along_axis(part, index, axis)
-
-
-@op("ScatterAddBackward0", nondiff=("index",), self=lambda grad: grad, src=lambda grad, dim, index: gather(grad, dim, index))
-def scatter_add(self, dim, index, src):
-    result = np.array(self)
-    where = list(np.indices(index.shape, sparse=True))
-    if result.ndim:
-        where[wrap_dim(dim, self.ndim)] = index
-    np.add.at(result, tuple(where), src[tuple(slice(n) for n in index.shape)])
-    return result
-
-
 def check_argument(array, dim, name):
     """PyTorch finds no greatest boolean, and none of nothing.
 
@@ -267,7 +232,7 @@ def check_softmax(array, dim, name):
     """
     if array.dtype.kind not in "fc" and array.size:
         kernel = f"{name}_lastdim_kernel_impl" if dim == max(array.ndim, 1) - 1 else f"{name}_kernel_impl"
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{SCALAR_NAMES[array.dtype.name]}'")
+        raise no_kernel(kernel, array.dtype)
 
 
 @op("SoftmaxBackward0", self=lambda grad, dim, result: softmax_backward_data(grad, result, dim))

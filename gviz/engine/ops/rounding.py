@@ -112,6 +112,12 @@ def refuse_derivative(name):
     raise RuntimeError(f"derivative for aten::{name} is not implemented")
 
 
+@composite
+def not_implemented(name):
+    """PyTorch's error for a derivative that its table names as missing."""
+    raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+
 @op("RemainderBackward0", self=PASS)
 def remainder_scalar(self, other):
     return remainder_of(common(self, other), other)

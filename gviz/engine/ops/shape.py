@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import index
+
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided
 
@@ -22,7 +24,7 @@ def full_shape(size, numel):
     Raises:
         RuntimeError: it cannot hold that many elements, in PyTorch's words.
     """
-    size = tuple(int(s) for s in size)
+    size = tuple(map(index, size))
     known = 1
     for i, s in enumerate(size):
         known *= 1 if s == -1 else s
@@ -164,7 +166,7 @@ def squeeze_dims(self, dim):
 @op("SqueezeBackward4", self=lambda grad, dim, self_sym_sizes: unsqueeze_dims(grad, (dim,), self_sym_sizes))
 def squeeze_dim_(self, dim):
     dim = wrap_dim(dim, self.ndim)
-    return self.squeeze(dim) if self.shape[dim] == 1 else self.view()
+    return self.squeeze(dim) if self.ndim and self.shape[dim] == 1 else self.view()
 
 
 @composite
@@ -187,7 +189,12 @@ def unsqueeze_dims(grad, dims, sizes):
 
 @op("UnsqueezeBackward0", view=True, self=lambda grad, dim: squeeze_dim(grad, dim))
 def unsqueeze(self, dim):
-    return np.expand_dims(self, wrap_dim(dim, self.ndim + 1))
+    dim = wrap_dim(dim, self.ndim + 1)
+    if self.flags.c_contiguous:
+        return np.expand_dims(self, dim)
+    step = self.shape[dim] * self.strides[dim] if dim < self.ndim else self.itemsize  # numpy would choose another
+    sizes, steps = self.shape, self.strides
+    return strided(self, (*sizes[:dim], 1, *sizes[dim:]), (*steps[:dim], step, *steps[dim:]))
 
 
 everywhere(wrap_dim)
@@ -232,8 +239,28 @@ def viewable(value, size):
         grad, self_sym_sizes, self_sym_strides, size, stride, storage_offset
     ),
 )
-def as_strided(self, size, stride, storage_offset=0):
-    return strided(flat_memory(self)[storage_offset:], size, tuple(s * self.itemsize for s in stride))
+def as_strided(self, size, stride, storage_offset=None):
+    first, memory = storage_offset or 0, flat_memory(self)
+    check_strided(size, stride, first, memory)
+    return strided(memory[first:], size, tuple(s * self.itemsize for s in stride))
+
+
+def check_strided(size, stride, first, memory):
+    """Sizes and strides stay in the memory.
+
+    Raises:
+        RuntimeError: they do not, in PyTorch's words.
+    """
+    if len(size) != len(stride):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if any(s < 0 for s in stride):
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+    needed = first + 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if all(size) else 0
+    if needed > memory.size:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {first}, and itemsize {memory.itemsize} "
+            f"requiring a storage size of {needed * memory.itemsize} are out of bounds for storage of size {memory.nbytes}"
+        )
 
 
 @op(
@@ -243,7 +270,7 @@ def as_strided(self, size, stride, storage_offset=0):
 def as_strided_backward(grad_output, sizes, strides, size, stride, storage_offset):
     item = grad_output.itemsize
     memory = np.zeros(1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if all(sizes) else 0, grad_output.dtype)
-    np.add.at(strided(memory[storage_offset:], size, tuple(s * item for s in stride)), ..., grad_output)  # type: ignore[arg-type] # numpy takes an ellipsis, its types do not
+    np.add.at(strided(memory[storage_offset or 0 :], size, tuple(s * item for s in stride)), ..., grad_output)  # type: ignore[arg-type] # numpy takes an ellipsis, its types do not
     return np.ascontiguousarray(strided(memory, sizes, tuple(s * item for s in strides)))
 
 

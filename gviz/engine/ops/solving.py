@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine.op import composite, op
-from gviz.engine.ops.products import check_square
+from gviz.engine.ops.products import by_columns, check_square
+from gviz.engine.text import LinAlgError
 
 
 def factors(matrices):
@@ -13,7 +14,8 @@ def factors(matrices):
     packed = np.array(matrices, order="C")
     count = packed.shape[-1]
     pivots = np.zeros(packed.shape[:-1], np.int32)
-    for matrix, pivot in zip(packed.reshape(-1, count, count), pivots.reshape(-1, count), strict=True):
+    for place in np.ndindex(packed.shape[:-2]):
+        matrix, pivot = packed[place], pivots[place]
         for k in range(count):
             best = k + int(np.argmax(np.abs(matrix[k:, k])))
             pivot[k] = best + 1
@@ -24,6 +26,11 @@ def factors(matrices):
     return packed, pivots
 
 
+def column_factors(matrices):
+    """The same for a determinant: what lies in memory row by row is factored transposed, as LAPACK wants columns."""
+    return factors(matrices.swapaxes(-1, -2) if matrices.flags.c_contiguous else matrices)
+
+
 @op(
     "LinalgDetBackward0",
     promote="none",
@@ -32,7 +39,7 @@ def factors(matrices):
 )
 def linalg_det(A):
     check_square(A, "linalg.det")
-    return np.asarray(np.linalg.det(A), A.dtype), *factors(A)
+    return np.asarray(np.linalg.det(A), A.dtype), *column_factors(A)
 
 
 @composite
@@ -54,11 +61,12 @@ def linalg_solve(A, B, left=True):
     sides = B[..., None] if vector else B
     try:
         if left:
-            found = np.linalg.solve(A, sides)
+            found = by_columns(np.linalg.solve(A, sides))
         else:
             found = np.linalg.solve(A.swapaxes(-1, -2), sides.swapaxes(-1, -2)).swapaxes(-1, -2)
+            found = np.ascontiguousarray(found)
     except np.linalg.LinAlgError:
-        raise np.linalg.LinAlgError("linalg.solve: The solver failed because the input matrix is singular.") from None
+        raise LinAlgError("linalg.solve: The solver failed because the input matrix is singular.") from None
     return found[..., 0] if vector else found, *factors(A)
 
 
@@ -71,3 +79,111 @@ def solve_backward(grad, result, A, left, wanted):
     flipped = transpose(solution, -2, -1)
     matrix = (neg(matmul(side, flipped)) if left else neg(matmul(flipped, side))) if wanted[0] else None
     return matrix, (squeeze_dim(side, -1) if vector else side) if wanted[1] else None
+
+
+@op(
+    "LinalgSlogdetBackward0",
+    promote="none",
+    outputs=("sign", "logabsdet"),
+    extras=("LU", "pivots"),
+    A=lambda grad, A, sign, LU, pivots: slogdet_backward(grad, A),
+)
+def linalg_slogdet(A):
+    check_square(A, "linalg.slogdet")
+    sign, size = np.linalg.slogdet(A)
+    return np.asarray(sign, A.dtype), np.asarray(size, A.dtype), *column_factors(A)
+
+
+@composite
+def slogdet_backward(grads, A):
+    """D log |det A| is the transposed inverse; the sign is flat."""
+    if grads[1] is None:
+        return None
+    diagonal = diag_embed(expand(unsqueeze(grads[1], -1), tuple(A.shape[:-1])), 0, -2, -1)
+    return linalg_solve(transpose(A, -2, -1), diagonal, True)
+
+
+@composite
+def logdet(A):
+    """The logarithm of a determinant; nan where that is negative."""
+    sign, size = linalg_slogdet(A)
+    return where(equal(sign, -1.0), float("nan"), size)
+
+
+# ------------------------------------------------------------------ triangles
+@op(
+    "LinalgSolveTriangularBackward0",
+    promote="none",
+    self__B=lambda grad, self, result, upper, left, unitriangular, grad_input_mask: solve_triangular_backward(
+        grad, self, result, upper, left, unitriangular, grad_input_mask
+    ),
+)
+def linalg_solve_triangular(self, B, upper, left=True, unitriangular=False):
+    check_square(self, "linalg.solve_triangular")
+    triangle = np.triu(self) if upper else np.tril(self)
+    if unitriangular:
+        steps = np.arange(self.shape[-1])
+        triangle[..., steps, steps] = 1
+    if left:
+        return by_columns(np.linalg.solve(triangle, B))
+    return np.linalg.solve(triangle.swapaxes(-1, -2), B.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
+@composite
+def solve_triangular_backward(grad, self, result, upper, left, unitriangular, wanted):
+    """The right side's gradient solves the transposed system; the triangle's is its product with the solution."""
+    side = linalg_solve_triangular(transpose(self, -2, -1), grad, not upper, left, unitriangular)
+    if not wanted[0]:
+        return None, side
+    flipped = transpose(result, -2, -1)
+    product = neg(matmul(side, flipped)) if left else neg(matmul(flipped, side))
+    triangle = triu(product, int(unitriangular)) if upper else tril(product, -int(unitriangular))
+    return triangle, side if wanted[1] else None
+
+
+@op(
+    "LinalgCholeskyExBackward0",
+    promote="none",
+    outputs=("L", "info"),
+    self=lambda grad, upper, L: cholesky_backward(grad, upper, L),
+)
+def linalg_cholesky(self, upper=False):
+    return triangle_of(self, upper, "linalg.cholesky"), np.zeros(self.shape[:-2], np.int32)
+
+
+@op("CholeskyBackward0", self=lambda grad, upper, result: cholesky_backward(grad, upper, result))
+def cholesky(self, upper=False):
+    return triangle_of(self, upper, "cholesky")
+
+
+def triangle_of(matrices, upper, name):
+    """The triangle whose product with its transpose is the matrix.
+
+    Raises:
+        LinAlgError: a matrix is not positive-definite.
+    """
+    check_square(matrices, name)
+    try:
+        found = np.linalg.cholesky(matrices)
+    except np.linalg.LinAlgError:
+        raise LinAlgError(
+            f"{name}: The factorization could not be completed because the input is not positive-definite (the leading minor "
+            f"of order {first_minor(matrices)} is not positive-definite)."
+        ) from None
+    return by_columns(found.swapaxes(-1, -2) if upper else found)
+
+
+def first_minor(matrices):
+    """The order of the first leading minor that is not positive."""
+    flat = matrices.reshape(-1, *matrices.shape[-2:])
+    return next(k for m in flat for k in range(1, m.shape[-1] + 1) if not np.linalg.det(m[:k, :k]) > 0)
+
+
+@composite
+def cholesky_backward(grad, upper, L):
+    """Half the symmetric part of the factor times its gradient, between two inverses of the factor."""
+    factor, slope = (transpose(L, -2, -1), transpose(grad, -2, -1)) if upper else (L, grad)
+    product = tril(matmul(transpose(factor, -2, -1), slope), 0)
+    half = (product + transpose(tril(product, -1), -2, -1)) * 0.5
+    solved = linalg_solve_triangular(transpose(factor, -2, -1), half, True, True, False)
+    return linalg_solve_triangular(factor, solved, False, False, False)

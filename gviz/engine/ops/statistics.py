@@ -1,13 +1,14 @@
-"""Reductions beyond sum and mean: products, variances, norms, extremes over several dims, running sums and products."""
+"""Reductions beyond sum and mean: products, variances, norms, extremes over several dims."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.op import composite, everywhere, op
+from gviz.engine.dtypes import of
+from gviz.engine.op import ARRAYS, composite, everywhere, op
 from gviz.engine.ops.reduction import axes_of, summed
 from gviz.engine.ops.totals import add_up, average, multiply_up
-from gviz.engine.text import wrap_dim
+from gviz.engine.text import warn, wrap_dim
 
 
 @composite
@@ -74,54 +75,11 @@ def ones_of(self, size):
     return np.ones(size, self.dtype)
 
 
-@op("CumsumBackward0", self=lambda grad, dim: cumsum_backward(grad, dim))
-def cumsum(self, dim):
-    dim = wrap_dim(dim, self.ndim)
-    return summed(self).cumsum(axis=dim) if self.ndim else summed(self).copy()
-
-
-@composite
-def cumsum_backward(grad, dim):
-    """A sum from the other end."""
-    return grad if numel_of(grad) <= 1 or grad.shape[dim] == 1 else reversed_cumsum(grad, dim)
-
-
-@composite
-def reversed_cumsum(value, dim):
-    """Running sums from the end."""
-    return flip(cumsum(flip(value, (dim,)), dim), (dim,))
-
-
-@op("CumprodBackward0", self=lambda grad, self, dim, result: cumprod_backward(grad, self, dim, result))
-def cumprod(self, dim):
-    dim = wrap_dim(dim, self.ndim)
-    return summed(self).cumprod(axis=dim) if self.ndim else summed(self).copy()
-
-
-@composite
-def cumprod_backward(grad, self, dim, result):
-    """The sum of all later products, each over this element; where some are zero, the products of the others."""
-    dim = wrap_dim(dim, len(self.shape))
-    count = self.shape[dim] if self.shape else 1
-    if numel_of(self) <= 1 or count == 1:
-        return grad
-    if not zeros_in(self):
-        return reversed_cumsum(result * grad, dim) / self
-    ones = ones_of(grad, (*self.shape[:dim], 1, *self.shape[dim + 1 :]))
-    grads = []
-    for k in range(count):
-        others = cumprod(cat([ones, narrow(self, dim, k + 1, count - k - 1)], dim), dim) if k < count - 1 else ones
-        if k:
-            others = others * prod_dim(narrow(self, dim, 0, k), dim, True)
-        grads.append(sum_dim(narrow(grad, dim, k, count - k) * others, (dim,)))
-    return stack(grads, dim)
-
-
 # ------------------------------------------------------------------ variance
 @op("VarBackward0",
     self=lambda grad, self, dim, correction, keepdim: var_backward(grad, self, dim, correction, keepdim))  # fmt: skip
 def var(self, dim=None, correction=None, keepdim=False):
-    return variance(self, dim, correction, keepdim)
+    return variance(self, dim, correction, keepdim, "var")
 
 
 @op(
@@ -131,10 +89,10 @@ def var(self, dim=None, correction=None, keepdim=False):
     ),
 )
 def std(self, dim=None, correction=None, keepdim=False):
-    return np.sqrt(variance(self, dim, correction, keepdim))
+    return np.sqrt(variance(self, dim, correction, keepdim, "std"))
 
 
-def variance(self, dim, correction, keepdim):
+def variance(self, dim, correction, keepdim, name):
     """The mean square distance from the mean, with Bessel's correction.
 
     Raises:
@@ -145,7 +103,14 @@ def variance(self, dim, correction, keepdim):
     axes = axes_of(self, dim) if dim is not None else None
     count = self.size if axes is None else int(np.prod([self.shape[a] for a in axes])) if self.ndim else 1
     square = add_up(np.square(self - average(self, axes, keepdims=True)), axes, keepdims=keepdim)
-    return np.divide(square, self.dtype.type(max(count - (1 if correction is None else correction), 0)))
+    correction = 1 if correction is None else correction
+    free = max(count - correction, 0)
+    if self.size // max(square.size, 1) <= correction:
+        warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
+            "divided by output numel)."
+        )
+    return np.divide(square, self.dtype.type(free))
 
 
 @composite
@@ -166,6 +131,43 @@ def unbounded(self):
     return np.where(self == average(self), self.dtype.type(np.nan), self.dtype.type(np.inf))
 
 
+@op("VarMeanBackward0", outputs=("result0", "result1"),
+    self=lambda grad, self, dim, correction, keepdim: var_mean_backward(grad, self, dim, correction, keepdim))  # fmt: skip
+def var_mean(self, dim=None, correction=None, keepdim=False):
+    return variance(self, dim, correction, keepdim, "var_mean"), mean_beside(self, dim, keepdim)
+
+
+@op(
+    "StdMeanBackward0",
+    outputs=("result0", "result1"),
+    self=lambda grad, self, result0, dim, correction, keepdim: std_mean_backward(grad, self, result0, dim, correction, keepdim),
+)
+def std_mean(self, dim=None, correction=None, keepdim=False):
+    return np.sqrt(variance(self, dim, correction, keepdim, "std_mean")), mean_beside(self, dim, keepdim)
+
+
+def mean_beside(self, dim, keepdim):
+    """The mean that is given with a variance."""
+    return average(self, None if dim is None else axes_of(self, dim), keepdims=keepdim)
+
+
+@composite
+def var_mean_backward(grads, self, dim, correction, keepdim):
+    """The gradients of a variance and of a mean, those that there are, added."""
+    parts = [] if grads[0] is None else [var_backward(grads[0], self, dim, correction, keepdim)]
+    if grads[1] is not None:
+        count = reduced_count(tuple(self.shape), dim)
+        parts.append(sum_backward(grads[1], tuple(self.shape), dim, keepdim) / count)
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+
+@composite
+def std_mean_backward(grads, self, result0, dim, correction, keepdim):
+    """The same for a standard deviation."""
+    first = None if grads[0] is None else masked_fill(grads[0] / (result0 * 2), equal(result0, 0), 0)
+    return var_mean_backward([first, grads[1]], self, dim, correction, keepdim)
+
+
 # ------------------------------------------------------------------ norms
 @op(
     "LinalgVectorNormBackward0",
@@ -175,7 +177,7 @@ def unbounded(self):
 def vector_norm(self, ord=2, dim=None, keepdim=False):
     if self.dtype.kind not in "fc":
         raise RuntimeError(
-            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got " + type_short(self.dtype)
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got " + of(self.dtype).scalar_name
         )
     axes = None if dim is None else axes_of(self, dim)
     size = np.abs(self)
@@ -192,16 +194,19 @@ def vector_norm(self, ord=2, dim=None, keepdim=False):
     return add_up(size**ord, axes, keepdims=keepdim) ** (1 / ord)
 
 
-def type_short(dtype):
-    """PyTorch's short name of a dtype in its messages."""
-    from gviz.engine.text import SCALAR_NAMES
-
-    return SCALAR_NAMES.get(dtype.name, dtype.name)
+@op(
+    "NormBackward1",
+    promote="none",
+    self=lambda grad, self, p, result, dim, keepdim: norm_backward(grad, self, p, result, dim, keepdim),
+)
+def norm(self, p, dim, keepdim=False):
+    return ARRAYS["vector_norm"](self, p, dim, keepdim)
 
 
 @composite
 def norm_backward(grad, self, ord, result, dim, keepdim):
     """The gradient of a p-norm, written case by case as PyTorch does."""
+    ord = float(ord)
     grad = unsqueeze_reduced(grad, dim, self.shape, keepdim)
     norm = unsqueeze_reduced(result, dim, self.shape, keepdim)
     if ord == 0:
@@ -223,6 +228,45 @@ def norm_backward(grad, self, ord, result, dim, keepdim):
 @op(None, nondiff=("self", "mask"))
 def count_chosen(self, mask, dim):
     return mask.sum(axis=axes_of(mask, dim), keepdims=True).astype(self.dtype)
+
+
+@op(
+    "DistBackward0",
+    self=lambda grad, self, other, p, result: dist_backward(grad, self - other, p, result),
+    other=lambda grad, self, other, p, result: neg(dist_backward(grad, self - other, p, result)),
+)
+def dist(self, other, p=2.0):
+    return ARRAYS["vector_norm"](self - other, p)
+
+
+@composite
+def dist_backward(grad, difference, p, result):
+    """The gradient of a norm of everything."""
+    return norm_backward(grad, difference, float(p), result, (), True)
+
+
+@op("RenormBackward0", self=lambda grad, self, p, dim, maxnorm: renorm_backward(grad, self, p, dim, maxnorm))
+def renorm(self, p, dim, maxnorm):
+    if self.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.ndim} dimensions")
+    norms = ARRAYS["vector_norm"](self, p, all_but(dim, self.ndim), True)
+    return np.where(norms > maxnorm, self * (maxnorm / (norms + 1e-7)), self).astype(self.dtype, order="C")
+
+
+@everywhere
+def all_but(dim, ndim):
+    """All dims but one."""
+    return tuple(i for i in range(ndim) if i != wrap_dim(dim, ndim))
+
+
+@composite
+def renorm_backward(grad, self, p, dim, maxnorm):
+    """The gradient of slices that are scaled down to a norm: without its part along the slice."""
+    dims = all_but(dim, len(self.shape))
+    norm = vector_norm(self, p, dims, True)
+    along = norm_backward(sum_dim(self * grad, dims, True), self, p, norm, dims, True)
+    inverse = reciprocal(norm + 1e-7)
+    return where(greater(norm, maxnorm), maxnorm * inverse * (grad - inverse * along), grad)
 
 
 # ------------------------------------------------------------------ extremes, sums of exponentials
@@ -266,6 +310,37 @@ def extreme_backward(grad, self, dim, keepdim, result):
         grad, result = reshape(grad, shape), reshape(result, shape)
     chosen = equal(result, self)
     return (grad / count_chosen(grad, chosen, dim)) * chosen
+
+
+@op("AminmaxBackward0", outputs=("min", "max"),
+    self=lambda grad, self, dim, keepdim, min, max: aminmax_backward(grad, self, dim, keepdim, min, max))  # fmt: skip
+def aminmax(self, dim=None, keepdim=False):
+    dims = () if dim is None else (dim,)
+    if not self.size and not dims:
+        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+    if dims and self.ndim and not self.shape[axis := wrap_dim(dim, self.ndim)]:
+        raise IndexError(f"aminmax: Expected reduction dim {axis} to have non-zero size.")
+    return ARRAYS["amin"](self, dims, keepdim), ARRAYS["amax"](self, dims, keepdim)
+
+
+@composite
+def aminmax_backward(grads, self, dim, keepdim, min, max):
+    """The gradients of both extremes, those that there are, added."""
+    dims = () if dim is None else (dim,)
+    parts = [extreme_backward(g, self, dims, keepdim, r) for g, r in zip(grads, (min, max), strict=True) if g is not None]
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+
+@op("NansumBackward0", self=lambda grad, self, dim, keepdim: nansum_backward(grad, self, dim, keepdim))
+def nansum(self, dim=None, keepdim=False, dtype=None):
+    numbers = np.where(np.isnan(self), self.dtype.type(0), self)
+    return add_up(summed(numbers, dtype), None if dim is None else axes_of(self, dim), keepdims=keepdim)
+
+
+@composite
+def nansum_backward(grad, self, dim, keepdim):
+    """The gradient of a sum, where there are numbers."""
+    return sum_backward(grad, tuple(self.shape), dim, keepdim) * logical_not(isnan(self))
 
 
 @op(

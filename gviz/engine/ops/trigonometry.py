@@ -49,17 +49,17 @@ def atanh(self):
     return np.arctanh(self)
 
 
-@op("AsinhBackward1", self=lambda grad: refuse_in_place("asinh"))
+@op("AsinhBackward1", promote="float", self=lambda grad: refuse_in_place("asinh"))
 def asinh_(self):
     return np.arcsinh(self)
 
 
-@op("AcoshBackward1", self=lambda grad: refuse_in_place("acosh"))
+@op("AcoshBackward1", promote="float", self=lambda grad: refuse_in_place("acosh"))
 def acosh_(self):
     return np.arccosh(self)
 
 
-@op("AtanhBackward1", self=lambda grad: refuse_in_place("atanh"))
+@op("AtanhBackward1", promote="float", self=lambda grad: refuse_in_place("atanh"))
 def atanh_(self):
     return np.arctanh(self)
 
@@ -172,7 +172,65 @@ def logaddexp2(self, other):
     other=lambda grad, self, other: grad * self / other,
 )
 def xlogy(self, other):
+    return xlogarithm(self, other)
+
+
+@op("XlogyBackward1", promote="float", other=lambda grad, self, other: grad * self / other)
+def xlogy_base(self, other):
+    return xlogarithm(other.dtype.type(self), other)
+
+
+@op("XlogyBackward2", promote="float", self=lambda grad, self, other: xlogy_scalar_backward(grad, self, other))
+def xlogy_scalar(self, other):
+    return xlogarithm(self, self.dtype.type(other))
+
+
+@composite
+def xlogy_scalar_backward(grad, self, other):
+    """The logarithm of a number; none at zero where there is no logarithm."""
+    return xlogy_scalar(grad, other) if other > 0 else masked_fill(xlogy_scalar(grad, other), equal(self, 0.0), 0.0)
+
+
+def xlogarithm(self, other):
+    """``self * log(other)``, zero where ``self`` is."""
     return np.where((self == 0) & ~np.isnan(other), self.dtype.type(0), self * np.log(other))
+
+
+SIGNED = lambda grad, self, result: grad * masked_fill(result / self, equal(self, 0), 0)  # noqa: E731 - a formula like any other
+
+
+@op("CopysignBackward0", promote="float", self=SIGNED, other=lambda grad: zeros_like(grad))
+def copysign(self, other):
+    return np.copysign(self, other)
+
+
+@op("CopysignBackward1", promote="float", self=SIGNED)
+def copysign_scalar(self, other):
+    return np.copysign(self, self.dtype.type(other))
+
+
+@op(
+    "LdexpBackward0",
+    promote="float",
+    self=lambda grad, other: grad * pow_base(2, other),
+    other=lambda grad, result: grad * result * 0.6931471805599453,
+)
+def ldexp(self, other):
+    return self * np.exp2(other)
+
+
+@op(
+    "NextafterBackward0",
+    self=lambda grad, self, other: where(not_equal(self, other), grad, 0.0),
+    other=lambda grad: zeros_like(grad),
+)
+def nextafter(self, other):
+    return np.nextafter(self, other)
+
+
+@op("NotImplemented", self=lambda grad: refuse_derivative("heaviside"), values=lambda grad: refuse_derivative("heaviside"))
+def heaviside(self, values):
+    return np.heaviside(self, values).astype(self.dtype, copy=False)
 
 
 @op(

@@ -1,4 +1,4 @@
-"""``torch.optim``: SGD, Adam and AdamW; schedules of the learning rate are ``optim.lr_scheduler``.
+"""``torch.optim``: SGD, Adam, AdamW, RMSprop and Adagrad; schedules of the learning rate are ``optim.lr_scheduler``.
 
 Updates are written in place, unrecorded, in PyTorch's order of operations, so that the numbers agree.
 Source: https://docs.pytorch.org/docs/2.13/optim.html
@@ -18,7 +18,7 @@ from gviz.engine.tensor import Tensor, from_array
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "lr_scheduler"]
+__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
 
 
 class Optimizer:
@@ -241,6 +241,87 @@ class AdamW(Adam):
         weight_decay: float = 1e-2, amsgrad: bool = False, **options: Any,
     ) -> None:  # fmt: skip
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **options, decoupled_weight_decay=True)
+
+
+class RMSprop(Optimizer):
+    """Steps scaled by the root of a running mean of the squared gradient.
+
+    Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.RMSprop.html
+    """
+
+    def __init__(
+        self, params: Any, lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
+        momentum: float = 0, centered: bool = False, capturable: bool = False, foreach: Any = None, maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:  # fmt: skip
+        check("learning rate", lr, fits=lr >= 0)
+        check("epsilon value", eps, fits=eps >= 0)
+        check("momentum value", momentum, fits=momentum >= 0)
+        check("weight_decay value", weight_decay, fits=weight_decay >= 0)
+        check("alpha value", alpha, fits=alpha >= 0)
+        super().__init__(params, {
+            "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered, "weight_decay": weight_decay,
+            "capturable": capturable, "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
+        })  # fmt: skip
+
+    def update(self, value: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """``v = a v + (1 - a) g^2``; ``p -= lr g / (sqrt(v) + eps)``, or the momentum of these steps."""
+        kind, alpha = value.dtype.type, group["alpha"]
+        if not state:
+            state["step"], state["square_avg"] = from_array(np.zeros((), np.float32), None), zeros(value)
+            state.update({"momentum_buffer": zeros(value)} if group["momentum"] > 0 else {})
+            state.update({"grad_avg": zeros(value)} if group["centered"] else {})
+        state["step"]._array[...] += 1
+        if group["weight_decay"] != 0:
+            grad = grad + value * kind(group["weight_decay"])
+        square = state["square_avg"]._array
+        square[...] = square * kind(alpha) + grad * grad * kind(1 - alpha)
+        if group["centered"]:
+            mean = state["grad_avg"]._array
+            mean += (grad - mean) * kind(1 - alpha)
+            square = square - mean * mean
+        step = grad / (np.sqrt(square) + kind(group["eps"]))
+        if group["momentum"] > 0:
+            kept = state["momentum_buffer"]._array
+            step = kept[...] = kept * kind(group["momentum"]) + step
+        value -= step * kind(group["lr"])
+
+
+class Adagrad(Optimizer):
+    """Steps scaled by the root of the sum of all squared gradients.
+
+    Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adagrad.html
+    """
+
+    def __init__(
+        self, params: Any, lr: float = 1e-2, lr_decay: float = 0, weight_decay: float = 0, initial_accumulator_value: float = 0,
+        eps: float = 1e-10, foreach: Any = None, *, maximize: bool = False, differentiable: bool = False, fused: Any = None,
+    ) -> None:  # fmt: skip
+        check("learning rate", lr, fits=lr >= 0)
+        check("lr_decay value", lr_decay, fits=lr_decay >= 0)
+        check("weight_decay value", weight_decay, fits=weight_decay >= 0)
+        check("initial_accumulator_value value", initial_accumulator_value, fits=initial_accumulator_value >= 0)
+        check("epsilon value", eps, fits=eps >= 0)
+        super().__init__(params, {
+            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,
+            "differentiable": differentiable, "fused": fused,
+        })  # fmt: skip
+        for group in self.param_groups:
+            for tensor in group["params"]:
+                begun = np.full_like(tensor._array, initial_accumulator_value)
+                self.state[tensor] = {"step": from_array(np.zeros((), np.float32), None), "sum": from_array(begun, None)}
+
+    def update(self, value: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """``s += g^2``; ``p -= lr g / (sqrt(s) + eps)``."""
+        kind = value.dtype.type
+        state["step"]._array[...] += 1
+        if group["weight_decay"] != 0:
+            grad = grad + value * kind(group["weight_decay"])
+        rate = group["lr"] / (1 + (float(state["step"]._array) - 1) * group["lr_decay"])
+        total = state["sum"]._array
+        total += grad * grad
+        value -= grad / (np.sqrt(total) + kind(group["eps"])) * kind(rate)
 
 
 def __getattr__(name: str) -> object:

@@ -1,11 +1,10 @@
 """What the engine offers under PyTorch's names, and which row each call form means.
 
-An overload is a row; a public name is a choice among rows. At the end of each file here stand its names:
+An overload is a row; a public name is a choice among rows. At the end of each file here stand its names, each with what it
+means: a row or composite by its key, or a function of the file that chooses a row by its arguments:
 
-- ``ROWS``: names (of a function and a method) that are one row or composite, by its key;
-- ``OPERATORS``: likewise for Python's operators;
-- ``BOTH``: functions of the file that choose a row by their arguments, offered as ``torch.NAME`` and as methods;
-- ``METHODS`` and ``FUNCTIONS``: what is only the one or the other.
+- ``ROWS`` and ``BOTH``: offered as ``torch.NAME`` and as methods;
+- ``METHODS`` (Python's operators among them) and ``FUNCTIONS``: what is only the one or the other.
 
 :func:`install` binds them all to the tensor class and to the engine's namespace.
 """
@@ -25,6 +24,7 @@ from gviz.engine.surface import (
     products,
     rearranging,
     reductions,
+    searching,
     shape,
     statistics,
     writing,
@@ -41,6 +41,7 @@ FAMILIES = (
     writing,
     pointwise,
     statistics,
+    searching,
     rearranging,
     products,
     overwriting,
@@ -49,30 +50,38 @@ FAMILIES = (
 )
 
 
+BUILT_IN = (
+    "_is_view", "data_ptr", "detach", "detach_", "dim", "element_size", "is_complex", "is_contiguous", "is_floating_point",
+    "item", "nelement", "numel", "numpy", "requires_grad_", "retain_grad", "size", "stride", "tolist",
+)  # fmt: skip
+"""Methods that the tensor class has itself, and that are PyTorch's built-in ones."""
+
+TABLES = {"ROWS": (True, True), "BOTH": (True, True), "METHODS": (True, False), "FUNCTIONS": (False, True)}
+"""The tables of a family: whether their names are methods, and whether they are functions."""
+
+
 def install(namespace: dict[str, Any]) -> None:
     """Bind everything to the tensor class and to the engine's namespace."""
     for family in FAMILIES:
-        declared = vars(family)
-        for name, key in declared.get("ROWS", {}).items():
-            place(key, Tensor, name, "method")
-            place(key, namespace, name, "function")
-        for name, key in declared.get("OPERATORS", {}).items():
-            place(key, Tensor, name, "operator")
-        both = declared.get("BOTH", {})
-        for name, function in (both | declared.get("METHODS", {})).items():
-            setattr(Tensor, name, function if name.startswith("__") else public(function, name, method=True))
-        for name, function in (both | declared.get("FUNCTIONS", {})).items():
-            namespace[name] = public(function, name, method=False)
+        for table, (methods, functions) in TABLES.items():
+            for name, meant in vars(family).get(table, {}).items():
+                if methods:
+                    place(meant, Tensor, name, "operator" if name.startswith("__") else "method")
+                if functions:
+                    place(meant, namespace, name, "function")
+    for name in BUILT_IN:
+        place(getattr(Tensor, name), Tensor, name, "method")
 
 
-def place(key: str, owner: Any, name: str, kind: str) -> None:
-    """Bind a row's function to a name now, and again when the row has been made ready."""
-    row = ROWS.get(key)
-    if row is None:
-        function = public(TENSORS[key], name, method=kind == "method")
-    else:
+def place(meant: Any, owner: Any, name: str, kind: str) -> None:
+    """Bind a function, or that of a key, to a name; a row's is bound again when the row has been made ready."""
+    row = ROWS.get(meant) if isinstance(meant, str) else None
+    if row is not None:
         function = row.entry(name, kind)
         row.places.append((owner, name, kind))
+    else:
+        function = TENSORS[meant] if isinstance(meant, str) else meant
+        function = function if kind == "operator" else public(function, name, method=kind == "method")
     if isinstance(owner, dict):
         owner[name] = function
     else:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from gviz.engine import dtypes, text
+from gviz.engine import dtypes
 from gviz.engine.general import NUMBERS, OPERANDS
 from gviz.engine.modes import mode
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.conversion import itself
 from gviz.engine.tensor import Tensor, from_array
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
@@ -46,7 +43,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = "") -> Tensor:
 def power(input: Any, exponent: Any) -> Tensor:
     """``input ** exponent``: a row for each of number and tensor on either side."""
     if not isinstance(input, Tensor):
-        return call["pow_base"](input, exponent)
+        return call["pow_base"](plain(input), exponent)
     if isinstance(exponent, Tensor):
         return call["pow_tensor"](input, exponent)
     return call["power"](input, plain(exponent))
@@ -64,28 +61,34 @@ def as_operand(input: Any, other: Any) -> Any:
     return other
 
 
+def filled(self: Tensor, number: Any) -> Tensor:
+    """A tensor of that shape and dtype with a number everywhere: what PyTorch's C++ makes of a number left of an operator."""
+    return from_array(np.full(self._array.shape, number, self._array.dtype), None)
+
+
 def reversed_sub(self: Tensor, other: Any) -> Any:
-    """``other - self``; in a recorded derivative PyTorch's C++ subtracts from a 0-d tensor."""
+    """``other - self``; in a recorded derivative PyTorch's C++ subtracts from a tensor."""
     if mode.formula and isinstance(other, NUMBERS):
-        return call["sub"](as_operand(self, other), self)
-    return call["rsub_scalar"](self, plain(other), 1) if isinstance(other, NUMBERS) else NotImplemented
+        return call["sub"](filled(self, other), self)
+    return rsub(self, plain(other)) if isinstance(other, OPERANDS) else NotImplemented
 
 
 def reversed_div(self: Tensor, other: Any) -> Any:
-    """``other / self``: the reciprocal, then a product, as PyTorch does; in a recorded derivative a 0-d tensor is divided."""
+    """``other / self``: the reciprocal, then a product, as PyTorch does; in a recorded derivative a tensor is divided."""
     if mode.formula and isinstance(other, NUMBERS):
-        return call["div"](as_operand(self, other), self)
+        return call["div"](filled(self, other), self)
     return call["mul"](call["reciprocal"](self), other) if isinstance(other, NUMBERS) else NotImplemented
 
 
-def operator_power(self: Tensor, other: Any) -> Any:
-    """``self ** other``."""
-    return power(self, other) if isinstance(other, OPERANDS) else NotImplemented
+def operator_of(function: Any, swapped: bool = False) -> Any:
+    """A function of two operands as Python's operator."""
 
+    def operator(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, OPERANDS):
+            return NotImplemented
+        return function(other, self) if swapped else function(self, other)
 
-def reversed_power(self: Tensor, other: Any) -> Any:
-    """``other ** self``."""
-    return call["pow_base"](plain(other), self) if isinstance(other, NUMBERS) else NotImplemented
+    return operator
 
 
 def operator_matmul(self: Tensor, other: Any) -> Any:
@@ -96,26 +99,6 @@ def operator_matmul(self: Tensor, other: Any) -> Any:
 def square(input: Tensor) -> Tensor:
     """``input ** 2``."""
     return call["power"](input, 2)
-
-
-def logical(key: str, on_integers: Callable[[Any, Any], Any]) -> Any:
-    """``&``, ``|`` or ``^``: logical on booleans, bit by bit on integers.
-
-    Raises:
-        NotImplementedError: on others.
-    """
-
-    def operator(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, OPERANDS):
-            return NotImplemented
-        array = getattr(other, "_array", other)
-        if (kind := dtypes.result_type(self._array, array)).kind in "fc":
-            raise NotImplementedError(f"\"{on_integers.__name__}_cpu\" not implemented for '{text.SCALAR_NAMES[kind.name]}'")
-        if self._array.dtype.kind == "b" and np.asarray(array).dtype.kind == "b":
-            return call[key](self, other)
-        return from_array(on_integers(self._array, array), None)
-
-    return operator
 
 
 def invert(self: Tensor) -> Tensor:
@@ -129,6 +112,11 @@ def invert(self: Tensor) -> Tensor:
     return from_array(~self._array, None)
 
 
+def places(condition: Tensor) -> tuple[Tensor, ...]:
+    """The indices where a tensor is not zero: a tensor for each dim."""
+    return tuple(from_array(a, None) for a in np.nonzero(np.atleast_1d(condition._array)))
+
+
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """Elements of ``input`` where the condition holds, else of ``other``; alone, the indices where it holds.
 
@@ -138,7 +126,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     if (input is None) != (other is None):
         raise TypeError("where() takes both input and other, or none of them")
     if input is None:
-        return tuple(from_array(a, None) for a in np.nonzero(np.atleast_1d(condition._array)))
+        return places(condition)
     return call["where"](condition, input, other)
 
 
@@ -172,22 +160,18 @@ ROWS = {
     "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite",
 }  # fmt: skip
 
-OPERATORS = {
-    "__add__": "add", "__radd__": "add", "__sub__": "sub", "__mul__": "mul", "__rmul__": "mul", "__truediv__": "div",
-    "__neg__": "neg", "__abs__": "absolute", "__lt__": "less", "__le__": "less_equal", "__gt__": "greater",
-    "__ge__": "greater_equal", "__eq__": "equal", "__ne__": "not_equal",
-}  # fmt: skip
-
 BOTH: dict[str, Any] = {
     "add": add, "sub": sub, "subtract": sub, "div": div, "divide": div, "true_divide": div,
     "pow": power, "square": square, "clamp": clamp, "clip": clamp,
 }  # fmt: skip
 
 METHODS: dict[str, Any] = {
+    "__add__": "add", "__radd__": "add", "__sub__": "sub", "__mul__": "mul", "__rmul__": "mul", "__truediv__": "div",
+    "__neg__": "neg", "__abs__": "absolute", "__lt__": "less", "__le__": "less_equal", "__gt__": "greater",
+    "__ge__": "greater_equal", "__eq__": "equal", "__ne__": "not_equal",
     "where": where_method, "__rsub__": reversed_sub, "__rtruediv__": reversed_div,
-    "__pow__": operator_power, "__rpow__": reversed_power, "__matmul__": operator_matmul,
-    "__and__": logical("logical_and", np.bitwise_and), "__or__": logical("logical_or", np.bitwise_or),
-    "__xor__": logical("logical_xor", np.bitwise_xor), "__invert__": invert, "__pos__": itself,
+    "__pow__": operator_of(power), "__rpow__": operator_of(power, swapped=True), "__matmul__": operator_matmul,
+    "__invert__": invert, "__pos__": itself,
 }  # fmt: skip
 
 FUNCTIONS: dict[str, Any] = {"where": where, "rsub": rsub}

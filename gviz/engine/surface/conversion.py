@@ -33,7 +33,7 @@ def to(
 def caster(dtype: Any) -> Any:
     """``x.double()`` and its kin."""
 
-    def cast(self: Tensor, memory_format: Any = None) -> Tensor:
+    def cast(self: Tensor, *, memory_format: Any = None) -> Tensor:
         return to(self, dtype)
 
     return cast
@@ -46,12 +46,11 @@ def type_method(self: Tensor, dtype: Any = None) -> Any:
     if dtype in (int, float, bool, complex):
         raise ValueError(f"invalid type: '{dtype.__name__}'")
     if isinstance(dtype, str):
-        names = {name: short for short, name in text.TYPE_NAMES.items()}
-        return to(self, getattr(dtypes, names[dtype]))
+        return to(self, next(each for each in dtypes.ALL if text.type_name(each.np) == dtype))
     return to(self, getattr(dtype, "legacy_dtype", dtype))
 
 
-def itself(self: Tensor, *_: Any, **__: Any) -> Tensor:
+def itself(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """``x.cpu()``: everything is on the CPU."""
     return self
 
@@ -78,9 +77,12 @@ def is_tensor(obj: Any) -> bool:
 def new_filled(fill: float) -> Any:
     """``x.new_zeros(2, 3)`` and its kin: a tensor of the same dtype."""
 
-    def make(self: Tensor, *size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    def make(
+        self: Tensor, *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, layout: Any = None,
+        pin_memory: bool = False,
+    ) -> Tensor:  # fmt: skip
         kind = self._array.dtype if dtype is None else dtypes.as_dtype(dtype).np
-        return creation.finish(np.full(creation.sizes(size), fill, kind), requires_grad)
+        return creation.finish(np.full(creation.sizes(size), fill, kind), requires_grad, device)
 
     return make
 

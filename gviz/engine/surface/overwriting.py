@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gviz.engine import inplace
+from gviz.engine import inplace, text
 from gviz.engine.op import TENSORS as call
-from gviz.engine.surface import arithmetic, pointwise, products, rearranging, statistics
+from gviz.engine.surface import arithmetic, pointwise, products, rearranging, statistics, writing
 from gviz.engine.surface.writing import in_place_form
 
 if TYPE_CHECKING:
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 SAME_NAME = (
     "floor", "ceil", "trunc", "frac", "asin", "acos", "atan", "sinh", "cosh", "exp2", "erf", "erfc",
-    "log2", "log10", "atan2", "hypot", "deg2rad", "nan_to_num", "tril", "triu", "index_copy", "masked_scatter", "put",
-    "logical_and", "logical_or", "logical_xor", "logical_not",
+    "log2", "logit", "log10", "atan2", "hypot", "deg2rad", "nan_to_num", "tril", "triu", "index_copy", "masked_scatter", "put",
+    "logical_and", "logical_or", "logical_xor", "logical_not", "lgamma", "digamma", "erfinv", "igamma", "igammac", "ldexp",
+    "nextafter", "heaviside", "renorm",
 )  # fmt: skip
 """Rows with an in-place method of the same name."""
 
@@ -23,17 +24,21 @@ CHOSEN = {
     **{
         name: getattr(pointwise, name)
         for name in (
-            "remainder", "fmod", "floor_divide", "clamp_min", "clamp_max", "lerp", "addcmul", "addcdiv", "masked_fill",
+            "remainder", "fmod", "floor_divide", "clamp_min", "clamp_max", "lerp", "addcmul", "addcdiv",
+            "xlogy", "copysign",
         )
     },
     "asinh": "asinh_", "acosh": "acosh_", "atanh": "atanh_",
     "round": pointwise.rounded, "index_add": rearranging.index_add, "index_fill": rearranging.index_fill,
-    "scatter": rearranging.scatter, "cumsum": statistics.running("cumsum"), "cumprod": statistics.running("cumprod"),
+    "scatter": rearranging.scatter, "scatter_reduce": rearranging.scatter_reduce,
+    "cumsum": statistics.cumsum, "cumprod": statistics.cumprod,
     "negative": "neg", "multiply": "mul", "subtract": arithmetic.sub,
     "divide": arithmetic.div, "true_divide": arithmetic.div, "sgn": "sgn", "sinc": "sinc",
     "rad2deg": "rad2deg", "absolute": "absolute", "addmm": products.with_factors("addmm"),
     "addmv": products.with_factors("addmv"), "addr": products.with_factors("addr"),
-    "baddbmm": products.with_factors("baddbmm"),
+    "baddbmm": products.with_factors("baddbmm"), "addbmm": products.with_factors("addbmm"),
+    "polygamma": lambda self, n: call["polygamma_"](n, self), "gcd": pointwise.BOTH["gcd"], "lcm": pointwise.BOTH["lcm"],
+    **{n: pointwise.BOTH[n] for n in pointwise.BOTH if n.startswith("bitwise_")},
 }  # fmt: skip
 """Operations that choose a row, with an in-place method of that name."""
 
@@ -73,6 +78,9 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
 METHODS: dict[str, Any] = {
     **{f"{name}_": in_place_form(name) for name in SAME_NAME},
     **{f"{name}_": in_place_form(operation) for name, operation in CHOSEN.items()},
+    "masked_fill_": in_place_form(
+        pointwise.masked_fill, wherever=text.EXPANDED.format("masked_fill_", "mask", "scalar")
+    ),
     "t_": reshaping("t_"), "transpose_": reshaping("transpose_"), "swapaxes_": reshaping("transpose_"),
     "swapdims_": reshaping("transpose_"), "unsqueeze_": reshaping("unsqueeze_"), "squeeze_": squeeze_,
     "fill_diagonal_": fill_diagonal_,
@@ -82,4 +90,15 @@ ALIASES = {
     "arctanh_": "atanh_", "arctan2_": "atan2_", "fix_": "trunc_",
 }  # fmt: skip
 METHODS.update((name, METHODS[method]) for name, method in ALIASES.items())
+FUNCTIONS: dict[str, Any] = {
+    f"{name}_": METHODS.get(f"{name}_", writing.METHODS.get(f"{name}_"))
+    for name in (
+        "abs", "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "asin", "asinh", "atan", "atanh",
+        "ceil", "clamp", "clamp_max", "clamp_min", "clip", "cos", "cosh", "deg2rad", "erf", "erfc", "exp", "exp2", "expm1",
+        "fill", "fix", "floor", "frac", "gcd", "index_put", "lcm", "ldexp", "log", "log10", "log1p", "log2", "logit",
+        "nan_to_num", "neg", "negative", "rad2deg", "reciprocal", "relu", "round", "rsqrt", "sigmoid", "sin", "sinc", "sinh",
+        "sqrt", "square", "tan", "tanh", "trunc", "xlogy", "zero",
+    )
+}  # fmt: skip
+"""In-place operations that PyTorch offers as functions too."""
 METHODS["__imod__"], METHODS["__ifloordiv__"] = METHODS["remainder_"], METHODS["floor_divide_"]

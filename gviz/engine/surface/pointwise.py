@@ -7,15 +7,17 @@ from typing import Any
 import numpy as np
 
 from gviz.engine import dtypes, text
-from gviz.engine.general import NUMBERS, OPERANDS
+from gviz.engine.general import OPERANDS
 from gviz.engine.op import TENSORS as call
-from gviz.engine.surface.conversion import itself, new_filled
+from gviz.engine.surface import arithmetic
+from gviz.engine.surface.arithmetic import operator_of
+from gviz.engine.surface.conversion import itself, new_filled, to
 from gviz.engine.tensor import Tensor, from_array
 
 
-def rounded(input: Tensor, *, decimals: int = 0) -> Tensor:
+def rounded(input: Tensor, *, decimals: int | None = None) -> Tensor:
     """To the nearest integer, or to that many decimals."""
-    return call["round_decimals"](input, decimals) if decimals else call["round_even"](input)
+    return call["round_even"](input) if decimals is None else call["round_decimals"](input, decimals)
 
 
 def by_kind(numbers: str, tensors: str, base: str = "") -> Any:
@@ -44,17 +46,6 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
     return call["clamp_max_tensor" if isinstance(max, Tensor) else "clamp_max"](input, max)
 
 
-def operator_of(function: Any, swapped: bool = False) -> Any:
-    """A function of two operands as Python's operator."""
-
-    def operator(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, OPERANDS):
-            return NotImplemented
-        return function(other, self) if swapped else function(self, other)
-
-    return operator
-
-
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """On the line from ``input`` to ``end``.
 
@@ -63,9 +54,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """
     for name, other in (("end", end), ("weight", weight)):
         if isinstance(other, Tensor) and other.dtype is not input.dtype and (name == "end" or other._array.ndim):
-            ours, theirs = (str(t.dtype).removeprefix("torch.") for t in (input, other))
-            names = {"float32": "float", "float64": "double", "int64": "long", "int32": "int"}
-            raise RuntimeError(f"expected dtype {names.get(ours, ours)} for `{name}` but got dtype {names.get(theirs, theirs)}")
+            raise RuntimeError(f"expected dtype {input.dtype.c_name} for `{name}` but got dtype {other.dtype.c_name}")
     return call["lerp" if isinstance(weight, Tensor) else "lerp_scalar"](input, end, weight)
 
 
@@ -87,7 +76,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """
     if mask._array.dtype.kind != "b":
         raise RuntimeError(
-            "masked_fill_ only supports boolean masks, but got mask with dtype " + text.C_NAMES[mask._array.dtype.name]
+            "masked_fill_ only supports boolean masks, but got mask with dtype " + dtypes.of(mask._array.dtype).c_name
         )
     if not isinstance(value, Tensor):
         return call["masked_fill"](input, mask, value)
@@ -113,19 +102,17 @@ def is_same_size(self: Tensor, other: Tensor) -> bool:
     return self._array.shape == other._array.shape
 
 
-def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor with that data, of the same dtype."""
     from gviz.engine import creation
 
-    return creation.tensor(data, dtype=dtype or self.dtype, requires_grad=requires_grad)
+    return creation.tensor(data, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
 
 
-def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def new_full(self: Tensor, size: Any, fill_value: Any, **options: Any) -> Tensor:
     """A tensor with that value everywhere, of the same dtype."""
-    from gviz.engine import creation
-
-    kind = self._array.dtype if dtype is None else dtypes.as_dtype(dtype).np
-    return creation.finish(np.full(tuple(size), fill_value, kind), requires_grad)
+    made: Tensor = new_filled(fill_value)(self, size, **options)
+    return made
 
 
 def bitwise(function: Any, kernel: str = "") -> Any:
@@ -136,28 +123,56 @@ def bitwise(function: Any, kernel: str = "") -> Any:
         kernel: PyTorch's name for it, where that is another one.
     """
 
+    def operator(input: Any, other: Any) -> Any:
+        return apply(input, other) if isinstance(other, OPERANDS) else NotImplemented
+
     def apply(input: Any, other: Any) -> Any:
-        if not isinstance(other, OPERANDS):
-            return NotImplemented
+        if not (isinstance(input, OPERANDS) and isinstance(other, OPERANDS)):
+            raise TypeError("neither tensors nor numbers")
         values = [getattr(v, "_array", v) for v in (input, other)]
         kind = dtypes.result_type(*values)
+        text.broadcast_shape(*map(np.shape, values))
         if kind.kind in "fc":
-            raise NotImplementedError(
-                f"\"{kernel or function.__name__}_cpu\" not implemented for '{text.SCALAR_NAMES[kind.name]}'"
-            )
+            raise dtypes.no_kernel(f"{kernel or function.__name__}_cpu", kind)
         return from_array(np.asarray(function(*(np.asarray(v, kind) for v in values))), None)
 
-    return apply
+    return operator if kernel else apply
 
 
-def xlogy(input: Any, other: Any) -> Tensor:
-    """``input * log(other)``, zero where ``input`` is."""
-    return (
-        call["xlogy"](input, other)
-        if not isinstance(input, NUMBERS)
-        else call["xlogy"](from_array(np.float64(input), None), other)
-    )
+xlogy = by_kind("xlogy_scalar", "xlogy", "xlogy_base")
+copysign = by_kind("copysign_scalar", "copysign")
 
+
+def float_power(input: Any, exponent: Any) -> Tensor:
+    """A power in double precision."""
+    return arithmetic.power(*(to(v, dtypes.float64) if isinstance(v, Tensor) else float(v) for v in (input, exponent)))
+
+
+def polygamma(n: int, input: Tensor) -> Tensor:
+    """The n-th derivative of :func:`digamma`."""
+    return call["polygamma"](n, input)
+
+
+def polygamma_method(self: Tensor, n: int) -> Tensor:
+    """The n-th derivative of :func:`digamma`."""
+    return call["polygamma"](n, self)
+
+
+def question(function: Any) -> Any:
+    """A question to each element: numpy's function as it is."""
+
+    def ask(input: Tensor) -> Tensor:
+        return from_array(np.asarray(function(input._array)), None)
+
+    return ask
+
+
+def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
+    """The p-norm of the difference."""
+    return call["dist"](input, other, p)
+
+
+BITWISE = {name: bitwise(getattr(np, f"bitwise_{name}")) for name in ("and", "or", "xor")}
 
 ROWS = {
     "floor": "floor", "ceil": "ceil", "trunc": "trunc", "fix": "trunc", "frac": "frac",
@@ -166,20 +181,30 @@ ROWS = {
     "atanh": "atanh", "arctanh": "atanh", "exp2": "exp2", "erf": "erf", "erfc": "erfc", "sinc": "sinc",
     "atan2": "atan2", "arctan2": "atan2", "hypot": "hypot", "logaddexp": "logaddexp", "logaddexp2": "logaddexp2",
     "fmax": "fmax", "fmin": "fmin", "deg2rad": "deg2rad", "rad2deg": "rad2deg", "nan_to_num": "nan_to_num",
-    "isclose": "isclose",
+    "isclose": "isclose", "logit": "logit", "lgamma": "lgamma", "digamma": "digamma", "erfinv": "erfinv", "igamma": "igamma",
+    "igammac": "igammac", "ldexp": "ldexp", "nextafter": "nextafter", "heaviside": "heaviside",
 }  # fmt: skip
 
 BOTH: dict[str, Any] = {
     "round": rounded, "remainder": remainder, "fmod": fmod, "floor_divide": floor_divide, "clamp_min": clamp_min,
     "clamp_max": clamp_max, "lerp": lerp, "addcmul": addcmul, "addcdiv": addcdiv, "masked_fill": masked_fill,
     "equal": equal, "allclose": allclose, "is_same_size": is_same_size, "xlogy": xlogy,
-    "bitwise_and": bitwise(np.bitwise_and), "bitwise_or": bitwise(np.bitwise_or), "bitwise_xor": bitwise(np.bitwise_xor),
+    "isposinf": question(np.isposinf), "isneginf": question(np.isneginf), "isreal": question(np.isreal),
+    "signbit": question(np.signbit), "bitwise_not": arithmetic.invert,
+    "gcd": bitwise(np.gcd), "lcm": bitwise(np.lcm), "bitwise_left_shift": bitwise(np.left_shift, "lshift"),
+    "bitwise_right_shift": bitwise(np.right_shift, "rshift"),
+    "copysign": copysign, "float_power": float_power, "dist": dist,
+    "bitwise_and": BITWISE["and"], "bitwise_or": BITWISE["or"], "bitwise_xor": BITWISE["xor"],
 }  # fmt: skip
 
 METHODS: dict[str, Any] = {
     "__mod__": operator_of(remainder), "__rmod__": operator_of(remainder, swapped=True),
     "__floordiv__": operator_of(floor_divide), "__rfloordiv__": operator_of(floor_divide, swapped=True),
+    **{f"__{side}{name}__": function for name, function in BITWISE.items() for side in ("", "r")},
     "__lshift__": bitwise(np.left_shift, "lshift"), "__rshift__": bitwise(np.right_shift, "rshift"),
     "ndimension": Tensor.dim, "is_nonzero": Tensor.__bool__, "new_empty": new_filled(0), "positive": itself,
     "new_tensor": new_tensor, "new_full": new_full,
+    "polygamma": polygamma_method,
 }  # fmt: skip
+
+FUNCTIONS: dict[str, Any] = {"polygamma": polygamma, "positive": itself}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from gviz.engine.dtypes import of
 from gviz.engine.op import TENSORS as call
-
-if TYPE_CHECKING:
-    from gviz.engine.tensor import Tensor
+from gviz.engine.results import result_class
+from gviz.engine.tensor import Tensor, from_array
 
 
 def with_factors(key: str) -> Any:
@@ -186,11 +188,120 @@ def inverse(input: Tensor) -> Tensor:
     return call["linalg_inv"](input)[0]
 
 
-ROWS = {"kron": "kron", "matrix_power": "matrix_power", "det": "linalg_det"}
+def cross(input: Tensor, other: Tensor, dim: Any = None) -> Tensor:
+    """The cross product along a dim; without one along the first of size 3.
+
+    Raises:
+        RuntimeError: no dim has that size.
+    """
+    if dim is None:
+        dim = next((d for d, size in enumerate(input._array.shape) if size == 3), None)
+        if dim is None:
+            raise RuntimeError("no dimension of size 3 in input")
+    return call["linalg_cross"](input, other, dim)
+
+
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> Tensor:
+    """The distance of each row to each row of another matrix.
+
+    Raises:
+        RuntimeError: rows of different lengths or dtypes, or no rows.
+    """
+    for i, x in enumerate((x1, x2), 1):
+        if x._array.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, X{i} got: {x._array.ndim}D")
+    if x1._array.shape[-1] != x2._array.shape[-1]:
+        raise RuntimeError(
+            f"X1 and X2 must have the same number of columns. X1: {x1._array.shape[-1]} X2: {x2._array.shape[-1]}"
+        )
+    if x1.dtype is not x2.dtype:
+        raise RuntimeError(f"expected scalar type {x1.dtype.scalar_name} but found {x2.dtype.scalar_name}")
+    return call["cdist_of"](x1, x2, float(p))
+
+
+def slogdet(input: Tensor, name: str = "slogdet") -> Any:
+    """The sign of a determinant and the logarithm of its size."""
+    return result_class(name, ("sign", "logabsdet"))(call["linalg_slogdet"](input))
+
+
+def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
+    """The covariance of the rows.
+
+    Raises:
+        RuntimeError: more than two dims, or weights that do not fit.
+    """
+    if input._array.ndim > 2:
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {input._array.ndim} dimensions"
+        )
+    if input._array.dtype.kind == "b":
+        raise RuntimeError("cov(): bool dtype is not supported for input")
+    rows = call["view"](input, (1, -1)) if input._array.ndim < 2 else input
+    for name, given, kinds in (("fweights", fweights, "iu"), ("aweights", aweights, "f")):
+        if given is not None:
+            check_weights(name, given._array, rows._array.shape[1], kinds)
+    weights = fweights if aweights is None else aweights if fweights is None else call["mul"](fweights, aweights)
+    total: Any = call["sum_all"](weights) if weights is not None else from_array(np.asarray(rows._array.shape[1]), None)
+    if not total._array:
+        raise RuntimeError("cov(): weights sum to zero, can't be normalized")
+    weighted = rows if weights is None else call["mul"](rows, weights)
+    mean = call["div"](call["sum_dim"](weighted, (1,), False), total)
+    if aweights is not None and correction:
+        free = total - call["div"](call["mul_scalar"](call["sum_all"](call["mul"](weights, aweights)), correction), total)
+    else:
+        free = total - correction if correction else total
+    centred = call["sub"](rows, call["unsqueeze"](mean, 1))
+    other = centred if weights is None else call["mul"](centred, weights)
+    return call["squeeze_all"](call["div"](call["mm"](centred, call["t"](other)), free))
+
+
+def check_weights(name: str, weights: Any, count: int, kinds: str) -> None:
+    """One weight for each observation, none negative.
+
+    Raises:
+        RuntimeError: in PyTorch's words.
+    """
+    if weights.ndim > 1:
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.ndim} dimensions"
+        )
+    if weights.dtype.kind not in kinds:
+        wanted = "integral" if kinds == "iu" else "floating point"
+        raise RuntimeError(
+            f"cov(): expected {name} to have {wanted} dtype but got {name} with {of(weights.dtype).scalar_name} dtype"
+        )
+    if weights.size != count:
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+            f"{weights.size} != {count}"
+        )
+    if (weights < 0).any():
+        raise RuntimeError(f"cov(): {name} cannot be negative")
+
+
+def corrcoef(input: Tensor) -> Tensor:
+    """The correlation of the rows."""
+    found = cov(input)
+    if not found._array.ndim:
+        return call["div"](found, found)
+    spread = call["sqrt"](call["diagonal"](found, 0, 0, 1))
+    found = call["div"](found, call["view"](spread, (-1, 1)))
+    return call["clamp_scalar"](call["div"](found, call["view"](spread, (1, -1))), -1, 1)
+
+
+ROWS = {
+    "kron": "kron",
+    "matrix_power": "matrix_power",
+    "det": "linalg_det",
+    "logdet": "logdet",
+    "cholesky": "cholesky",
+    "vdot": "vdot",
+}
 
 BOTH: dict[str, Any] = {
     "addmm": with_factors("addmm"), "addmv": with_factors("addmv"), "addr": with_factors("addr"),
-    "baddbmm": with_factors("baddbmm"), "inner": inner, "outer": outer, "ger": outer, "inverse": inverse,
+    "baddbmm": with_factors("baddbmm"), "addbmm": with_factors("addbmm"), "inner": inner, "outer": outer, "ger": outer,
+    "inverse": inverse, "cross": cross, "slogdet": slogdet, "cov": cov, "corrcoef": corrcoef,
 }  # fmt: skip
 
-FUNCTIONS: dict[str, Any] = {"tensordot": tensordot, "einsum": einsum}
+FUNCTIONS: dict[str, Any] = {"tensordot": tensordot, "einsum": einsum, "cdist": cdist, "bilinear": call["bilinear"]}

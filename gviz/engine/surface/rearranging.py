@@ -9,13 +9,8 @@ import numpy as np
 from gviz.engine import text
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.reductions import as_dims
-from gviz.engine.surface.shape import cat, flat_sizes
+from gviz.engine.surface.shape import cat, contiguous, flat_sizes, sized
 from gviz.engine.tensor import Tensor, from_array
-
-
-def repeat(self: Tensor, *repeats: Any) -> Tensor:
-    """Copied that many times along each dim."""
-    return call["repeat"](self, flat_sizes(repeats))
 
 
 def tile(input: Tensor, *size: Any, dims: Any = ()) -> Tensor:
@@ -35,15 +30,17 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: Any = None, *, output_si
     return call["index_select"](input, dim, from_array(places, None))
 
 
-def flip(input: Tensor, *each: Any, dims: Any = ()) -> Tensor:
+def flip(input: Tensor, *each: Any, dims: Any = None) -> Tensor:
     """In reverse along dims."""
-    return call["flip"](input, flat_sizes(each) or as_dims(dims))
+    return call["flip"](input, flat_sizes(each) if dims is None else as_dims(dims))
 
 
 def flipped(dim: int) -> Any:
     """``fliplr`` and ``flipud``."""
 
     def reverse(input: Tensor) -> Tensor:
+        if input._array.ndim <= dim:
+            raise RuntimeError(f"Input must be >= {dim + 1}-d.")
         return call["flip"](input, (dim,))
 
     return reverse
@@ -51,6 +48,10 @@ def flipped(dim: int) -> Any:
 
 def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """Moved along dims; what falls off comes in at the other end."""
+    if isinstance(shifts, list | tuple) and not shifts:
+        raise RuntimeError("`shifts` required")
+    if dims != () and not input._array.ndim:
+        raise IndexError(f"Dimension specified as {as_dims(dims)[0]} but tensor has no dimensions")
     pair = tuple((v,) if isinstance(v, int) else tuple(v or ()) for v in (shifts, dims))
     return call["roll"](input, *pair)
 
@@ -68,6 +69,11 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     return call["diagonal_copy"](input, diagonal)
 
 
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """A matrix with all elements on its diagonal."""
+    return diag(call["view"](contiguous(input), (-1,)), offset)
+
+
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Some dims at other positions, all others in their order.
 
@@ -81,6 +87,9 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
             f"dims as destination ({list(targets)} dims)"
         )
     ndim = input._array.ndim
+    for name, dims in (("source", sources), ("destination", targets)):
+        if len({d % ndim for d in dims if -ndim <= d < ndim}) < len(dims) and all(-ndim <= d < ndim for d in dims):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(dims)})")
     moves = dict(zip(text.wrap_dims(targets, ndim), text.wrap_dims(sources, ndim), strict=True))
     rest = iter([d for d in range(ndim) if d not in moves.values()])
     return call["permute"](input, tuple(moves[i] if i in moves else next(rest) for i in range(ndim)))
@@ -111,24 +120,35 @@ def at_least(count: int) -> Any:
     return widen
 
 
+def some(tensors: Any, name: str) -> Any:
+    """The tensors to be joined.
+
+    Raises:
+        RuntimeError: there are none.
+    """
+    if isinstance(tensors, list | tuple) and not tensors:
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
+    return tensors
+
+
 def hstack(tensors: Any) -> Tensor:
     """Joined side by side."""
-    wide = [call["atleast"](t, 1) for t in tensors]
+    wide = [call["atleast"](t, 1) for t in some(tensors, "hstack")]
     return cat(wide, 0 if wide[0]._array.ndim == 1 else 1)
 
 
-def stacker(count: int, dim: int) -> Any:
+def stacker(name: str, count: int, dim: int) -> Any:
     """``vstack`` and ``dstack``."""
 
     def join(tensors: Any) -> Tensor:
-        return cat([call["atleast"](t, count) for t in tensors], dim)
+        return cat([call["atleast"](t, count) for t in some(tensors, name)], dim)
 
     return join
 
 
 def column_stack(tensors: Any) -> Tensor:
     """Vectors as columns, joined."""
-    return hstack([call["reshape"](t, (t._array.size, 1)) if t._array.ndim <= 1 else t for t in tensors])
+    return hstack([call["reshape"](t, (t._array.size, 1)) if t._array.ndim <= 1 else t for t in some(tensors, "column_stack")])
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
@@ -165,7 +185,7 @@ def adjoint(input: Tensor, name: str = "adjoint()") -> Tensor:
     return call["transpose"](input, -2, -1)
 
 
-def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int = 0) -> Tensor:
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """The memory seen with other sizes and steps."""
     return call["as_strided"](input, tuple(size), tuple(stride), storage_offset)
 
@@ -180,16 +200,25 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     return call["index_fill_tensor" if isinstance(value, Tensor) else "index_fill"](input, dim, index, value)
 
 
-def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None) -> Tensor:
-    """Elements, or one number, written at places along a dim."""
+def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:
+    """Elements, or one number, written at places along a dim; or added to, or multiplied with, what is there."""
     src = value if src is None else src
+    if reduce is not None:
+        return call["scatter_reduced"](input, dim, index, src, reduce)
     return call["scatter" if isinstance(src, Tensor) else "scatter_value"](input, dim, index, src)
+
+
+def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
+    """Elements joined by a sum, product, mean or extreme with what is at places along a dim."""
+    return call["scatter_reduce"](input, dim, index, src, reduce, include_self)
 
 
 def take_along_dim(input: Tensor, indices: Tensor, dim: Any = None) -> Tensor:
     """Elements at places along a dim; all other dims are broadcast."""
     if dim is None:
         return call["gather"](call["reshape"](input, (-1,)), 0, call["reshape"](indices, (-1,)))
+    size = input._array.shape[dim]
+    indices = call["where"](call["less"](indices, 0), call["add"](indices, size), indices)
     a, b = list(input._array.shape), list(indices._array.shape)
     a[dim], b[dim] = (1, 1)
     full = list(text.broadcast_shape(a, b))
@@ -198,17 +227,36 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: Any = None) -> Tensor:
     return call["gather"](call["expand"](input, tuple(sizes[0])), dim, call["expand"](indices, tuple(sizes[1])))
 
 
-def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Windows along a dim."""
-    return call["unfold"](self, dimension, size, step)
+def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+    """Differences of neighbours along a dim, on request with elements before and after.
 
-
-def diff(input: Tensor, n: int = 1, dim: int = -1) -> Tensor:
-    """Differences of neighbours along a dim."""
-    for _ in range(n):
-        count = input._array.shape[dim]
-        first = call["narrow"](input, dim, 0, count - 1)  # PyTorch's order of making them
-        input = call["sub"](call["narrow"](input, dim, 1, count - 1), first)
+    Raises:
+        RuntimeError: a number, a negative order, or more elements that do not fit.
+    """
+    shape = input._array.shape
+    if not shape:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    axis = text.wrap_dim(dim, len(shape))
+    for more in (m._array.shape for m in (prepend, append) if m is not None):
+        if len(more) != len(shape):
+            raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+        for i, size in enumerate(shape):
+            if i != axis and more[i] != size:
+                raise RuntimeError(
+                    "diff expects the shape of tensor to prepend or append to match that of input except along the "
+                    f"differencing dimension; input.size({i}) = {size}, but got tensor.size({i}) = {more[i]}"
+                )
+    if n and (prepend is not None or append is not None):
+        input = cat([t for t in (prepend, input, append) if t is not None], axis)
+    if not n:
+        return call["copy_into"](call["zeros_like"](input), input)
+    minus = call["logical_xor" if input._array.dtype.kind == "b" else "sub"]
+    for _ in range(min(n, input._array.shape[axis])):
+        count = input._array.shape[axis] - 1
+        first = call["narrow"](input, axis, 0, count)  # PyTorch's order of making them
+        input = minus(call["narrow"](input, axis, 1, count), first)
     return input
 
 
@@ -222,17 +270,18 @@ BOTH: dict[str, Any] = {
     "tile": tile, "repeat_interleave": repeat_interleave, "flip": flip, "fliplr": flipped(1), "flipud": flipped(0),
     "roll": roll, "diag": diag, "movedim": movedim, "moveaxis": movedim, "unflatten": unflatten, "adjoint": adjoint,
     "as_strided": as_strided, "index_add": index_add, "index_fill": index_fill, "scatter": scatter, "diff": diff,
+    "scatter_reduce": scatter_reduce, "diagflat": diagflat,
     "take_along_dim": take_along_dim,
 }  # fmt: skip
 
 METHODS: dict[str, Any] = {
-    "repeat": repeat, "unfold": unfold,
+    "repeat": sized("repeat"), "unfold": "unfold",
     "mH": property(adjoint), "H": property(adjoint),
 }  # fmt: skip
 
 FUNCTIONS: dict[str, Any] = {
-    "hstack": hstack, "vstack": stacker(2, 0), "row_stack": stacker(2, 0), "dstack": stacker(3, 2),
-    "column_stack": column_stack,
+    "hstack": hstack, "vstack": stacker("vstack", 2, 0), "row_stack": stacker("vstack", 2, 0),
+    "dstack": stacker("dstack", 3, 2), "column_stack": column_stack,
     "atleast_1d": at_least(1), "atleast_2d": at_least(2), "atleast_3d": at_least(3), "meshgrid": meshgrid,
     "broadcast_tensors": broadcast_tensors,
 }  # fmt: skip

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from gviz.engine import dtypes
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.conversion import to
 from gviz.engine.tensor import Tensor
+
+UNSET: Any = object()
+"""The default of a dim that may be None: ``sum(x, None)`` is another row than ``sum(x)``."""
 
 
 def typed(input: Tensor, dtype: Any) -> Tensor:
@@ -14,9 +18,9 @@ def typed(input: Tensor, dtype: Any) -> Tensor:
     return input if dtype is None else to(input, dtype)
 
 
-def no_dim(dim: Any) -> bool:
-    """Whether a reduction is over everything."""
-    return dim is None or (isinstance(dim, list | tuple) and not dim)
+def dtype_of(dtype: Any) -> Any:
+    """The dtype that the result is asked for, as numpy has it."""
+    return None if dtype is None else dtypes.as_dtype(dtype).np
 
 
 def as_dims(dim: Any) -> tuple[int, ...]:
@@ -24,20 +28,25 @@ def as_dims(dim: Any) -> tuple[int, ...]:
     return (dim,) if isinstance(dim, int) else tuple(dim)
 
 
-def sum_of(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Tensor:
+def sum_of(input: Tensor, dim: Any = UNSET, keepdim: bool = False, *, dtype: Any = None, axis: Any = UNSET) -> Tensor:
     """The sum of all elements, or along dims."""
-    input, dim = typed(input, dtype), axis if dim is None else dim
-    if no_dim(dim) and not keepdim:
-        return call["sum_all"](input)
-    return call["sum_dim"](input, as_dims(dim if dim is not None else ()), keepdim)
+    dim = axis if dim is UNSET else dim
+    if dim is UNSET and not keepdim:
+        return call["sum_all"](input) if dtype is None else call["sum_typed"](input, dtype_of(dtype))
+    return call["sum_dim"](input, None if dim is None or dim is UNSET else as_dims(dim), keepdim, dtype_of(dtype))
 
 
-def mean_of(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Tensor:
+def mean_of(input: Tensor, dim: Any = UNSET, keepdim: bool = False, *, dtype: Any = None, axis: Any = UNSET) -> Tensor:
     """The mean of all elements, or along dims."""
-    input, dim = typed(input, dtype), axis if dim is None else dim
-    if no_dim(dim) and not keepdim:
-        return call["mean_all"](input)
-    return call["mean_dim"](input, as_dims(dim if dim is not None else ()), keepdim)
+    if dtype is not None and dtypes.as_dtype(dtype).np.kind not in "fc":
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. "
+            f"Got: {dtypes.as_dtype(dtype).scalar_name}"
+        )
+    dim = axis if dim is UNSET else dim
+    if dim is UNSET and not keepdim:
+        return call["mean_all"](input) if dtype is None else call["mean_typed"](input, dtype_of(dtype))
+    return call["mean_dim"](input, None if dim is None or dim is UNSET else as_dims(dim), keepdim, dtype_of(dtype))
 
 
 def extreme(name: str, pairwise: str) -> Any:

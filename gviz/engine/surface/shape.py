@@ -15,48 +15,37 @@ if TYPE_CHECKING:
 
 
 def flat_sizes(size: tuple[Any, ...]) -> tuple[Any, ...]:
-    """``(2, 3)`` from ``2, 3`` or from ``(2, 3)``."""
+    """``(2, 3)`` from ``2, 3`` or from ``(2, 3)``.
+
+    Raises:
+        TypeError: nothing was given.
+    """
+    if not size:
+        raise TypeError("no sizes")
     return tuple(size[0]) if len(size) == 1 and isinstance(size[0], list | tuple) else size
 
 
-def reshape(input: Tensor, *shape: Any) -> Tensor:
-    """The same elements in another shape; a view where the memory allows it."""
-    return call["reshape"](input, flat_sizes(shape))
+def sized(key: str) -> Any:
+    """``reshape``, ``view``, ``permute``, ``expand``, ``repeat``: numbers one by one, or as one tuple."""
+
+    def method(input: Tensor, *size: Any) -> Tensor:
+        return call[key](input, flat_sizes(size))
+
+    return method
 
 
-def view(self: Tensor, *shape: Any) -> Tensor:
-    """The same memory in another shape."""
-    return call["view"](self, flat_sizes(shape))
+def sized_as(key: str) -> Any:
+    """``reshape_as``, ``view_as``, ``expand_as``: the shape is that of another tensor."""
 
+    def method(self: Tensor, other: Tensor) -> Tensor:
+        return call[key](self, other._array.shape)
 
-def permute(input: Tensor, *dims: Any) -> Tensor:
-    """The dimensions in another order."""
-    return call["permute"](input, flat_sizes(dims))
-
-
-def expand(self: Tensor, *size: Any) -> Tensor:
-    """Dimensions of size one repeated without copying."""
-    return call["expand"](self, flat_sizes(size))
+    return method
 
 
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """Expanded to that shape."""
     return call["expand"](input, tuple(size))
-
-
-def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """Expanded to the shape of another tensor."""
-    return call["expand"](self, other._array.shape)
-
-
-def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """In the shape of another tensor."""
-    return call["view"](self, other._array.shape)
-
-
-def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """In the shape of another tensor."""
-    return call["reshape"](self, other._array.shape)
 
 
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
@@ -85,7 +74,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 def ravel(input: Tensor) -> Tensor:
     """One dimension."""
-    return call["reshape"](input, (-1,))
+    return call["view"](contiguous(input), (-1,))
 
 
 def tensor_list(name: str, tensors: Any) -> list[Any]:
@@ -136,7 +125,52 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
     return call["split_size"](input, -(-length // chunks), dim)
 
 
-def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0, *, indices: Any = None, sections: Any = None) -> Any:
+    """That many pieces whose sizes differ by at most one, or pieces cut at those places.
+
+    Raises:
+        RuntimeError: nothing to cut, or no pieces asked for.
+    """
+    shape = input._array.shape
+    if not shape:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    dim = text.wrap_dim(dim, len(shape))
+    length = shape[dim]
+    if hasattr(indices_or_sections, "_array"):
+        indices_or_sections = indices_or_sections._array.tolist()
+    if isinstance(indices_or_sections, int):
+        count = indices_or_sections
+        if count <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {count}")
+        cuts = [i * (length // count) + min(i, length % count) for i in range(1, count)]
+    else:
+        cuts = list(indices_or_sections)
+    return tuple(call["slice_row"](input, dim, a, b, 1) for a, b in zip([0, *cuts], [*cuts, length], strict=True))
+
+
+def splitter(name: str, dim: int, least: int) -> Any:
+    """``hsplit`` and its kin: :func:`tensor_split` along a fixed dim, into pieces of one size."""
+
+    def cut(input: Tensor, indices_or_sections: Any) -> Any:
+        ndim = input._array.ndim
+        if ndim < least:
+            raise RuntimeError(
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {ndim} dimensions!"
+            )
+        along = min(dim, ndim - 1)
+        if isinstance(indices_or_sections, int):
+            length = input._array.shape[along]
+            if indices_or_sections <= 0 or length % indices_or_sections:
+                raise RuntimeError(
+                    f"torch.{name} attempted to split along dimension {along}, but the size of the dimension {length} is not "
+                    f"divisible by the split_size {indices_or_sections}!"
+                )
+        return tensor_split(input, indices_or_sections, along)
+
+    return cut
+
+
+def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor itself, or a copy in the order of the indices."""
     return self if self._array.flags.c_contiguous else call["clone_contiguous"](self)
 
@@ -163,12 +197,14 @@ ROWS = {
 }  # fmt: skip
 
 BOTH: dict[str, Any] = {
-    "reshape": reshape, "permute": permute, "squeeze": squeeze, "flatten": flatten, "ravel": ravel, "split": split,
-    "chunk": chunk, "broadcast_to": broadcast_to,
+    "reshape": sized("reshape"), "permute": sized("permute"), "squeeze": squeeze, "flatten": flatten, "ravel": ravel,
+    "split": split, "chunk": chunk, "broadcast_to": broadcast_to, "tensor_split": tensor_split,
+    "hsplit": splitter("hsplit", 1, 1), "vsplit": splitter("vsplit", 0, 2), "dsplit": splitter("dsplit", 2, 3),
 }  # fmt: skip
 
 METHODS: dict[str, Any] = {
-    "view": view, "expand": expand, "expand_as": expand_as, "view_as": view_as, "reshape_as": reshape_as,
+    "view": sized("view"), "expand": sized("expand"), "expand_as": sized_as("expand"), "view_as": sized_as("view"),
+    "reshape_as": sized_as("reshape"),
     "contiguous": contiguous, "__getitem__": get_item, "T": property(property_t), "mT": property(property_mt),
 }  # fmt: skip
 

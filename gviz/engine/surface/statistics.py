@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from gviz.engine.op import TENSORS as call
-from gviz.engine.surface.reductions import as_dims, typed
+from gviz.engine.surface.arithmetic import places
+from gviz.engine.surface.reductions import UNSET, as_dims, dtype_of, typed
 from gviz.engine.tensor import Tensor, from_array
-
-UNSET: Any = object()
 
 
 def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
@@ -19,17 +18,18 @@ def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     return call["prod_all"](input) if dim is None else call["prod_dim"](input, dim, keepdim)
 
 
-def running(key: str) -> Any:
-    """A running sum or product along a dim."""
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """The running sum along a dim."""
+    return call["cumsum"](input, dim, dtype_of(dtype))
 
-    def along(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-        return call[key](typed(input, dtype), dim)
 
-    return along
+def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """The running product along a dim."""
+    return call["cumprod"](typed(input, dtype), dim)
 
 
 def spread(key: str) -> Any:
-    """``var`` or ``std``: of everything, or along dims; with a correction, or biased and unbiased."""
+    """``var`` or ``std``, with the mean or without: of everything, or along dims; with a correction, or biased and unbiased."""
 
     def choose(
         input: Tensor,
@@ -39,7 +39,7 @@ def spread(key: str) -> Any:
         *,
         correction: Any = UNSET,
         axis: Any = None,
-    ) -> Tensor:
+    ) -> Any:
         dim = axis if dim is None else dim
         if isinstance(dim, bool):
             dim, unbiased = None, dim
@@ -47,7 +47,8 @@ def spread(key: str) -> Any:
             correction = int(unbiased)
         elif correction is UNSET:
             correction = None if dim is None else 1
-        return call[key](input, None if dim is None else as_dims(dim), correction, keepdim)
+        found = call[key](input, None if dim is None else as_dims(dim), correction, keepdim)
+        return tuple(found) if isinstance(found, tuple) else found
 
     return choose
 
@@ -56,7 +57,8 @@ def extreme(key: str) -> Any:
     """``amax`` or ``amin``: over all elements, or along dims."""
 
     def choose(input: Tensor, dim: Any = (), keepdim: bool = False, *, axis: Any = None) -> Tensor:
-        return call[key](input, as_dims(dim if axis is None else axis), keepdim)
+        dim = dim if axis is None else axis
+        return call[key](input, () if dim is None else as_dims(dim), keepdim)
 
     return choose
 
@@ -72,9 +74,26 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     return call["vector_norm"](typed(input, dtype), ord, None if dim is None else as_dims(dim), keepdim)
 
 
-def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
+def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> Any:
+    """Both extremes: over all elements, or along a dim."""
+    return call["aminmax"](input, dim, keepdim)
+
+
+def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The sum of what is a number: of all elements, or along dims."""
+    return call["nansum"](input, None if dim is None else as_dims(dim), keepdim, dtype_of(dtype))
+
+
+def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The mean of what is a number: of all elements, or along dims."""
+    axes = None if dim is None or not input._array.ndim else as_dims(dim)
+    count = np.sum(~np.isnan(input._array), axis=axes, keepdims=keepdim)
+    return call["div"](nansum(input, dim, keepdim, dtype=dtype), from_array(np.asarray(count), None))
+
+
+def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None) -> Any:
     """Sorted values along a dim, and where they were."""
-    return call["sort"](input, dim, descending)
+    return call["sort" if stable is None else "sort_stable"](input, dim, descending)
 
 
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
@@ -82,27 +101,30 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: b
     return call["sort"](input, dim, descending)[1]
 
 
-def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The largest (or smallest) values along a dim, and where they are."""
-    return call["topk"](input, k, dim, largest, sorted)
-
-
 def median(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
     """The middle value, the lower of two: of everything, or along a dim with its place."""
     return call["median_all"](input) if dim is None else call["median_dim"](input, dim, keepdim)
 
 
+def nanmedian(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+    """The middle value of what is a number: of everything, or along a dim with its place."""
+    return call["nanmedian_all"](input) if dim is None else call["nanmedian_dim"](input, dim, keepdim)
+
+
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """Where elements are not zero: a row of indices each, or a tensor for each dim."""
     if as_tuple:
-        return tuple(from_array(a, None) for a in np.nonzero(np.atleast_1d(input._array)))
+        return places(input)
     return call["nonzero"](input)
 
 
-def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Any:
-    """The different values, and on request where they go and how often they are there."""
-    values, inverse, counts = np.unique(input._array, return_inverse=True, return_counts=True)
-    wanted = [values] + [inverse.reshape(input._array.shape)] * return_inverse + [counts] * return_counts
+def unique(
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
+) -> Any:
+    """The different values, or slices along a dim, and on request where they go and how often they are there."""
+    values, inverse, counts = np.unique(input._array, return_inverse=True, return_counts=True, axis=dim)
+    inverse = inverse.reshape(input._array.shape if dim is None else -1)
+    wanted = [values] + [inverse] * return_inverse + [counts] * return_counts
     found = tuple(from_array(a, None) for a in wanted)
     return found if len(found) > 1 else found[0]
 
@@ -112,10 +134,16 @@ def bincount(input: Tensor, weights: Any = None, minlength: int = 0) -> Tensor:
     return from_array(np.bincount(input._array, getattr(weights, "_array", None), minlength), None)
 
 
-ROWS = {"count_nonzero": "count_nonzero", "argwhere": "nonzero", "kthvalue": "kthvalue"}
+ROWS = {
+    "count_nonzero": "count_nonzero", "argwhere": "nonzero", "kthvalue": "kthvalue", "topk": "topk", "mode": "mode",
+    "cummax": "cummax", "cummin": "cummin", "logcumsumexp": "logcumsumexp", "renorm": "renorm",
+}  # fmt: skip
 
 BOTH: dict[str, Any] = {
-    "prod": prod, "cumsum": running("cumsum"), "cumprod": running("cumprod"), "var": spread("var"), "std": spread("std"),
+    "prod": prod, "cumsum": cumsum, "cumprod": cumprod, "var": spread("var"), "std": spread("std"),
     "amax": extreme("amax"), "amin": extreme("amin"), "logsumexp": logsumexp, "norm": norm, "sort": sort, "argsort": argsort,
-    "topk": topk, "median": median, "nonzero": nonzero, "unique": unique, "bincount": bincount,
+    "aminmax": aminmax, "nansum": nansum, "nanmean": nanmean,
+    "median": median, "nanmedian": nanmedian, "nonzero": nonzero, "unique": unique, "bincount": bincount,
 }  # fmt: skip
+
+FUNCTIONS: dict[str, Any] = {"var_mean": spread("var_mean"), "std_mean": spread("std_mean")}

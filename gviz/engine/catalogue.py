@@ -1,0 +1,288 @@
+"""What the engine has: every row of the table with the names that lead to it, what it saves, and its formulas as text.
+
+All of it is read from the table and from the code of the public functions, so that it is what runs. A name that stands for a
+row is one of its *forms*: it is bound to the row, has its name (``torch.sum`` is SumBackward0 or SumBackward1), is an operator,
+or does nothing but choose a row of one family. A function that makes several operations (``torch.matmul``) has them as *parts*.
+"""
+
+from __future__ import annotations
+
+import dis
+import fnmatch
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from types import CodeType, FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from gviz.engine import inplace, ops, surface
+from gviz.engine.op import COMPOSITES, ROWS, TENSORS, Row
+from gviz.engine.symbols import formula_text, meaning
+from gviz.engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["Operation", "matching", "operations"]
+
+MODULES = {"torch": "", "nn.functional": ".nn.functional", "linalg": ".linalg", "special": ".special"}
+"""Where PyTorch's functions are -> the engine's module."""
+
+FOLLOWED = ("gviz.engine.surface", "gviz.engine.nn", "gviz.engine.linalg", "gviz.engine.inplace")
+"""Modules whose functions choose rows: what they call in each other is followed."""
+
+SIGNS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@", "and": "&",
+    "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
+}  # fmt: skip
+OTHER_SIGNS = {"neg": "-x", "pos": "+x", "invert": "~x", "abs": "abs(x)", "getitem": "x[...]", "setitem": "x[...] = y"}
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One row of the table, told.
+
+    Args:
+        key: the row's name, by which formulas call it.
+        grad_fn: the class of its graph nodes; None where it is not differentiable.
+        forms: what people write for it: ``torch.mul``, ``Tensor.mul_``, ``x * y``.
+        part_of: functions that make it among other operations.
+        derivative_of: rows whose derivatives use it.
+        saved: its ``_saved_*`` attributes.
+        formulas: (inputs, derivative as text); several inputs share one formula that gives all their gradients.
+        where: what names in these formulas stand for.
+    """
+
+    key: str
+    grad_fn: str | None
+    forms: tuple[str, ...]
+    part_of: tuple[str, ...]
+    derivative_of: tuple[str, ...]
+    saved: tuple[str, ...]
+    formulas: tuple[tuple[str, str], ...]
+    where: tuple[str, ...]
+
+    def names(self) -> Iterator[str]:
+        """Every name that a pattern may mean."""
+        yield self.key
+        if self.grad_fn is not None:
+            yield self.grad_fn
+        for form in self.forms:
+            yield from spellings(form)
+
+
+def spellings(form: str) -> Iterator[str]:
+    """A form, and it without what it is in: ``relu`` and ``F.relu`` for ``nn.functional.relu``, ``*`` for ``x * y``."""
+    yield form
+    owner, _, name = form.rpartition(".")
+    if owner.isidentifier() or owner == "nn.functional":
+        yield name
+        yield f"torch.{form}"
+        if owner == "nn.functional":
+            yield f"F.{name}"
+    elif len(words := form.split()) == 3:
+        yield words[1]
+
+
+@cache
+def operations() -> tuple[Operation, ...]:
+    """All operations, in the order of their names; loads the whole engine."""
+    for module in iter_modules(ops.__path__):  # some rows are stored when their module is named
+        import_module(f"{ops.__name__}.{module.name}")
+    direct, chosen = public_names()
+    users = derivative_users()
+    return tuple(told(row, direct.get(key, {}), chosen.get(key, {}), users.get(key, {})) for key, row in sorted(ROWS.items()))
+
+
+def matching(pattern: str) -> list[Operation]:
+    """The operations that a pattern means.
+
+    Args:
+        pattern: a name (``mul``, ``torch.mul``, ``*``, ``MulBackward0``), else that of a function that they are part of
+            (``matmul``), else a glob (``Mul*``) or a part of names (``softm``), whatever its case.
+    """
+    glob = pattern.lower() if set(pattern) & set("*?[") else f"*{pattern.lower()}*"
+    for fits in (pattern.__eq__, lambda name: fnmatch.fnmatchcase(name.lower(), glob)):
+        for names in (Operation.names, lambda operation: (s for form in operation.part_of for s in spellings(form))):
+            found = [operation for operation in operations() if any(map(fits, names(operation)))]
+            if found:
+                return found
+    return []
+
+
+def told(row: Row, direct: dict[str, None], chosen: dict[str, bool], users: dict[str, None]) -> Operation:
+    """A row with its names, as an :class:`Operation`."""
+    row.ready()
+    forms = [*direct, *(name for name, is_form in chosen.items() if is_form and name not in direct)]
+    composites = dict.fromkeys(name for formula in row.formulas.values() for name in formula.__code__.co_names)
+    return Operation(
+        row.key,
+        row.node,
+        tuple(sorted(forms, key=place_of)),
+        tuple(sorted((name for name, is_form in chosen.items() if not is_form and name not in direct), key=place_of)),
+        tuple(users),
+        tuple(f"_saved_{name}" for name in row.saved_names()),
+        tuple((", ".join(name.split("__")), formula_text(f)) for name, f in row.formulas.items()),
+        tuple(meaning(name) for name in composites if name in COMPOSITES),
+    )
+
+
+def place_of(form: str) -> tuple[int, str]:
+    """Functions of torch first, then operators, methods, in-place methods, and what is in submodules."""
+    owner, _, name = form.rpartition(".")
+    if is_operator(form):
+        return 1, form
+    return {"torch": 0, "Tensor": 3 if name.endswith("_") else 2}.get(owner, 4), form
+
+
+def is_operator(form: str) -> bool:
+    """Whether it is written with a sign."""
+    return not form.replace(".", "_").isidentifier()
+
+
+def derivative_users() -> dict[str, dict[str, None]]:
+    """Row -> the rows whose derivatives use it, directly or through composites."""
+    users: dict[str, dict[str, None]] = {}
+    for row in ROWS.values():
+        for formula in row.formulas.values():
+            for used in reached(formula.__code__.co_names):
+                if used != row.key:
+                    users.setdefault(used, {})[row.key] = None
+    return users
+
+
+def reached(names: Iterable[str]) -> dict[str, None]:
+    """The rows among these names of the table, and those that the composites among them are made of."""
+    todo, seen = list(names), dict[str, None]()
+    while todo:
+        name = todo.pop(0)
+        if name not in seen and (name in ROWS or name in COMPOSITES):
+            seen[name] = None
+            if name not in ROWS:
+                todo += [found for code in codes(COMPOSITES[name].__code__) for found in code.co_names]
+    return {name: None for name in seen if name in ROWS}
+
+
+def public_names() -> tuple[dict[str, dict[str, None]], dict[str, dict[str, bool]]]:
+    """Row -> the names bound to it; row -> the names of functions that choose it, and whether it is a form of it."""
+    direct: dict[str, dict[str, None]] = {}
+    chosen: dict[str, dict[str, bool]] = {}
+    values = list(named_values())  # naming a module makes entries
+    entries = {id(entry): key for key, row in ROWS.items() for entry in (row.ready(), row.operator, *row.entries.values())}
+    for name, value in values:
+        key = entries.get(id(value))
+        if key is not None:
+            direct.setdefault(key, {})[name] = None
+            continue
+        function = getattr(value, "fget", None) or getattr(value, "__wrapped__", value)
+        if isinstance(function, FunctionType):
+            keys = keys_in(function)
+            rows = reached(keys)
+            alone = len({family(ROWS[key]) for key in rows}) == 1 and not computes(function)
+            for key in rows:
+                sign = is_operator(name) and key in keys
+                chosen.setdefault(key, {})[name] = alone or sign or is_named_after(name, ROWS[key])
+    return direct, chosen
+
+
+def family(row: Row) -> str:
+    """What the rows of one operation have in common: ``Sum`` of SumBackward0 and SumBackward1."""
+    return str(row.node).partition("Backward")[0]
+
+
+def is_named_after(name: str, row: Row) -> bool:
+    """Whether a function has the row's name: ``torch.sum`` is the function of ``sum_dim``, ``mse_loss_`` of MseLoss."""
+    bare = name.rpartition(".")[2].removesuffix("_")
+    return f"{row.key}_".startswith(f"{bare}_") or family(row).removeprefix("Linalg").removeprefix(
+        "Native"
+    ).lower() == bare.replace("_", "")
+
+
+def computes(function: FunctionType) -> bool:
+    """Whether it has arithmetic of its own, which may make further operations."""
+    return any(
+        step.opname.startswith(("BINARY_OP", "UNARY_NEG")) and step.argrepr != "[]" for step in dis.get_instructions(function)
+    )
+
+
+def named_values() -> Iterator[tuple[str, Any]]:
+    """Every public function, method and operator of the engine: (as people write it, the function)."""
+    tables = [table for table, (methods, _) in surface.TABLES.items() if methods]
+    declared = [vars(part).get(table, {}) for part in surface.FAMILIES for table in tables]
+    for name in dict.fromkeys(name for names in declared for name in names):
+        if written := method_form(name):
+            yield written, vars(Tensor)[name]
+    for module, home in MODULES.items():
+        space = import_module(f"gviz.engine{home}")
+        for name in getattr(space, "__all__", dir(space)):
+            if not name.startswith("_"):
+                yield f"{module}.{name}", getattr(space, name)
+
+
+def method_form(name: str) -> str:
+    """``Tensor.mul`` for ``mul``, ``x * y`` for ``__mul__``, ``2 * x`` for ``__rmul__``; "" for what is no operation.
+
+    >>> method_form("__rsub__"), method_form("__iadd__"), method_form("__init__")
+    ('2 - x', 'x += y', '')
+    """
+    if not name.startswith("_"):
+        return f"Tensor.{name}"
+    bare = name.strip("_")
+    if bare in SIGNS:
+        return f"x {SIGNS[bare]} y"
+    if bare[:1] in ("r", "i") and bare[1:] in SIGNS:
+        return f"2 {SIGNS[bare[1:]]} x" if bare[0] == "r" else f"x {SIGNS[bare[1:]]}= y"
+    return OTHER_SIGNS.get(bare, "")
+
+
+def keys_in(function: Any) -> dict[str, None]:
+    """The names of the table in a function, in the functions that it calls, and in what it was made with (its closure)."""
+    keys: dict[str, None] = {}
+    todo, seen = [function], set[Any]()
+    while todo:
+        function = todo.pop()
+        if function in seen:
+            continue
+        seen.add(function)
+        consts = [const for code in codes(function.__code__) for const in code.co_consts]
+        texts = [
+            text for const in consts for text in (const if isinstance(const, tuple) else (const,)) if isinstance(text, str)
+        ]
+        names = [name for code in codes(function.__code__) for name in code.co_names]
+        held = [cell.cell_contents for cell in function.__closure__ or ()]
+        made = [value for value in held if isinstance(value, str)]
+        keys.update((value.key, None) for value in held if isinstance(value, Row))
+        if function.__globals__ is TENSORS:
+            texts = names
+        if function.__globals__ is TENSORS or {"call", "TENSORS"} & set(names):
+            keys.update((key, None) for key in (*texts, *made, *(m + t for m in made for t in texts)) if key in TENSORS)
+        found = [function.__globals__.get(name) for name in names]
+        modules = [value for value in found if isinstance(value, ModuleType) and value.__name__.startswith(FOLLOWED)]
+        inner = [getattr(module, name, None) for module in modules for name in names]
+        todo += [value for value in (*held, *found, *inner) if is_followed(value)]
+    return keys
+
+
+def is_followed(value: Any) -> bool:
+    """Whether it is a function that may choose rows; those that write in place make what they are given."""
+    if value is inplace.in_place or value is inplace.reshape_in_place:
+        return False
+    return isinstance(value, FunctionType) and value.__module__.startswith(FOLLOWED)
+
+
+def texts_in(consts: tuple[Any, ...]) -> Iterator[str]:
+    """The texts among a function's constants; a choice of several is a tuple of them."""
+    for const in consts:
+        if isinstance(const, str):
+            yield const
+        elif isinstance(const, tuple):
+            yield from texts_in(const)
+
+
+def codes(code: CodeType) -> Iterator[CodeType]:
+    """A function's code, and that of the functions inside it."""
+    yield code
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            yield from codes(const)

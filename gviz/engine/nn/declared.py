@@ -1,0 +1,188 @@
+"""Layers that are a function and its options: activations, losses, poolings, borders ... one line each.
+
+A line gives the name, the function (of ``functional.py``, or one written here) and the options in PyTorch's order with their
+defaults, ``...`` where there is none. The layer shows all of them as ``name=value`` unless ``shown`` says how.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from gviz.engine import text
+from gviz.engine.nn import functional as F
+from gviz.engine.nn.module import Module
+from gviz.engine.nn.window_functions import tuple_of
+
+if TYPE_CHECKING:
+    from gviz.engine.tensor import Tensor
+
+__all__ = ["LAYERS"]
+
+LEGACY = ("size_average", "reduce")
+"""Options of losses that PyTorch takes and no longer keeps."""
+WEIGHTS = ("weight", "pos_weight")
+"""Options that are tensors, and buffers of the module."""
+RANDOM = ("dropout", "rrelu")
+"""Functions that do something else while training."""
+
+
+class Function(Module):
+    """A function as a module, with its options kept.
+
+    Raises:
+        TypeError: the arguments are not its options, in Python's words.
+    """
+
+    function: ClassVar[Any]
+    options: ClassVar[dict[str, Any]]
+    tuples: ClassVar[dict[str, int]]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+        values = {**self.options, **dict(zip(self.options, args, strict=False)), **kwargs}
+        if max(len(args), len(values)) > len(self.options) or any(value is ... for value in values.values()):
+            raise TypeError(f"{type(self).__name__}.__init__() {self.wrong(args, values)}")
+        if values.get("stride", 0) is None:
+            values["stride"] = values["kernel_size"]
+        if self.function == "dropout" and not 0 <= values["p"] <= 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {values['p']}")
+        for name, value in values.items():
+            if name in WEIGHTS:
+                self.register_buffer(name, value)
+            elif name not in LEGACY:
+                setattr(self, name, tuple_of(value, self.tuples[name]) if name in self.tuples else value)
+
+    def wrong(self, args: tuple[Any, ...], values: dict[str, Any]) -> str:
+        """What Python says of arguments that do not fit."""
+        if len(values) > len(self.options):
+            return f"got an unexpected keyword argument '{list(values)[len(self.options)]}'"
+        if len(args) <= len(self.options):
+            return text.missing(values)
+        most, least = len(self.options) + 1, 1 + list(self.options.values()).count(...)
+        takes = f"from {least} to {most}" if least < most else str(most)
+        return f"takes {takes} positional argument{'s' * (most > 1)} but {len(args) + 1} were given"
+
+    def forward(self, *inputs: Tensor) -> Any:
+        """The function of the input, or of the inputs."""
+        given = {name: getattr(self, name) for name in self.options if name not in LEGACY}
+        if self.function in RANDOM:
+            given["training"] = self.training
+        function = getattr(F, self.function) if isinstance(self.function, str) else self.function
+        return function(*inputs, **given)
+
+    def extra_repr(self) -> str:
+        """The options; ``inplace`` only where it is set."""
+        if self._shown is not None:
+            return super().extra_repr()
+        values = {name: getattr(self, name) for name in self.options}
+        return ", ".join(f"{name}={value!r}" for name, value in values.items() if name != "inplace" or value)
+
+
+LAYERS: dict[str, Any] = {}
+"""Every declared layer by its name."""
+
+
+def declare(home: str, name: str, function: Any, shown: str | None = None, tuples: Any = None, **options: Any) -> None:
+    """Add a layer that PyTorch has in that file; ``tuples`` are options that become so many numbers."""
+    told = {"function": staticmethod(function) if callable(function) else function, "options": options, "_shown": shown}
+    more = {"tuples": tuples or {}, "__module__": f"torch.nn.modules.{home}", "__doc__": f"``{name}``."}
+    LAYERS[name] = type(name, (Function,), {**told, **more})
+
+
+def activation(name: str, function: Any, shown: str | None = None, **options: Any) -> None:
+    """Add an activation."""
+    declare("activation", name, function, shown, **options)
+
+
+activation("ReLU", "relu", inplace=False)
+activation("ReLU6", "relu6", inplace=False)
+activation("SiLU", "silu", inplace=False)
+activation("SELU", "selu", inplace=False)
+activation("Mish", "mish", inplace=False)
+activation("Hardswish", "hardswish", inplace=False)
+activation("Hardsigmoid", "hardsigmoid", inplace=False)
+activation("LeakyReLU", "leaky_relu", negative_slope=0.01, inplace=False)
+activation("RReLU", "rrelu", lower=1.0 / 8, upper=1.0 / 3, inplace=False)
+activation("ELU", "elu", alpha=1.0, inplace=False)
+activation("CELU", "celu", alpha=1.0, inplace=False)
+activation("Hardtanh", "hardtanh", min_val=-1.0, max_val=1.0, inplace=False)
+activation("Threshold", "threshold", threshold=..., value=..., inplace=False)
+activation("GELU", "gelu", approximate="none")
+activation("GLU", "glu", dim=-1)
+activation("Softplus", "softplus", beta=1.0, threshold=20.0)
+activation("Hardshrink", "hardshrink", "{self.lambd}", lambd=0.5)
+activation("Softshrink", "softshrink", "{self.lambd}", lambd=0.5)
+activation("Sigmoid", "sigmoid")
+activation("Tanh", "tanh")
+activation("LogSigmoid", "logsigmoid")
+activation("Softsign", "softsign")
+activation("Tanhshrink", "tanhshrink")
+activation("Softmax", "softmax", dim=None)
+activation("LogSoftmax", "log_softmax", dim=None)
+activation("Softmin", "softmin", dim=None)
+activation("Softmax2d", lambda x: F.softmax(x, -3))
+
+
+def loss(name: str, function: str, *before: tuple[str, Any], between: Any = None, **after: Any) -> None:
+    """Add a loss: options before those that PyTorch once had, between them, and after ``reduction``."""
+    options = {**dict(before), "size_average": None, **(between or {}), "reduce": None, "reduction": "mean", **after}
+    declare("loss", name, function, "", **options)
+
+
+WEIGHT, IGNORED = ("weight", None), {"ignore_index": -100}
+loss("MSELoss", "mse_loss")
+loss("L1Loss", "l1_loss")
+loss("SmoothL1Loss", "smooth_l1_loss", beta=1.0)
+loss("SoftMarginLoss", "soft_margin_loss")
+loss("KLDivLoss", "kl_div", log_target=False)
+loss("BCELoss", "binary_cross_entropy", WEIGHT)
+loss("BCEWithLogitsLoss", "binary_cross_entropy_with_logits", WEIGHT, pos_weight=None)
+loss("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss", WEIGHT)
+loss("NLLLoss", "nll_loss", WEIGHT, between=IGNORED)
+loss("CrossEntropyLoss", "cross_entropy", WEIGHT, between=IGNORED, label_smoothing=0.0)
+loss("HingeEmbeddingLoss", "hinge_embedding_loss", ("margin", 1.0))
+loss("MarginRankingLoss", "margin_ranking_loss", ("margin", 0.0))
+loss("CosineEmbeddingLoss", "cosine_embedding_loss", ("margin", 0.0))
+loss("TripletMarginLoss", "triplet_margin_loss", ("margin", 1.0), ("p", 2.0), ("eps", 1e-6), ("swap", False))
+loss("PoissonNLLLoss", "poisson_nll_loss", ("log_input", True), ("full", False), between={"eps": 1e-8})
+declare("loss", "HuberLoss", "huber_loss", "", reduction="mean", delta=1.0)
+declare("loss", "GaussianNLLLoss", "gaussian_nll_loss", "", full=False, eps=1e-6, reduction="mean")
+declare(
+    "loss", "TripletMarginWithDistanceLoss", "triplet_margin_with_distance_loss", "", distance_function=None, margin=1.0,
+    swap=False, reduction="mean",
+)  # fmt: skip
+declare("distance", "CosineSimilarity", "cosine_similarity", "", dim=1, eps=1e-8)
+declare("distance", "PairwiseDistance", "pairwise_distance", "", p=2.0, eps=1e-6, keepdim=False)
+
+WINDOW: dict[str, Any] = {"kernel_size": ..., "stride": None, "padding": 0}
+LARGEST = {**WINDOW, "dilation": 1, "return_indices": False, "ceil_mode": False}
+MEAN = {**WINDOW, "ceil_mode": False, "count_include_pad": True}
+SIZES = "kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+for name in ("max_pool1d", "max_pool2d"):
+    declare("pooling", f"MaxPool{name[-2:]}", name, SIZES + ", dilation={self.dilation}, ceil_mode={self.ceil_mode}", **LARGEST)
+declare("pooling", "AvgPool1d", "avg_pool1d", SIZES, dict.fromkeys(WINDOW, 1), **MEAN)
+declare("pooling", "AvgPool2d", "avg_pool2d", SIZES, **MEAN, divisor_override=None)
+for d in ("1d", "2d"):
+    declare("pooling", f"AdaptiveAvgPool{d}", f"adaptive_avg_pool{d}", output_size=...)
+    declare("pooling", f"AdaptiveMaxPool{d}", f"adaptive_max_pool{d}", "output_size={self.output_size}", output_size=...,
+            return_indices=False)  # fmt: skip
+
+
+def border(mode: str) -> Any:
+    """The function of a layer that pads."""
+    return lambda x, padding, value=None: F.pad(x, padding, mode, value)
+
+
+for n in (1, 2, 3):
+    sides = {"padding": 2 * n}
+    declare("padding", f"ConstantPad{n}d", border("constant"), None, sides, padding=..., value=...)
+    for kind, mode in (("Zero", "constant"), ("Reflection", "reflect"), ("Replication", "replicate"), ("Circular", "circular")):
+        declare("padding", f"{kind}Pad{n}d", border(mode), "{self.padding}", sides, padding=...)
+declare("pixelshuffle", "PixelShuffle", "pixel_shuffle", upscale_factor=...)
+declare("pixelshuffle", "PixelUnshuffle", "pixel_unshuffle", downscale_factor=...)
+declare("fold", "Unfold", "unfold", kernel_size=..., dilation=1, padding=0, stride=1)
+declare("fold", "Fold", "fold", output_size=..., kernel_size=..., dilation=1, padding=0, stride=1)
+declare("flatten", "Flatten", lambda x, **dims: x.flatten(**dims), start_dim=1, end_dim=-1)
+declare("flatten", "Unflatten", lambda x, dim, unflattened_size: x.unflatten(dim, unflattened_size), dim=...,
+        unflattened_size=...)  # fmt: skip
+declare("dropout", "Dropout", "dropout", "p={self.p}, inplace={self.inplace}", p=0.5, inplace=False)

@@ -1,0 +1,174 @@
+"""Distances, similarities and the losses of them: all made of rows, as PyTorch makes them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from gviz.engine.modes import no_grad
+from gviz.engine.nn.loss_functions import reduced
+from gviz.engine.op import TENSORS as call
+
+if TYPE_CHECKING:
+    from gviz.engine.tensor import Tensor
+
+__all__ = [
+    "cosine_embedding_loss", "cosine_similarity", "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss",
+    "multilabel_soft_margin_loss", "pairwise_distance", "poisson_nll_loss", "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
+]  # fmt: skip
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle between vectors."""
+    shape = call["broadcast_shape"](x1._array.shape, x2._array.shape)
+    if x1._array.shape != x2._array.shape:
+        x1, x2 = call["expand"](x1, shape), call["expand"](x2, shape)
+    lengths = [call["clone"](call["vector_norm"](x, 2, (dim,), True)) for x in (x1, x2)]
+    with no_grad():
+        for length in lengths:
+            length.clamp_(eps)
+    return call["sum_dim"](x1 / lengths[0] * (x2 / lengths[1]), (dim,), False)  # type: ignore[no-any-return]
+
+
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """The p-norm of the differences along the last dimension."""
+    apart = call["add_scalar"](call["sub"](x1, x2), eps)
+    return call["norm"](apart, float(p), (apart._array.ndim - 1,), keepdim)  # type: ignore[no-any-return]
+
+
+def same_rank(name: str, named: dict[str, Tensor]) -> None:
+    """Whether tensors have as many dimensions as each other.
+
+    Raises:
+        RuntimeError: they have not.
+    """
+    if len({t._array.ndim for t in named.values()}) > 1:
+        sizes = ", ".join(f"{key}: {value.shape}" for key, value in named.items())
+        raise RuntimeError(f"{name} : All input tensors should have same dimension but got sizes: {sizes} ")
+
+
+def margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """How far the first falls short of being more than the second (target 1), or less (-1)."""
+    same_rank("margin_ranking_loss", {"input1": input1, "input2": input2, "target": target})
+    short = call["add_scalar"](call["mul"](call["neg"](target), call["sub"](input1, input2)), margin)
+    return reduced(call["clamp_min"](short, 0), reduction)
+
+
+def less_from(number: float, value: Tensor) -> Any:
+    """A number minus a tensor, as PyTorch subtracts where it is not the user who does."""
+    return call["sub"](call["scalar_like"](value, number), value)
+
+
+def hinge_embedding_loss(
+    input: Tensor, target: Tensor, margin: float = 1.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Tensor:
+    """The input where the target is 1; where it is -1 how far it falls short of the margin."""
+    apart = call["clamp_min"](less_from(margin, input), 0)
+    negative = call["where"](call["not_equal"](target, 1), apart, 0.0)
+    positive = call["where"](call["not_equal"](target, -1), input, 0.0)
+    return reduced(call["add"](negative, positive), reduction)
+
+
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """How far vectors are from alike (target 1), or how much more alike than the margin (-1)."""
+    axis, tiny = target._array.ndim, 1e-12
+    product = call["sum_dim"](call["mul"](input1, input2), (axis,), False)
+    squares = [call["add_scalar"](call["sum_dim"](call["mul"](x, x), (axis,), False), tiny) for x in (input1, input2)]
+    cosine = call["div"](product, call["sqrt"](call["mul"](*squares)))
+    alike = call["where"](call["equal"](target, 1), less_from(1.0, cosine), 0.0)
+    apart = call["where"](call["equal"](target, -1), call["clamp_min"](call["sub_scalar"](cosine, margin), 0), 0.0)
+    return reduced(call["add"](alike, apart), reduction)
+
+
+def triplet_margin_loss(
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
+    swap: bool = False, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """How much nearer than the margin the negative example is, compared with the positive one.
+
+    Raises:
+        ValueError: the margin is not positive.
+    """
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = call["minimum"](far, pairwise_distance(positive, negative, p, eps))
+    return reduced(call["clamp_min"](call["sub"](call["add_scalar"](near, margin), far), 0), reduction)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Any = None, margin: float = 1.0,
+    swap: bool = False, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """:func:`triplet_margin_loss` with a distance of one's own.
+
+    Raises:
+        ValueError: the margin is not positive.
+    """
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    distance: Any = distance_function or pairwise_distance
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = call["minimum"](far, distance(positive, negative))
+    return reduced(call["clamp_min"](margin + near - far, 0), reduction)
+
+
+def poisson_nll_loss(
+    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: Any = None, eps: float = 1e-8,
+    reduce: Any = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """The negative log likelihood of counts; ``input`` is their rate, or its logarithm."""
+    product = call["mul"](target, input if log_input else call["log"](call["add_scalar"](input, eps)))
+    losses = call["sub"](call["exp"](input) if log_input else input, product)
+    if full:
+        whole = call["sub"](call["mul"](target, call["log"](target)), target)
+        rest = call["mul_scalar"](call["log"](call["mul_scalar"](target, 2 * math.pi)), 0.5)
+        stirling = call["masked_fill"](call["add"](whole, rest), call["less_equal"](target, 1), 0)
+        losses = call["add"](losses, stirling)
+    return reduced(losses, reduction)
+
+
+def gaussian_nll_loss(
+    input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
+    """The negative log likelihood of a normal distribution with that variance.
+
+    Raises:
+        ValueError: the variance is negative or of another size.
+    """
+    if isinstance(var, float):
+        var = call["fill"](call["zeros_like"](input), var)
+    if (var._array < 0).any():
+        raise ValueError("var has negative entry/entries")
+    sizes, own = input._array.shape, var._array.shape
+    if own != sizes:
+        if sizes[:-1] == own:
+            var = call["unsqueeze"](var, -1)
+        elif len(sizes) != len(own) or sum(n for m, n in zip(sizes, own, strict=True) if m != n) != 1:
+            raise ValueError("var is of incorrect size")
+    var = call["clone"](var)
+    with no_grad():
+        var.clamp_(eps)
+    losses: Any = 0.5 * (call["log"](var) + (input - target) ** 2 / var)  # type: ignore[operator]
+    return reduced(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)
+
+
+def multilabel_soft_margin_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """The cross entropy of each class on its own, averaged over the classes."""
+    log = call["log_sigmoid"]
+    losses: Any = -(target * log(input) + (1 - target) * log(-input))  # type: ignore[operator]
+    losses = losses if weight is None else losses * weight
+    axis = input._array.ndim - 1
+    return reduced(call["sum_dim"](losses, (axis,), False) / input._array.shape[axis], reduction)

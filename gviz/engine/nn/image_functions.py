@@ -1,0 +1,133 @@
+"""Padding, resizing and patches as functions: what is around an image, its size, its windows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gviz.engine.nn.window_functions import adaptive_avg_pool1d, adaptive_avg_pool2d, tuple_of
+from gviz.engine.op import TENSORS as call
+from gviz.engine.ops import resampling as _resampling  # noqa: F401 - stores its rows
+from gviz.engine.tensor import from_array
+
+if TYPE_CHECKING:
+    from gviz.engine.tensor import Tensor
+
+__all__ = ["fold", "interpolate", "pad", "pixel_shuffle", "pixel_unshuffle", "unfold", "upsample"]
+
+
+def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
+    """Values around a tensor, the last dimension's first, constant or from inside; a negative number cuts.
+
+    Raises:
+        NotImplementedError: a mode that there is not, or not for so many dimensions.
+        RuntimeError: a value where the values come from inside.
+    """
+    sizes = tuple(pad)
+    if mode == "constant":
+        return call["constant_pad_nd"](input, sizes, 0 if value is None else value)  # type: ignore[no-any-return]
+    rows = {
+        "reflect": ("reflection_pad1d", "reflection_pad2d", "reflection_pad3d"),
+        "replicate": ("replication_pad1d", "replication_pad2d", "replication_pad3d"),
+    }
+    if mode not in (*rows, "circular"):
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    if value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    rank, dims = input._array.ndim, len(sizes) // 2
+    if dims not in (1, 2, 3) or rank not in (dims + 1, dims + 2):
+        raise NotImplementedError(
+            f"Padding size {len(sizes)} is not supported for {rank}D input tensor.\n"
+            "Supported combinations for non-constant padding:\n"
+            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
+            "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
+        )
+    return around(input, sizes) if mode == "circular" else call[rows[mode][dims - 1]](input, sizes)
+
+
+def around(input: Tensor, pad: tuple[int, ...]) -> Tensor:
+    """A border with what is at the other end: written piece by piece into a larger tensor, as PyTorch does."""
+    cut, rank = call["slice_row"], input._array.ndim
+    ends = [(rank - 1 - i, *pad[2 * i : 2 * i + 2]) for i in range(len(pad) // 2)]
+    shape = list(input._array.shape)
+    for dim, before, after in ends:
+        shape[dim] += before + after
+    out = inside = from_array(np.zeros(shape, input._array.dtype), None)
+    for dim, before, after in ends:
+        inside = cut(inside, dim, max(before, 0), shape[dim] - max(after, 0), 1)
+        input = cut(input, dim, max(-before, 0), input._array.shape[dim] - max(-after, 0), 1)
+    inside.copy_(input)  # type: ignore[attr-defined]
+    for dim, before, after in ends:
+        first, last = max(before, 0), shape[dim] - max(after, 0)
+        if before > 0:
+            cut(out, dim, 0, before, 1).copy_(cut(out, dim, last - before, last, 1))
+        if after > 0:
+            cut(out, dim, last, shape[dim], 1).copy_(cut(out, dim, first, first + after, 1))
+    return out
+
+
+def interpolate(
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None, antialias: bool = False,
+) -> Tensor:  # fmt: skip
+    """A signal or an image enlarged or reduced.
+
+    Raises:
+        ValueError: options that do not belong together.
+        NotImplementedError: a mode that there is not, or not for so many dimensions.
+    """
+    sizes = input._array.shape[2:]
+    smooth = mode in ("linear", "bilinear", "bicubic", "trilinear")
+    if align_corners is not None and not smooth:
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+        )
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    if size is None and scale_factor is None:
+        raise ValueError("either size or scale_factor should be defined")
+    scales: Any = (None,) * len(sizes)
+    if scale_factor is not None:
+        given = scale_factor if isinstance(scale_factor, (tuple, list)) else (scale_factor,) * len(sizes)
+        size = tuple(int(n * factor) for n, factor in zip(sizes, given, strict=True))
+        if not recompute_scale_factor:
+            scales = tuple(map(float, given))
+    out = tuple_of(size, len(sizes))
+    if mode == "area" and len(sizes) in (1, 2):
+        return adaptive_avg_pool1d(input, out) if len(sizes) == 1 else adaptive_avg_pool2d(input, out)
+    key = {
+        ("nearest", 1): "upsample_nearest1d", ("nearest", 2): "upsample_nearest2d",
+        ("linear", 1): "upsample_linear1d", ("bilinear", 2): "upsample_bilinear2d",
+    }.get((mode, len(sizes)))  # fmt: skip
+    if antialias or key is None:
+        raise NotImplementedError(f"interpolate(mode={mode!r}) of {len(sizes) + 2}D input is not in gviz's engine")
+    return call[key](input, out, *([bool(align_corners)] if smooth else []), *scales)  # type: ignore[no-any-return]
+
+
+def upsample(
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
+) -> Tensor:
+    """The old name of :func:`interpolate`."""
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+    """Every window of an image as a column."""
+    return call["im2col"](input, *(tuple_of(v, 2) for v in (kernel_size, dilation, padding, stride)))
+
+
+def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+    """Columns added up where their windows are in an image: what :func:`unfold` took apart."""
+    return call["col2im"](input, *(tuple_of(v, 2) for v in (output_size, kernel_size, dilation, padding, stride)))
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Any:
+    """Channels made into a finer image."""
+    return call["pixel_shuffle"](input, upscale_factor)
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Any:
+    """A fine image made into channels."""
+    return call["pixel_unshuffle"](input, downscale_factor)

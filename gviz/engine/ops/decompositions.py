@@ -1,0 +1,181 @@
+"""Matrices taken apart: eigenvalues of symmetric ones, singular values, QR; and the pseudo-inverse."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gviz.engine.op import ARRAYS, TENSORS, composite, op
+from gviz.engine.ops.products import by_columns, check_square
+from gviz.engine.ops.rearranging import diagonal_of
+
+
+def array_diagonal(value, operation, number):
+    """An array whose diagonal was changed by an operation with a number, or with other values."""
+    line = diagonal_of(value, 0, -2, -1)
+    line[...] = ARRAYS[operation](line, number)
+    return value
+
+
+def tensor_diagonal(value, operation, number):
+    """The same, recorded as the in-place change of a view that it is in PyTorch."""
+    from gviz.engine.inplace import in_place
+
+    in_place(TENSORS[operation], TENSORS["diagonal"](value, 0, -2, -1), number)
+    return value
+
+
+ARRAYS["on_diagonal"], TENSORS["on_diagonal"] = array_diagonal, tensor_diagonal
+
+
+def check_matrix(array, name):
+    """A matrix has two dimensions.
+
+    Raises:
+        RuntimeError: it has fewer.
+    """
+    if array.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+
+
+@op(
+    "LinalgEighBackward0",
+    promote="none",
+    outputs=("eigenvalues", "eigenvectors"),
+    A=lambda grad, eigenvalues, eigenvectors: eigh_backward(grad[0], grad[1], eigenvalues, eigenvectors),
+)
+def linalg_eigh(A, UPLO="L"):
+    check_square(A, "linalg.eigh")
+    values, vectors = np.linalg.eigh(A, UPLO)
+    return values, by_columns(vectors)
+
+
+@composite
+def eigh_backward(values, vectors, L, V):
+    """The gradient between the eigenvectors: that of the values on the diagonal, that of the vectors over their distances."""
+    if vectors is None:
+        return matmul(V * unsqueeze(values, -2), transpose(V, -2, -1))
+    turned = matmul(transpose(V, -2, -1), vectors)
+    gaps = on_diagonal(unsqueeze(L, -2) - unsqueeze(L, -1), "fill", 1.0)
+    inner = ((turned - transpose(turned, -2, -1)) * 0.5) / gaps
+    if values is not None:
+        inner = on_diagonal(inner, "copy_into", values)
+    return matmul(V, matmul(inner, transpose(V, -2, -1)))
+
+
+@op(
+    "LinalgSvdBackward0",
+    promote="none",
+    outputs=("U", "S", "Vh"),
+    A=lambda grad, full_matrices, U, S, Vh: svd_backward(grad, full_matrices, U, S, Vh),
+)
+def linalg_svd(A, full_matrices=True):
+    check_matrix(A, "linalg.svd")
+    left, values, right = np.linalg.svd(A, full_matrices)
+    return by_columns(left), values, by_columns(right)
+
+
+@composite
+def svd_backward(grads, full_matrices, U, S, Vh):
+    """The gradient between the singular vectors, as PyTorch writes it; only those of the singular values count."""
+    left, values, right = grads
+    k = S.shape[-1]
+    if full_matrices:
+        left = None if left is None else narrow(left, -1, 0, k)
+        right = None if right is None else narrow(right, -2, 0, k)
+        U, Vh = narrow(U, -1, 0, k), narrow(Vh, -2, 0, k)
+    rows, columns = U.shape[-2], Vh.shape[-1]
+    if left is None and right is None:
+        if rows >= columns:
+            return matmul(U, unsqueeze(values, -1) * Vh)
+        return matmul(U * unsqueeze(values, -2), Vh)
+    square = S * S
+    gaps = on_diagonal(unsqueeze(square, -2) - unsqueeze(square, -1), "fill", 1.0)
+    inner = singular_turns(left, right, U, S, Vh, gaps)
+    if values is not None:
+        inner = inner + diag_embed(values, 0, -2, -1)
+    if rows > k and left is not None:
+        scaled = left / unsqueeze(S, -2)
+        outside = matmul(U, matmul(transpose(U, -2, -1), scaled))
+        return matmul(matmul(U, inner) + scaled - outside, Vh)
+    if columns > k and right is not None:
+        scaled = right / unsqueeze(S, -1)
+        outside = matmul(matmul(scaled, transpose(Vh, -2, -1)), Vh)
+        return matmul(U, matmul(inner, Vh) + scaled - outside)
+    return matmul(U, matmul(inner, Vh)) if rows >= columns else matmul(matmul(U, inner), Vh)
+
+
+@composite
+def singular_turns(left, right, U, S, Vh, gaps):
+    """The part of the gradient by which the singular vectors turn within their space."""
+    if left is not None:
+        left = matmul(transpose(U, -2, -1), left)
+        left = left - transpose(left, -2, -1)
+    if right is not None:
+        right = matmul(Vh, transpose(right, -2, -1))
+        right = right - transpose(right, -2, -1)
+    if right is None:
+        return (left / gaps) * unsqueeze(S, -2)
+    if left is None:
+        return unsqueeze(S, -1) * (right / gaps)
+    return (left * unsqueeze(S, -2) + unsqueeze(S, -1) * right) / gaps
+
+
+@op(
+    "LinalgQrBackward0",
+    promote="none",
+    outputs=("Q", "R"),
+    A=lambda grad, Q, R, mode: qr_backward(grad[0], grad[1], Q, R, mode),
+)
+def linalg_qr(A, mode="reduced"):
+    check_matrix(A, "linalg.qr")
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
+    if mode == "r":
+        return np.zeros((0,), A.dtype), by_columns(np.linalg.qr(A, "r"))
+    return tuple(by_columns(factor) for factor in np.linalg.qr(A, mode))
+
+
+@composite
+def qr_backward(first, second, Q, R, mode):
+    """The gradient of an orthogonal and a triangular factor, for matrices that are not wide."""
+    if mode == "r":
+        raise RuntimeError(
+            "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, "
+            "mode='reduced') if you are going to require gradients through linalg.qr."
+        )
+    if Q.shape[-2] < R.shape[-1] or (mode == "complete" and Q.shape[-2] > R.shape[-1]):
+        raise NotImplementedError("gviz's engine has the derivative of qr for mode 'reduced' and matrices that are not wide")
+    if first is None:
+        inner = matmul(second, transpose(R, -2, -1))
+    elif second is None:
+        inner = neg(matmul(transpose(Q, -2, -1), first))
+    else:
+        inner = matmul(second, transpose(R, -2, -1)) - matmul(transpose(Q, -2, -1), first)
+    upper = triu(inner, 0)
+    found = matmul(Q, on_diagonal(upper + transpose(upper, -2, -1), "mul", 0.5))
+    found = found if first is None else found + first
+    return linalg_solve_triangular(transpose(R, -2, -1), found, False, False, False)
+
+
+@op("LinalgPinvBackward0", promote="none", self=lambda grad, result, self: pinv_backward(grad, result, self))
+def linalg_pinv(self, rcond=None):
+    check_matrix(self, "linalg.pinv")
+    eps = np.finfo(self.dtype).eps * max(self.shape[-2:])
+    return np.linalg.pinv(self, eps if rcond is None else rcond)
+
+
+@composite
+def pinv_backward(grad, inverse, A):
+    """The gradient of a pseudo-inverse, by the smaller side of the matrix."""
+    slope, flipped = transpose(grad, -2, -1), transpose(inverse, -2, -1)
+    if A.shape[-2] <= A.shape[-1]:
+        k = matmul(slope, inverse)
+        part = matmul(k, flipped)
+        rest = matmul(matmul(flipped, inverse), slope - matmul(k, A))
+        return neg(transpose(matmul(inverse, k), -2, -1)) + part - matmul(matmul(A, inverse), part) + rest
+    k = matmul(inverse, slope)
+    part = matmul(flipped, k)
+    rest = matmul(matmul(slope - matmul(A, k), inverse), flipped)
+    return neg(transpose(matmul(k, inverse), -2, -1)) + rest + part - matmul(matmul(part, inverse), A)

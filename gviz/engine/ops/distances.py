@@ -1,0 +1,75 @@
+"""Distances between rows: every row of one matrix to every row of another."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gviz.engine.op import ARRAYS, composite, op
+
+
+@composite
+def cdist_of(x1, x2, p):
+    """The distance of each row to each row of another matrix, or batch of matrices."""
+    if p == 2 and max(x1.shape[-2], x2.shape[-2]) > 25:  # by one matrix product, an operation of its own
+        batch = broadcast_shape(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))
+        if not batch:
+            return euclidean_dist(x1, x2)
+        left, right = (view(contiguous_of(expand(x, (*batch, *x.shape[-2:]))), (-1, *x.shape[-2:])) for x in (x1, x2))
+        return view(euclidean_dist(left, right), (*batch, x1.shape[-2], x2.shape[-2]))
+    return cdist_forward(x1, x2, p)
+
+
+@op(
+    "CdistBackward0",
+    x1=lambda grad, x1, x2, p, result: cdist_backward(contiguous_of(grad), x1, x2, p, result),
+    x2=lambda grad, x1, x2, p, result: cdist_backward(
+        contiguous_of(transpose(grad, -2, -1)), x2, x1, p, contiguous_of(transpose(result, -2, -1))
+    ),
+)
+def cdist_forward(x1, x2, p):
+    steps = x1[..., :, None, :] - x2[..., None, :, :]
+    return ARRAYS["vector_norm"](steps, p, (-1,)) if steps.shape[-1] else np.zeros(steps.shape[:-1], steps.dtype)
+
+
+@composite
+def contiguous_of(value):
+    """The value with its elements in the order of the indices."""
+    return value if contiguous(value) else clone_contiguous(value)
+
+
+NEVER = lambda grad: not_implemented("_cdist_backward")  # noqa: E731 - a formula
+
+
+@op("CdistBackwardBackward0", grad_output=NEVER, x1=NEVER, x2=NEVER, cdist=NEVER)
+def cdist_backward(grad_output, x1, x2, p, cdist):
+    steps = x1[..., :, None, :] - x2[..., None, :, :]
+    scale, far = grad_output[..., None], cdist[..., None]
+    if p == 0:
+        return np.zeros_like(x1)
+    if p == 1:
+        each = scale * np.sign(steps)
+    elif p == np.inf:
+        each = scale * np.sign(steps) * (np.abs(steps) == far)
+    else:
+        size = np.where(steps == 0, 0, np.abs(steps) ** (p - 1)) if p < 2 else np.abs(steps) ** (p - 1)
+        each = np.where(far == 0, 0, np.sign(steps) * size * scale / far ** (p - 1))
+    return each.sum(axis=-2).astype(x1.dtype, copy=False)
+
+
+@op(
+    "EuclideanDistBackward0",
+    x1__x2=lambda grad, x1, x2, result: euclidean_dist_backward(grad, x1, x2, result),
+)
+def euclidean_dist(x1, x2):
+    return ARRAYS["cdist_forward"](x1, x2, 2.0)
+
+
+@composite
+def euclidean_dist_backward(grad, x1, x2, result):
+    """The unit vectors along the distances, added up by matrix products."""
+    ratio = masked_fill(grad / result, equal(result, 0), 0)
+    flipped = transpose(ratio, -2, -1)
+    return (
+        x1 * sum_dim(ratio, (-1,), True) - matmul(ratio, x2),
+        x2 * unsqueeze(sum_dim(ratio, (-2,), False), -1) - matmul(flipped, x1),
+    )

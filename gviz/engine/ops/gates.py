@@ -1,0 +1,127 @@
+"""Activations of a kind of their own: the gated linear unit, the randomized relu, and those that differ in place.
+
+In place the input is gone, so the derivative is told by the result.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gviz.engine.op import ARRAYS, composite, op
+from gviz.engine.text import wrap_dim
+
+
+@op("GluBackward0", self=lambda grad, self, dim: glu_backward(grad, self, dim))
+def glu(self, dim):
+    if self.shape[dim] % 2:
+        raise RuntimeError(
+            f"Halving dimension must be even, but dimension {wrap_dim(dim, self.ndim)} is size {self.shape[dim]}"
+        )
+    value, gate = np.split(self, 2, dim)
+    return value / (1 + np.exp(-gate))
+
+
+@op(
+    "GluBackwardBackward0",
+    grad_output=lambda grad, self, dim: glu_gradient(grad, self, dim),
+    self=lambda grad, grad_output, self, dim: glu_double_backward(grad, grad_output, self, dim),
+)
+def glu_backward(grad_output, self, dim):
+    value, gate = np.split(self, 2, dim)
+    share = 1 / (1 + np.exp(-gate))
+    return np.concatenate((grad_output * share, grad_output * value * share * (1 - share)), dim)
+
+
+@composite
+def halves(value, dim):
+    """Both halves along a dimension."""
+    size = value.shape[dim] // 2
+    return slice_row(value, dim, 0, size, 1), slice_row(value, dim, size, 2 * size, 1)
+
+
+@composite
+def glu_gradient(grad, self, dim):
+    """The gradient of a gate's gradient for what came in."""
+    both = grad * glu_backward(fill(zeros_like(halves(self, dim)[0]), 1), self, dim)
+    first, second = halves(both, dim)
+    return first + second
+
+
+@composite
+def glu_double_backward(grad, grad_output, self, dim):
+    """The second derivative of a gate, written as PyTorch does."""
+    value, gate = halves(self, dim)
+    share = sigmoid(gate)
+    rest = 1 - share
+    slope = share * rest
+    to_value, to_gate = halves(grad, dim)
+    bend = slope * rest - share * slope
+    return cat([to_gate * grad_output * slope, to_gate * value * grad_output * bend + to_value * grad_output * slope], dim)
+
+
+# ------------------------------------------------------------------ a relu with random slopes
+@op(
+    "RreluWithNoiseBackward0",
+    nondiff=("noise",),
+    self=lambda grad, self, noise, lower, upper, training: rrelu_with_noise_backward(
+        grad, self, noise, lower, upper, training, False
+    ),
+)
+def rrelu_with_noise(self, noise, lower, upper, training):
+    return self * (noise if training else np.where(self > 0, self.dtype.type(1), self.dtype.type((lower + upper) / 2)))
+
+
+@op(
+    "RreluWithNoiseBackwardBackward0",
+    nondiff=("noise",),
+    grad_output=lambda grad, self, noise, lower, upper, training: rrelu_with_noise_backward(
+        grad, self, noise, lower, upper, training, False
+    ),
+    self=lambda grad: zeros_like(grad),
+)
+def rrelu_with_noise_backward(grad_output, self, noise, lower, upper, training, self_is_result):
+    if training and upper - lower > 1e-6:
+        return grad_output * noise
+    return np.where(self > 0, grad_output, grad_output * grad_output.dtype.type((lower + upper) / 2))
+
+
+@op(
+    "RreluWithNoiseBackward1",
+    nondiff=("noise",),
+    self=lambda grad, result, noise, lower, upper, training: rrelu_with_noise_backward(
+        grad, result, noise, lower, upper, training, True
+    ),
+)
+def rrelu_with_noise_(self, noise, lower, upper, training):
+    return ARRAYS["rrelu_with_noise"](self, noise, lower, upper, training)
+
+
+# ------------------------------------------------------------------ in place
+@op("LeakyReluBackward1", self=lambda grad, result, negative_slope: leaky_relu_backward(grad, result, negative_slope))
+def leaky_relu_(self, negative_slope=0.01):
+    if negative_slope < 0:
+        raise RuntimeError(
+            "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This is caused "
+            "by calling in-place forward function with a negative slope, please call out-of-place version instead. File an "
+            "issue at https://github.com/pytorch/pytorch if you do require supporting in-place leakRelu backward calculation "
+            "with negative slope"
+        )
+    return ARRAYS["leaky_relu"](self, negative_slope)
+
+
+@op(
+    "EluBackward1",
+    self=lambda grad, alpha, scale, input_scale, result: elu_backward(grad, alpha, scale, input_scale, True, result),
+)
+def elu_(self, alpha=1.0, scale=1, input_scale=1):
+    return ARRAYS["elu"](self, alpha, scale, input_scale)
+
+
+@op("CeluBackward1", self=lambda grad, alpha, result: elu_backward(grad, alpha, 1, 1.0 / alpha, True, result))
+def celu_(self, alpha=1.0):
+    return ARRAYS["celu"](self, alpha)
+
+
+@op("ThresholdBackward1", self=lambda grad, self, threshold: threshold_backward(grad, self, threshold))
+def threshold_(self, threshold, value):
+    return ARRAYS["threshold"](self, threshold, value)

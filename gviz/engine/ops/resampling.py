@@ -1,0 +1,293 @@
+"""Resampling: enlarged and reduced images, reflected and replicated borders, image patches as columns, pixels shuffled.
+
+Along each of the last dimensions an element of the result is a weighted sum of a few elements of the input, its taps. A tap is
+an index into the input for each element of the result, with weights, or without (one tap of weight 1). The gradient goes the
+same way back.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gviz.engine.op import op
+from gviz.engine.ops.convolution import padded, windows
+
+
+def taken(array, taps):
+    """The array with its last dimensions resampled: ``taps`` has a list of (index, weights) for each."""
+    for axis, along in enumerate(taps, array.ndim - len(taps)):
+        wide = (-1, *(1,) * (array.ndim - axis - 1))
+        parts = [array.take(index, axis) * (1 if weight is None else weight.reshape(wide)) for index, weight in along]
+        array = sum(parts[1:], parts[0])
+    return array
+
+
+def given_back(grad, taps, sizes):
+    """The gradient of :func:`taken` for an array whose last dimensions have those sizes."""
+    for axis, (along, size) in enumerate(zip(taps, sizes, strict=True), grad.ndim - len(taps)):
+        moved = np.moveaxis(grad, axis, 0)
+        total = np.zeros((size, *moved.shape[1:]), grad.dtype)
+        for index, weight in along:
+            np.add.at(total, index, moved if weight is None else moved * weight.reshape(-1, *(1,) * (moved.ndim - 1)))
+        grad = np.moveaxis(total, 0, axis)
+    return np.ascontiguousarray(grad)
+
+
+# ------------------------------------------------------------------ interpolation
+def step_of(size, out, scale, align_corners, kind):
+    """How far two neighbours of the result are apart in the input."""
+    if align_corners:
+        return kind((size - 1) / (out - 1)) if out > 1 else kind(0)
+    return kind(1 / scale) if scale else kind(size) / kind(out)
+
+
+def nearest(size, out, scale, align_corners, kind):
+    """The element at or before each place, which PyTorch computes in single precision."""
+    if size == out:
+        return [(np.arange(out), None)]
+    place = np.floor(np.arange(out, dtype=np.float32) * step_of(size, out, scale, align_corners, np.float32))
+    return [(np.minimum(place.astype(np.int64), size - 1), None)]
+
+
+def linear_taps(size, out, scale, align_corners, kind):
+    """Both neighbours, by their distance."""
+    if size == out:
+        return [(np.arange(out), None)]
+    step, at = step_of(size, out, scale, align_corners, kind), np.arange(out, dtype=kind)
+    place = at * step if align_corners else np.maximum((at + kind(0.5)) * step - kind(0.5), kind(0))
+    first = np.minimum(place.astype(np.int64), size - 1)
+    share = place - first.astype(kind)
+    return [(first, kind(1) - share), (np.minimum(first + 1, size - 1), share)]
+
+
+def resampled(self, output_size, scales, rule, align_corners=False):
+    """An image enlarged or reduced by a rule."""
+    return taken(self, taps_of(self.shape[-len(scales) :], output_size, scales, rule, align_corners, self.dtype.type))
+
+
+def resampled_back(grad, output_size, input_size, scales, rule, align_corners=False):
+    """The gradient of :func:`resampled`."""
+    sizes = input_size[-len(scales) :]
+    return given_back(grad, taps_of(sizes, output_size, scales, rule, align_corners, grad.dtype.type), sizes)
+
+
+def taps_of(sizes, output_size, scales, rule, align_corners, kind):
+    """The taps of each dimension."""
+    return [rule(n, o, s, align_corners, kind) for n, o, s in zip(sizes, output_size, scales, strict=True)]
+
+
+@op("UpsampleNearest1DBackward0", self=lambda grad, output_size, self_sym_sizes, scales: upsample_nearest1d_backward(
+    grad, output_size, self_sym_sizes, scales))  # fmt: skip
+def upsample_nearest1d(self, output_size, scales=None):
+    return resampled(self, output_size, (scales,), nearest)
+
+
+@op("UpsampleNearest1DBackwardBackward0",
+    grad_output=lambda grad, output_size, scales: upsample_nearest1d(grad, output_size, scales))  # fmt: skip
+def upsample_nearest1d_backward(grad_output, output_size, input_size, scales=None):
+    return resampled_back(grad_output, output_size, input_size, (scales,), nearest)
+
+
+@op("UpsampleNearest2DBackward0",
+    self=lambda grad, output_size, self_sym_sizes, scales_h, scales_w: upsample_nearest2d_backward(
+        grad, output_size, self_sym_sizes, scales_h, scales_w))  # fmt: skip
+def upsample_nearest2d(self, output_size, scales_h=None, scales_w=None):
+    return resampled(self, output_size, (scales_h, scales_w), nearest)
+
+
+@op("UpsampleNearest2DBackwardBackward0",
+    grad_output=lambda grad, output_size, scales_h, scales_w: upsample_nearest2d(
+        grad, output_size, scales_h, scales_w))  # fmt: skip
+def upsample_nearest2d_backward(grad_output, output_size, input_size, scales_h=None, scales_w=None):
+    return resampled_back(grad_output, output_size, input_size, (scales_h, scales_w), nearest)
+
+
+@op("UpsampleLinear1DBackward0",
+    self=lambda grad, output_size, self_sym_sizes, align_corners, scales: upsample_linear1d_backward(
+        grad, output_size, self_sym_sizes, align_corners, scales))  # fmt: skip
+def upsample_linear1d(self, output_size, align_corners, scales=None):
+    return resampled(self, output_size, (scales,), linear_taps, align_corners)
+
+
+@op("UpsampleLinear1DBackwardBackward0",
+    grad_output=lambda grad, output_size, align_corners, scales: upsample_linear1d(
+        grad, output_size, align_corners, scales))  # fmt: skip
+def upsample_linear1d_backward(grad_output, output_size, input_size, align_corners, scales=None):
+    return resampled_back(grad_output, output_size, input_size, (scales,), linear_taps, align_corners)
+
+
+@op("UpsampleBilinear2DBackward0",
+    self=lambda grad, output_size, self_sym_sizes, align_corners, scales_h, scales_w: upsample_bilinear2d_backward(
+        grad, output_size, self_sym_sizes, align_corners, scales_h, scales_w))  # fmt: skip
+def upsample_bilinear2d(self, output_size, align_corners, scales_h=None, scales_w=None):
+    return resampled(self, output_size, (scales_h, scales_w), linear_taps, align_corners)
+
+
+@op("UpsampleBilinear2DBackwardBackward0",
+    grad_output=lambda grad, output_size, align_corners, scales_h, scales_w: upsample_bilinear2d(
+        grad, output_size, align_corners, scales_h, scales_w))  # fmt: skip
+def upsample_bilinear2d_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None):
+    return resampled_back(grad_output, output_size, input_size, (scales_h, scales_w), linear_taps, align_corners)
+
+
+# ------------------------------------------------------------------ borders
+def border(sizes, padding, mode):
+    """The taps of a border: for each dimension the numbers of the elements, padded as numpy pads them."""
+    pairs = [padding[i : i + 2] for i in range(len(padding) - 2, -1, -2)]
+    return [[(bordered(n, a, b, mode), None)] for n, (a, b) in zip(sizes, pairs, strict=True)]
+
+
+def bordered(size, before, after, mode):
+    """The numbers of the elements along one dimension; a negative number cuts."""
+    wide = np.pad(np.arange(size), (max(before, 0), max(after, 0)), mode=mode)
+    return wide[max(-before, 0) : wide.size - max(-after, 0)]
+
+
+def with_border(self, padding, mode):
+    """A border that continues what is inside.
+
+    Raises:
+        RuntimeError: there is not enough inside to reflect.
+    """
+    dims = len(padding) // 2
+    sizes = self.shape[-dims:]
+    for i, size in enumerate(reversed(sizes)):
+        if mode == "reflect" and max(padding[2 * i : 2 * i + 2]) >= size:
+            raise RuntimeError(
+                "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
+                f"({padding[2 * i]}, {padding[2 * i + 1]}) at dimension {self.ndim - 1 - i} of input {list(self.shape)}"
+            )
+    return taken(self, border(sizes, padding, mode))
+
+
+def border_back(grad, self, padding, mode):
+    """The gradient of :func:`with_border`."""
+    sizes = self.shape[-(len(padding) // 2) :]
+    return given_back(grad, border(sizes, padding, mode), sizes)
+
+
+@op("ReflectionPad1DBackward0", self=lambda grad, self, padding: reflection_pad1d_backward(grad, self, padding))
+def reflection_pad1d(self, padding):
+    return with_border(self, padding, "reflect")
+
+
+@op("ReflectionPad1DBackwardBackward0", promote="none", grad_output=lambda grad, padding: reflection_pad1d(grad, padding),
+    self=lambda grad: zeros_like(grad))  # fmt: skip
+def reflection_pad1d_backward(grad_output, self, padding):
+    return border_back(grad_output, self, padding, "reflect")
+
+
+@op("ReflectionPad2DBackward0", self=lambda grad, self, padding: reflection_pad2d_backward(grad, self, padding))
+def reflection_pad2d(self, padding):
+    return with_border(self, padding, "reflect")
+
+
+@op("ReflectionPad2DBackwardBackward0", promote="none", grad_output=lambda grad, padding: reflection_pad2d(grad, padding),
+    self=lambda grad: zeros_like(grad))  # fmt: skip
+def reflection_pad2d_backward(grad_output, self, padding):
+    return border_back(grad_output, self, padding, "reflect")
+
+
+@op("ReflectionPad3DBackward0", self=lambda grad, self, padding: reflection_pad3d_backward(grad, self, padding))
+def reflection_pad3d(self, padding):
+    return with_border(self, padding, "reflect")
+
+
+@op("ReflectionPad3DBackwardBackward0", promote="none", grad_output=lambda grad, padding: reflection_pad3d(grad, padding),
+    self=lambda grad: zeros_like(grad))  # fmt: skip
+def reflection_pad3d_backward(grad_output, self, padding):
+    return border_back(grad_output, self, padding, "reflect")
+
+
+@op("ReplicationPad1DBackward0", self=lambda grad, self, padding: replication_pad1d_backward(grad, self, padding))
+def replication_pad1d(self, padding):
+    return with_border(self, padding, "edge")
+
+
+@op("ReplicationPad1DBackwardBackward0", promote="none", grad_output=lambda grad, padding: replication_pad1d(grad, padding),
+    self=lambda grad: zeros_like(grad))  # fmt: skip
+def replication_pad1d_backward(grad_output, self, padding):
+    return border_back(grad_output, self, padding, "edge")
+
+
+@op("ReplicationPad2DBackward0", self=lambda grad, self, padding: replication_pad2d_backward(grad, self, padding))
+def replication_pad2d(self, padding):
+    return with_border(self, padding, "edge")
+
+
+@op("ReplicationPad2DBackwardBackward0", promote="none", grad_output=lambda grad, padding: replication_pad2d(grad, padding),
+    self=lambda grad: zeros_like(grad))  # fmt: skip
+def replication_pad2d_backward(grad_output, self, padding):
+    return border_back(grad_output, self, padding, "edge")
+
+
+@op("ReplicationPad3DBackward0", self=lambda grad, self, padding: replication_pad3d_backward(grad, self, padding))
+def replication_pad3d(self, padding):
+    return with_border(self, padding, "edge")
+
+
+@op("ReplicationPad3DBackwardBackward0", promote="none", grad_output=lambda grad, padding: replication_pad3d(grad, padding),
+    self=lambda grad: zeros_like(grad))  # fmt: skip
+def replication_pad3d_backward(grad_output, self, padding):
+    return border_back(grad_output, self, padding, "edge")
+
+
+# ------------------------------------------------------------------ patches and pixels
+@op("Im2ColBackward0",
+    self=lambda grad, self_sym_argsize_minus_2, self_sym_argsize_minus_1, kernel_size, dilation, padding, stride: col2im(
+        grad, (self_sym_argsize_minus_2, self_sym_argsize_minus_1), kernel_size, dilation, padding, stride))  # fmt: skip
+def im2col(self, kernel_size, dilation, padding, stride):
+    full = self.reshape(-1, *self.shape[-3:])
+    seen = windows(padded(full, padding, padding), kernel_size, stride, dilation)
+    found = seen.transpose(0, 1, 4, 5, 2, 3)
+    return found.reshape(*self.shape[:-3], self.shape[-3] * kernel_size[0] * kernel_size[1], seen.shape[2] * seen.shape[3])
+
+
+@op("Col2ImBackward0",
+    self=lambda grad, kernel_size, dilation, padding, stride: im2col(grad, kernel_size, dilation, padding, stride))  # fmt: skip
+def col2im(self, output_size, kernel_size, dilation, padding, stride):
+    (kh, kw), (dh, dw), (ph, pw), (sh, sw) = kernel_size, dilation, padding, stride
+    height, width = output_size
+    if self.shape[-2] % (kh * kw):
+        raise RuntimeError(
+            f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+            f"input.size(1)={self.shape[-2]} and kernel_size=({kh}, {kw})."
+        )
+    rows, cols = (height + 2 * ph - dh * (kh - 1) - 1) // sh + 1, (width + 2 * pw - dw * (kw - 1) - 1) // sw + 1
+    if self.shape[-1] != rows * cols:
+        raise RuntimeError(
+            f"Given output_size=({height}, {width}), kernel_size=({kh}, {kw}), dilation=({dh}, {dw}), padding=({ph}, {pw}), "
+            f"stride=({sh}, {sw}), expected size of input's dimension 2 to match the calculated number of sliding blocks "
+            f"{rows} * {cols} = {rows * cols}, but got input.size(2)={self.shape[-1]}."
+        )
+    parts = self.reshape(*self.shape[:-2], self.shape[-2] // (kh * kw), kh, kw, rows, cols)
+    wide = np.zeros((*parts.shape[:-4], height + 2 * ph, width + 2 * pw), self.dtype)
+    for i, j in np.ndindex(kh, kw):
+        places = (slice(i * dh, i * dh + (rows - 1) * sh + 1, sh), slice(j * dw, j * dw + (cols - 1) * sw + 1, sw))
+        wide[(..., *places)] += parts[..., i, j, :, :]
+    return np.ascontiguousarray(wide[..., ph : ph + height, pw : pw + width])
+
+
+@op("PixelShuffleBackward0", self=lambda grad, upscale_factor: pixel_unshuffle(grad, upscale_factor))
+def pixel_shuffle(self, upscale_factor):
+    r, (channels, height, width) = upscale_factor, self.shape[-3:]
+    if channels % (r * r):
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+            f"input.size(-3)={channels} is not divisible by {r * r}"
+        )
+    split = self.reshape(-1, channels // (r * r), r, r, height, width).transpose(0, 1, 4, 2, 5, 3)
+    return split.reshape(*self.shape[:-3], channels // (r * r), height * r, width * r)
+
+
+@op("PixelUnshuffleBackward0", self=lambda grad, downscale_factor: pixel_shuffle(grad, downscale_factor))
+def pixel_unshuffle(self, downscale_factor):
+    r, (channels, height, width) = downscale_factor, self.shape[-3:]
+    for size, side in ((height, "height"), (width, "width")):
+        if size % r:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {side} to be divisible by downscale_factor, but "
+                f"input.size(-{2 if side == 'height' else 1})={size} is not divisible by {r}"
+            )
+    split = self.reshape(-1, channels, height // r, r, width // r, r).transpose(0, 1, 3, 5, 2, 4)
+    return split.reshape(*self.shape[:-3], channels * r * r, height // r, width // r)

@@ -1,0 +1,107 @@
+"""What is computed along a dimension from its start to each place: sums, products, extremes, sums of exponentials."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gviz.engine.dtypes import no_kernel
+from gviz.engine.op import composite, op
+from gviz.engine.ops.reduction import summed
+from gviz.engine.text import wrap_dim
+
+
+@op("CumsumBackward0", self=lambda grad, dim: cumsum_backward(grad, dim))
+def cumsum(self, dim, dtype=None):
+    dim = wrap_dim(dim, self.ndim)
+    return summed(self, dtype).cumsum(axis=dim) if self.ndim else summed(self, dtype).copy()
+
+
+@composite
+def cumsum_backward(grad, dim):
+    """A sum from the other end."""
+    return grad if numel_of(grad) <= 1 or grad.shape[dim] == 1 else reversed_cumsum(grad, dim)
+
+
+@composite
+def reversed_cumsum(value, dim):
+    """Running sums from the end."""
+    return flip(cumsum(flip(value, (dim,)), dim), (dim,))
+
+
+@op("CumprodBackward0", self=lambda grad, self, dim, result: cumprod_backward(grad, self, dim, result))
+def cumprod(self, dim):
+    dim = wrap_dim(dim, self.ndim)
+    return summed(self).cumprod(axis=dim) if self.ndim else summed(self).copy()
+
+
+@composite
+def cumprod_backward(grad, self, dim, result):
+    """The sum of all later products, each over this element; where some are zero, the products of the others."""
+    dim = wrap_dim(dim, len(self.shape))
+    count = self.shape[dim] if self.shape else 1
+    if numel_of(self) <= 1 or count == 1:
+        return grad
+    if not zeros_in(self):
+        return reversed_cumsum(result * grad, dim) / self
+    ones = ones_of(grad, (*self.shape[:dim], 1, *self.shape[dim + 1 :]))
+    grads = []
+    for k in range(count):
+        others = cumprod(cat([ones, narrow(self, dim, k + 1, count - k - 1)], dim), dim) if k < count - 1 else ones
+        if k:
+            others = others * prod_dim(narrow(self, dim, 0, k), dim, True)
+        grads.append(sum_dim(narrow(grad, dim, k, count - k) * others, (dim,)))
+    return stack(grads, dim)
+
+
+LARGEST = lambda grad, self, indices, dim: scatter_add(zeros_like(self), dim, indices, grad)  # noqa: E731 - a formula
+
+
+@op("CummaxBackward0", outputs=("values", "indices"), self=LARGEST)
+def cummax(self, dim):
+    return best_so_far(self, dim, np.maximum)
+
+
+@op("CumminBackward0", outputs=("values", "indices"), self=LARGEST)
+def cummin(self, dim):
+    return best_so_far(self, dim, np.minimum)
+
+
+def best_so_far(array, dim, better):
+    """The extremes up to each place, and the last place where each was."""
+    axis, array = wrap_dim(dim, array.ndim), np.array(array, order="C")
+    if not array.ndim:
+        return array.copy(), np.zeros((), np.int64)
+    values = better.accumulate(array, axis)
+    places = np.arange(array.shape[axis]).reshape([-1 if d == axis else 1 for d in range(array.ndim)])
+    reached = np.where((array == values) | np.isnan(array), places, 0)
+    return values, np.maximum.accumulate(reached, axis)
+
+
+@op("LogcumsumexpBackward0", self=lambda grad, self, result, dim: logcumsumexp_backward(grad, self, result, dim))
+def logcumsumexp(self, dim):
+    axis = wrap_dim(dim, self.ndim)
+    if self.dtype.kind != "f":
+        raise no_kernel("logcumsumexp_out_cpu", self.dtype)
+    return np.logaddexp.accumulate(self.astype(np.float64, order="C"), axis).astype(self.dtype) if self.ndim else self.copy()
+
+
+@composite
+def logcumsumexp_backward(grad, self, result, dim):
+    """The gradient's positive and negative parts by their logarithms: sums of exponentials from the other end."""
+    if not self.shape or not numel_of(self):
+        return grad
+    lowest, size = least(grad), log(absolute(grad))
+    positive, negative = where(greater(grad, 0), size, lowest), where(less(grad, 0), size, lowest)
+    upper = exp(reversed_logcumsumexp(positive - result, dim) + self)
+    return upper - exp(reversed_logcumsumexp(negative - result, dim) + self)
+
+
+@composite
+def reversed_logcumsumexp(value, dim):
+    """Running sums of exponentials from the end."""
+    return flip(logcumsumexp(flip(value, (dim,)), dim), (dim,))
+
+
+@op(None, nondiff=("self",))
+def least(self):
+    return np.asarray(np.finfo(self.dtype).min, self.dtype)

@@ -1,0 +1,200 @@
+"""Elements read and written at places that an index tensor names along one dim: gather, scatter and what joins there."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gviz.engine.op import composite, op
+from gviz.engine.text import wrap_dim
+
+
+def places(self, dim, index, src=None, name="scatter"):
+    """Numpy's index for the elements of ``self`` that an index tensor names along a dim.
+
+    Raises:
+        RuntimeError: it does not fit the tensor or what is written, or names an element that does not exist.
+    """
+    axis = wrap_dim(dim, self.ndim)
+    if index.size and index.dtype.kind != "i":
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+    if src is not None and src.dtype != self.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    if not index.size:
+        return ()
+    check_fit(self.shape or (1,), axis, index.shape or (1,), None if src is None else src.shape or (1,), name)
+    size = self.shape[axis] if self.ndim else 1
+    if index.min() < 0 or index.max() >= size:
+        wrong = index[(index < 0) | (index >= size)].flat[0]
+        raise RuntimeError(f"index {wrong} is out of bounds for dimension {axis} with size {size}")
+    if not self.ndim:
+        return ()
+    found = list(np.indices(index.shape, sparse=True))
+    found[axis] = index
+    return tuple(found)
+
+
+def check_fit(shape, axis, index, src, name):
+    """The index has as many dims as the tensor and what is written, and none larger but the one that is indexed.
+
+    Raises:
+        RuntimeError: it has not.
+    """
+    whose = "input" if name == "gather" else "self"
+    if len(index) != len(shape):
+        raise RuntimeError(f"Index tensor must have the same number of dimensions as {whose} tensor")
+    if src is not None and len(index) != len(src):
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    large = [d for d, n in enumerate(index) if (d != axis and n > shape[d]) or (src is not None and n > src[d])]
+    if large and name == "gather":
+        raise RuntimeError(
+            f"Size does not match at dimension {large[0]} expected index {list(index)} to be no larger than self {list(shape)} "
+            f"apart from dimension {axis}"
+        )
+    if large:
+        rest = "" if src is None else f" and to be no larger size than src {list(src)}"
+        raise RuntimeError(
+            f"Expected index {list(index)} to be no larger than self {list(shape)} apart from dimension {axis}{rest}"
+        )
+
+
+@op(
+    "GatherBackward0",
+    nondiff=("index",),
+    shows={"sparse_grad": False},
+    self=lambda grad, dim, index, self: scatter_add(zeros_like(self), dim, index, grad),
+)
+def gather(self, dim, index):
+    if not index.size:
+        return np.zeros(index.shape, self.dtype)
+    where = places(self, dim, index, name="gather")
+    return self[where] if self.ndim else np.full(index.shape, self)
+
+
+@op(
+    "ScatterBackward0",
+    nondiff=("index",),
+    promote="none",
+    self=lambda grad, dim, index: scatter_value(grad, dim, index, 0),
+    src=lambda grad, dim, index: gather(grad, dim, index),
+)
+def scatter(self, dim, index, src):
+    result, where = np.array(self), places(self, dim, index, src)
+    if index.size:
+        result[where] = src[tuple(slice(n) for n in index.shape)] if self.ndim else src.reshape(-1)[-1]
+    return result
+
+
+@op("ScatterBackward1", nondiff=("index",), promote="none", self=lambda grad, dim, index: scatter_value(grad, dim, index, 0))
+def scatter_value(self, dim, index, value):
+    result, where = np.array(self), places(self, dim, index)
+    if index.size:
+        result[where] = value
+    return result
+
+
+NOT_DIFFERENTIABLE = lambda grad: refuse_derivative("scatter")  # noqa: E731 - a formula
+
+
+@op("NotImplemented", nondiff=("index",), promote="none", self=NOT_DIFFERENTIABLE, src=NOT_DIFFERENTIABLE)
+def scatter_reduced(self, dim, index, src, reduce):
+    ways = {"add": np.add, "multiply": np.multiply}
+    if reduce not in ways:
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    src = src if isinstance(src, np.ndarray) else np.full(index.shape, src, self.dtype)
+    result, where = np.array(self), places(self, dim, index, src)
+    if index.size:
+        ways[reduce].at(result, where, src[tuple(slice(n) for n in index.shape)] if self.ndim else src.reshape(-1)[-1])
+    return result
+
+
+@op(
+    "ScatterAddBackward0",
+    nondiff=("index",),
+    promote="none",
+    self=lambda grad: grad,
+    src=lambda grad, dim, index: gather(grad, dim, index),
+)
+def scatter_add(self, dim, index, src):
+    result, where = np.array(self), places(self, dim, index, src)
+    if index.size:
+        np.add.at(result, where, src[tuple(slice(n) for n in index.shape)] if self.ndim else src.sum())
+    return result
+
+
+@op(
+    "ScatterReduceBackward0",
+    nondiff=("index",),
+    self__src=lambda grad, self, dim, index, src, reduce, include_self, result: scatter_reduce_backward(
+        grad, self, dim, index, src, reduce, include_self, result
+    ),
+)
+def scatter_reduce(self, dim, index, src, reduce, include_self=True):
+    if reduce not in START:
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    result, where = np.array(self), places(self, dim, index, src)
+    if not index.size:
+        return result
+    apply, start = START[reduce]
+    values = src[tuple(slice(n) for n in index.shape)]
+    if not include_self:
+        result[where] = start if np.isfinite(start) or self.dtype.kind == "f" else limit(self.dtype, start)
+    apply.at(result, where, values)
+    if reduce == "mean":
+        count = np.full_like(self, include_self, dtype=np.int64)
+        np.add.at(count, where, 1)
+        count = np.maximum(count, 1)
+        return result / count.astype(self.dtype) if self.dtype.kind == "f" else result // count
+    return result
+
+
+START = {"sum": (np.add, 0), "mean": (np.add, 0), "prod": (np.multiply, 1), "amax": (np.maximum, -np.inf),
+         "amin": (np.minimum, np.inf)}  # fmt: skip
+"""What joins elements that go to one place, and what an element is where the tensor's own does not count."""
+
+
+def limit(dtype, start):
+    """The least or largest integer."""
+    return np.iinfo(dtype).max if start > 0 else np.iinfo(dtype).min
+
+
+@composite
+def scatter_reduce_backward(grad, self, dim, index, src, reduce, include_self, result):
+    """The gradients of both sides: shared among the elements that went into a mean or that equal an extreme."""
+    if reduce == "sum":
+        own, other = grad, gather(grad, dim, index)
+    elif reduce == "mean":
+        count = scatter_add(whole(grad, include_self), dim, index, whole(src, True))
+        count = masked_fill(count, equal(count, 0), 1)
+        own, other = grad / count, gather(grad, dim, index) / gather(count, dim, index)
+    elif reduce == "prod":
+        own, other = scatter_prod_backward(grad, self, dim, index, src, include_self, result)
+    else:
+        value = gather(result, dim, index)
+        ours, theirs = equal(self, result), equal(src, value)
+        count = scatter_add(counted(ours, self), dim, index, counted(theirs, self))
+        shares = grad / count
+        own, other = ours * shares, theirs * gather(shares, dim, index)
+    return own if include_self else scatter_value(own, dim, index, 0), other
+
+
+@composite
+def scatter_prod_backward(grad, self, dim, index, src, include_self, result):
+    """The product of all others; the one zero that goes to a place has the product of the rest, computed without it."""
+    kept = masked_fill(self, equal(self, 0), 1)
+    own = grad * scatter_reduce(kept, dim, index, src, "prod", include_self) / kept
+    zero = equal(src, 0)
+    zeros = gather(scatter_add(zeros_like(self), dim, index, counted(zero, self)), dim, index)
+    single = logical_and(zero, equal(zeros, 1))
+    rest = scatter_reduce(self, dim, index, masked_fill(src, single, 1.0), "prod", include_self)
+    others = gather(grad * result, dim, index) / masked_fill(src, zero, 1.0)
+    return own, where(single, gather(grad * rest, dim, index), others)
+
+
+@op(None, nondiff=("self",))
+def whole(self, one):
+    return np.full_like(self, one)
+
+
+@op(None, nondiff=("self", "other"))
+def counted(self, other):
+    return self.astype(other.dtype)

@@ -1,0 +1,186 @@
+"""Special functions: gamma and its kin, the inverse error function, entropy, the normal distribution.
+
+Numpy has none of them: they are series and continued fractions here, in double precision.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gviz.engine.op import ARRAYS, op
+from gviz.engine.ops.trigonometry import floating, xlogarithm
+
+SHIFT = 12
+"""Arguments of the asymptotic series are moved up to this far from zero."""
+BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+
+
+def log_gamma(x):
+    """The logarithm of the gamma function's size; infinite at 0, -1, -2, ..."""
+    return math.inf if math.isinf(x) or (x <= 0 and x == math.floor(x)) else x if math.isnan(x) else math.lgamma(x)
+
+
+LGAMMA = np.frompyfunc(log_gamma, 1, 1)
+
+
+@op("LgammaBackward0", promote="float", self=lambda grad, self: grad * digamma(self))
+def lgamma(self):
+    return floating(LGAMMA(self), self)
+
+
+@op("DigammaBackward0", promote="float", self=lambda grad, self: grad * polygamma(1, self))
+def digamma(self):
+    return floating(psi(np.asarray(self, np.float64)), self)
+
+
+def psi(x):
+    """The logarithmic derivative of gamma: reflected to the right side, moved up, then its asymptotic series."""
+    left = x < 0
+    y = np.where(left, 1 - x, x)
+    shift = sum(1 / (y + k) for k in range(SHIFT))
+    z = y + SHIFT
+    series = sum(b / (2 * k * z ** (2 * k)) for k, b in enumerate(BERNOULLI, 1))
+    found = np.log(z) - 0.5 / z - series - shift
+    found = np.where(left, found - np.pi / np.tan(np.pi * x), found)
+    found = np.where(left & (x == np.floor(x)), np.nan, found)
+    return np.where(x == 0, np.copysign(np.inf, -x), np.where(np.isposinf(x), np.inf, found))
+
+
+@op("PolygammaBackward0", promote="float", self=lambda grad, n, self: grad * polygamma(n + 1, self))
+def polygamma(n, self):
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    x = np.asarray(self, np.float64)
+    return floating(
+        psi(x) if n == 0 else trigamma(x) if n == 1 else (-1) ** (n + 1) * math.factorial(n) * zeta(n + 1.0, x), self
+    )
+
+
+@op("PolygammaBackward1", promote="float", self=lambda grad, n, self: grad * polygamma(n + 1, self))
+def polygamma_(n, self):
+    return ARRAYS["polygamma"](n, self)
+
+
+def trigamma(x):
+    """The second logarithmic derivative of gamma, reflected to the right side."""
+    left = x < 0.5
+    found = zeta(2.0, np.where(left, 1 - x, x))
+    return np.where(left, (np.pi / np.sin(np.pi * x)) ** 2 - found, found)
+
+
+def zeta(s, q):
+    """The sum of (q + k)^-s over all k: the first terms one by one, the rest by Euler and Maclaurin."""
+    total = sum((q + k) ** -s for k in range(SHIFT))
+    z = q + SHIFT
+    total = total + z ** (1 - s) / (s - 1) + 0.5 * z**-s
+    factor = s
+    for k, b in enumerate(BERNOULLI, 1):
+        total = total + b / math.factorial(2 * k) * factor * z ** (-s - 2 * k + 1)
+        factor *= (s + 2 * k - 1) * (s + 2 * k)
+    return total
+
+
+def gamma_below(a, x):
+    """The regularised incomplete gamma function: a series near zero, a continued fraction (Lentz) further out."""
+    if math.isnan(a) or math.isnan(x) or a < 0 or x < 0 or (a == 0 and x == 0):
+        return math.nan
+    if x == 0 or math.isinf(a):
+        return math.nan if math.isinf(a) and math.isinf(x) else 0.0
+    if a == 0 or math.isinf(x):
+        return 1.0
+    scale = math.exp(a * math.log(x) - x - math.lgamma(a))
+    if x < a + 1:
+        term = total = 1 / a
+        k = a
+        while abs(term) > abs(total) * 1e-17:
+            k += 1
+            term *= x / k
+            total += term
+        return total * scale
+    b = x + 1 - a
+    c, d = 1e300, 1 / b
+    fraction, i = d, 0
+    factor = 0.0
+    while abs(factor - 1) > 1e-16 and i < 10000:
+        i += 1
+        step = -i * (i - a)
+        b += 2
+        d = 1 / (step * d + b)
+        c = b + step / c
+        factor = c * d
+        fraction *= factor
+    return 1 - fraction * scale
+
+
+GAMMA_BELOW = np.frompyfunc(gamma_below, 2, 1)
+
+
+@op(
+    "IgammaBackward0",
+    promote="float",
+    self=lambda grad: not_implemented("igamma: input"),
+    other=lambda grad, self, other: grad * exp((self - 1) * log(other) - other - lgamma(self)),
+)
+def igamma(self, other):
+    return floating(GAMMA_BELOW(self, other), self)
+
+
+@op(
+    "IgammacBackward0",
+    promote="float",
+    self=lambda grad: not_implemented("igammac: input"),
+    other=lambda grad, self, other: neg(grad) * exp((self - 1) * log(other) - other - lgamma(self)),
+)
+def igammac(self, other):
+    return floating(1 - GAMMA_BELOW(self, other), self)
+
+
+# ------------------------------------------------------------------ the error function turned round, entropy
+def error_inverse(y):
+    """Where the error function has that value: a first guess (Winitzki), then Halley's steps."""
+    if math.isnan(y) or abs(y) >= 1:
+        return math.copysign(math.inf, y) if abs(y) == 1 else math.nan
+    logarithm = math.log1p(-y * y)
+    middle = 2 / (math.pi * 0.147) + logarithm / 2
+    x = math.copysign(math.sqrt(math.sqrt(middle * middle - logarithm / 0.147) - middle), y)
+    for _ in range(4):
+        off = (
+            (math.erf(x) - y if abs(y) < 0.5 else math.copysign(1, y) * (1 - abs(y) - math.erfc(abs(x))))
+            * math.sqrt(math.pi)
+            / 2
+        )
+        slope = off * math.exp(x * x)
+        x -= slope / (1 + x * slope)
+    return x
+
+
+ERFINV = np.frompyfunc(error_inverse, 1, 1)
+
+
+@op("ErfinvBackward0", promote="float", self=lambda grad, self: 0.8862269254527579 * exp(power(erfinv(self), 2)) * grad)
+def erfinv(self):
+    return floating(ERFINV(self), self)
+
+
+@op("SpecialNdtriBackward0", promote="float", self=lambda grad, result: grad * 2.5066282746310002 * exp(power(result, 2) / 2))
+def special_ndtri(self):
+    return floating(ERFINV(2 * np.asarray(self, np.float64) - 1) * math.sqrt(2), self)
+
+
+@op("SpecialEntrBackward0", promote="float", self=lambda grad, self: grad * neg(1 + log(self)))
+def special_entr(self):
+    return np.where(self < 0, self.dtype.type(-np.inf), -xlogarithm(self, self))
+
+
+@op(
+    "SpecialXlog1PyBackward0",
+    promote="float",
+    self=lambda grad, self, other: masked_fill(
+        special_xlog1py(grad, other), logical_and(equal(self, 0.0), less_equal(other, -1.0)), 0.0
+    ),
+    other=lambda grad, self, other: grad * self / (other + 1),
+)
+def special_xlog1py(self, other):
+    return np.where((self == 0) & ~np.isnan(other), self.dtype.type(0), self * np.log1p(other))

@@ -1,0 +1,399 @@
+"""What PyTorch's built-in functions take, and its words for what they do not take.
+
+``signatures.txt`` has a line for each call form, as PyTorch declares it (``tests/signatures.py`` writes the file): a dot stands
+before a method, a method without parentheses takes nothing, ``[1]`` allows one number for a list, ``?`` allows None. It is read
+when a call is first refused. PyTorch tries the forms in turn and takes the first that fits; where none does, it complains about
+the only one with that many arguments, else it lists them all.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from gviz.engine.dtypes import dtype
+from gviz.engine.generator import Generator
+from gviz.engine.tensor import Tensor
+from gviz.engine.text import Device, Size
+from gviz.engine.unpack import c_type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["NUMBERS_FOR_TENSORS", "accepted", "forms_of"]
+
+FILE = Path(__file__).with_name("signatures.txt")
+NUMBERS_FOR_TENSORS = frozenset({"add", "div", "divide", "floor_divide", "mul", "multiply", "sub", "subtract", "true_divide"})
+"""Functions (and their in-place forms) of which every form takes a number for a tensor."""
+OTHER_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
+"""Numpy's names for PyTorch's parameters."""
+SHOWN = {
+    "Tensor": "Tensor", "Scalar": "Number", "int64_t": "int", "SymInt": "int", "double": "float", "complex": "complex",
+    "TensorList": "tuple of Tensors", "c10::List<::std::optional<Tensor>>": "tuple of Tensors",
+    "IntArrayRef": "tuple of ints", "SymIntArrayRef": "tuple of ints", "ArrayRef<double>": "tuple of floats",
+    "ScalarList": "tuple of Scalars", "Generator": "torch.Generator", "bool": "bool", "Storage": "torch.Storage",
+    "PyObject*": "object", "ScalarType": "torch.dtype", "Layout": "torch.layout", "MemoryFormat": "torch.memory_format",
+    "Device": "torch.device", "c10::string_view": "str", "std::string_view": "str", "Dimname": "name",
+    "DimnameList": "tuple of names",
+}  # fmt: skip
+"""What messages call a declared type."""
+OWN_TYPES: dict[type, str] = {dtype: "torch.dtype", Device: "torch.device", Size: "torch.Size", Generator: "torch._C.Generator"}
+
+
+class Parameter(NamedTuple):
+    """A parameter: its declared type, whether one number does for a list, whether None does, its default if it has one."""
+
+    name: str
+    kind: str
+    single: bool
+    none: bool
+    default: str | None
+    keyword: bool
+
+
+class Form(NamedTuple):
+    """A way to call a function."""
+
+    parameters: tuple[Parameter, ...]
+    hidden: bool
+
+    @property
+    def least(self) -> int:
+        """How many arguments it takes at least."""
+        return sum(p.default is None for p in self.parameters)
+
+    @property
+    def positional(self) -> int:
+        """How many of its parameters may be given by position."""
+        return sum(not p.keyword for p in self.parameters)
+
+    def __str__(self) -> str:
+        """As messages list it."""
+        parts = []
+        for i, p in enumerate(self.parameters):
+            if p.keyword and not (i and self.parameters[i - 1].keyword):
+                parts.append("*")
+            parts.append(f"{SHOWN.get(p.kind, p.kind)} {p.name}" + ("" if p.default is None else f" = {p.default}"))
+        return f"({', '.join(parts)})"
+
+
+@cache
+def lines() -> dict[str, list[str]]:
+    """The forms of each function, a dot before the name of a method."""
+    found: dict[str, list[str]] = {}
+    for line in FILE.read_text(encoding="utf-8").splitlines():
+        name, bracket, rest = line.partition("(")
+        found.setdefault(name, []).extend([rest] if bracket else [])
+    return found
+
+
+@cache
+def forms_of(name: str) -> list[Form] | None:
+    """The forms of a function (".NAME": of a method), those out of use last; None where PyTorch has it in Python."""
+    declared = lines().get(name)
+    if declared is None:
+        return None
+    return sorted(map(read_form, declared), key=lambda form: form.hidden)
+
+
+def read_form(line: str) -> Form:
+    """A form from its line, what stands before the bracket taken away."""
+    body, _, mark = line.rpartition(")")
+    parameters, keyword = [], False
+    for part in body.split(", ") if body else ():
+        if part == "*":
+            keyword = True
+            continue
+        kind, _, name = part.partition(" ")
+        name, equals, default = name.partition("=")
+        bare = re.sub(r"\[\d*\]|\?$", "", kind)
+        single = bool(re.search(r"\[\d+\]", kind))
+        parameters.append(
+            Parameter(
+                name, bare.removesuffix("?"), single, "?" in kind or default == "None", default if equals else None, keyword
+            )
+        )
+    return Form(tuple(parameters), bool(mark))
+
+
+def type_text(value: Any) -> str:
+    """What messages call the type of a value."""
+    kind = type(value)
+    return OWN_TYPES.get(kind) or c_type_name(kind)
+
+
+# ------------------------------------------------------------------ does a value do?
+def is_index(value: Any) -> bool:
+    """A whole number, or what says it is one."""
+    if isinstance(value, Tensor):
+        return value._array.dtype.kind in "iu" and value._array.size == 1
+    return not isinstance(value, bool) and hasattr(value, "__index__")
+
+
+def is_int(value: Any) -> bool:
+    """A whole number of Python's or numpy's."""
+    if isinstance(value, Tensor):
+        return value._array.dtype.kind in "iu" and not value._array.ndim and not value.requires_grad
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """A number, or a tensor that is one."""
+    if isinstance(value, Tensor):
+        return not value._array.ndim and not value.requires_grad
+    return isinstance(value, int | float | complex | np.number | np.bool_)
+
+
+def is_real(value: Any) -> bool:
+    """The same, but not complex."""
+    return is_number(value) and not isinstance(value, complex)
+
+
+def is_int_list(value: Any) -> bool:
+    """A list that begins with a whole number, as PyTorch looks at no more of it."""
+    return isinstance(value, list | tuple) and (not value or is_index(value[0]))
+
+
+DO: dict[str, Callable[[Any], bool]] = {
+    "Tensor": lambda v: isinstance(v, Tensor),
+    "Scalar": is_number,
+    "complex": is_number,
+    "double": is_real,
+    "int64_t": is_int,
+    "SymInt": is_index,
+    "IntArrayRef": is_int_list,
+    "SymIntArrayRef": is_int_list,
+    "TensorList": lambda v: isinstance(v, list | tuple),
+    "c10::List<::std::optional<Tensor>>": lambda v: isinstance(v, list | tuple),
+    "ArrayRef<double>": lambda v: isinstance(v, list | tuple) and (not v or isinstance(v[0], int | float | complex)),
+    "ScalarList": lambda v: isinstance(v, list | tuple) and all(map(is_number, v)),
+    "Generator": lambda v: isinstance(v, Generator),
+    "bool": lambda v: isinstance(v, bool),
+    "PyObject*": lambda v: True,
+    "ScalarType": lambda v: isinstance(v, dtype) or v in (int, float, bool, complex),
+    "Device": lambda v: isinstance(v, int | str | Device),
+    "c10::string_view": lambda v: isinstance(v, str),
+    "std::string_view": lambda v: isinstance(v, str),
+}
+"""Whether a value is what a declared type wants; of others (names, layouts, storages) there is none in this engine."""
+
+
+def does(parameter: Parameter, value: Any, name: str) -> bool:
+    """Whether a parameter takes a value.
+
+    Raises:
+        TypeError: a list of tensors has something else in it.
+    """
+    kind = parameter.kind
+    if kind in {"TensorList", "c10::List<::std::optional<Tensor>>"} and isinstance(value, list | tuple):
+        for i, one in enumerate(value):
+            if not isinstance(one, Tensor) and (one is not None or kind == "TensorList"):
+                raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_text(one)}")
+    if kind == "Tensor" and name.removesuffix("_") in NUMBERS_FOR_TENSORS and is_number(value):
+        return True
+    if parameter.single and kind in {"IntArrayRef", "SymIntArrayRef"} and is_int(value):
+        return True
+    return kind in DO and DO[kind](value)
+
+
+# ------------------------------------------------------------------ does a call?
+def accepted(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, method: bool) -> dict[str, Any]:
+    """The keywords of a call by PyTorch's own names, those left out that only say the default.
+
+    Args:
+        name: of the function.
+        args: what was given by position; of a method without the tensor itself.
+        kwargs: what was given by keyword.
+        method: whether it is one of a tensor.
+
+    Raises:
+        TypeError: the function takes no such call, in PyTorch's words.
+        KeyError: PyTorch has that function in Python, and its errors are Python's.
+    """
+    forms = forms_of("." * method + name)
+    if forms is None:
+        raise KeyError(name)
+    shown = name.removeprefix("F.").replace("logsigmoid", "log_sigmoid")
+    if not forms:
+        refuse_any(shown, args, kwargs)
+        return {}
+    if len(forms) > 1:
+        for form in forms:
+            if misfit(form, shown, args, kwargs) is None:
+                return plain_words(form, shown, args, kwargs)
+        given = len(args) + len(kwargs)
+        near = [form for form in forms if not form.hidden and form.least <= given <= len(form.parameters)]
+        if len(near) != 1:
+            raise TypeError(listed(shown, args, kwargs, [str(form) for form in forms if not form.hidden]))
+        forms = near
+    if (refused := misfit(forms[0], shown, args, kwargs)) is not None:
+        raise TypeError(refused)
+    return plain_words(forms[0], shown, args, kwargs)
+
+
+def refuse_any(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """A method that takes nothing at all."""
+    if kwargs:
+        raise TypeError(f"TensorBase.{name}() takes no keyword arguments")
+    if args:
+        raise TypeError(f"TensorBase.{name}() takes no arguments ({len(args)} given)")
+
+
+def keyword_of(parameter: Parameter, kwargs: dict[str, Any]) -> str | None:
+    """The keyword by which a parameter was given, PyTorch's or numpy's."""
+    if parameter.name in kwargs:
+        return parameter.name
+    return next((k for k in kwargs if OTHER_NAMES.get(k) == parameter.name), None)
+
+
+def misfit(form: Form, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+    """Why a form does not take a call, None if it does."""
+    many = form.positional == 1 and form.parameters[0].kind in {"IntArrayRef", "SymIntArrayRef"}
+    if len(args) > form.positional and not (many and is_int_list(args)):
+        return too_many(form, name, len(args))
+    place, used = 0, 0
+    for i, p in enumerate(form.parameters):
+        key = None
+        if place < len(args):
+            if p.keyword:
+                return too_many(form, name, len(args))
+            value = args[place]
+        elif (key := keyword_of(p, kwargs)) is not None:
+            value = kwargs[key]
+        elif p.default is None:
+            return missing(form, name, i)
+        else:
+            continue
+        if not (value is None and p.none) and not does(p, value, name):
+            if many and place == 0 and key is None and is_int_list(args):
+                place = len(args)
+                continue
+            return wrong(p, name, value, place if key is None else None)
+        place, used = place + (key is None), used + (key is not None)
+    return unknown(form, name, len(args), kwargs) if used < len(kwargs) else None
+
+
+def too_many(form: Form, name: str, given: int) -> str:
+    """More by position than there are parameters."""
+    if form.least != form.positional:
+        return f"{name}() takes from {form.least} to {form.positional} positional arguments but {given} were given"
+    plural, verb = "" if form.positional == 1 else "s", "was" if given == 1 else "were"
+    return f"{name}() takes {form.positional} positional argument{plural} but {given} {verb} given"
+
+
+def missing(form: Form, name: str, start: int) -> str:
+    """Parameters without default that were not given."""
+    absent = [p.name for p in form.parameters[start:] if p.default is None]
+    plural = "s" if len(absent) == 1 else ""  # as PyTorch has it
+    return f"{name}() missing {len(absent)} required positional argument{plural}: " + ", ".join(f'"{n}"' for n in absent)
+
+
+def wrong(parameter: Parameter, name: str, value: Any, place: int | None) -> str:
+    """A value of another type."""
+    at, wanted = "" if place is None else f" (position {place + 1})", SHOWN.get(parameter.kind, parameter.kind)
+    if parameter.kind in {"IntArrayRef", "SymIntArrayRef"} and isinstance(value, list | tuple) and place is not None:
+        return (
+            f"{name}(): argument '{parameter.name}'{at} must be {wanted}, "
+            f"but found element of type {type_text(value[0])} at pos 0"
+        )
+    return f"{name}(): argument '{parameter.name}'{at} must be {wanted}, not {type_text(value)}"
+
+
+def unknown(form: Form, name: str, given: int, kwargs: dict[str, Any]) -> str:
+    """A keyword that is no parameter, or one of which there is an argument already."""
+    names = [p.name for p in form.parameters]
+    for key in kwargs:
+        if key not in names:
+            return f"{name}() got an unexpected keyword argument '{key}'"
+        if names.index(key) < given:
+            return f"{name}() got multiple values for argument '{key}'"
+    return "invalid keyword arguments"
+
+
+def plain_words(form: Form, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The keywords by PyTorch's names, those that only say the default left out.
+
+    Raises:
+        TypeError: a list of whole numbers goes on with something else.
+    """
+    words = {}
+    for i, p in enumerate(form.parameters):
+        key = keyword_of(p, kwargs) if i >= len(args) else None
+        value = args[i] if i < len(args) else kwargs[key] if key is not None else None
+        if len(args) > form.positional == 1:
+            value = args
+        if p.kind in {"IntArrayRef", "SymIntArrayRef"} and isinstance(value, list | tuple):
+            for at, one in enumerate(value):
+                if not is_index(one):
+                    raise TypeError(
+                        f"{name}(): argument '{p.name}' failed to unpack the object at pos {at + 1} with error "
+                        f'"type must be {SHOWN[p.kind]},but got {type_text(one)}"'
+                    )
+        if key is not None and not (p.default in {"None", "False"} and (value is None or value is False)):
+            words[p.name] = value
+    return words
+
+
+# ------------------------------------------------------------------ no form fits
+def listed(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], forms: list[str]) -> str:
+    """The message that lists the forms, with what is wrong about those of that many arguments.
+
+    PyTorch reads the forms that it has written: the star counts as an argument, and the last word as its name, which is the
+    default where there is one.
+    """
+    words = dict(reversed(kwargs.items()))  # its table gives them backwards
+    text = f"{name}() received an invalid combination of arguments - "
+    if len(forms) == 1:
+        arguments = forms[0][1:-1].split(", ")
+        if strange := unmatched(arguments, words):
+            return f"{text}got unrecognized keyword arguments: {', '.join(strange)}"
+        fits = len(args) + len(words) == len(arguments)
+        given = marked(arguments, args, words) if fits else described(args, words)
+        return f"{text}got {given}, but expected {forms[0]}"
+    text += f"got {described(args, words)}, but expected one of:\n"
+    for form in forms:
+        text += f" * {form}\n"
+        arguments = form[1:-1].split(", ")
+        if len(args) + len(words) != len(arguments):
+            continue
+        text += "      didn't match because some of the "
+        if strange := unmatched(arguments, words):
+            text += f"keywords were incorrect: {', '.join(strange)}\n"
+        else:
+            text += f"arguments have invalid types: {marked(arguments, args, words)}\n"
+    return text
+
+
+def described(args: tuple[Any, ...], words: dict[str, Any]) -> str:
+    """The types that were given."""
+    given = [type_text(value) for value in args] + [f"{key}={type_text(value)}" for key, value in words.items()]
+    return f"({', '.join(given)}{', ' if words and not args else ''})"
+
+
+def unmatched(arguments: list[str], words: dict[str, Any]) -> list[str]:
+    """Keywords that are not among the last arguments of a written form."""
+    names = [argument.rpartition(" ")[2] for argument in arguments[max(len(arguments) - len(words), 0) :]]
+    return [key for key in words if key not in names]
+
+
+def marked(arguments: list[str], args: tuple[Any, ...], words: dict[str, Any]) -> str:
+    """The types that were given, those marked that a written form does not have at that place."""
+    parts = []
+    for argument, place in zip(arguments, range(len(args) + len(words)), strict=False):
+        wanted, _, name = argument.rpartition(" ")
+        value = args[place] if place < len(args) else words[name]
+        shown = type_text(value)
+        fits = shown == wanted or (shown == "int" and wanted == "float")
+        if isinstance(value, list | tuple):
+            inner = ", ".join(map(type_text, value))
+            if isinstance(value, tuple):
+                shown += f" of ({inner}{',' if len(value) == 1 else ''})"
+            else:
+                shown += f" of [{inner}]"
+        shown = shown if place < len(args) else f"{name}={shown}"
+        parts.append(shown if fits else f"!{shown}!")
+    return f"({', '.join(parts)}{', ' if words and not args else ''})"

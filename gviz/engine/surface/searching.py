@@ -1,0 +1,231 @@
+"""Quantiles, counts, and where values are: what is asked of data; differences and areas under it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gviz.engine import dtypes, inplace, text
+from gviz.engine.op import TENSORS as call
+from gviz.engine.surface.arithmetic import plain
+from gviz.engine.surface.conversion import to
+from gviz.engine.surface.rearranging import broadcast_tensors, meshgrid
+from gviz.engine.tensor import Tensor, from_array
+
+ROUNDED = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}
+
+
+def quantile_of(name: str) -> Any:
+    """``quantile`` or ``nanquantile``: the value below which that share of the others lies, of everything or along a dim."""
+
+    def find(input: Tensor, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
+        array = input._array
+        shares = np.asarray(getattr(q, "_array", q), array.dtype)
+        check_quantile(name, input, q, shares, interpolation)
+        ndim = array.ndim
+        if dim is None:
+            values, kept = call["reshape"](input, (-1,)) if ndim != 1 else input, (1,) * ndim
+            shape = kept if keepdim else ()
+        else:
+            dim = text.wrap_dim(dim, ndim)
+            shape = tuple(1 if i == dim else n for i, n in enumerate(array.shape) if keepdim or i != dim)
+            values = input
+            if dim != ndim - 1:
+                values = call["transpose"](call["unsqueeze"](input, -1), dim, -1)
+        count = values._array.shape[-1] if values._array.ndim else 1
+        many = shares.ndim > 0
+        full = (shares.size, *shape) if many else shape
+        ordered = call["view"](call["sort"](values, -1, False)[0], (*full[many:], count))
+        ranks = ranked(q if isinstance(q, Tensor) else from_array(shares, None), ordered, ignore=name == "nanquantile")
+        places = ROUNDED.get(interpolation, np.floor)(ranks._array)
+        found = picked(ordered, places)
+        if interpolation in ("linear", "midpoint"):
+            half = from_array(np.full_like(places, 0.5), None)
+            weight = half if interpolation == "midpoint" else call["sub"](ranks, from_array(places.astype(np.int64), None))
+            inplace.in_place(call["lerp"], found, picked(ordered, np.ceil(ranks._array)), weight)
+        if many:
+            found = call["transpose_"](call["unsqueeze_"](found, 0), 0, -1)
+        return call["squeeze_dim_"](found, -1)
+
+    return find
+
+
+def ranked(q: Tensor, ordered: Tensor, *, ignore: bool) -> Tensor:
+    """Where among sorted values a share of them lies below; the last place where there are nans, unless these are ignored."""
+    nans = np.isnan(ordered._array)
+    if ignore:
+        ranks = call["mul"](q, from_array(np.asarray((~nans).sum(axis=-1, keepdims=True) - 1), None))
+        return call["masked_fill"](ranks, call["less"](ranks, 0), 0)
+    last = nans.shape[-1] - 1
+    ranks, spoilt = broadcast_tensors(call["mul_scalar"](q, last), from_array(nans.any(axis=-1, keepdims=True), None))
+    return call["masked_fill"](ranks, spoilt, last)
+
+
+def picked(ordered: Tensor, ranks: Any) -> Tensor:
+    """Elements at ranks along the last dim."""
+    return call["gather"](ordered, -1, from_array(ranks.astype(np.int64), None))
+
+
+def check_quantile(name: str, input: Tensor, q: Any, shares: Any, interpolation: str) -> None:
+    """What a quantile is taken of, and which.
+
+    Raises:
+        RuntimeError: not of these, in PyTorch's words.
+    """
+    if not input._array.size:
+        raise RuntimeError(f"{name}() input tensor must be non-empty")
+    if shares.ndim > 1:
+        raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
+    if input._array.dtype.name not in ("float32", "float64"):
+        raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
+    if isinstance(q, Tensor) and q.dtype is not input.dtype:
+        raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
+    if interpolation not in ("linear", "midpoint", *ROUNDED):
+        raise RuntimeError(
+            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+        )
+    if not ((shares >= 0) & (shares <= 1)).all():
+        if isinstance(q, Tensor):
+            raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+        raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q:g}")
+
+
+def msort(input: Tensor) -> Tensor:
+    """Sorted along the first dim."""
+    return call["sort"](input, 0, False)[0]
+
+
+def searchsorted(
+    sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
+    sorter: Any = None,
+) -> Tensor:  # fmt: skip
+    """Where each value would be put into sorted rows.
+
+    Raises:
+        RuntimeError: rows that do not fit the values.
+    """
+    rows = sorted_sequence._array
+    if sorter is not None:
+        rows = np.take_along_axis(rows, sorter._array, -1)
+    values = np.asarray(getattr(input, "_array", input))
+    if rows.ndim != 1 and rows.shape[:-1] != values.shape[:-1]:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor "
+            f"and input value tensor must match, but we got boundaries tensor {list(rows.shape)} and input value tensor "
+            f"{list(values.shape)}"
+        )
+    place: Any = "right" if right or side == "right" else "left"
+    if rows.ndim == 1:
+        found = np.searchsorted(rows, values, place)
+    else:
+        found = np.empty(values.shape, np.int64)
+        for at in np.ndindex(rows.shape[:-1]):
+            found[at] = np.searchsorted(rows[at], values[at], place)
+    return from_array(np.asarray(found, np.int32 if out_int32 else np.int64), None)
+
+
+def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """The number of the bucket that each value falls into.
+
+    Raises:
+        RuntimeError: boundaries that are no vector.
+    """
+    if boundaries._array.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries._array.ndim})")
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Whether each element is among others."""
+    first, second = (getattr(v, "_array", v) for v in (elements, test_elements))
+    return from_array(np.asarray(np.isin(first, second, invert=invert)), None)
+
+
+def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
+    """How many elements fall into each of that many bins of one width."""
+    array = input._array
+    low, high = (min, max) if min != max else (array.min(), array.max()) if array.size else (0, 1)
+    low, high = (low - 1, high + 1) if low == high else (low, high)
+    counts, _ = np.histogram(array, bins, (float(low), float(high)))
+    return from_array(counts.astype(array.dtype), None)
+
+
+def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> Any:
+    """The values without repeats that follow each other, and on request where they go and how many there were."""
+    rows = np.moveaxis(input._array, dim, 0) if dim is not None else input._array.reshape(-1)
+    flat = rows.reshape(len(rows), -1)
+    fresh = np.ones(len(rows), bool)
+    fresh[1:] = (flat[1:] != flat[:-1]).any(axis=1)
+    inverse = np.cumsum(fresh) - 1
+    values = rows[fresh] if dim is None else np.moveaxis(rows[fresh], 0, dim)
+    shape = input._array.shape if dim is None else inverse.shape
+    wanted = [values] + [inverse.reshape(shape)] * return_inverse + [np.bincount(inverse)] * return_counts
+    found = tuple(from_array(np.ascontiguousarray(a), None) for a in wanted)
+    return found if len(found) > 1 else found[0]
+
+
+def trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
+    """The area under a line through points, along a dim: all with one distance, or at places ``x``."""
+    if x is None:
+        y = to(y, dtypes.get_default_dtype()) if y._array.dtype.kind in "iub" else y
+        ends = call["add"](call["select"](y, dim, 0), call["select"](y, dim, -1))
+        inner = call["sub"](call["sum_dim"](y, (dim,), False), call["mul_scalar"](ends, 0.5))
+        return call["mul_scalar"](inner, float(dx))
+    axis = text.wrap_dim(dim, y._array.ndim)
+    if x._array.ndim == 1:
+        x = call["view"](x, tuple(-1 if i == axis else 1 for i in range(y._array.ndim)))
+    before, after = without_ends(x, axis)
+    steps = call["sub"](after, before)
+    total = call["sum_dim"](call["mul"](call["add"](*without_ends(y, axis)), steps), (axis,), False)
+    if total._array.dtype.kind in "iu":
+        total = to(total, dtypes.get_default_dtype())
+    return call["div_scalar"](total, 2.0)
+
+
+def without_ends(value: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    """All but the last along a dim, and all but the first."""
+    return call["slice_row"](value, dim, 0, -1, 1), call["slice_row"](value, dim, 1, None, 1)
+
+
+def triangle_indices(lower: bool) -> Any:
+    """``tril_indices`` or ``triu_indices``: rows and columns of a triangle."""
+
+    def indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None) -> Tensor:
+        pick = np.tril_indices if lower else np.triu_indices
+        kind = np.int64 if dtype is None else dtypes.as_dtype(dtype).np
+        return from_array(np.stack(pick(row, offset, col)).astype(kind), None)
+
+    return indices
+
+
+def broadcast_shapes(*shapes: Any) -> Any:
+    """The shape that shapes have together."""
+    from gviz.engine.printing import Size
+
+    return Size(text.broadcast_shape(*((s,) if isinstance(s, int) else tuple(s) for s in shapes)))
+
+
+def result_type(tensor1: Any, tensor2: Any) -> Any:
+    """The dtype that two operands have together."""
+    return dtypes.of(dtypes.result_type(*(plain(getattr(v, "_array", v)) for v in (tensor1, tensor2))))
+
+
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """Every choice of one element each."""
+    if len(tensors) == 1:
+        return tensors[0]
+    grids = meshgrid(*tensors, indexing="ij")
+    return call["stack"]([call["reshape"](g, (-1,)) for g in grids], 1)
+
+
+BOTH: dict[str, Any] = {
+    "quantile": quantile_of("quantile"), "nanquantile": quantile_of("nanquantile"), "msort": msort, "histc": histc,
+    "unique_consecutive": unique_consecutive,
+}  # fmt: skip
+
+FUNCTIONS: dict[str, Any] = {
+    "searchsorted": searchsorted, "bucketize": bucketize, "isin": isin, "trapezoid": trapezoid, "trapz": trapezoid,
+    "tril_indices": triangle_indices(True), "triu_indices": triangle_indices(False), "broadcast_shapes": broadcast_shapes,
+    "result_type": result_type, "cartesian_prod": cartesian_prod,
+}  # fmt: skip

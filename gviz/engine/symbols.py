@@ -1,0 +1,124 @@
+"""Formulas as readable text: the table's derivatives run on symbols, a namespace like that of arrays or tensors.
+
+``lambda grad, other: grad * other`` gives ``grad * other``. A name of the table is written as a call, and what a composite
+stands for is told too: as a formula where it is one, else in words, for composites may branch, which symbols cannot.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from gviz.engine.op import COMPOSITES, TENSORS, bind, parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Symbol", "formula_text", "meaning"]
+
+COMPARISON, SUM, PRODUCT, SIGN, POWER, ATOM = range(6)
+"""How tightly a text holds together; what holds less gets brackets."""
+
+SIGNS = {
+    "add": ("+", SUM, SUM, SUM), "sub": ("-", SUM, SUM, PRODUCT), "mul": ("*", PRODUCT, PRODUCT, PRODUCT),
+    "div": ("/", PRODUCT, PRODUCT, SIGN), "power": ("**", POWER, ATOM, SIGN), "less": ("<", COMPARISON, SUM, SUM),
+    "less_equal": ("<=", COMPARISON, SUM, SUM), "greater": (">", COMPARISON, SUM, SUM),
+    "greater_equal": (">=", COMPARISON, SUM, SUM), "equal": ("==", COMPARISON, SUM, SUM),
+}  # fmt: skip
+"""Rows that are written with a sign: how the whole holds together, and what its two sides need."""
+
+BUILT_IN = ("len", "reversed", "tuple")
+"""Python's functions that formulas use, written as calls too."""
+
+
+class Symbol:
+    """A text that takes part in arithmetic.
+
+    Args:
+        text: as it is written.
+        binding: how tightly it holds together.
+    """
+
+    def __init__(self, text: str, binding: int = ATOM) -> None:
+        self.text = text
+        self.binding = binding
+
+    def __getattr__(self, name: str) -> Symbol:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Symbol(f"{inside(self, ATOM)}.{name}")
+
+    def __getitem__(self, key: Any) -> Symbol:
+        return Symbol(f"{inside(self, ATOM)}[{written(key)}]")
+
+    def __iter__(self) -> Any:
+        raise TypeError("a symbol has no parts")
+
+    def __neg__(self) -> Symbol:
+        return Symbol(f"-{inside(self, SIGN)}", SIGN)
+
+
+def written(value: Any) -> str:
+    """A value as it stands in a formula: a symbol by its text; a slice (without step), a tuple, a list by its parts."""
+    if isinstance(value, Symbol):
+        return value.text
+    if isinstance(value, slice):
+        return ":".join("" if bound is None else written(bound) for bound in (value.start, value.stop))
+    if isinstance(value, tuple | list):
+        items = ", ".join(map(written, value))
+        return f"[{items}]" if isinstance(value, list) else f"({items},)" if len(value) == 1 else f"({items})"
+    return repr(value)
+
+
+def inside(value: Any, binding: int) -> str:
+    """A value as an operand, in brackets where it holds less tightly than what is around it."""
+    own = value.binding if isinstance(value, Symbol) else ATOM
+    return written(value) if own >= binding else f"({written(value)})"
+
+
+def signed(sign: str, binding: int, left: int, right: int) -> Callable[[Any, Any], Symbol]:
+    """A function of two that is written with a sign between them."""
+    return lambda a, b: Symbol(f"{inside(a, left)} {sign} {inside(b, right)}", binding)
+
+
+WRITTEN = {key: signed(*how) for key, how in SIGNS.items()}
+for key, method in {"add": "add", "sub": "sub", "mul": "mul", "div": "truediv", "power": "pow"}.items():
+    setattr(Symbol, f"__{method}__", WRITTEN[key])
+    setattr(Symbol, f"__r{method}__", lambda self, other, write=WRITTEN[key]: write(other, self))
+
+
+def called(name: str) -> Callable[..., Symbol]:
+    """A function of the table that writes down its own call."""
+
+    def write(*args: Any, **kwargs: Any) -> Symbol:
+        given = [*map(written, args), *(f"{key}={written(value)}" for key, value in kwargs.items())]
+        return Symbol(f"{name}({', '.join(given)})")
+
+    return write
+
+
+def namespace() -> dict[str, Any]:
+    """The table's names, each writing down its call."""
+    names = [*BUILT_IN, *(name for name, value in TENSORS.items() if callable(value))]
+    return {"__builtins__": builtins, **{name: called(name) for name in names}, **WRITTEN, "neg": Symbol.__neg__}
+
+
+def formula_text(formula: Any) -> str:
+    """A formula as text.
+
+    >>> formula_text(lambda grad, self, other: grad * -(self - other) / 2)
+    'grad * -(self - other) / 2'
+    """
+    return written(bind(formula, namespace())(*map(Symbol, parameters(formula))))
+
+
+def meaning(name: str) -> str:
+    """What a composite stands for, as ``name(self) = self * 2``; in words where it is no single formula."""
+    composite = COMPOSITES[name]
+    head = f"{name}({', '.join(parameters(composite))})"
+    if not any("JUMP" in step.opname for step in dis.get_instructions(composite)):
+        with suppress(TypeError, RuntimeError):  # it takes a symbol apart, or refuses every input
+            return f"{head} = {formula_text(composite)}"
+    return f"{head}: {(composite.__doc__ or '').partition(chr(10))[0]}"

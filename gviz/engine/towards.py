@@ -1,0 +1,166 @@
+"""Backward passes that are not the plain one: recorded, watched for NaN, towards certain tensors, or seen by hooks of leaves.
+
+``backward.py`` comes here with ``create_graph=True`` (gradients are tensors and every step is recorded), where the gradients of
+certain tensors only are wanted, in anomaly mode, where a hook on a leaf can see the order, and after an error.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gviz.engine.hooks import run as run_hooked
+from gviz.engine.hooks import run_hooks, tensor_hooks
+from gviz.engine.modes import mode
+from gviz.engine.node import AccumulateGrad
+from gviz.engine.op import TENSORS
+from gviz.engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+
+__all__ = ["finish_leaves", "fit", "leaves", "leaves_early", "on_the_way", "sweep_towards", "warn_cycle", "watched"]
+
+
+def sweep_towards(order: list[Any], catch: dict[Any, Any], needed: set[Any] | None, *, keep: bool, create: bool) -> None:
+    """The same where gradients are recorded, or watched for NaN, or only those of certain tensors are wanted."""
+    if mode.anomaly:
+        from gviz.engine.autograd import watch
+    for node in order:
+        grad = node.pending
+        if grad is None:
+            continue
+        node.pending = None
+        try:
+            if needed is not None:
+                out = step_towards(node, grad, catch, needed, keep=keep, create=create)
+            else:
+                out = node.apply_tensors(grad, keep) if create else node.apply(grad, keep)
+        except Exception:
+            if mode.anomaly:
+                watch.warn_of(node)
+            raise
+        if mode.anomaly:
+            watch.check(node, out)
+        for edge, part in zip(node.edges, out if isinstance(out, tuple) else (out,), strict=False):
+            if edge is not None and part is not None:
+                fitted = fit(part, edge, node) if part.shape != edge.shape else part
+                edge.pending = fitted if edge.pending is None else edge.pending + fitted
+
+
+def step_towards(node: Any, grad: Any, catch: dict[Any, Any], needed: set[Any], *, keep: bool, create: bool) -> Any:
+    """One step of a backward pass that is after the gradients of certain tensors only."""
+    hooked = False
+    if node in catch:
+        grad = captured(node, grad, catch, create=create)
+        hooked = node.careful  # its tensor's hooks have run already
+    if grad is None or node not in needed:
+        return ()
+    if hooked:
+        return run_hooked(node, grad, keep, on_tensors=create)
+    return node.apply_tensors(grad, keep) if create else node.apply(grad, keep)
+
+
+def fit(grad: Any, edge: Any, node: Any) -> Any:
+    """Undo broadcasting: sum a gradient back to the shape of the input.
+
+    Raises:
+        RuntimeError: the shapes do not belong together (a custom Function returned a wrong one).
+    """
+    got, shape = tuple(grad.shape), edge.shape
+    extra = len(got) - len(shape)
+    axes = tuple(range(extra)) + tuple(
+        i + extra for i, size in enumerate(shape) if extra >= 0 and size == 1 and got[i + extra] != 1
+    )
+    if extra < 0 or any(size not in (1, got[i + extra]) for i, size in enumerate(shape)):
+        raise RuntimeError(
+            f"Function {node.name()} returned an invalid gradient at index {node.edges.index(edge)} - got {list(got)} but "
+            f"expected shape compatible with {list(shape)}"
+        )
+    if isinstance(grad, Tensor):
+        if not shape:
+            return TENSORS["sum_all"](grad)
+        if axes:
+            grad = TENSORS["sum_dim"](grad, axes, True)
+        return TENSORS["view"](grad, shape) if extra else grad
+    return np.add.reduce(grad, axis=axes, keepdims=True).reshape(shape)
+
+
+def leaves(order: list[Any]) -> list[Any]:
+    """The leaves' nodes, which stand at the end."""
+    count = 0
+    while count < len(order) and order[-1 - count].seq < 0:
+        count += 1
+    return order[len(order) - count :]
+
+
+def watched(node: Any) -> bool:
+    """Whether somebody would notice when this leaf is run."""
+    rare = node.variable._rare
+    return (rare is not None and bool(rare.hooks or rare.post_hooks)) or node.careful
+
+
+def leaves_early(order: list[Any]) -> list[Any]:
+    """Each leaf right after the last node that feeds it, as PyTorch runs them: hooks can see the order."""
+    last: dict[Any, Any] = {}
+    for node in order:
+        for edge in node.edges:
+            if edge is not None and edge.seq < 0:
+                last[edge] = node
+    after: dict[Any, list[Any]] = {}
+    for leaf, node in last.items():
+        after.setdefault(node, []).append(leaf)
+    early: list[Any] = []
+    for node in order:
+        if node.seq >= 0 or node not in last:
+            early.append(node)
+            ready = after.get(node, ())
+            early.extend(dict.fromkeys(e for e in node.edges if e in ready))
+    return early
+
+
+def on_the_way(order: list[Any], catch: Container[Any], only: Iterable[Any]) -> set[Any]:
+    """The nodes that have to run so that every wanted gradient arrives."""
+    needed = set(only)
+    for node in reversed(order):
+        if any(edge is not None and (edge in needed or edge in catch) for edge in node.edges):
+            needed.add(node)
+    return needed
+
+
+def captured(node: Any, grad: Any, catch: dict[Any, Any], *, create: bool) -> Any:
+    """Note a wanted gradient, after the hooks of its tensor; returns what goes on through the node."""
+    if isinstance(node, AccumulateGrad):
+        rare = node.variable._rare
+        if rare is not None and rare.hooks:
+            grad = run_hooks(rare.hooks, grad, on_tensors=create)
+        catch[node] = grad
+        return None
+    if node.careful:
+        grad = tensor_hooks(node, grad, on_tensors=create)
+    catch[node] = grad
+    return grad
+
+
+def finish_leaves(order: list[Any], failed: Any, keep: bool) -> None:
+    """Before an error goes on: the leaves that have all their gradients get them, as they would have had in PyTorch."""
+    waiting = order[order.index(failed) :]
+    fed = {edge for node in waiting for edge in node.edges}
+    for leaf in leaves(waiting):
+        if leaf not in fed and leaf is not failed and leaf.pending is not None:
+            leaf.apply(leaf.pending, keep)
+            leaf.pending = None
+
+
+def warn_cycle() -> None:
+    """PyTorch's warning for ``backward(create_graph=True)``, once per program."""
+    warnings.warn(
+        "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+        "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have "
+        "to use this function, make sure to reset the .grad fields of your parameters to None after use to break the cycle "
+        "and avoid the leak.",
+        UserWarning,
+        stacklevel=4,
+    )

@@ -1,0 +1,63 @@
+"""The public names of PyTorch's modules, as gviz/sources keeps them; ``python tests/names_of_torch.py`` writes them anew."""
+
+from __future__ import annotations
+
+import builtins
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+FILE = Path(__file__).parent.parent / "gviz" / "sources" / "torch-2.13-names.txt"
+
+MODULES = (
+    "torch", "torch.Tensor", "torch.autograd", "torch.autograd.function", "torch.autograd.functional", "torch.autograd.graph",
+    "torch.distributions", "torch.fft", "torch.func", "torch.linalg", "torch.nn", "torch.nn.functional", "torch.nn.init",
+    "torch.nn.parameter", "torch.nn.utils", "torch.nn.utils.rnn", "torch.optim", "torch.optim.lr_scheduler", "torch.random",
+    "torch.sparse", "torch.special", "torch.utils", "torch.utils.data",
+)  # fmt: skip
+"""What scripts name; ``torch.Tensor`` is a class."""
+
+HELPERS = frozenset({
+    "Tensor", "assert_int_or_pair", "handle_torch_function", "has_torch_function", "has_torch_function_unary",
+    "has_torch_function_variadic",
+})  # fmt: skip
+"""What PyTorch's modules import into themselves."""
+
+NAMED_CLASSES = "Generator", "Size", "Stream", "Event"
+"""The classes made in C++ that people name, beside the old tensor types; the others belong to PyTorch's compiler."""
+
+
+def public_names(module: str) -> list[str]:
+    """A module's ``__all__``, its submodules that are listed here, what else was made in it or in C; a class's attributes."""
+    if module == "torch.Tensor":
+        return sorted(name for name in dir(import_module("torch").Tensor) if not name.startswith("_"))
+    space = import_module(module)
+    listed = set(getattr(space, "__all__", ()))
+    names = {name for name in dir(space) if name in listed or is_own(module, name, getattr(space, name), any_other=not listed)}
+    hidden = set(HELPERS)
+    if module == "torch":
+        made_in_c = {name for name in dir(import_module("torch._C")) if name[0].isupper() and not name.endswith("Tensor")}
+        hidden = made_in_c - set(NAMED_CLASSES)
+        names.add("Tensor")
+    return sorted(name for name in names - hidden if not name.startswith("_"))
+
+
+def is_own(module: str, name: str, value: Any, *, any_other: bool) -> bool:
+    """Whether a value belongs to the module in whose namespace it is."""
+    if isinstance(value, ModuleType):  # others are there only once they are imported
+        return f"{module}.{name}" in MODULES
+    home = getattr(value, "__module__", None) or ""
+    if module == "torch":  # dtypes, layouts, and functions that __all__ forgets
+        return type(value).__module__ == "torch" or (callable(value) and home.startswith("torch") and name.islower())
+    made_in_c = isinstance(value, type(builtins.len)) and not home.startswith("builtins")
+    return any_other and callable(value) and (home == module or home.startswith(f"{module}.") or made_in_c)
+
+
+def text() -> str:
+    """The file's contents as this PyTorch has them."""
+    return "".join(f"{module}: {' '.join(public_names(module))}\n" for module in MODULES)
+
+
+if __name__ == "__main__":
+    FILE.write_text(text(), encoding="utf-8")

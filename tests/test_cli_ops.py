@@ -1,0 +1,285 @@
+"""``gviz ops``: what the engine has is read from its table, what it lacks from PyTorch's own names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import pytest
+from names_of_torch import FILE, MODULES
+from names_of_torch import text as names_of_this_torch
+from program import SAMPLES, Program
+
+from gviz import engine
+from gviz.engine import symbols
+from gviz.engine.catalogue import Operation, matching, operations
+from gviz.engine.op import COMPOSITES, ROWS
+from gviz.sources.missing import of_module, torch_names
+
+SCRIPT = """import numpy as np
+import torch
+from torch import nn
+import torch.nn.functional as F
+from torch.no_such_part import thing
+
+x = torch.ones(3, requires_grad=True)
+for value in {}.values():
+    pass
+y = F.no_such_function(x)
+z = torch.linalg.no_such_norm(x).sum()
+x.apply_(
+    abs
+)
+np.array(1.0).apply_(abs)
+torch.ones(2).no_such_method()
+nn.Linear(2, 2).no_such_attribute.weight
+
+class Own:
+    def map_(self): return torch.exp(x)
+
+Own().map_(1)
+"""
+
+
+@pytest.fixture(scope="module")
+def listed() -> dict[str, Operation]:
+    return {operation.key: operation for operation in operations()}
+
+
+# ------------------------------------------------------------------ the list
+@pytest.mark.parametrize("key", sorted(ROWS))
+def test_every_row_is_listed_with_what_it_saves_and_its_formulas(listed: dict[str, Operation], key: str) -> None:
+    row, told = ROWS[key], listed[key]
+    assert told.grad_fn == row.node
+    assert told.saved == tuple(f"_saved_{name}" for name in row.saved_names())
+    assert [inputs.split(", ") for inputs, _ in told.formulas] == [name.split("__") for name in row.formulas]
+    assert all(formula and "<" not in formula.replace(" < ", "").replace(" <= ", "") for _, formula in told.formulas)
+    assert bool(told.formulas) == (row.node is not None)
+
+
+def test_every_row_can_be_found_by_its_names() -> None:
+    for operation in operations():
+        for name in operation.names():
+            assert operation in matching(name), name
+
+
+def test_every_form_is_a_name_of_pytorchs(listed: dict[str, Operation]) -> None:
+    names = torch_names()
+    for operation in listed.values():
+        for form in (*operation.forms, *operation.part_of):
+            owner, _, name = form.rpartition(".")
+            if form.replace(".", "_").isidentifier():  # no operator
+                assert name in names[owner if owner == "torch" else f"torch.{owner}"], form
+
+
+x, y, matrix = (engine.ones(*size).requires_grad_() for size in ((3,), (3,), (3, 3)))
+
+
+@pytest.mark.parametrize(
+    ("form", "run"),
+    [
+        ("torch.sum", lambda: engine.sum(matrix)),
+        ("Tensor.sum", lambda: matrix.sum(0)),
+        ("x + y", lambda: x + y),
+        ("2 - x", lambda: 2 - x),
+        ("2 / x", lambda: 2 / x),
+        ("x ** y", lambda: x**2),
+        ("2 ** x", lambda: 2**x),
+        ("x[...]", lambda: matrix[0]),
+        ("-x", lambda: -x),
+        ("Tensor.T", lambda: matrix.T),
+        ("torch.max", lambda: engine.max(x)),
+        ("Tensor.mul_", lambda: (x * 1).mul_(y)),
+        ("nn.functional.relu", lambda: engine.nn.functional.relu(x)),
+        ("nn.functional.softmax", lambda: engine.nn.functional.softmax(x, 0)),
+        ("linalg.det", lambda: engine.linalg.det(matrix)),
+        ("special.expit", lambda: import_module("gviz.engine.special").expit(x)),
+        ("torch.cat", lambda: engine.cat([x, y])),
+    ],
+)
+def test_a_form_makes_the_node_that_it_is_listed_with(form: str, run: Callable[[], Any]) -> None:
+    made = type(run().grad_fn).__name__
+    assert made in {operation.grad_fn for operation in operations() if form in operation.forms}
+
+
+def test_a_function_of_several_operations_is_listed_with_each() -> None:
+    assert "torch.max" in next(operation for operation in operations() if operation.key == "maximum").part_of
+    parts = {operation.grad_fn for operation in operations() if "torch.matmul" in operation.part_of}
+    assert {"MmBackward0", "MvBackward0", "DotBackward0", "BmmBackward0"} <= parts
+    assert [operation.key for operation in matching("matmul")] == sorted(
+        operation.key for operation in operations() if "torch.matmul" in operation.part_of
+    )
+
+
+# ------------------------------------------------------------------ formulas as text
+@pytest.mark.parametrize(
+    ("formula", "text"),
+    [
+        (lambda grad, self: (grad + 1) * -self, "(grad + 1) * -self"),
+        (lambda a, b, c: a - (b - c) - a, "a - (b - c) - a"),
+        (lambda a, b, c: a / (b * c) / c * 2, "a / (b * c) / c * 2"),
+        (lambda a, b: 2 ** (a + b) ** 2, "2 ** (a + b) ** 2"),
+        (lambda a, b: (a**b) ** -a, "(a ** b) ** -a"),
+        (lambda grads, dims: grads[0].shape[1:] if dims else 0, "grads[0].shape[1:]"),
+    ],
+)
+def test_a_formula_has_the_brackets_that_it_needs(formula: Any, text: str) -> None:
+    assert symbols.formula_text(formula) == text
+
+
+def test_a_composite_that_branches_is_told_in_words() -> None:
+    assert symbols.meaning("div_backward_other").endswith("= -grad * self / other / other")
+    for name, function in COMPOSITES.items():
+        told = symbols.meaning(name)
+        assert " = " in told or told.endswith(": " + function.__doc__.partition("\n")[0])
+    assert symbols.meaning("maybe_multiply").startswith("maybe_multiply(grad, number): ")
+
+
+# ------------------------------------------------------------------ the command
+def test_one_operation_is_told_in_full(gviz: Program) -> None:
+    done = gviz("ops", "MulBackward0")
+    assert (done.status, done.err) == (0, "")
+    lines = [line.split(maxsplit=3) for line in done.out.splitlines()]
+    assert lines[0] == ["MulBackward0", "(mul)"]
+    assert ["grad", "of", "self", "grad * other"] in lines
+    assert ["grad", "of", "other", "grad * self"] in lines
+    assert "saves" in done.out
+    assert "_saved_other, _saved_self" in done.out
+
+
+def test_overloads_are_rows_of_their_own(gviz: Program) -> None:
+    titles = [line for line in gviz("ops", "torch.sum").out.splitlines() if line[:1].isalpha()]
+    assert {"SumBackward0 (sum_all)", "SumBackward1 (sum_dim)"} <= set(titles)
+    assert {title[:3] for title in titles} == {"Sum"}
+
+
+def test_many_operations_are_a_table_with_a_line_each(gviz: Program) -> None:
+    done = gviz("ops")
+    lines = done.out.splitlines()
+    assert lines[0].split("  ")[0] == "grad_fn"
+    assert len(lines) == len(operations()) + 1
+    assert {line.split()[0] for line in gviz("ops", "mul*").out.splitlines() if line.startswith("Mul")} == {
+        "MulBackward0",
+        "MulBackward1",
+    }
+
+
+def test_json_has_everything(gviz: Program) -> None:
+    (record,) = gviz("ops", "torch.mm", "--json").json()["operations"]
+    assert record["grad_fn"] == "MmBackward0"
+    assert record["derivatives"][1]["inputs"] == ["mat2"]
+    assert "torch.matmul" in record["part_of"]
+    assert len(gviz("ops", "--json").json()["operations"]) == len(ROWS)
+
+
+@pytest.mark.parametrize("columns", [30, 60, 100, 160])
+@pytest.mark.parametrize("words", [("mul",), ("so*",), ()])
+def test_a_terminal_gets_lines_that_fit(gviz: Program, columns: int, words: tuple[str, ...]) -> None:
+    done = gviz.on_terminal("ops", *words, columns=columns, env={"NO_COLOR": "1"})
+    assert done.status == 0
+    assert "\x1b[3" not in done.out
+    plain = done.out.replace("\x1b[1m", "").replace("\x1b[2m", "").replace("\x1b[0m", "")
+    assert max(map(len, plain.splitlines())) <= columns
+
+
+@pytest.mark.parametrize(
+    ("words", "phrases"),
+    [
+        (["softmx"], ("no operation 'softmx'", "did you mean softmax")),
+        (["qqq"], ("no operation 'qqq'", "gviz ops lists all")),
+        (["arange"], ("torch.arange is in the engine, and makes no graph node of its own",)),
+        (["nn.Linear"], ("torch.nn.Linear is in the engine",)),
+        (["--missing", "torch.no_such_part"], ("no list of the names in torch.no_such_part",)),
+        (["--missing", "torch.nn.functionl"], ("did you mean torch.nn.functional?",)),
+        (["--missing", "nope.py"], ("there is no file nope.py",)),
+        (["--missing", "."], (". is a folder",)),
+        (["--missing", "y=x*w"], ("there is no file y=x*w",)),
+    ],
+)
+def test_what_is_not_there_is_said(gviz: Program, words: list[str], phrases: tuple[str, ...]) -> None:
+    gviz("ops", *words).assert_refused(*phrases)
+
+
+def test_a_pattern_beside_missing_is_a_usage_error(gviz: Program) -> None:
+    gviz("ops", "mul", "--missing", "net.py").assert_refused("no PATTERN beside it", status=2)
+
+
+# ------------------------------------------------------------------ what is missing
+def test_a_scripts_missing_names_come_with_their_lines(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text(SCRIPT)
+    done = gviz("ops", "--missing", "net.py")
+    assert (done.status, done.err) == (1, "")
+    assert [line.split() for line in done.out.splitlines()] == [
+        ["net.py:5", "torch.no_such_part"],
+        ["net.py:10", "torch.nn.functional.no_such_function"],
+        ["net.py:11", "torch.linalg.no_such_norm"],
+        ["net.py:12", "torch.Tensor.apply_", "if", "that", "is", "a", "tensor"],
+        ["net.py:16", "torch.Tensor.no_such_method"],
+    ]
+    found = gviz("ops", "--missing", "net.py", "--json").json()["missing"]
+    assert [(use["line"], use["sure"]) for use in found] == [(5, True), (10, True), (11, True), (12, False), (16, True)]
+
+
+def test_a_script_is_not_run(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text("import torch\nopen('made', 'w').close()\n")
+    assert gviz("ops", "--missing", "net.py").status == 0
+    assert [path.name for path in gviz.folder.iterdir()] == ["net.py"]
+
+
+def test_neighbours_are_looked_into(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text("import part\n")
+    (gviz.folder / "part.py").write_text("import torch\n\ntorch.no_such_thing()\n")
+    assert gviz("ops", "--missing", "net.py").out == "part.py:3  torch.no_such_thing\n"
+
+
+@pytest.mark.parametrize("sample", sorted(SAMPLES.glob("*.py")), ids=lambda path: path.name)
+def test_nothing_is_missing_for_the_samples(gviz: Program, sample: Any) -> None:
+    done = gviz("ops", "--missing", sample)
+    assert (done.status, done.out, done.err) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("content", "phrase"),
+    [
+        (b"a b c(", "net.py:1: SyntaxError"),
+        (b"\x7fELF\0\0", "is a binary file"),
+        (b"x = '\xff'", "is not UTF-8 text"),
+    ],
+)
+def test_what_is_no_python_is_refused(gviz: Program, content: bytes, phrase: str) -> None:
+    (gviz.folder / "net.py").write_bytes(content)
+    gviz("ops", "--missing", "net.py").assert_refused(phrase, files=("net.py",))
+
+
+def test_a_saved_graph_is_no_script(gviz: Program) -> None:
+    (gviz.folder / "graph.json").write_text("{}")
+    gviz("ops", "--missing", "graph.json").assert_refused("graph.json is a saved graph, not a script", files=("graph.json",))
+
+
+def test_standard_input_is_a_script_too(gviz: Program) -> None:
+    done = gviz("ops", "--missing", "-", stdin="import torch\ntorch.no_such_thing\n")
+    assert (done.status, done.out) == (1, "<stdin>:2  torch.no_such_thing\n")
+
+
+def test_a_modules_missing_names_are_those_of_pytorch_that_the_engine_has_not(gviz: Program) -> None:
+    done = gviz("ops", "--missing", "torch.Tensor")
+    names = done.out.split()
+    assert done.status == 1
+    assert names == of_module("torch.Tensor")
+    assert all(name.startswith("torch.Tensor.") for name in names)
+    tensor = engine.zeros(())
+    lost = {name for name in torch_names()["torch.Tensor"] if not hasattr(type(tensor), name) and not hasattr(tensor, name)}
+    assert lost == {name.rpartition(".")[2] for name in names}
+
+
+def test_the_names_are_those_of_some_modules_and_none_is_repeated() -> None:
+    names = torch_names()
+    assert tuple(names) == MODULES
+    assert all(len(set(those)) == len(those) > 5 for those in names.values())
+
+
+@pytest.mark.torch
+def test_the_names_are_those_of_the_real_torch() -> None:
+    pytest.importorskip("torch")
+    assert FILE.read_text(encoding="utf-8") == names_of_this_torch()

@@ -1,0 +1,20 @@
+"""PyTorch's own operator tests on gviz's engine and on real PyTorch; ``torch_opinfo.py NAME`` prints differences."""
+
+from __future__ import annotations
+
+import pytest
+from torch_opinfo import compare
+
+KNOWN = {"float64": 0.05, "float32": 0.05, "int64": 0.05, "refused": 0.3}
+"""The share of calls that may differ, to be lowered as it falls."""
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("calls", KNOWN)
+def test_operations_do_the_same_as_in_pytorch(calls: str) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("expecttest")
+    report = compare([], [] if calls == "refused" else [calls], samples=3, limit=45, refused=calls == "refused")
+    shown = "\n".join(f"{case}: {found}" for case, found in report.differences[:20])
+    assert report.compared.total() > 200, "hardly anything was compared"
+    assert report.differing <= KNOWN[calls], f"{report.differing:.1%} of {report.compared.total()} differ, for example\n{shown}"
