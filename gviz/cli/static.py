@@ -23,9 +23,7 @@ __all__ = ["static"]
 @click.option("-o", "--output", metavar="FILE", help="Where to, as for render. [default: ROOT.pdf]")
 @click.option("--format", "suffix", metavar="SUFFIX", help="The format, where the file's suffix does not tell it.")
 @click.option("--gradients", is_flag=True, help="Add the operations of the root's derivatives, in a scope of their own.")
-@click.option(
-    "--collapse", metavar="SCOPE", multiple=True, help="Draw a name scope, as in gradients, as one box; repeat it."
-)
+@click.option("--collapse", metavar="SCOPE", multiple=True, help="Draw a name scope, as in gradients, as one box; repeat it.")
 @click.option("--graph", metavar="NAME", default="", help="The script's graph of that name, in place of the default graph.")
 @click.option("--plan", "as_plan", is_flag=True, help="Print the flat function that a run of the root becomes.")
 @click.option("--table", "as_table", is_flag=True, help="Print the table of operations.")
@@ -48,10 +46,11 @@ def static(
     rankdir: str,
     graphviz: str,
 ) -> int:
-    """Draw SOURCE as a static graph, as TensorFlow 1 builds it: operations are boxes, tensors are arrows with their shapes.
+    """Draw SOURCE as a static graph, as TensorFlow 1 builds it.
 
-    SOURCE is an expression (its names become placeholders), a script that imports tensorflow (it is executed; all of its
-    default graph is drawn), a saved graph .json, or - for standard input.
+    Operations are boxes, tensors are arrows with their shapes. SOURCE is an expression (its names become placeholders), a
+    script that imports tensorflow (it is executed; all of its default graph is drawn), a saved graph .json, or - for
+    standard input.
 
     \b
     Examples:

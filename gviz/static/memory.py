@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 __all__ = ["Step", "is_elementwise", "lend_memory"]
-
-IN_PLACE = {operator.add: np.add, operator.sub: np.subtract, operator.mul: np.multiply, operator.truediv: np.divide}
 
 
 class Step:
@@ -59,14 +56,13 @@ def lend_memory(steps: Sequence[Step], results: set[str], bind: Callable[[Any, s
             giver = plain.get(name)
             if giver is None or last[name] != i or name in seen_by_others or not same_memory(giver, step):
                 continue
-            function = IN_PLACE.get(step.function, step.function)
-            step.text = f"{bind(function, function.__name__)}({', '.join([*step.args, name])})"
+            step.text = f"{bind(step.function, step.function.__name__)}({', '.join([*step.args, name])})"
             break
 
 
 def is_elementwise(step: Step) -> bool:
     """Whether a step is one call of a numpy function, element by element."""
-    return isinstance(step.function, np.ufunc) or step.function in IN_PLACE
+    return isinstance(step.function, np.ufunc)
 
 
 def same_memory(giver: Step, step: Step) -> bool:
