@@ -38,7 +38,7 @@ def test_no_command_is_a_usage_error_that_shows_the_help(gviz: Program) -> None:
     [
         (["rendr", "y=x"], "Did you mean 'render'?"),
         (["y=x+w"], 'gviz render "y=x+w"'),
-        (["frobnicate"], "The commands are render, inspect, static, ops, formats."),
+        (["frobnicate"], "The commands are render, inspect, static, compare, ops, formats."),
         (["render"], "Missing argument 'SOURCE'"),
         (["render", "y=x", "--foo"], "No such option"),
         (["render", "y=x", "--show", "colour"], "'colour' is none of value, grad"),

@@ -175,15 +175,15 @@ def test_a_saved_graph_is_drawn_without_numpy(tmp_path: Path) -> None:
     assert not loaded & {"numpy", "rich", "graphviz", "pygraphviz"}
 
 
-def test_numpy_gets_one_thread_for_an_expression_and_only_there(tmp_path: Path) -> None:
+def test_numpy_getsone_thread_for_an_expression_and_only_there(tmp_path: Path) -> None:
     code = (
         "import os, atexit\n"
-        "from gviz.cli.reading import _one_thread\n"
-        "with _one_thread():\n"
+        "from gviz.cli.reading import one_thread\n"
+        "with one_thread():\n"
         "    assert os.environ['OPENBLAS_NUM_THREADS'] == '1'\n"
         "assert 'OPENBLAS_NUM_THREADS' not in os.environ\n"
         "os.environ['OPENBLAS_NUM_THREADS'] = '3'\n"
-        "with _one_thread():\n"
+        "with one_thread():\n"
         "    assert os.environ['OPENBLAS_NUM_THREADS'] == '3'\n"
     )
     loaded_by(code)

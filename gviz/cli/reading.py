@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from gviz.sources import Reading, SourceOptions
 
-__all__ = ["read_source"]
+__all__ = ["one_thread", "read_source"]
 
 
 def read_source(source: str, options: SourceOptions, *, product_on_stdout: bool, rootless: bool = False) -> Reading:
@@ -35,7 +35,7 @@ def read_source(source: str, options: SourceOptions, *, product_on_stdout: bool,
 
         streams.hear_warnings()  # a script may draw pictures itself
         if not is_script(source):
-            stack.enter_context(_one_thread())
+            stack.enter_context(one_thread())
         else:
             gc.enable()
             stack.enter_context(streams.interruptible())  # the script may have files to close
@@ -45,7 +45,7 @@ def read_source(source: str, options: SourceOptions, *, product_on_stdout: bool,
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Let numpy's BLAS start one thread: saves 100 ms of processor time, and an expression has no use for more.
 
     Only while numpy loads: child processes find the environment as it was. What the user has set stays.

@@ -11,7 +11,7 @@ from gviz.errors import FileError, Place
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["is_script", "read_values", "read_words"]
+__all__ = ["as_texts", "is_script", "read_json", "read_values", "read_words"]
 
 
 def read_words(
@@ -88,6 +88,22 @@ def read_values(file: str) -> dict[str, str]:
     Raises:
         FileError: the file cannot be read, or is not such JSON.
     """
+    values = read_json(file, _EXAMPLE)
+    if not isinstance(values, dict):
+        raise FileError(f"{file} holds no names with values", hint=_EXAMPLE)
+    return as_texts(file, values, _EXAMPLE)
+
+
+def read_json(file: str, example: str) -> Any:
+    """What a JSON file holds.
+
+    Args:
+        file: its path.
+        example: what it should look like, for the errors.
+
+    Raises:
+        FileError: the file cannot be read, or is no JSON.
+    """
     import json
 
     from gviz.sources.files import read_file
@@ -95,36 +111,36 @@ def read_values(file: str) -> dict[str, str]:
     try:
         text = read_file(file).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise FileError(f"{file} is no text file", hint=_EXAMPLE) from None
+        raise FileError(f"{file} is no text file", hint=example) from None
     try:
-        values = json.loads(text)
+        return json.loads(text)
     except json.JSONDecodeError as error:
         lines = text.rstrip().split("\n")  # as the parser counts them, without those behind all there is
         number = min(error.lineno, len(lines))
         column = error.colno - 1 if number == error.lineno else len(lines[-1])
         place = Place(lines[number - 1], column=column, file=file, line=number)
-        raise FileError(f"this is no JSON: {error.msg}", place=place, hint=_EXAMPLE) from None
+        raise FileError(f"this is no JSON: {error.msg}", place=place, hint=example) from None
     except RecursionError:
         raise FileError(f"{file} is nested too deeply") from None
     except ValueError:
         raise FileError(
             f"{file}: a whole number has too many digits", hint="write it as a decimal number, as in 1e30"
         ) from None
-    if not isinstance(values, dict):
-        raise FileError(f"{file} holds no names with values", hint=_EXAMPLE)
-    return {name: _as_text(file, name, value) for name, value in values.items()}
 
 
 _EXAMPLE = 'such a file looks like {"x": 2, "W": [[1, 2], [3, 4]]}'
 
 
-def _as_text(file: str, name: str, value: Any) -> str:
-    """One value as people type it."""
-    if isinstance(value, str):
-        return value
-    if value is None or isinstance(value, dict):
-        raise FileError(f"{file}: the value of {name!r} is neither a number nor a list", hint=_EXAMPLE)
-    return repr(value)
+def as_texts(file: str, values: dict[str, Any], example: str) -> dict[str, str]:
+    """Values as people type them.
+
+    Raises:
+        FileError: one is neither a number, a list nor a text.
+    """
+    for name, value in values.items():
+        if value is None or isinstance(value, dict):
+            raise FileError(f"{file}: the value of {name!r} is neither a number nor a list", hint=example)
+    return {name: value if isinstance(value, str) else repr(value) for name, value in values.items()}
 
 
 def _context() -> click.Context | None:

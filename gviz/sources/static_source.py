@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,12 @@ from gviz.sources.reading import Reading
 from gviz.sources.values import find_dtype, make_value
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gviz.sources.expression_check import Program
     from gviz.sources.reading import Talk
 
-__all__ = ["StaticSource", "build", "left_in", "reading"]
+__all__ = ["StaticSource", "build", "checked", "define", "left_in", "reading"]
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,9 @@ FUNCTIONS = {
     "mm": "matmul", "mv": "matmul", "sum": "reduce_sum", "mean": "reduce_mean", "prod": "reduce_prod", "max": "reduce_max",
     "min": "reduce_min", "amax": "reduce_max", "amin": "reduce_min", "reshape": "reshape", "view": "reshape", "t": "transpose",
     "transpose": "transpose", "cat": "concat", "concat": "concat", "stack": "stack", "squeeze": "squeeze",
-    "unsqueeze": "expand_dims", "clamp": "clip_by_value", "detach": "stop_gradient", "item": "identity", "clone": "identity",
-    "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
+    "unsqueeze": "expand_dims", "clamp": "clip_by_value", "detach": "stop_gradient", "item": "stop_gradient",
+    "clone": "identity", "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
+    "ge": "greater_equal",
 }  # fmt: skip
 """PyTorch's name of a function or method -> TensorFlow's."""
 
@@ -77,30 +80,51 @@ def build(text: str, options: SourceOptions) -> StaticSource:
     Raises:
         SourceError: it cannot be read, or uses what static graphs have not.
     """
-    from gviz import engine
+    program, given = checked(text, options)
+    missing = [name for name in program.free if name not in options.values]
+    notes = (Note(f"{', '.join(missing)} not given: 1.0 used"),) if missing else ()
+    return replace(define(program, given, options.roots), notes=notes)
 
-    tf: Any = import_module("gviz.static")
+
+def checked(text: str, options: SourceOptions) -> tuple[Program, dict[str, Any]]:
+    """An expression, looked through, and the value of each of its names, as the engine's tensors.
+
+    Raises:
+        SourceError: it cannot be read.
+    """
+    from gviz import engine
 
     source = Source(text)
     statements = parse(source)
     if not statements:
         raise SourceError("the expression is empty", hint='write one, as in gviz static "e=a*b+log(d)*c"')
     program = check(statements, source, options.values)
-    missing = [name for name in program.free if name not in options.values]
-    notes = (Note(f"{', '.join(missing)} not given: 1.0 used"),) if missing else ()
     dtype, budget = find_dtype(engine, options.dtype), Budget()
+    return program, {
+        name: make_value(engine, name, options.values.get(name, "1.0"), dtype, requires_grad=False, budget=budget)
+        for name in program.free
+    }
+
+
+def define(program: Program, given: dict[str, Any], wanted: Sequence[str] = ()) -> StaticSource:
+    """The graph of an expression that was looked through, and nothing else, so that it can be timed.
+
+    Raises:
+        SourceError: it uses what static graphs have not.
+    """
+    tf: Any = import_module("gviz.static")
+
     graph = tf.Graph()
     names: dict[str, Any] = {}
     feeds = {}
     with graph.as_default():
-        for name in program.free:
-            given = make_value(engine, name, options.values.get(name, "1.0"), dtype, requires_grad=False, budget=budget)
-            names[name] = tf.placeholder(str(given.dtype).removeprefix("torch."), tuple(given.shape), name=name)
-            feeds[names[name]] = given.numpy()
+        for name, value in given.items():
+            names[name] = tf.placeholder(str(value.dtype).removeprefix("torch."), tuple(value.shape), name=name)
+            feeds[names[name]] = value.numpy()
         builder = _Builder(tf, program, names)
         last = [builder.statement(statement) for statement in program.statements][-1]
-    roots = [builder.root(name) for name in options.roots] or [last]
-    return StaticSource(graph, names, roots[0], feeds, notes)
+    roots = [builder.root(name) for name in wanted] or [last]
+    return StaticSource(graph, names, roots[0], feeds)
 
 
 class _Builder:
