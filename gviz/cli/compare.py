@@ -61,6 +61,8 @@ def compare(
 
     if output is None and suffix is not None:
         raise click.UsageError("--format is for a picture: name its file, -o FILE.", click.get_current_context())
+    if as_json and output == "-":
+        raise click.UsageError("-o - and --json both go to standard output: take one.", click.get_current_context())
     if runs is not None and feeds is not None:
         raise click.UsageError("--runs makes values and --feeds has them: take one.", click.get_current_context())
     if output is not None:
@@ -187,7 +189,10 @@ def paid(found: Comparison) -> str:
 def same(found: Comparison) -> str:
     """Whether the numbers are the same."""
     if found.differs is not None:
-        return f"The numbers are NOT the same, first in run {found.differs}; they differ by {found.largest:.2g} of their size."
+        return (
+            f"The numbers are NOT the same, first in run {found.differs}; they differ by {found.largest:.2g} of their size. "
+            "TensorFlow and PyTorch define a few derivatives differently, such as that of maximum(a, b) where a equals b."
+        )
     return f"Both give the same numbers: {found.values} compared, the largest difference is {found.largest:.1g} of their size."
 
 

@@ -13,7 +13,7 @@ from gviz.sources.expression import evaluate
 from gviz.sources.expression_check import called_function
 from gviz.sources.expression_limits import Budget
 from gviz.sources.expression_text import operator_sign
-from gviz.sources.names import did_you_mean, find_function, load_engine, shown
+from gviz.sources.names import CONSTANTS, did_you_mean, find_function, load_engine, shown
 from gviz.sources.options import SourceOptions
 from gviz.sources.static_source import checked, define
 from gviz.sources.values import find_dtype, make_value
@@ -103,6 +103,7 @@ def of_expression(
     if feeds:
         options = replace(options, values={**fixed, **feeds[0]})
     program, given = checked(text, options)
+    define(program, given)  # what has no static form is refused here
     if feeds:
         fed = [read_feed({**fixed, **feed}, i, given, options.dtype) for i, feed in enumerate(feeds, 1)]
     done = evaluate(text, replace(options, grad_output="ones" if options.backward else None))
@@ -218,7 +219,7 @@ class _Writer:
         if isinstance(node, ast.Constant):
             return self.bind(node.value)
         if isinstance(node, ast.Name):
-            return self.names[node.id]
+            return self.names.get(node.id) or self.bind(CONSTANTS[node.id])
         if isinstance(node, ast.BinOp):
             return f"({self.text(node.left)} {operator_sign(node.op)} {self.text(node.right)})"
         if isinstance(node, ast.Compare):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from gviz.sources.expression_parse import Source
 
-__all__ = ["ENGINE_ERRORS", "Runner", "engine_error"]
+__all__ = ["ENGINE_ERRORS", "Runner", "engine_error", "of_numbers"]
 
 ENGINE_ERRORS = (
     ArithmeticError,
@@ -360,6 +360,15 @@ class Runner:
         ast.Attribute: _attribute,
     }
     """How the value of each kind of node is made from those of its parts."""
+
+
+def of_numbers(sign: str, left: Any, right: Any) -> Any:
+    """An operator between two numbers.
+
+    >>> of_numbers("/", 1, 2)
+    0.5
+    """
+    return _OPERATORS[sign][0](left, right)
 
 
 def _check_dtype(tensor: Any) -> None:

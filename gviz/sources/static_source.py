@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
 from gviz.sources.expression_check import check
-from gviz.sources.expression_limits import Budget
+from gviz.sources.expression_limits import Budget, TooLargeError, check_power
 from gviz.sources.expression_parse import Source, parse
+from gviz.sources.expression_run import of_numbers
+from gviz.sources.expression_text import operator_sign
+from gviz.sources.names import CONSTANTS
 from gviz.sources.options import Note, SourceOptions
 from gviz.sources.reading import Reading
 from gviz.sources.values import find_dtype, make_value
@@ -165,7 +168,7 @@ class _Builder:
         """What a piece stands for; the operation that it makes is called ``name``."""
         try:
             return self._value(node, name)
-        except (TypeError, ValueError, LookupError, NotImplementedError) as error:
+        except (TypeError, ValueError, LookupError, ArithmeticError, NotImplementedError, TooLargeError) as error:
             raise SourceError(str(error), place=self.program.source.place(node)) from None
 
     def _value(self, node: ast.expr, name: str | None) -> Any:  # noqa: PLR0911 - one for each form
@@ -173,13 +176,15 @@ class _Builder:
         if isinstance(node, ast.Constant):
             return self.tf.constant(node.value, name=name) if name else node.value
         if isinstance(node, ast.Name):
-            if node.id not in self.names:
+            if node.id in self.names:
+                return self.tf.identity(self.names[node.id], **named) if name else self.names[node.id]
+            if node.id not in CONSTANTS:
                 raise self.refusal(node, f"{node.id} is not there in a static graph")
-            return self.tf.identity(self.names[node.id], **named) if name else self.names[node.id]
+            return self.tf.constant(CONSTANTS[node.id], name=name) if name else CONSTANTS[node.id]
         if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
-            return self._two(OPERATORS[type(node.op)], node.left, node.right, named)
+            return self._two(node.op, node.left, node.right, named)
         if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in OPERATORS:
-            return self._two(OPERATORS[type(node.ops[0])], node.left, node.comparators[0], named)
+            return self._two(node.ops[0], node.left, node.comparators[0], named)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
             inner = self.value(node.operand)
             if isinstance(node.op, ast.UAdd):
@@ -193,12 +198,16 @@ class _Builder:
             return self._call(node, named)
         raise self.refusal(node, f"{self.program.source.segment(node)}: a static graph's expression has no such form")
 
-    def _two(self, function: str, left: ast.expr, right: ast.expr, named: dict[str, str]) -> Any:
-        """An operator; a number on the left takes the dtype of what is on the right."""
+    def _two(self, sign: ast.operator | ast.cmpop, left: ast.expr, right: ast.expr, named: dict[str, str]) -> Any:
+        """An operator; a number on the left takes the dtype of what is on the right, and two numbers are Python's."""
         one, other = self.value(left), self.value(right)
-        if not isinstance(one, self.tf.Tensor) and isinstance(other, self.tf.Tensor):
+        is_number = not isinstance(one, self.tf.Tensor)
+        if is_number and not isinstance(other, self.tf.Tensor) and not named:
+            check_power(operator_sign(sign), one, other)
+            return of_numbers(operator_sign(sign), one, other)
+        if is_number and isinstance(other, self.tf.Tensor):
             one = self.tf.constant(one, other.dtype.base_dtype, name="x")
-        return getattr(self.tf, function)(one, other, **named)
+        return getattr(self.tf, OPERATORS[type(sign)])(one, other, **named)
 
     def _call(self, node: ast.Call, named: dict[str, str]) -> Any:
         """A function, or a method as a function of its tensor."""
@@ -217,9 +226,26 @@ class _Builder:
             found = getattr(found, part)
         args = receiver + [self.value(a) for a in node.args]
         options = {OPTIONS.get(str(k.arg), str(k.arg)): self.value(k.value) for k in node.keywords}
-        if function == "t":
-            args = args[:1]
+        if FUNCTIONS[function] == "transpose":
+            args = [args[0], *swapped(args[0].shape.rank, args[1:])]
+        elif FUNCTIONS[function] == "reshape" and len(args) > 2:
+            args = [args[0], args[1:]]
+        elif FUNCTIONS[function] in ("concat", "stack") and len(args) == 1 and "axis" not in options:
+            options["axis"] = 0
         return found(*args, **options, **named)
+
+
+def swapped(rank: int | None, axes: Sequence[int]) -> list[list[int]]:
+    """TensorFlow's argument for PyTorch's two dimensions that change places; none for ``t()``.
+
+    >>> swapped(3, [0, -1]), swapped(2, [])
+    ([[2, 1, 0]], [])
+    """
+    if rank is None or len(axes) != 2:
+        return []
+    order = list(range(rank))
+    order[axes[0]], order[axes[1]] = order[axes[1]], order[axes[0]]
+    return [order]
 
 
 def left_in(space: dict[str, Any], wanted: str = "") -> StaticSource | None:
