@@ -174,7 +174,8 @@ def _clusters(graph: Graph, options: RenderOptions, ids: dict[str, str]) -> Iter
             if path not in scopes:
                 scopes[outer].append(path)
                 scopes[path], inside[path] = [], []
-        inside[path].append(node)
+    for node in graph.nodes:  # what has the name of a scope belongs into it, with its helpers
+        inside[node.name if node.name in scopes else node.scope].append(node)
     waiting: list[tuple[str, bool]] = [("", False)]
     while waiting:  # a stack: scopes nest as deep as they like
         path, is_done = waiting.pop()

@@ -163,9 +163,9 @@ def _message(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return f"the script ended itself with {'exit status ' if isinstance(error.code, int) else ''}{text}"
     text = "\n".join([text, *(note for note in getattr(error, "__notes__", ()) if isinstance(note, str))])
-    text = re.sub(r"\bgviz\.engine\b", "torch", text)
+    text = re.sub(r"\bgviz\.engine\b", "torch", re.sub(r"\bgviz\.static\b", "tensorflow", text))
     text = NO_IMPORT.sub(r"cannot import name '\1' from '\2'", text).strip()
-    name = re.sub(r"^gviz\.engine\b", "torch", name)
+    name = re.sub(r"^gviz\.engine\b", "torch", re.sub(r"^gviz\.static\b", "tensorflow", name))
     return f"{name}: {_cut(text)}" if text else name
 
 
