@@ -16,8 +16,10 @@ with tf.Session() as sess:
         print(value, "->", *sess.run([steps, y, grad], feed_dict={x: value}))
 print("operations:", len(tf.get_default_graph().get_operations()))
 
-try:
-    while x < 100.0:
-        x = x * 2.0
-except TypeError as error:
-    print("Python's while:", error)
+with tf.Graph().as_default():  # Python's own while has to know the value now
+    z = tf.placeholder(tf.float32, shape=[], name="z")
+    try:
+        while z < 100.0:
+            z = z * 2.0
+    except TypeError as error:
+        print("Python's while:", error)

@@ -21,7 +21,7 @@ __all__ = ["inspect"]
 @takes_source
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the same rows, and the graph.")
 def inspect(*, source: str, options: SourceOptions, as_json: bool) -> int:
-    """Tabulate the tensors of SOURCE, leaves and non-leaves.
+    """Tabulate the tensors of SOURCE, leaves and non-leaves; of a static graph, the operations.
 
     SOURCE is an expression, a .py script (it is executed), a saved graph .json, or - for standard input.
 
@@ -47,10 +47,14 @@ def to_json(graph: Graph) -> str:
 
     Returns:
         ``{"tensors": [...], "graph": {...}}``: a tensor has the nine keys of its row, and ``expression`` where it stands
-        for one; the graph is what ``gviz render -o graph.json`` writes.
+        for one; the graph is what ``gviz render -o graph.json`` writes. A static graph has ``operations`` in place of tensors.
     """
     import json
 
+    if graph.kind == "static":
+        from gviz.cli import operations
+
+        return operations.to_json(graph)
     record = graph.as_dict()
     tensors = [{key: cell for key, cell in row.items() if key != "expression" or cell is not None} for row in record["tensors"]]
     return json.dumps({"tensors": tensors, "graph": record}, ensure_ascii=False, allow_nan=False) + "\n"

@@ -10,36 +10,68 @@ from gviz.cli import streams
 if TYPE_CHECKING:
     from gviz.graph import Graph
 
-__all__ = ["rows", "show_operations"]
+__all__ = ["rows", "show_operations", "to_json"]
 
-HEADINGS = ("operation", "type", "inputs", "shape", "dtype")
+HEADINGS = ("operation", "type", "shape", "dtype", "inputs")
+"""Inputs may be hundreds, as those of an optimizer's step: they come last."""
 
 
 def rows(graph: Graph) -> list[tuple[str, ...]]:
-    """A row for each operation: name, type, the names of its inputs (``^`` before one that only runs first), shape, dtype.
+    """A row for each operation: name, type, shape, dtype, the names of its inputs (``^`` before one that only runs first).
 
     >>> from gviz.graph import Edge, Graph, Node
     >>> nodes = (Node("n0", "placeholder", "Placeholder", "a", ()), Node("n1", "operation", "Log", "Log", (None, 2), "float32"))
     >>> rows(Graph(nodes, (Edge("n0", "n1"),), kind="static"))[1]
-    ('Log', 'Log', 'a', '(?, 2)', 'float32')
+    ('Log', 'Log', '(?, 2)', 'float32', 'a')
     """
     from gviz.render.labels import shape_text
 
-    names = {node.id: node.name or "" for node in graph.nodes}
-    inputs: dict[str, list[str]] = {}
-    for edge in graph.edges:
-        output = f":{edge.output}" if edge.output else ""
-        inputs.setdefault(edge.target, []).append(("^" if edge.kind == "control" else "") + names[edge.source] + output)
+    inputs = inputs_of(graph)
     return [
         (
             node.name or "",
             node.label,
-            ", ".join(inputs.get(node.id, ())),
             "" if node.dtype is None else "?" if node.shape is None else shape_text(node.shape),
             node.dtype or "",
+            ", ".join(inputs[node.id]),
         )
         for node in graph.nodes
     ]
+
+
+def inputs_of(graph: Graph) -> dict[str, list[str]]:
+    """The names of what goes into each operation, by its id."""
+    names = {node.id: node.name or "" for node in graph.nodes}
+    inputs: dict[str, list[str]] = {node.id: [] for node in graph.nodes}
+    for edge in graph.edges:
+        output = f":{edge.output}" if edge.output else ""
+        inputs[edge.target].append(("^" if edge.kind == "control" else "") + names[edge.source] + output)
+    return inputs
+
+
+def to_json(graph: Graph) -> str:
+    """The table and the graph as one line of JSON.
+
+    Returns:
+        ``{"operations": [...], "graph": {...}}``: an operation has its name, type, shape (None where it is unknown; None in
+        it for an unknown length), dtype, value (None where none is known) and the names of its inputs.
+    """
+    import json
+
+    inputs = inputs_of(graph)
+    record = graph.as_dict()
+    operations = [
+        {
+            "name": node.name,
+            "type": node.label,
+            "shape": written.get("shape"),
+            "dtype": node.dtype,
+            "value": written.get("value"),
+            "inputs": inputs[node.id],
+        }
+        for node, written in zip(graph.nodes, record["nodes"], strict=True)
+    ]
+    return json.dumps({"operations": operations, "graph": record}, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def show_operations(graph: Graph) -> None:

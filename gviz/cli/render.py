@@ -173,13 +173,15 @@ def _save_by_name(graph: Graph, how: RenderOptions) -> None:
 def default_stem(graph: Graph) -> str:
     """A file name for the graph, from the names of its roots: ``y``, ``d_k`` for ``d['k']``, ``graph`` where nothing is left.
 
+    A static graph, which ends in many operations, goes by its title.
+
     >>> from gviz.graph import Graph, Node
     >>> default_stem(Graph(nodes=(Node("n0", "output", name="d['k']"),), roots=("n0",)))
     'd_k'
     """
     import re
 
-    names = [node.name or "" for node in graph.nodes if node.id in graph.roots]
+    names = [graph.title] if graph.kind == "static" else [node.name or "" for node in graph.nodes if node.id in graph.roots]
     stem = re.sub(r"[^A-Za-z0-9._-]+", "_", "-".join(names))[:LONGEST_STEM].strip("._-")
     if stem.upper() in {"AUX", "CON", "NUL", "PRN"}:  # devices, not files, on Windows
         stem += "_"

@@ -57,13 +57,16 @@ def static(
       gviz static "e=a*b+log(d)*c" a=2 b=3 c=5 d=10 -o e.pdf
       gviz static "e=a*b+log(d)*c" --gradients --collapse gradients
       gviz static train_tf.py --format tensorboard -o logs/
-      gviz static "y=relu(x@W+b)" --plan
+      gviz static "y=relu(x@W+b)" "x=ones(2,3)" "W=ones(3,4)" b=0.5 --plan
     """
     from gviz.cli.reading import read_source
     from gviz.cli.render import check_format, deliver, format_of
     from gviz.render import RenderOptions
 
     is_text = as_plan or as_table
+    if is_text and ((as_plan and as_table) or collapse or suffix or output not in {None, "-"}):
+        text, others = ("--plan", "--table, ") if as_plan else ("--table", "")
+        raise click.UsageError(f"{text} prints text, and goes with none of {others}-o FILE, --format and --collapse.")
     suffix = suffix or format_of(None if is_text else output)
     check_format(suffix, None if is_text else output)
     how = RenderOptions(show=show, rankdir=rankdir.upper(), graphviz=graphviz, format=suffix)
@@ -76,15 +79,28 @@ def static(
         from gviz.cli.operations import show_operations
 
         show_operations(reading.graph)
-    elif suffix == "tensorboard" and reading.static is not None and output is not None:
-        from gviz.events import event_file
-        from gviz.static.events import graph_def
-        from gviz.writer import write_events
-
-        write_events(output, event_file(graph_def(reading.static.graph)))
+    elif suffix == "tensorboard" and reading.static is not None:
+        write_event_file(reading, output)
     else:
         deliver(collapsed(reading.graph, collapse), how, output)
     return 1 if reading.failed else 0
+
+
+def write_event_file(reading: Reading, output: str | None) -> None:
+    """What TensorFlow itself writes for TensorBoard: every operation with its parameters and all of its shapes."""
+    from gviz.cli.render import default_stem
+    from gviz.events import event_file
+    from gviz.static.events import graph_def
+    from gviz.writer import write_events
+
+    found = event_file(graph_def(reading.static.graph))
+    if output == "-":
+        streams.write_product(found)
+        return
+    folder = output or f"{default_stem(reading.graph)}.tensorboard"
+    write_events(folder, found)
+    if output is None:
+        streams.write_product(f"{folder}\n")
 
 
 def with_gradients(reading: Reading) -> Reading:
@@ -94,18 +110,20 @@ def with_gradients(reading: Reading) -> Reading:
         SourceError: there is no root to differentiate, or an operation has no derivative.
     """
     from gviz.errors import SourceError
+    from gviz.sources.static_source import drawn
     from gviz.static.gradients import gradients
-    from gviz.static.picture import picture
 
     found = reading.static
-    if found is None or found.root is None:
+    if found is None:
+        raise SourceError("--gradients needs an expression, not a saved picture of a graph")
+    if found.root is None:
         hint = "in a script, write tf.gradients(y, [x]); gviz draws the operations that it adds"
         raise SourceError("--gradients is for expressions: a script says itself what to differentiate", hint=hint)
     try:
         gradients(found.root, list(found.feeds))
-    except LookupError as error:
+    except (LookupError, TypeError, ValueError) as error:
         raise SourceError(str(error)) from None
-    return replace(reading, graph=picture(found.graph, title=reading.graph.title))
+    return replace(reading, graph=drawn(found))
 
 
 def collapsed(graph: Graph, scopes: tuple[str, ...]) -> Graph:

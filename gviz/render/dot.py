@@ -176,6 +176,7 @@ def _clusters(graph: Graph, options: RenderOptions, ids: dict[str, str]) -> Iter
                 scopes[path], inside[path] = [], []
     for node in graph.nodes:  # what has the name of a scope belongs into it, with its helpers
         inside[node.name if node.name in scopes else node.scope].append(node)
+    cluster = _CLUSTER + " labelloc=b" * (options.rankdir == "BT")  # which turns the picture over: at the top all the same
     waiting: list[tuple[str, bool]] = [("", False)]
     while waiting:  # a stack: scopes nest as deep as they like
         path, is_done = waiting.pop()
@@ -186,7 +187,7 @@ def _clusters(graph: Graph, options: RenderOptions, ids: dict[str, str]) -> Iter
             continue
         if path:
             yield f"{indent[4:]}subgraph {quote('cluster_' + path)} {{"
-            yield f"{indent}label={quote(path.rpartition('/')[2])} {_CLUSTER}"
+            yield f"{indent}label={quote(path.rpartition('/')[2])} {cluster}"
             waiting.append((path, True))
         yield from (f"{indent}{ids[node.id]} {_node(node, options)}" for node in inside[path])
         waiting.extend((scope, False) for scope in reversed(scopes[path]))

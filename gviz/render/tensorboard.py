@@ -53,7 +53,10 @@ def operations(graph: Graph, options: RenderOptions) -> list[events.Op]:
     for edge in sorted(graph.edges, key=lambda edge: (edge.kind != "data", edge.slot)):
         into[edge.target].append(edge)
         used[edge.source].add(edge.output)
-    names = _names([nodes[node_id] for node_id in _in_order(graph)], into)
+    if graph.kind == "static":  # its operations have TensorFlow's names already
+        names = {node.id: node.name or node.id for node in graph.nodes}
+    else:
+        names = _names([nodes[node_id] for node_id in _in_order(graph)], into)
     ops = []
     for node_id, name in names.items():
         node, edges, outputs = nodes[node_id], into[node_id], used[node_id] or {0}

@@ -144,7 +144,8 @@ def _execute(  # noqa: PLR0917 - what a run is made of
                 first = failure.error.report().partition("\n")[0]
                 talk.say(Note(f"{first}; waiting for the threads that it started", "warning"))
     _flush()
-    static = _static(space, options)
+    title = "" if script.file == STDIN else os.path.splitext(os.path.basename(script.file))[0]
+    static = _static(space, options, title)
     kinds, call = _kinds(engine), watch.last
     names = named(space, kinds)
     then = named(call.names, kinds) if call else {}
@@ -152,13 +153,13 @@ def _execute(  # noqa: PLR0917 - what a run is made of
     return Ending(Left(parsed.tree, names, call, then, local, failure.line if failure else None), failure, static)
 
 
-def _static(space: dict[str, Any], options: SourceOptions) -> Any:
+def _static(space: dict[str, Any], options: SourceOptions, title: str) -> Any:
     """The static graph that a script has built; None where it has none, or where a recorded one is wanted."""
     if "gviz.static" not in sys.modules:
         return None
     from gviz.sources import static_source
 
-    return static_source.left_in(space, options.graph)
+    return static_source.left_in(space, options.graph, title)
 
 
 def _compile(parsed: snippet.Parsed, script: Script) -> Any:

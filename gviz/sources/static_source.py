@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import operator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -19,12 +21,13 @@ from gviz.sources.reading import Reading
 from gviz.sources.values import find_dtype, make_value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from gviz.graph import Graph
     from gviz.sources.expression_check import Program
     from gviz.sources.reading import Talk
 
-__all__ = ["StaticSource", "build", "checked", "define", "left_in", "reading"]
+__all__ = ["StaticSource", "build", "checked", "define", "drawn", "left_in", "reading"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class StaticSource:
         root: the tensor that it is about; None for a script's graph.
         feeds: placeholder -> array, for an expression with values.
         notes: what there is to say.
+        title: what it is called: an expression's root, a script's file.
     """
 
     graph: Any
@@ -44,6 +48,7 @@ class StaticSource:
     root: Any = None
     feeds: dict[Any, Any] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+    title: str = ""
 
 
 FUNCTIONS = {
@@ -67,10 +72,11 @@ OPTIONS = {"dim": "axis", "keepdim": "keepdims", "min": "clip_value_min", "max":
 """Likewise for options."""
 
 OPERATORS = {
-    ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.Pow: "pow", ast.MatMult: "matmul",
-    ast.FloorDiv: "floordiv", ast.Mod: "floormod", ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater",
-    ast.GtE: "greater_equal", ast.Eq: "equal", ast.NotEq: "not_equal",
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.Pow: "pow", ast.MatMult: "matmul",
+    ast.FloorDiv: "floordiv", ast.Mod: "mod", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq",
+    ast.NotEq: "ne",
 }  # fmt: skip
+"""A sign's function in Python's ``operator``."""
 
 
 def build(text: str, options: SourceOptions) -> StaticSource:
@@ -85,8 +91,8 @@ def build(text: str, options: SourceOptions) -> StaticSource:
     """
     program, given = checked(text, options)
     missing = [name for name in program.free if name not in options.values]
-    notes = (Note(f"{', '.join(missing)} not given: 1.0 used"),) if missing else ()
-    return replace(define(program, given, options.roots), notes=notes)
+    told = (Note(f"{', '.join(missing)} not given: 1.0 used"),) if missing else ()
+    return replace(define(program, given, options.roots), notes=(*_unused(options), *told))
 
 
 def checked(text: str, options: SourceOptions) -> tuple[Program, dict[str, Any]]:
@@ -126,8 +132,28 @@ def define(program: Program, given: dict[str, Any], wanted: Sequence[str] = ()) 
             feeds[names[name]] = value.numpy()
         builder = _Builder(tf, program, names)
         last = [builder.statement(statement) for statement in program.statements][-1]
-    roots = [builder.root(name) for name in wanted] or [last]
-    return StaticSource(graph, names, roots[0], feeds)
+        last = last if isinstance(last, tf.Tensor) else tf.constant(last)
+    root = builder.root(wanted[0]) if wanted else last
+    title = next((name for name, tensor in names.items() if tensor is root), "")
+    return StaticSource(graph, names, root, feeds, title=title)
+
+
+def _unused(options: SourceOptions) -> Iterator[Note]:
+    """A warning for each option that belongs to recorded graphs, or to scripts."""
+    given = {
+        "--frozen": options.frozen,
+        "--retain": options.retain,
+        "--grad-output": options.grad_output,
+        "--no-backward": not options.backward,
+    }
+    for option in (option for option, value in given.items() if value):
+        yield Note(
+            f"{option} not used: an expression's static graph has derivatives where --gradients asks for them", "warning"
+        )
+    if options.graph:
+        yield Note("--graph not used: an expression has one graph", "warning")
+    if len(options.roots) > 1:
+        yield Note(f"--root {','.join(options.roots[1:])} not used: a static graph is drawn whole", "warning")
 
 
 class _Builder:
@@ -199,15 +225,25 @@ class _Builder:
         raise self.refusal(node, f"{self.program.source.segment(node)}: a static graph's expression has no such form")
 
     def _two(self, sign: ast.operator | ast.cmpop, left: ast.expr, right: ast.expr, named: dict[str, str]) -> Any:
-        """An operator; a number on the left takes the dtype of what is on the right, and two numbers are Python's."""
+        """A sign between two: of numbers a number, else an operation; a number takes the dtype of the tensor beside it."""
         one, other = self.value(left), self.value(right)
-        is_number = not isinstance(one, self.tf.Tensor)
-        if is_number and not isinstance(other, self.tf.Tensor) and not named:
+        is_tensor = [isinstance(value, self.tf.Tensor) for value in (one, other)]
+        if not any(is_tensor):
             check_power(operator_sign(sign), one, other)
-            return of_numbers(operator_sign(sign), one, other)
-        if is_number and isinstance(other, self.tf.Tensor):
-            one = self.tf.constant(one, other.dtype.base_dtype, name="x")
-        return getattr(self.tf, OPERATORS[type(sign)])(one, other, **named)
+            found = of_numbers(operator_sign(sign), one, other)
+            return self.tf.constant(found, **named) if named else found
+        word = OPERATORS[type(sign)]
+        function = getattr(self.tf, FUNCTIONS.get(word, word))
+        if not named:
+            return function(one, other) if word in {"eq", "ne"} else getattr(operator, word)(one, other)
+        if all(is_tensor):
+            return function(one, other, **named)
+        with self.tf.name_scope(named["name"]) as scope:  # as the sign's own operation has it: y/x, y
+            kind = (one if is_tensor[0] else other).dtype.base_dtype
+            one, other = (
+                v if t else self.tf.constant(v, kind, name=n) for v, t, n in zip((one, other), is_tensor, "xy", strict=True)
+            )
+            return function(one, other, name=scope)
 
     def _call(self, node: ast.Call, named: dict[str, str]) -> Any:
         """A function, or a method as a function of its tensor."""
@@ -248,12 +284,13 @@ def swapped(rank: int | None, axes: Sequence[int]) -> list[list[int]]:
     return [order]
 
 
-def left_in(space: dict[str, Any], wanted: str = "") -> StaticSource | None:
+def left_in(space: dict[str, Any], wanted: str = "", title: str = "") -> StaticSource | None:
     """The static graph that a script has built.
 
     Args:
         space: the script's global names.
         wanted: the name of a graph among them; "" for the default one, or where that is empty the first of the script's.
+        title: what to call it.
 
     Returns:
         The graph, None where there is none.
@@ -262,8 +299,9 @@ def left_in(space: dict[str, Any], wanted: str = "") -> StaticSource | None:
         SourceError: there is no graph of that name.
     """
     tf: Any = import_module("gviz.static")
-    graphs = {name: value for name, value in space.items() if isinstance(value, tf.Graph) and not name.startswith("_")}
-    graphs.update((name, value.graph) for name, value in space.items() if isinstance(value, tf.Session))
+    kinds = {name: type(value) for name, value in space.items()}  # not isinstance: a script's globals may be anything
+    graphs = {n: space[n] for n, kind in kinds.items() if issubclass(kind, tf.Graph) and not n.startswith("_")}
+    graphs.update((name, space[name].graph) for name, kind in kinds.items() if issubclass(kind, tf.Session))
     if wanted and wanted not in graphs:
         known = (
             f"the graphs are {', '.join(graphs)}"
@@ -275,14 +313,25 @@ def left_in(space: dict[str, Any], wanted: str = "") -> StaticSource | None:
     graph = next((g for g in choice if len(g)), None)
     if graph is None:
         return None
-    kinds = (tf.Tensor, tf.Variable)
-    return StaticSource(graph, {n: v for n, v in space.items() if isinstance(v, kinds) and v.graph is graph})
+    tensors = {name: space[name] for name, kind in kinds.items() if issubclass(kind, (tf.Tensor, tf.Variable))}
+    return StaticSource(graph, {n: tensor for n, tensor in tensors.items() if tensor.graph is graph}, title=title)
 
 
 def reading(found: StaticSource, talk: Talk, *, failed: bool = False) -> Reading:
     """A static graph as every command reads it."""
-    from gviz.static.picture import picture
-
     talk.say(*found.notes)
-    title = next((name for name, tensor in found.names.items() if tensor is found.root), "") if found.root is not None else ""
-    return Reading(picture(found.graph, title=title), tuple(talk.notes), failed=failed, static=found)
+    return Reading(drawn(found), tuple(talk.notes), failed=failed, static=found)
+
+
+def drawn(found: StaticSource) -> Graph:
+    """Its picture, with what one run gives for an expression's values; without where that run fails."""
+    from gviz.static.errors import OpError
+    from gviz.static.picture import picture
+    from gviz.static.session import Session
+
+    values: dict[Any, Any] = {}
+    if found.root is not None:
+        tensors = [tensor for op in found.graph.get_operations() for tensor in op.outputs]
+        with suppress(OpError, ValueError, TypeError, ArithmeticError):
+            values = dict(zip(tensors, Session(graph=found.graph).run(tensors, found.feeds), strict=True))
+    return picture(found.graph, values=values, title=found.title)
