@@ -44,10 +44,10 @@ def compare(
     *, words: Sequence[str], after: Sequence[str], runs: int | None, feeds: str | None, output: str | None, suffix: str | None,
     as_json: bool, rankdir: str, **given: Any
 ) -> int:  # fmt: skip
-    """Run SOURCE, an expression, as a static graph (built once) and with the dynamic engine (built anew in each run).
+    """Run an expression as one static graph and as dynamic ones.
 
-    Both are timed in turn, in this process and on this machine, and their numbers are held against each other. Without SOURCE:
-    the program of TensorFlow's guide, power(x, 100) on 10 by 10 matrices, and e = a*b + log(d)*c with and without gradients.
+    The static graph of SOURCE is built once and fed in each run; the dynamic engine builds its graph anew each time. Both are timed
+    in turn, on this machine, and their numbers are held against each other. Without SOURCE: the program of TensorFlow's guide, power(x, 100) on 10 by 10 matrices, and e = a*b + log(d)*c with and without gradients.
 
     \b
     Examples:
@@ -159,23 +159,19 @@ def part(found: Comparison, width: int, block: str) -> str:
     size = len(found.static.graph)
     rows = [
         ("", "static", "dynamic"),
-        ("graphs built", "1", str(runs) if pair.picture is not None else f"{runs} (none kept)"),
+        ("graphs built", "1", str(runs) if pair.picture is not None else "none kept"),
         ("runs", str(runs), str(runs)),
-        ("operations a graph", str(size), str(pair.recorded)),
-        ("operations built in all", str(size), str(runs * pair.recorded)),
-        ("computed in a run", str(found.static.computed), str(pair.computed)),
-        ("building and planning", seconds(found.build), "in each run"),
-        ("time of a run", seconds(found.static_run), seconds(found.dynamic_run)),
+        ("operations each", str(size), str(pair.recorded)),
+        ("operations in all", str(size), str(runs * pair.recorded)),
+        ("computed a run", str(found.static.computed), str(pair.computed)),
+        ("build and plan", seconds(found.build), "in each run"),
+        ("a run takes", seconds(found.static_run), seconds(found.dynamic_run)),
     ]
-    lines = [f"{pair.title}: {pair.what}", "", aligned(rows), *bars(found, width, block), ""]
-    lines.append(f"static / dynamic: {found.ratio:.2g}; {paid(found)}")
-    lines.append(same(found))
+    told = [f"static / dynamic: {found.ratio:.2g}; {paid(found)}.", same(found)]
     if pair.found:
-        lines.append(f"In the real TensorFlow (found elsewhere, not measured here) {pair.found}.")
-    return (
-        "\n".join(line if "\n" in line or line[:7] in ("static ", "dynamic") else _wrapped(line, width) for line in lines)
-        + "\n"
-    )
+        told.append(f"In the real TensorFlow (found elsewhere, not measured here) {pair.found}.")
+    head, tail = _wrapped(f"{pair.title}: {pair.what}", width), [_wrapped(line, width) for line in told]
+    return "\n".join([head, "", aligned(rows), *bars(found, width, block), "", *tail, ""])
 
 
 def paid(found: Comparison) -> str:
