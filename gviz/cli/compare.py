@@ -46,8 +46,9 @@ def compare(
 ) -> int:  # fmt: skip
     """Run an expression as one static graph and as dynamic ones.
 
-    The static graph of SOURCE is built once and fed in each run; the dynamic engine builds its graph anew each time. Both are timed
-    in turn, on this machine, and their numbers are held against each other. Without SOURCE: the program of TensorFlow's guide, power(x, 100) on 10 by 10 matrices, and e = a*b + log(d)*c with and without gradients.
+    The static graph of SOURCE is built once and fed in each run; the dynamic engine builds its graph anew each time. Both are
+    timed in turn, on this machine, and their numbers are held against each other. Without SOURCE: the program of TensorFlow's
+    guide, power(x, 100) on 10 by 10 matrices, and e = a*b + log(d)*c with and without gradients.
 
     \b
     Examples:
