@@ -21,7 +21,7 @@ __all__ = ["inspect"]
 @takes_source
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the same rows, and the graph.")
 def inspect(*, source: str, options: SourceOptions, as_json: bool) -> int:
-    """Tabulate the tensors of SOURCE, leaves and non-leaves; of a static graph, the operations.
+    """Tabulate the tensors of SOURCE, or a static graph's operations.
 
     SOURCE is an expression, a .py script (it is executed), a saved graph .json, or - for standard input.
 
