@@ -161,7 +161,9 @@ def plan_text(reading: Reading) -> str:
     if fetches is None:
         used = {t for op in found.graph.get_operations() for t in op.inputs}
         inside = [op for op in found.graph.get_operations() if op.context is None]
-        fetches = [t for op in inside for t in op.outputs if t not in used and op.type != "VariableV2"]
+        # of a Merge the other output, which branch it was, is nobody's
+        outputs = [t for op in inside for t in (op.outputs[:1] if op.type == "Merge" else op.outputs)]
+        fetches = [t for t in outputs if t not in used and t.op.type != "VariableV2"]
     feeds = [op.outputs[0] for op in found.graph.get_operations() if op.type == "Placeholder" and op.context is None]
     try:
         plan = session.plan(fetches, feeds)

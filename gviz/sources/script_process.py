@@ -86,7 +86,8 @@ class EngineFinder:
             module.make_dot = self.make_dot()  # type: ignore[attr-defined]
             return
         if name in STATIC:
-            sys.modules[name] = importlib.import_module("gviz.static")
+            static: Any = importlib.import_module("gviz.static")
+            sys.modules[name] = static.compat if name == "tensorflow.compat" else static
             return
         found = engine_module(name)
         if found is not None:

@@ -25,7 +25,7 @@ TensorBoard reads in ``events.py``.
 from __future__ import annotations
 
 import sys
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from gviz.static import arrays, dtypes, errors, operations, variables
@@ -62,7 +62,8 @@ random = Namespace(_name="random", normal=arrays.random_normal, uniform=arrays.r
 train = Namespace(_name="train", GradientDescentOptimizer=variables.GradientDescentOptimizer)
 summary = Namespace(_name="summary", FileWriter=FileWriter)
 initializers = Namespace(_name="initializers", global_variables=variables.global_variables_initializer)
-compat = SimpleNamespace(v1=sys.modules[__name__])
+compat: Any = ModuleType("tensorflow.compat")
+compat.v1, compat.__path__ = sys.modules[__name__], []  # a package, for import tensorflow.compat.v1
 GraphKeys = Namespace(_name="GraphKeys", GLOBAL_VARIABLES=variables.GLOBAL, TRAINABLE_VARIABLES=variables.TRAINABLE)
 UnconnectedGradients = Namespace(_name="UnconnectedGradients", NONE="none", ZERO="zero")
 logging = Namespace(_name="logging", set_verbosity=lambda level: None, ERROR=40, WARN=30, INFO=20, FATAL=50)

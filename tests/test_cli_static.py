@@ -1,0 +1,374 @@
+"""``gviz static`` and static scripts in the other commands: the articles' numbers, pictures, tables, plans, and mistakes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from program import SAMPLES, Finished, Program
+
+E = ("e=a*b+log(d)*c", "a=2", "b=3", "c=5", "d=10")
+TENSORFLOW = SAMPLES / "uvte_tensorflow.py"
+OF_E = [("a", "mul"), ("b", "mul"), ("d", "Log"), ("Log", "mul_1"), ("c", "mul_1"), ("mul", "e"), ("mul_1", "e")]
+
+TWO = """\
+import torch
+import tensorflow as tf
+
+p = tf.placeholder(tf.float32, [None, 3], name="p")
+q = tf.identity(p, name="q")
+x = torch.tensor(3.0, requires_grad=True)
+y = x * x
+y.backward()
+"""
+
+SCOPES = """\
+import tensorflow as tf
+
+g = tf.Graph()
+with g.as_default(), tf.name_scope("outer"), tf.name_scope("inner"):
+    x = tf.placeholder(tf.float32, [None, 3], name="x")
+    W = tf.Variable(tf.ones([3, 2]), name="W")
+    with tf.control_dependencies([W.initializer]):
+        y = tf.matmul(x, W, name="y")
+other = tf.placeholder(tf.float32, [], name="other")
+"""
+
+
+def write(gviz: Program, text: str, name: str = "net.py") -> str:
+    (gviz.folder / name).write_text(text, encoding="utf-8")
+    return name
+
+
+def ok(done: Finished) -> Finished:
+    assert done.status == 0, done.err
+    return done
+
+
+def rows(done: Finished) -> dict[str, dict[str, Any]]:
+    """The operations of ``inspect --json`` by name."""
+    return {row["name"]: row for row in ok(done).json()["operations"]}
+
+
+def static_json(gviz: Program, *words: object) -> Any:
+    return ok(gviz("static", *words, "-o", "-", "--format", "json")).json()
+
+
+def arrows(graph: Any, kind: str = "data") -> list[tuple[str, str]]:
+    names = {node["id"]: node["name"] for node in graph["nodes"]}
+    return [(names[edge["source"]], names[edge["target"]]) for edge in graph["edges"] if edge["kind"] == kind]
+
+
+def values(graph: Any) -> dict[str, Any]:
+    return {node["name"]: node.get("value") for node in graph["nodes"]}
+
+
+# The articles
+
+
+def test_d_a_session_runs_e_and_its_gradients(gviz: Program) -> None:
+    done = ok(gviz("static", TENSORFLOW, "-o", "e.json"))
+    assert done.out.splitlines() == [
+        'Tensor("e:0", dtype=float32)',
+        "e = 17.512926",
+        "de/da = 3.0",
+        "de/db = 2.0",
+        "de/dc = 2.3025851",
+        "de/dd = 0.5",
+    ]
+    assert done.files() == ["e.json", "graphs"]
+    (events,) = (gviz.folder / "graphs").iterdir()
+    assert events.name.startswith("events.out.tfevents.")
+
+
+def test_d_the_picture_of_the_script_holds_the_whole_graph(gviz: Program) -> None:
+    graph = static_json(gviz, TENSORFLOW)
+    assert graph["title"] == "uvte_tensorflow"
+    forward = [(start, end) for start, end in arrows(graph) if not end.startswith("gradients/")]
+    assert forward == [("a", "u"), ("b", "u"), ("d", "t"), ("t", "v"), ("c", "v"), ("u", "e"), ("v", "e")]
+    types = {node["name"]: node["label"] for node in graph["nodes"]}
+    assert [types[name] for name in "abcdutve"] == ["Placeholder"] * 4 + ["Mul", "Log", "Mul", "AddV2"]
+    assert {node["scope"].partition("/")[0] for node in graph["nodes"] if "scope" in node} == {"gradients"}
+
+
+@pytest.mark.parametrize("command", ["static", "render"])
+def test_d_an_image_of_the_script(gviz: Program, command: str) -> None:
+    ok(gviz(command, TENSORFLOW, "-o", "e.svg"))
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", (gviz.folder / "e.svg").read_text(encoding="utf-8"))
+    assert {"gradients", "Placeholder", "AddV2", "u", "t", "v", "e"} <= set(texts)
+
+
+def test_d_the_expression_has_the_values_of_a_run(gviz: Program) -> None:
+    graph = static_json(gviz, *E, "--gradients")
+    found = values(graph)
+    assert (found["e"], found["Log"]) == (pytest.approx(17.512926), pytest.approx(2.302585))
+    made = sorted(v for name, v in found.items() if name.startswith("gradients/") and name != "gradients/grad_ys_0")
+    assert made == [0.5, 2, pytest.approx(2.302585), 3, 5]  # 5 is t's, on the way to d's
+    assert arrows(graph)[: len(OF_E)] == OF_E
+
+
+def test_e_one_graph_is_fed_50_times_or_50_are_built(gviz: Program) -> None:
+    static = ok(gviz("static", SAMPLES / "feeds_static.py", "-o", "s.json")).out.splitlines()
+    dynamic = ok(gviz("render", SAMPLES / "feeds_dynamic.py", "-o", "d.json")).out.splitlines()
+    assert static[:2] == ["operations before the runs: 8", "operations after 50 runs: 8"]
+    assert dynamic[0] == "graphs built: 50"
+    assert static[-1] == dynamic[-1] == "mean of e: 85.0129"
+
+
+def test_e_a_loop_is_part_of_the_static_graph_and_unrolled_in_the_dynamic_ones(gviz: Program) -> None:
+    static = ok(gviz("static", SAMPLES / "while_static.py", "-o", "s.json")).out.splitlines()
+    dynamic = ok(gviz("render", SAMPLES / "while_dynamic.py", "-o", "d.json")).out.splitlines()
+    assert static[:3] == dynamic == ["3.0 -> 6 192.0 64.0", "40.0 -> 2 160.0 4.0", "200.0 -> 0 200.0 1.0"]
+    assert "Python's while: Using a symbolic `tf.Tensor` as a Python `bool` is not allowed." in static[-1]
+    kinds = [row["type"] for row in rows(gviz("inspect", SAMPLES / "while_static.py", "--json")).values()]
+    assert {"Enter", "Merge", "LoopCond", "Switch", "NextIteration", "Exit"} <= set(kinds)
+
+
+# Pictures
+
+
+def test_dot_has_boxes_and_arrows_with_shapes(gviz: Program) -> None:
+    done = ok(gviz("static", "y=relu(x@W+b)", "x=ones(2,3)", "W=ones(3,4)", "b=0.5", "-o", "-"))
+    lines = [line.strip() for line in done.out.splitlines()]
+    assert 'n0 [label="Placeholder\\nx (2, 3)" fillcolor=lightblue]' in lines
+    assert 'n5 [label="Relu\\ny (2, 4)"]' in lines
+    assert [line for line in lines if "->" in line] == [
+        'n0 -> n3 [label="2×3"]',
+        'n1 -> n3 [label="3×4"]',
+        'n3 -> n4 [label="2×4"]',
+        'n2 -> n4 [label="scalar"]',
+        'n4 -> n5 [label="2×4"]',
+    ]
+
+
+def test_scopes_are_nested_clusters_and_control_edges_are_dashed(gviz: Program) -> None:
+    done = ok(gviz("static", write(gviz, SCOPES), "--graph", "g", "-o", "-"))
+    clusters = re.findall(r"^( *)subgraph cluster_(\S+)|^( *)subgraph \"cluster_([^\"]+)\"", done.out, re.MULTILINE)
+    assert [(len(a or c), b or d) for a, b, c, d in clusters] == [
+        (4, "outer"),
+        (8, "outer/inner"),
+        (12, "outer/inner/W"),
+    ]
+    variable = next(line for line in done.out.splitlines() if "VariableV2" in line)
+    assert variable.startswith(" " * 16 + "n")  # inside, with its helpers
+    assert "[style=dashed color=grey50]" in done.out
+
+
+def test_another_graph_than_the_default_one(gviz: Program) -> None:
+    net = write(gviz, SCOPES)
+    assert [node["name"] for node in static_json(gviz, net)["nodes"]] == ["other"]
+    graph = static_json(gviz, net, "--graph", "g")
+    assert arrows(graph, "control") == [("outer/inner/W/Assign", "outer/inner/y")]
+    gviz("static", net, "--graph", "h").assert_refused("--graph h: there is no graph of that name", "are g", files=(net,))
+
+
+def test_a_collapsed_scope_is_one_box(gviz: Program) -> None:
+    graph = static_json(gviz, *E, "--gradients", "--collapse", "gradients")
+    (box,) = [node for node in graph["nodes"] if node["label"] == "gradients"]
+    assert box["name"] == "6 operations"
+    assert len(graph["nodes"]) == 9
+    gviz("static", *E, "--collapse", "nope").assert_refused("--collapse: there is no name scope 'nope'; there are none")
+
+
+def test_the_default_file_goes_by_the_root_or_the_script(gviz: Program) -> None:
+    assert ok(gviz("static", *E)).out == "e.pdf\n"
+    net = write(gviz, SCOPES)
+    assert ok(gviz("static", net)).out == "net.pdf\n"
+    assert (gviz.folder / "net.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_operations_are_named_as_their_signs_are(gviz: Program) -> None:
+    graph = static_json(gviz, "y=1+x*(1+2)-x**2+0.5/x; z=1-x", "x=2")
+    assert [node["name"] for node in graph["nodes"]] == [
+        *("x", "mul/y", "mul", "add/x", "add", "pow/y", "pow", "sub", "truediv/x", "truediv", "y", "z/x", "z"),
+    ]
+    assert (values(graph)["mul/y"], values(graph)["y"], values(graph)["z"]) == (3, 3.25, -1)
+
+
+def test_a_saved_static_graph_is_read_back(gviz: Program) -> None:
+    ok(gviz("static", *E, "-o", "e.json"))
+    drawn = ok(gviz("static", *E, "-o", "-")).out
+    assert ok(gviz("static", "e.json", "-o", "-")).out == drawn
+    assert ok(gviz("render", "e.json", "--rankdir", "BT", "-o", "-")).out == drawn
+    assert ok(gviz("inspect", "e.json")).out == ok(gviz("static", *E, "--table")).out
+    gviz("static", "e.json", "--plan").assert_refused("--plan needs the graph itself", files=("e.json",))
+    gviz("static", "e.json", "--gradients").assert_refused("not a saved picture of a graph", files=("e.json",))
+
+
+def test_an_expression_from_a_pipe(gviz: Program) -> None:
+    done = ok(gviz("static", "-", "-o", "-", "--format", "txt", stdin="e=a*b"))
+    assert done.out.splitlines()[0] == "Mul  e = 1"
+    assert "a, b not given: 1.0 used" in done.err
+    script = "import tensorflow as tf\nx = tf.placeholder(tf.float32, [], name='x')\n"
+    assert ok(gviz("static", "-", "--table", stdin=script)).out.splitlines()[1].split() == ["x", "Placeholder", "()", "float32"]
+
+
+@pytest.mark.parametrize("where", [("--format", "tensorboard", "-o", "logs"), ("-o", "logs/")])
+def test_tensorboard_gets_every_operation_with_its_shapes(gviz: Program, where: tuple[str, ...]) -> None:
+    ok(gviz("static", *E, "--gradients", *where))
+    ok(gviz("static", *E, "--gradients", *where))
+    (events,) = (gviz.folder / "logs").iterdir()  # the second replaces the first
+    written = events.read_bytes()
+    assert written.count(b"_output_shapes") == len(static_json(gviz, *E, "--gradients")["nodes"])
+    for name in (b"mul_1", b"gradients/mul_1_grad", b"Log", b"AddV2"):
+        assert name in written
+
+
+def test_tensorboard_from_a_saved_graph_keeps_the_names(gviz: Program) -> None:
+    ok(gviz("static", *E, "--gradients", "-o", "e.json"))
+    ok(gviz("static", "e.json", "-o", "logs/"))
+    (events,) = (gviz.folder / "logs").iterdir()
+    assert b"gradients/mul_1_grad/mul" in events.read_bytes()
+
+
+# Tables and plans
+
+
+def test_the_table_of_operations(gviz: Program) -> None:
+    assert ok(gviz("static", "y=x+1", "x=ones(2,3)", "--table")).out.splitlines() == [
+        "operation  type         shape   dtype    inputs",
+        "x          Placeholder  (2, 3)  float32",
+        "y/y        Const        ()      float32",
+        "y          AddV2        (2, 3)  float32  x, y/y",
+    ]
+
+
+def test_inspect_lists_a_static_script(gviz: Program) -> None:
+    done = ok(gviz("inspect", TENSORFLOW))
+    assert "e                         AddV2              ?      float32  u, v" in done.out.splitlines()
+    assert "e = 17.512926" in done.err  # the script's prints are no part of the table
+    found = rows(gviz("inspect", TENSORFLOW, "--json"))
+    assert found["v"] == {"name": "v", "type": "Mul", "shape": None, "dtype": "float32", "value": None, "inputs": ["t", "c"]}
+    found = rows(gviz("inspect", write(gviz, SCOPES.replace("other =", "#")), "--json"))
+    assert found["outer/inner/x"]["shape"] == [None, 3]
+    assert found["outer/inner/y"]["inputs"] == ["outer/inner/x", "outer/inner/W/read", "^outer/inner/W/Assign"]
+
+
+def test_the_plan_is_a_function(gviz: Program) -> None:
+    text = ok(gviz("static", "y=a*b+a*b+(2+3)*1", "--plan")).out
+    assert text.startswith("# 7 operations in the graph: 3 are computed, 0 folded into constants, 1 shared\ndef run(")
+    compile(text, "plan", "exec")
+
+
+def test_the_plan_of_a_loop_and_of_branches(gviz: Program) -> None:
+    assert "while True:" in ok(gviz("static", SAMPLES / "while_static.py", "--plan")).out
+    branches = (
+        "import tensorflow as tf\nx = tf.placeholder(tf.float32, [], name='x')\ny = tf.cond(x > 0, lambda: x * 2, lambda: x)\n"
+    )
+    assert "else:" in ok(gviz("static", write(gviz, branches), "--plan")).out
+
+
+@pytest.mark.parametrize(
+    "words", [("--plan", "-o", "x"), ("--table", "--format", "pdf"), ("--plan", "--table"), ("--plan", "--collapse", "g")]
+)
+def test_text_goes_with_no_picture(gviz: Program, words: tuple[str, ...]) -> None:
+    gviz("static", "y=x", *words).assert_refused("prints text, and goes with none of", status=2)
+
+
+# Terminals
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_a_table_on_a_terminal_fits(gviz: Program, columns: int) -> None:
+    done = gviz.on_terminal("static", *E, "--gradients", "--table", columns=columns, env={"NO_COLOR": "1"})
+    assert done.status == 0
+    assert "\x1b[3" not in done.out
+    assert all(len(re.sub(r"\x1b\[[0-9;]*m", "", line)) <= columns for line in done.out.splitlines())
+
+
+def test_binary_does_not_go_to_a_terminal(gviz: Program) -> None:
+    done = gviz.on_terminal("static", *E, "--format", "pdf", "-o", "-")
+    assert done.status == 2
+    assert "pdf is binary, which a terminal cannot show" in done.out.replace("\n", " ")
+
+
+# Scripts with both, and mistakes
+
+
+def test_a_script_with_torch_and_tensorflow_has_a_graph_of_each(gviz: Program) -> None:
+    net = write(gviz, TWO)
+    assert [node["name"] for node in static_json(gviz, net)["nodes"]] == ["p", "q"]
+    assert [node["kind"] for node in gviz.graph(net)["nodes"]] == ["output", "operation", "accumulate", "leaf"]
+    assert gviz.inspect(net)["x"]["grad"] == 6
+
+
+def test_a_failing_script_is_drawn_as_far_as_it_came(gviz: Program) -> None:
+    net = write(gviz, SCOPES + "with g.as_default():\n    z = y + tf.ones([4, 4])\n")
+    done = gviz("static", net, "--graph", "g", "-o", "g.json")
+    assert (done.status, done.files()) == (1, ["g.json", net])
+    assert "net.py:11: ValueError: Dimensions must be equal, but are 2 and 4 for '{{node add}} = AddV2" in done.err
+    stopped = gviz("static", net, "--graph", "g", "--on-error", "stop", "-o", "h.json")
+    stopped.assert_refused("net.py:11: ValueError", files=("g.json", net))
+
+
+@pytest.mark.parametrize(
+    ("words", "phrases"),
+    [
+        (("y=foo(x)",), ("there is no function foo", "y=foo(x)\n    ^^^")),
+        (("y=std(x)",), ("std is not there in gviz's static graphs", "a script with import tensorflow")),
+        (("y=2*(x@W)", "x=ones(2,3)", "W=ones(2,3)"), ("Dimensions must be equal, but are 3 and 2", "y=2*(x@W)\n       ^^^")),
+        (("y=1/0*x",), ("division by zero", "y=1/0*x\n    ^^^")),
+        (("x+", "x=1"), ("x+",)),
+        (("y=x", "--root", "z"), ("--root z: there is no such name",)),
+        (("nofile.py",), ("there is no file nofile.py",)),
+        (("y=x", "-o", "y.xyz"), ("there is no format 'xyz'",)),
+    ],
+)
+def test_mistakes_are_explained(gviz: Program, words: tuple[str, ...], phrases: tuple[str, ...]) -> None:
+    gviz("static", *words).assert_refused(*phrases)
+
+
+def test_there_has_to_be_a_source(gviz: Program) -> None:
+    gviz("static").assert_refused("Missing argument 'SOURCE'", status=2)
+
+
+def test_options_of_recorded_graphs_are_not_used(gviz: Program) -> None:
+    done = ok(gviz("static", "y=a*b", "--frozen", "a", "--no-backward", "--graph", "g", "--table"))
+    for option in ("--frozen", "--no-backward", "--graph"):
+        assert f"{option} not used" in done.err
+
+
+def test_a_script_without_a_static_graph(gviz: Program) -> None:
+    done = gviz("static", SAMPLES / "uvte.py", "-o", "e.pdf")
+    done.assert_refused("the script builds no static graph", "gviz render draws what autograd recorded")
+    net = write(gviz, "import tensorflow as tf\n")
+    gviz("static", net).assert_refused("the script builds no static graph", files=(net,))
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase"),
+    [
+        ("import tensorflow.keras", "ModuleNotFoundError: No module named 'tensorflow.keras' (gviz has TensorFlow 1's"),
+        ("import tensorflow as tf\ntf.keras", "AttributeError: module 'tensorflow' has no attribute 'keras'"),
+        ("from tensorflow.python.ops import math_ops", "No module named 'tensorflow.python'"),
+    ],
+)
+def test_what_of_tensorflow_is_not_there_is_named(gviz: Program, text: str, phrase: str) -> None:
+    net = write(gviz, text)
+    gviz("static", net).assert_refused(phrase, f"{net}:", files=(net,))
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "import tensorflow as tf",
+        "import tensorflow.compat.v1 as tf\ntf.disable_v2_behavior()",
+        "from tensorflow.compat import v1 as tf\ntf.disable_eager_execution()",
+        "import tensorflow\ntf = tensorflow.compat.v1",
+        "import tensorflow.compat.v1\ntf = tensorflow.compat.v1",
+        "from tensorflow.compat.v1 import *\nimport tensorflow as tf",
+    ],
+)
+def test_the_ways_to_import_tensorflow(gviz: Program, head: str) -> None:
+    net = write(gviz, f"{head}\nx = tf.placeholder(tf.float32, [], name='x')\ny = tf.square(x)\n")
+    assert [node["name"] for node in static_json(gviz, net)["nodes"]] == ["x", "Square"]
+
+
+def test_each_script_of_a_process_has_a_default_graph_of_its_own(gviz: Program) -> None:
+    from gviz.sources import SourceOptions, read
+
+    net = write(gviz, "import tensorflow as tf\nx = tf.placeholder(tf.float32, [], name='x')\n")
+    for _ in range(2):
+        reading = read(str(gviz.folder / net), SourceOptions(static=True))
+        assert [node.name for node in reading.graph.nodes] == ["x"]
