@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 __all__ = ["Comparison", "Pair", "Static", "compare"]
 
 CHUNK = 50
-"""Runs that are timed in one go."""
+"""Runs that are timed in one go, at most."""
 
 SECONDS = 0.5
 """How long each side is timed, if that is enough for :data:`ROUNDS`."""
 
 ROUNDS = (5, 200)
-"""At least and at most so many chunks are timed."""
+"""At least and at most so many chunks are timed, of the first feeds on; all feeds are run once before."""
 
 BUILDS = 5
 """Builds that are timed, after a first one."""
@@ -144,11 +144,14 @@ def timed_runs(
     static: Callable[[Sequence[Any]], Any], dynamic: Callable[[Sequence[Any]], Any], feeds: Sequence[Sequence[Any]]
 ) -> tuple[float, float]:
     """The median time of a run of each, measured in turn, so that what else the machine does hits both."""
-    chunks = [feeds[i : i + CHUNK] for i in range(0, len(feeds), CHUNK)]
     times: tuple[list[float], list[float]] = ([], [])
     least, most = ROUNDS
+    start = perf_counter()
+    static(feeds[0]), dynamic(feeds[0])
+    size = max(1, min(CHUNK, int(2 * SECONDS / least / (perf_counter() - start))))  # few at a time where they are slow
+    chunks = [feeds[i : i + size] for i in range(0, len(feeds), size)]
     turn, spent = 0, 0.0
-    while turn < max(least, len(chunks)) or (spent < 2 * SECONDS and turn < most):
+    while turn < least or (spent < 2 * SECONDS and turn < most):
         chunk = chunks[turn % len(chunks)]
         for run, found in zip((static, dynamic), times, strict=True):
             start = perf_counter()
