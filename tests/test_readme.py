@@ -18,6 +18,7 @@ WRITE = os.environ.get("GVIZ_GOLD") == "write"
 DRAWN = {
     "y.svg": ["render", "y=(x+w)*(w+1)", "x=2", "w=1"],
     "h.svg": ["render", "h=w*x+b", "x=1", "w=4", "b=0.5", "--frozen", "x"],
+    "static.svg": ["static", "e=a*b+log(d)*c", "a=2", "b=3", "c=5", "d=10", "--gradients"],
     "compare.svg": ["compare", "e=a*b+log(d)*c", "a=2", "b=3", "c=5", "d=10"],
 }
 """The README's pictures and the command that draws each."""
@@ -120,7 +121,7 @@ def test_the_python_of_the_readme_runs(shell: Path) -> None:
     assert (shell / "y.svg").exists()
 
 
-@pytest.mark.parametrize("command", ["render", "inspect", "compare", "formats"])
+@pytest.mark.parametrize("command", ["render", "inspect", "static", "compare", "formats"])
 def test_every_command_has_help_with_an_example_and_a_word_in_the_readme(gviz: Program, command: str) -> None:
     text = gviz(command, "--help").out
     assert re.search(r"Examples?:\n +gviz " + command, text)
