@@ -17,7 +17,8 @@ SEED = int(os.environ.get("GVIZ_SEED", str(int(time.time()))))
 KNOWN = 0.01
 """The share of programs that may differ: the rest of PyTorch's own oddities, named in torch_parity.py."""
 MORE_KNOWN = {"hooks": 0.03, "derivatives": 0.05, "functions": 0.15, "modules": 0.18, "wrong": 0.25}
-"""Where more is known: what a second wrong hook sees, weights that require gradients themselves, wrong Functions whose gradients are not wanted, a layer's mixed dtypes, flags that take a text."""
+"""Where more is known: what a second wrong hook sees, weights that require gradients themselves, wrong Functions whose
+gradients are not wanted, a layer's mixed dtypes, flags that take a text."""
 
 
 @pytest.mark.torch
