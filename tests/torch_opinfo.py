@@ -101,6 +101,8 @@ class Translation:
             made = self.named(str(value).removeprefix("torch."))
         elif isinstance(value, torch.device):
             made = self.engine.device(str(value))
+        elif isinstance(value, torch.nn.Module):
+            made = self.named(f"nn.{type(value).__name__}")(*(getattr(value, name) for name in value.__constants__))
         elif isinstance(value, types.FunctionType | functools.partial | types.BuiltinFunctionType):
             made = self.function(value)
         return made
