@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d", "avg_pool1d", "avg_pool2d",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+    "avg_pool1d", "avg_pool2d",
     "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "max_pool1d", "max_pool2d",
 ]  # fmt: skip
 
@@ -189,18 +190,31 @@ def avg_pool1d(
     return in_one_dimension("avg_pool1d", call["avg_pool2d"], input, sizes, ceil_mode, count_include_pad, None)
 
 
-def windows_of(input: Tensor, output_size: Any) -> tuple[int, ...]:
-    """The output's height and width; what is not told is the input's.
+def windows_of(input: Tensor, output_size: Any, dims: int = 2) -> tuple[int, ...]:
+    """The output's sizes along the last dimensions; what is not told is the input's.
 
     Raises:
         ValueError: the input has not so many dimensions.
     """
     if isinstance(output_size, int):
-        return output_size, output_size
+        return (output_size,) * dims
     if input._array.ndim <= len(output_size):
         raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
     sizes = input._array.shape[-len(output_size) :]
     return tuple(n if o is None else o for n, o in zip(sizes, output_size, strict=False))
+
+
+def check_output_size(name: str, size: tuple[int, ...], dims: int) -> None:
+    """Whether so many windows are possible.
+
+    Raises:
+        RuntimeError: they are not.
+    """
+    if len(size) != dims:
+        raise RuntimeError(f"{name}: output_size must be {dims}")
+    if min(size) < 0:
+        given = f"{size[0]}, " + ",".join(map(str, size[1:]))
+        raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but received {{{given}}}")
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
@@ -211,13 +225,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
         RuntimeError: it is no image, or there are no such windows.
     """
     size = windows_of(input, output_size)
-    if len(size) != 2:
-        raise RuntimeError("adaptive_avg_pool2d: output_size must be 2")
-    if min(size) < 0:
-        raise RuntimeError(
-            "adaptive_avg_pool2d: elements of output_size must be greater than or equal to 0 but received "
-            f"{{{size[0]}, {size[1]}}}"
-        )
+    check_output_size("adaptive_avg_pool2d", size, 2)
     if size == (1, 1):
         return call["mean_dim"](input, (-1, -2), True)  # type: ignore[no-any-return]
     return call["adaptive_avg_pool2d"](input, size)  # type: ignore[no-any-return]
@@ -226,6 +234,15 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Any:
     """Means over as many windows as the output is to have, along one dimension."""
     return in_one_dimension("adaptive_avg_pool1d", adaptive_avg_pool2d, input, {"output_size": (1, output_size)})
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """Means over as many windows of a volume as the output is to have; refuses what :func:`adaptive_avg_pool2d` does."""
+    size = windows_of(input, output_size, 3)
+    check_output_size("adaptive_avg_pool3d", size, 3)
+    if size == (1, 1, 1):
+        return call["mean_dim"](input, (-1, -2, -3), True)  # type: ignore[no-any-return]
+    return call["adaptive_avg_pool3d"](input, size)  # type: ignore[no-any-return]
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:

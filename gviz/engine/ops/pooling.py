@@ -185,15 +185,32 @@ def shares(size, out):
     return np.array([((place >= s) & (place < e)) / (e - s) for s, e in zip(starts, ends, strict=True)]).reshape(out, size)
 
 
-def check_adaptive(name, array, got):
+def along(array, matrices):
+    """The last dimensions each times its matrix."""
+    for axis, matrix in enumerate(matrices, array.ndim - len(matrices)):
+        array = np.moveaxis(np.moveaxis(array, axis, -1) @ matrix.T.astype(array.dtype), -1, axis)
+    return np.ascontiguousarray(array)
+
+
+def shared_out(array, output_size):
+    """The means of adaptive windows."""
+    return along(array, [shares(n, o) for n, o in zip(array.shape[-len(output_size) :], output_size, strict=True)])
+
+
+def shared_back(grad, array, dims):
+    """The gradient of :func:`shared_out`."""
+    return along(grad, [shares(n, o).T for n, o in zip(array.shape[-dims:], grad.shape[-dims:], strict=True)])
+
+
+def check_adaptive(name, array, dims, got="but got"):
     """Whether an input can be pooled so.
 
     Raises:
         RuntimeError: it is no image, or an empty one.
     """
-    if array.ndim not in (3, 4):
-        raise RuntimeError(f"{name}(): Expected 3D or 4D tensor, {got} {list(array.shape)}")
-    for i, size in enumerate(array.shape[-2:], array.ndim - 2):
+    if array.ndim not in (dims + 1, dims + 2):
+        raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, {got} {list(array.shape)}")
+    for i, size in enumerate(array.shape[-dims:], array.ndim - dims):
         if size == 0:
             raise RuntimeError(
                 f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
@@ -203,9 +220,8 @@ def check_adaptive(name, array, got):
 
 @op("AdaptiveAvgPool2DBackward0", self=lambda grad, self: adaptive_avg_pool2d_backward(grad, self))
 def adaptive_avg_pool2d(self, output_size):
-    check_adaptive("adaptive_avg_pool2d", self, "but got")
-    rows, cols = (shares(n, o).astype(self.dtype) for n, o in zip(self.shape[-2:], output_size, strict=True))
-    return rows @ self @ cols.T
+    check_adaptive("adaptive_avg_pool2d", self, 2)
+    return shared_out(self, output_size)
 
 
 @op(
@@ -217,8 +233,23 @@ def adaptive_avg_pool2d(self, output_size):
     self=lambda grad: zeros_like(grad),
 )
 def adaptive_avg_pool2d_backward(grad_output, self):
-    rows, cols = (shares(n, o).astype(grad_output.dtype) for n, o in zip(self.shape[-2:], grad_output.shape[-2:], strict=True))
-    return rows.T @ grad_output @ cols
+    return shared_back(grad_output, self, 2)
+
+
+@op("AdaptiveAvgPool3DBackward0", self=lambda grad, self: adaptive_avg_pool3d_backward(grad, self))
+def adaptive_avg_pool3d(self, output_size):
+    check_adaptive("adaptive_avg_pool3d", self, 3)
+    return shared_out(self, output_size)
+
+
+@op("AdaptiveAvgPool3DBackwardBackward0", promote="none",
+    grad_output=lambda grad, grad_output_sym_argsize_minus_3, grad_output_sym_argsize_minus_2, grad_output_sym_argsize_minus_1:
+        adaptive_avg_pool3d(
+            grad, (grad_output_sym_argsize_minus_3, grad_output_sym_argsize_minus_2, grad_output_sym_argsize_minus_1)
+        ),
+    self=lambda grad: zeros_like(grad))  # fmt: skip
+def adaptive_avg_pool3d_backward(grad_output, self):
+    return shared_back(grad_output, self, 3)
 
 
 @op(
@@ -227,7 +258,7 @@ def adaptive_avg_pool2d_backward(grad_output, self):
     self=lambda grad, self, result1: adaptive_max_pool2d_backward(grad, self, result1),
 )
 def adaptive_max_pool2d(self, output_size):
-    check_adaptive("adaptive_max_pool2d", self, "but got:")
+    check_adaptive("adaptive_max_pool2d", self, 2, "but got:")
     if min(output_size) < 0:
         shape = [*self.shape[:-2], *output_size]
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(output_size)}: {shape}")
