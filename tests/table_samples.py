@@ -296,6 +296,18 @@ SAMPLES.update({
     "upsample_linear1d": [("I", (7,), False, None)], "upsample_linear1d_backward": [("I", (5,), (1, 2, 3), True, None)],
     "upsample_bilinear2d": [("J", (3, 7), True, None, None), ("J", (3, 7), False, 1.5, 1.75)],
     "upsample_bilinear2d_backward": [("J", (2, 4), (1, 1, 1, 3), False, None, None)],
+    "upsample_nearest3d": [("CD", (2, 4, 3), None, None, None)],
+    "upsample_nearest3d_backward": [("CD", (3, 3, 3), (1, 1, 2, 4, 3), None, None, None)],
+    "upsample_nearest_exact1d": [("I", (7,), None)], "upsample_nearest_exact1d_backward": [("I", (5,), (1, 2, 3), None)],
+    "upsample_nearest_exact2d": [("J", (4, 8), 2.0, 2.0)],
+    "upsample_nearest_exact2d_backward": [("J", (2, 4), (1, 1, 1, 3), None, None)],
+    "upsample_nearest_exact3d": [("CD", (2, 4, 3), None, None, None)],
+    "upsample_nearest_exact3d_backward": [("CD", (3, 3, 3), (1, 1, 2, 4, 3), None, None, None)],
+    "upsample_bicubic2d": [("J", (3, 7), True, None, None), ("J", (3, 7), False, 1.5, 1.75)],
+    "upsample_bicubic2d_backward": [("J", (2, 4), (1, 1, 1, 3), False, None, None)],
+    "upsample_trilinear3d": [("CD", (2, 4, 3), True, None, None, None), ("CD", (2, 4, 6), False, None, 1.5, 2.0)],
+    "upsample_trilinear3d_backward": [("CD", (3, 3, 3), (1, 1, 2, 4, 3), False, None, None, None)],
+    "adaptive_avg_pool3d": [("CD", (2, 1, 4))], "adaptive_avg_pool3d_backward": [("CD", "CC")],
     **{f"{kind}_pad{n}d": [("CB" if n == 3 else "J", (1, 1, 1, 0, 0, 1)[: 2 * n])]
        for kind in ("reflection", "replication") for n in (1, 2, 3)},
     **{f"{kind}_pad{n}d_backward": [("CD", "CC", (1, 0) * n)] if n == 3 else [("JP", "J", (1, 0))] if n == 1 else

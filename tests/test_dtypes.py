@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import math
 import pickle
 from collections import deque
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from gviz import engine
 from gviz.engine import dtypes, limits
 from gviz.engine.dtypes import infer, of, promote_types, result_type
 
@@ -282,3 +284,56 @@ def test_every_pair_of_operands_has_the_result_type_of_torch(name: str, default:
             assert str(of(result_type(a, b))) == expected, (a, b)
     finally:
         torch.set_default_dtype(torch.float32)
+
+
+NUMBERS = (0, 1, -1, -0.5, -128, -128.5, -255, -256, 255, 255.5, 256, True, 70000, 2**62, 2**63, 9.3e18, 1e300,
+           math.inf, math.nan, 1j, 2 + 0j)  # fmt: skip
+WRITING = {
+    "fill_": lambda torch, x, number: x.fill_(number),
+    "full_like": lambda torch, x, number: torch.full_like(x, number),
+    "new_full": lambda torch, x, number: x.new_full((1,), number),
+    "masked_fill": lambda torch, x, number: x.masked_fill(x == 1, number),
+    "index_fill": lambda torch, x, number: x.index_fill(0, torch.tensor([0]), number),
+    "scatter": lambda torch, x, number: x.scatter(0, torch.tensor([0]), number),
+}
+
+
+def written(torch: Any, name: str, way: str, number: Any) -> str:
+    try:
+        return repr(WRITING[way](torch, torch.ones(1, dtype=getattr(torch, name)), number).tolist())
+    except RuntimeError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "found"),
+    [
+        ("uint8", -255, "[1]"),
+        ("uint8", -0.5, "value cannot be converted to type uint8_t without overflow"),
+        ("uint8", 256, "value cannot be converted to type uint8_t without overflow"),
+        ("int8", -0.5, "[0]"),
+        ("int32", math.nan, "value cannot be converted to type int without overflow"),
+        ("int64", 2**63, "value cannot be converted to type int64_t without overflow"),
+        ("float32", 1e300, "value cannot be converted to type float without overflow"),
+        ("float32", math.inf, "[inf]"),
+        ("float16", 1e300, "[inf]"),
+        ("float64", 1j, "value cannot be converted to type double without overflow"),
+        ("bool", 1j, "[True]"),
+    ],
+)
+def test_a_number_that_is_written_has_to_fit_the_dtype(name: str, number: Any, found: str) -> None:
+    assert written(engine, name, "fill_", number) == found
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("way", WRITING)
+def test_every_number_is_written_as_torch_writes_it(way: str) -> None:
+    torch = pytest.importorskip("torch")
+    for each, number in itertools.product(dtypes.ALL, NUMBERS):
+        assert written(engine, each.name, way, number) == written(torch, each.name, way, number), (each, number)
+
+
+@pytest.mark.parametrize("shapes", [((0, 3), (2, 3, 2)), ((1, 2, 3), (2, 3, 0)), ((2, 2, 0), (1, 0, 2))])
+def test_a_batch_without_elements_has_the_second_factors_dtype(shapes: tuple[tuple[int, ...], ...]) -> None:
+    first, second = (engine.zeros(s, dtype=d) for s, d in zip(shapes, (engine.float64, engine.float32), strict=True))
+    assert engine.matmul(first, second).dtype is engine.float32

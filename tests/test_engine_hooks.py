@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from tested import leaf, torch
 
@@ -154,3 +155,20 @@ def test_no_gradient_that_somebody_holds_is_written_to_later() -> None:
     assert len(seen) == 8
     assert start.tolist() == torch.ones(64, 64).tolist()
     assert again.tolist() == first == w.grad.tolist()
+
+
+def test_a_hook_on_a_written_view_may_not_change_the_dtype() -> None:
+    x = torch.zeros(2, 3, requires_grad=True) * 1
+    view = x[:1]
+    view.exp_()
+    view.register_hook(lambda g: g.double())
+    with pytest.raises(RuntimeError, match=r"has changed the type of value \(was torch.FloatTensor got torch.DoubleTensor\)"):
+        view.sum().backward()
+
+
+def test_a_gradient_of_another_dtype_passes_a_written_view_within_its_memory() -> None:
+    base = torch.zeros(2, 3, requires_grad=True) * 1
+    base[:1].exp_()
+    grads = base.grad_fn.apply(np.ones((2, 3)), keep=True)
+    assert grads[0].tolist() == [[1.0] * 3, [1.0] * 3]
+    assert grads[0].dtype == np.float64

@@ -14,7 +14,7 @@ KNOWN = {"float64": 0.05, "float32": 0.05, "int64": 0.05, "refused": 0.3}
 def test_operations_do_the_same_as_in_pytorch(calls: str) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("expecttest")
-    report = compare([], [] if calls == "refused" else [calls], samples=3, limit=45, refused=calls == "refused")
+    report = compare([], [] if calls == "refused" else [calls], samples=3, refused=calls == "refused")
     shown = "\n".join(f"{case}: {found}" for case, found in report.differences[:20])
-    assert report.compared.total() > 200, "hardly anything was compared"
+    assert report.compared.total() > 300, "hardly anything was compared"
     assert report.differing <= KNOWN[calls], f"{report.differing:.1%} of {report.compared.total()} differ, for example\n{shown}"

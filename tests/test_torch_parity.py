@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import time
+
 import pytest
 from torch_parity import TOPICS, Difference, run
 
 from gviz import engine
 
-PROGRAMS = 200
+PROGRAMS = int(os.environ.get("GVIZ_PROGRAMS", "100"))
+SEED = int(os.environ.get("GVIZ_SEED", str(int(time.time()))))
+"""Programs are new in each run; the seed is printed, and GVIZ_SEED=... makes the same ones again."""
 KNOWN = 0.01
 """The share of programs that may differ: the rest of PyTorch's own oddities, named in torch_parity.py."""
-MORE_KNOWN = {"functions": 0.15, "modules": 0.18, "wrong": 0.25}
-"""Where more is known: wrong Functions whose gradients are not wanted, a layer's mixed dtypes, flags that take a text."""
+MORE_KNOWN = {"hooks": 0.03, "derivatives": 0.05, "functions": 0.15, "modules": 0.18, "wrong": 0.25}
+"""Where more is known: what a second wrong hook sees, weights that require gradients themselves, wrong Functions whose
+gradients are not wanted, a layer's mixed dtypes, flags that take a text."""
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("topic", TOPICS)
-def test_programs_do_the_same_as_in_pytorch(topic: str) -> None:
+def test_programs_do_the_same_as_in_pytorch(topic: str, capsys: pytest.CaptureFixture[str]) -> None:
     torch = pytest.importorskip("torch")
+    with capsys.disabled():
+        sys.stdout.write(f" GVIZ_SEED={SEED} GVIZ_PROGRAMS={PROGRAMS} {topic} ")
     differing = []
-    for seed in range(PROGRAMS):
+    for seed in range(SEED, SEED + PROGRAMS):
         try:
             run(torch, engine, seed, topic)
         except Difference as difference:
             differing.append(f"seed {seed}: {difference}")
-    assert len(differing) <= MORE_KNOWN.get(topic, KNOWN) * PROGRAMS, "\n".join(differing[:5])
+    most = max(MORE_KNOWN.get(topic, KNOWN) * PROGRAMS, 2)
+    assert len(differing) <= most, "\n".join([f"{len(differing)} of {PROGRAMS} differ", *differing[:5]])

@@ -153,7 +153,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool =
     """One value everywhere; its kind decides the dtype."""
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     kind = plain(dtype) if dtype is not None else dtypes.number_type(value)
-    return finish(np.full(sizes((size,), "full"), value, kind), requires_grad, device)
+    return finish(np.full(sizes((size,), "full"), dtypes.number(value, kind), kind), requires_grad, device)
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
@@ -271,7 +271,7 @@ def like(fill: Any) -> Any:
         pin_memory: bool = False,
     ) -> Tensor:
         kind = plain(dtype) if dtype is not None else input._array.dtype
-        return finish(np.full(input._array.shape, fill, kind), requires_grad, device)
+        return finish(np.full(input._array.shape, dtypes.number(fill, kind), kind), requires_grad, device)
 
     return make
 

@@ -9,6 +9,7 @@ Python's own ``bool``, ``int`` and ``float`` are written ``builtins.bool`` ... h
 from __future__ import annotations
 
 import builtins
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -123,6 +124,38 @@ def as_dtype(given: Any) -> dtype:
     if isinstance(given, type) and given in _OF_PYTHON:
         return _OF_PYTHON[given]
     raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(given).__name__}")
+
+
+def number(value: Any, kind: np.dtype[Any], *, half: builtins.bool = False) -> Any:
+    """A number of Python's as one of a dtype's, as C++ converts what is written into a tensor.
+
+    Args:
+        value: the number.
+        kind: the dtype.
+        half: whether float16's range counts; where a whole tensor is filled it does not.
+
+    Raises:
+        RuntimeError: it is out of the dtype's range; a negative one may wrap around in uint8, as long as its size fits.
+    """
+    if value.__class__ is builtins.float and kind.name in ("float32", "float64") and -1e38 < value < 1e38:
+        return kind.type(value)  # nearly all that is written
+    if isinstance(value, complex) and kind.kind in "iuf" and not value.imag:
+        value = value.real
+    fits = kind.kind in "bc" or not isinstance(value, complex)
+    if fits and kind.kind in "iu":
+        limits, whole = np.iinfo(kind), isinstance(value, builtins.int | np.integer)
+        low, high = (-limits.max if whole and not limits.min else limits.min), limits.max
+        fits = low <= value <= (high if whole else builtins.float(high))  # as a float, int64's end is 2**63
+        value = builtins.int(value) % 256 if fits and value < 0 == limits.min else value
+    elif fits and (kind.name in ("float32", "complex64") or (half and kind.name == "float16")):
+        most = builtins.float(np.finfo(kind).max)
+        fits = not any(most < abs(part) < math.inf for part in (value.real, value.imag))
+    if not fits:
+        name = f"{kind.name}_t" if kind.kind in "iu" and kind.name != "int32" else of(kind).c_name
+        name = "double" if kind.name == "float16" and not half else name
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+    with np.errstate(all="ignore"):
+        return np.asarray(value).astype(kind)[()]
 
 
 _OF: dict[np.dtype[Any], dtype] = {each.np: each for each in ALL}

@@ -178,7 +178,7 @@ def tensor_hooks(node: Any, grad: Any, *, on_tensors: bool) -> Any:
         return grad
     tensor = to_tensor(grad, on_tensors=on_tensors)
     for hook in tuple(hooks or ()):
-        tensor = replaced(hook(tensor), tensor)
+        tensor = hooked(hook, tensor) if hasattr(tensor, "_array") else replaced(hook(tensor), tensor)
     if keeper is not None and (kept := keeper()) is not None:
         keep_gradient(kept, tensor, on_tensors=on_tensors)
     return tensor if on_tensors else tensor._array

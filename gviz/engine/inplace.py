@@ -234,10 +234,7 @@ def number_array(value: Any, tensor: Tensor) -> Any:
     """
     if not isinstance(value, (bool, int, float, complex, np.integer)):
         raise TypeError(f"can't assign a {c_type_name(type(value))} to a {text.type_name(tensor._array.dtype)}")
-    if isinstance(value, complex) and tensor._array.dtype.kind != "c":
-        name = dtypes.of(tensor._array.dtype).c_name
-        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
-    return np.asarray(value).astype(tensor._array.dtype)
+    return np.asarray(dtypes.number(value, tensor._array.dtype))
 
 
 def copy_to(part: Tensor, source: Tensor) -> None:

@@ -289,7 +289,7 @@ def derive(kind: str, value: Any) -> Any:
 
 UNSIGNED = frozenset({
     "dim", "dims", "dim0", "dim1", "dim2", "dimension", "diagonal", "offset", "shifts", "index", "ignore_index", "padding_idx",
-    "pad", "start", "end", "k",
+    "pad", "padding", "divisor_override", "start", "end", "k",
 })  # fmt: skip
 """Numbers whose getters know no sign."""
 

@@ -80,9 +80,10 @@ class CopySlices(Node):
         self.seq = next_seq()
         self.shape = array.shape
         self.saved = None
-        self.base_shape, self.base_strides = array.shape, array.strides
-        self.view_shape, self.view_strides = part.shape, part.strides
-        self.offset = address(part) - address(array)
+        item = array.itemsize  # all in elements: a gradient may have another dtype
+        self.base_shape, self.base_strides = array.shape, tuple(s // item for s in array.strides)
+        self.view_shape, self.view_strides = part.shape, tuple(s // item for s in part.strides)
+        self.offset = (address(part) - address(array)) // item
 
     def name(self) -> str:
         """PyTorch's long name."""
@@ -100,17 +101,16 @@ class CopySlices(Node):
     def layout(self, dtype: Any) -> tuple[Any, Any]:
         """Memory laid out as the base's, and the view in it."""
         item = dtype.itemsize
-        span = 1 + sum((n - 1) * s // item for n, s in zip(self.base_shape, self.base_strides, strict=True) if n)
+        span = 1 + sum((n - 1) * s for n, s in zip(self.base_shape, self.base_strides, strict=True) if n)
         memory = np.zeros(max(span, 1), dtype)
-        full = as_strided(memory, self.base_shape, self.base_strides)
-        return full, as_strided(memory[self.offset // item :], self.view_shape, self.view_strides)
+        full = as_strided(memory, self.base_shape, [s * item for s in self.base_strides])
+        return full, as_strided(memory[self.offset :], self.view_shape, [s * item for s in self.view_strides])
 
     def apply_tensors(self, grad: Any, keep: bool) -> Any:
         """The same, recorded."""
         from gviz.engine.inplace import in_place
 
-        item = grad._array.itemsize
-        size, stride, offset = self.view_shape, tuple(s // item for s in self.view_strides), self.offset // item
+        size, stride, offset = self.view_shape, self.view_strides, self.offset
         full = in_place(TENSORS["copy_into"], from_array(self.layout(grad._array.dtype)[0], None), grad)
         part = TENSORS["as_strided"](full, size, stride, offset)
         out = self.function.apply_tensors(TENSORS["clone"](part), keep)

@@ -162,6 +162,7 @@ for name in ("max_pool1d", "max_pool2d"):
     declare("pooling", f"MaxPool{name[-2:]}", name, SIZES + ", dilation={self.dilation}, ceil_mode={self.ceil_mode}", **LARGEST)
 declare("pooling", "AvgPool1d", "avg_pool1d", SIZES, dict.fromkeys(WINDOW, 1), **MEAN)
 declare("pooling", "AvgPool2d", "avg_pool2d", SIZES, **MEAN, divisor_override=None)
+declare("pooling", "AdaptiveAvgPool3d", "adaptive_avg_pool3d", output_size=...)
 for d in ("1d", "2d"):
     declare("pooling", f"AdaptiveAvgPool{d}", f"adaptive_avg_pool{d}", output_size=...)
     declare("pooling", f"AdaptiveMaxPool{d}", f"adaptive_max_pool{d}", "output_size={self.output_size}", output_size=...,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from gviz.engine.inplace import in_place
 from gviz.engine.modes import no_grad
 from gviz.engine.nn.loss_functions import reduced
 from gviz.engine.op import TENSORS as call
+from gviz.engine.ops.losses import REDUCTIONS
 
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
@@ -55,7 +57,7 @@ def margin_ranking_loss(
     """How far the first falls short of being more than the second (target 1), or less (-1)."""
     same_rank("margin_ranking_loss", {"input1": input1, "input2": input2, "target": target})
     short = call["add_scalar"](call["mul"](call["neg"](target), call["sub"](input1, input2)), margin)
-    return reduced(call["clamp_min"](short, 0), reduction)
+    return reduced(in_place(call["clamp_min"], short, 0), reduction)
 
 
 def less_from(number: float, value: Tensor) -> Any:
@@ -67,7 +69,7 @@ def hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
     """The input where the target is 1; where it is -1 how far it falls short of the margin."""
-    apart = call["clamp_min"](less_from(margin, input), 0)
+    apart = in_place(call["clamp_min"], less_from(margin, input), 0)
     negative = call["where"](call["not_equal"](target, 1), apart, 0.0)
     positive = call["where"](call["not_equal"](target, -1), input, 0.0)
     return reduced(call["add"](negative, positive), reduction)
@@ -83,8 +85,21 @@ def cosine_embedding_loss(
     squares = [call["add_scalar"](call["sum_dim"](call["mul"](x, x), (axis,), False), tiny) for x in (input1, input2)]
     cosine = call["div"](product, call["sqrt"](call["mul"](*squares)))
     alike = call["where"](call["equal"](target, 1), less_from(1.0, cosine), 0.0)
-    apart = call["where"](call["equal"](target, -1), call["clamp_min"](call["sub_scalar"](cosine, margin), 0), 0.0)
+    apart = call["where"](call["equal"](target, -1), in_place(call["clamp_min"], call["sub_scalar"](cosine, margin), 0), 0.0)
     return reduced(call["add"](alike, apart), reduction)
+
+
+def check_triplet(margin: float, *tensors: Tensor) -> None:
+    """Whether a margin and three tensors can make a triplet margin loss; its functions tell what is raised."""
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    ranks = [tensor._array.ndim for tensor in tensors]
+    if len(set(ranks)) > 1:
+        a, p, n = ranks
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {a}D, positive {p}D, and negative {n}D inputs"
+        )
 
 
 def triplet_margin_loss(
@@ -95,9 +110,9 @@ def triplet_margin_loss(
 
     Raises:
         ValueError: the margin is not positive.
+        RuntimeError: the tensors have different numbers of dimensions.
     """
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
+    check_triplet(margin, anchor, positive, negative)
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = call["minimum"](far, pairwise_distance(positive, negative, p, eps))
@@ -112,9 +127,9 @@ def triplet_margin_with_distance_loss(
 
     Raises:
         ValueError: the margin is not positive.
+        RuntimeError: the tensors have different numbers of dimensions.
     """
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
+    check_triplet(margin, anchor, positive, negative)
     distance: Any = distance_function or pairwise_distance
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
@@ -130,8 +145,8 @@ def poisson_nll_loss(
     product = call["mul"](target, input if log_input else call["log"](call["add_scalar"](input, eps)))
     losses = call["sub"](call["exp"](input) if log_input else input, product)
     if full:
-        whole = call["sub"](call["mul"](target, call["log"](target)), target)
         rest = call["mul_scalar"](call["log"](call["mul_scalar"](target, 2 * math.pi)), 0.5)
+        whole = call["sub"](call["mul"](target, call["log"](target)), target)
         stirling = call["masked_fill"](call["add"](whole, rest), call["less_equal"](target, 1), 0)
         losses = call["add"](losses, stirling)
     return reduced(losses, reduction)
@@ -143,7 +158,7 @@ def gaussian_nll_loss(
     """The negative log likelihood of a normal distribution with that variance.
 
     Raises:
-        ValueError: the variance is negative or of another size.
+        ValueError: the variance is negative or of another size, or there is no such reduction.
     """
     if isinstance(var, float):
         var = call["fill"](call["zeros_like"](input), var)
@@ -155,6 +170,8 @@ def gaussian_nll_loss(
             var = call["unsqueeze"](var, -1)
         elif len(sizes) != len(own) or sum(n for m, n in zip(sizes, own, strict=True) if m != n) != 1:
             raise ValueError("var is of incorrect size")
+    if reduction not in REDUCTIONS:
+        raise ValueError(f"{reduction} is not valid")
     var = call["clone"](var)
     with no_grad():
         var.clamp_(eps)

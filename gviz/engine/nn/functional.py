@@ -211,6 +211,32 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
     return input / length.clamp_min(eps).expand_as(input)  # type: ignore[no-any-return]
 
 
+def check_normalized(input: Tensor, shape: tuple[int, ...], star: str, **parameters: Tensor | None) -> None:
+    """Whether the last dimensions and the parameters have that shape.
+
+    Raises:
+        RuntimeError: they have not.
+    """
+    if not shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    for name, value in parameters.items():
+        if value is not None and value._array.shape != shape:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(value._array.shape)} "
+                f"and normalized_shape = {list(shape)}"
+            )
+    sizes = input._array.shape
+    if sizes[max(len(sizes) - len(shape), 0) :] != shape:
+        given = ", ".join(map(str, shape))
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape [{star}{given}], but got input of "
+            f"size{list(sizes)}"
+        )
+
+
 def layer_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05
 ) -> Tensor:
@@ -219,12 +245,8 @@ def layer_norm(
     Raises:
         RuntimeError: they do not have that shape.
     """
-    shape, sizes = tuple(normalized_shape), input._array.shape
-    if sizes[len(sizes) - len(shape) :] != shape or len(shape) > len(sizes):
-        stars = "".join(f", {n}" for n in shape)
-        raise RuntimeError(
-            f"Given normalized_shape={list(shape)}, expected input with shape [*{stars}], but got input of size{list(sizes)}"
-        )
+    shape = tuple(normalized_shape)
+    check_normalized(input, shape, "*, ", weight=weight, bias=bias)
     return call["native_layer_norm"](input, shape, weight, bias, eps)  # type: ignore[no-any-return]
 
 
@@ -238,6 +260,10 @@ def batch_norm(
         ValueError: training with one value per channel.
     """
     array = input._array
+    if not array.size:  # nothing to normalize: PyTorch copies it, scaled and shifted by the first channel's
+        out: Any = call["clone"](input)
+        out = out if weight is None else out * weight[0]  # type: ignore[index]
+        return out if bias is None else out + bias[0]  # type: ignore[index,no-any-return]
     if training and array.size == array.shape[1]:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
     return call["native_batch_norm"](input, weight, bias, running_mean, running_var, training, momentum, eps)  # type: ignore[no-any-return]
@@ -292,9 +318,17 @@ def group_norm(
 
 
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
-    """The last dimensions divided by the root of their mean square, then scaled."""
+    """The last dimensions divided by the root of their mean square, then scaled.
+
+    Raises:
+        ValueError: there are not so many dimensions.
+        RuntimeError: they do not have that shape.
+    """
+    if input._array.ndim < len(normalized_shape):
+        raise ValueError(f"Input tensor must have at least {len(normalized_shape)} dimensions, but got {input._array.ndim}")
+    check_normalized(input, tuple(normalized_shape), "*", weight=weight)
     rank, tiny = input._array.ndim, float(np.finfo(input._array.dtype).eps) if eps is None else eps
-    axes = tuple(range(rank - len(normalized_shape), rank))
+    axes = tuple(rank - 1 - i for i in range(len(normalized_shape)))
     square = call["add_scalar"](call["mean_dim"](call["power"](input, 2), axes, True), tiny)
     found = call["mul"](input, call["rsqrt"](square))
     return found if weight is None else call["mul"](found, weight)  # type: ignore[no-any-return]

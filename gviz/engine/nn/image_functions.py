@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.nn.window_functions import adaptive_avg_pool1d, adaptive_avg_pool2d, tuple_of
+from gviz.engine.nn.window_functions import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, tuple_of
 from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import resampling as _resampling  # noqa: F401 - stores its rows
+from gviz.engine.ops import resizing as _resizing  # noqa: F401
 from gviz.engine.tensor import from_array
 
 if TYPE_CHECKING:
@@ -68,6 +69,16 @@ def around(input: Tensor, pad: tuple[int, ...]) -> Tensor:
     return out
 
 
+AREA = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
+RESIZED = {
+    "nearest": {d: f"upsample_nearest{d}d" for d in (1, 2, 3)},
+    "nearest-exact": {d: f"upsample_nearest_exact{d}d" for d in (1, 2, 3)},
+    "linear": {1: "upsample_linear1d"}, "bilinear": {2: "upsample_bilinear2d"}, "bicubic": {2: "upsample_bicubic2d"},
+    "trilinear": {3: "upsample_trilinear3d"},
+}  # fmt: skip
+"""The row of each mode, by the number of dimensions that are resized."""
+
+
 def interpolate(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None, antialias: bool = False,
@@ -95,12 +106,9 @@ def interpolate(
         if not recompute_scale_factor:
             scales = tuple(map(float, given))
     out = tuple_of(size, len(sizes))
-    if mode == "area" and len(sizes) in (1, 2):
-        return adaptive_avg_pool1d(input, out) if len(sizes) == 1 else adaptive_avg_pool2d(input, out)
-    key = {
-        ("nearest", 1): "upsample_nearest1d", ("nearest", 2): "upsample_nearest2d",
-        ("linear", 1): "upsample_linear1d", ("bilinear", 2): "upsample_bilinear2d",
-    }.get((mode, len(sizes)))  # fmt: skip
+    if mode == "area" and 1 <= len(sizes) <= 3:
+        return AREA[len(sizes) - 1](input, out)
+    key = RESIZED.get(mode, {}).get(len(sizes))
     if antialias or key is None:
         raise NotImplementedError(f"interpolate(mode={mode!r}) of {len(sizes) + 2}D input is not in gviz's engine")
     return call[key](input, out, *([bool(align_corners)] if smooth else []), *scales)  # type: ignore[no-any-return]

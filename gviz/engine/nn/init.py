@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine import random
+from gviz.engine import dtypes, random
 
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
@@ -37,7 +37,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """One value everywhere."""
-    return write(tensor, val)
+    return write(tensor, dtypes.number(val, tensor._array.dtype))
 
 
 def ones_(tensor: Tensor) -> Tensor:

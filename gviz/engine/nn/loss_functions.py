@@ -69,7 +69,7 @@ def smooth_l1_loss(
     input, target = pair(input, target)
     if beta == 0.0:
         return reduced(call["absolute"](call["sub"](input, target)), reduction)
-    return call["smooth_l1_loss"](input, target, reduction_number(reduction), beta)  # type: ignore[no-any-return]
+    return call["smooth_l1_loss"](input, target, reduction_number(reduction), float(beta))  # type: ignore[no-any-return]
 
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Tensor:
@@ -80,7 +80,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     """
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    return call["huber_loss"](*pair(input, target), reduction_number(reduction), delta)  # type: ignore[no-any-return]
+    return call["huber_loss"](*pair(input, target), reduction_number(reduction), float(delta))  # type: ignore[no-any-return]
 
 
 def soft_margin_loss(

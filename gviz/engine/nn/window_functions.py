@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import convolution as _convolution  # noqa: F401 - stores its rows
-from gviz.engine.ops import pooling as _pooling  # noqa: F401
+from gviz.engine.ops import pooling as _pooling
 
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
 
 
 __all__ = [
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d", "avg_pool1d", "avg_pool2d",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+    "avg_pool1d", "avg_pool2d",
     "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "max_pool1d", "max_pool2d",
 ]  # fmt: skip
 
@@ -105,10 +106,52 @@ def max_pool2d(
     return tuple(found) if return_indices else found[0]
 
 
-def in_one_dimension(key: str, input: Tensor, sizes: Any, *options: Any) -> Any:
-    """A pooling along the last dimension: that of an image one pixel high, with 1 (a padding: 0) before each size."""
-    found = call[key](call["unsqueeze"](input, -2), *((one, *tuple_of(size, 1)) for one, size in sizes), *options)
+def in_one_dimension(name: str, pool: Any, input: Tensor, sizes: dict[str, tuple[int, Any]], *options: Any) -> Any:
+    """A pooling along the last dimension: that of an image one pixel high, with 1 (a padding: 0) before each size.
+
+    Raises:
+        RuntimeError: there are other numbers of sizes or dimensions.
+    """
+    for label, (_, size) in sizes.items():
+        if (count := len(tuple_of(size, 1))) != 1:
+            raise RuntimeError(f"{name}() argument '{label}' should contain one int (got {count})")
+    if (rank := input._array.ndim) not in (2, 3):
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {rank}-dimensional tensor for argument #1 'self' (while checking arguments "
+            f"for {name})"
+        )
+    found = pool(call["unsqueeze"](input, -2), *((one, *tuple_of(size, 1)) for one, size in sizes.values()), *options)
     return tuple(call["squeeze_dim"](f, -2) for f in found) if isinstance(found, tuple) else call["squeeze_dim"](found, -2)
+
+
+def check_max_pool1d(shape: tuple[int, ...], sizes: dict[str, tuple[int, ...]], ceil_mode: bool) -> None:
+    """What :func:`max_pool1d` asks of its input and its sizes where it gives no indices.
+
+    Raises:
+        RuntimeError: it is not so.
+    """
+    if len(shape) not in (2, 3) or 0 in shape[-2:]:
+        raise RuntimeError(
+            f"max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(shape)}"
+        )
+    for name, size in sizes.items():
+        if len(size) != 1:
+            raise RuntimeError(
+                f"max_pool1d() {name} must be an int, list of ints or tuple of ints of size 1 but got size {len(size)}"
+            )
+    kernel, stride, padding, dilation = (size[0] for size in sizes.values())
+    for name, size in sizes.items():
+        if size[0] < (name != "padding"):
+            least = "non-negative" if name == "padding" else "greater than zero"
+            raise RuntimeError(f"max_pool1d() {name} must be {least}, but got {size[0]}")
+        if name == "padding" and padding > kernel // 2:
+            raise RuntimeError(
+                f"max_pool1d() padding should be at most half of kernel size, but got padding={padding} and "
+                f"kernel_size={kernel}"
+            )
+    out = _pooling.pooled_size(shape[-1], kernel, stride, padding, dilation, ceil_mode)  # type: ignore[no-untyped-call]
+    if out <= 0:
+        raise RuntimeError(f"max_pool1d() Invalid computed output size: {out}")
 
 
 def max_pool1d(
@@ -116,8 +159,13 @@ def max_pool1d(
     return_indices: bool = False,
 ) -> Any:  # fmt: skip
     """The largest element of each window along one dimension."""
-    sizes = ((1, kernel_size), (1, kernel_size if stride is None else stride), (0, padding), (1, dilation))
-    found = in_one_dimension("max_pool2d_with_indices", input, sizes, ceil_mode)
+    sizes = {
+        "kernel_size": (1, kernel_size), "stride": (1, kernel_size if stride in (None, (), []) else stride),
+        "padding": (0, padding), "dilation": (1, dilation),
+    }  # fmt: skip
+    if not return_indices:
+        check_max_pool1d(input._array.shape, {name: tuple_of(size, 1) for name, (_, size) in sizes.items()}, ceil_mode)
+    found = in_one_dimension("max_pool1d", call["max_pool2d_with_indices"], input, sizes, ceil_mode)
     return found if return_indices else found[0]
 
 
@@ -137,37 +185,76 @@ def avg_pool1d(
     count_include_pad: bool = True,
 ) -> Any:  # fmt: skip
     """The mean of each window along one dimension."""
-    sizes = ((1, kernel_size), (1, kernel_size if stride is None else stride), (0, padding))
-    return in_one_dimension("avg_pool2d", input, sizes, ceil_mode, count_include_pad, None)
+    step = kernel_size if stride in (None, (), []) else stride
+    sizes = {"kernel_size": (1, kernel_size), "stride": (1, step), "padding": (0, padding)}
+    return in_one_dimension("avg_pool1d", call["avg_pool2d"], input, sizes, ceil_mode, count_include_pad, None)
 
 
-def windows_of(input: Tensor, output_size: Any) -> tuple[int, ...]:
-    """The output's height and width; what is not told is the input's."""
-    sizes: Any = tuple_of(output_size, 2)
-    return tuple(n if o is None else o for n, o in zip(input._array.shape[-2:], sizes, strict=True))
+def windows_of(input: Tensor, output_size: Any, dims: int = 2) -> tuple[int, ...]:
+    """The output's sizes along the last dimensions; what is not told is the input's.
+
+    Raises:
+        ValueError: the input has not so many dimensions.
+    """
+    if isinstance(output_size, int):
+        return (output_size,) * dims
+    if input._array.ndim <= len(output_size):
+        raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
+    sizes = input._array.shape[-len(output_size) :]
+    return tuple(n if o is None else o for n, o in zip(sizes, output_size, strict=False))
+
+
+def check_output_size(name: str, size: tuple[int, ...], dims: int) -> None:
+    """Whether so many windows are possible.
+
+    Raises:
+        RuntimeError: they are not.
+    """
+    if len(size) != dims:
+        raise RuntimeError(f"{name}: output_size must be {dims}")
+    if min(size) < 0:
+        given = f"{size[0]}, " + ",".join(map(str, size[1:]))
+        raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but received {{{given}}}")
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Means over as many windows as the output is to have."""
+    """Means over as many windows as the output is to have.
+
+    Raises:
+        ValueError: the input has too few dimensions.
+        RuntimeError: it is no image, or there are no such windows.
+    """
     size = windows_of(input, output_size)
+    check_output_size("adaptive_avg_pool2d", size, 2)
     if size == (1, 1):
         return call["mean_dim"](input, (-1, -2), True)  # type: ignore[no-any-return]
     return call["adaptive_avg_pool2d"](input, size)  # type: ignore[no-any-return]
 
 
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Any:
     """Means over as many windows as the output is to have, along one dimension."""
-    found = adaptive_avg_pool2d(call["unsqueeze"](input, -2), (1, *tuple_of(output_size, 1)))
-    return call["squeeze_dim"](found, -2)  # type: ignore[no-any-return]
+    return in_one_dimension("adaptive_avg_pool1d", adaptive_avg_pool2d, input, {"output_size": (1, output_size)})
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """Means over as many windows of a volume as the output is to have; refuses what :func:`adaptive_avg_pool2d` does."""
+    size = windows_of(input, output_size, 3)
+    check_output_size("adaptive_avg_pool3d", size, 3)
+    if size == (1, 1, 1):
+        return call["mean_dim"](input, (-1, -2, -3), True)  # type: ignore[no-any-return]
+    return call["adaptive_avg_pool3d"](input, size)  # type: ignore[no-any-return]
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The largest elements of as many windows as the output is to have."""
-    found = call["adaptive_max_pool2d"](input, windows_of(input, output_size))
+    size = windows_of(input, output_size)
+    if len(size) != 2:
+        raise RuntimeError("adaptive_max_pool2d(): internal error: output_size.size() must be 2")
+    found = call["adaptive_max_pool2d"](input, size)
     return tuple(found) if return_indices else found[0]
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The largest elements of as many windows as the output is to have, along one dimension."""
-    found = in_one_dimension("adaptive_max_pool2d", input, ((1, output_size),))
+    found = in_one_dimension("adaptive_max_pool1d", call["adaptive_max_pool2d"], input, {"output_size": (1, output_size)})
     return found if return_indices else found[0]

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from gviz.engine import dtypes
 from gviz.engine.op import composite, op
 
 error_function = np.frompyfunc(math.erf, 1, 1)
@@ -34,6 +35,8 @@ def leaky_relu_backward(grad_output, self, negative_slope):
 
 @op("HardtanhBackward0", self=lambda grad, self, min_val, max_val: hardtanh_backward(grad, self, min_val, max_val))
 def hardtanh(self, min_val=-1.0, max_val=1.0):
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
     return np.clip(self, self.dtype.type(min_val), self.dtype.type(max_val))
 
 
@@ -127,6 +130,8 @@ def elu_double_backward(both, alpha, scale, input_scale, is_result, self_or_resu
 
 @op("GeluBackward0", self=lambda grad, self, approximate: gelu_backward(grad, self, approximate))
 def gelu(self, approximate="none"):
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
     kind = self.dtype.type
     if approximate == "tanh":
         inner = kind(SQRT_2_OVER_PI) * (self + kind(0.044715) * self**3)
@@ -280,6 +285,9 @@ def hardshrink(self, lambd=0.5):
 
 @op("SoftshrinkBackward0", self=lambda grad, self, lambd: softshrink_backward(grad, self, lambd))
 def softshrink(self, lambd=0.5):
+    if lambd < 0:
+        most, name = np.finfo(self.dtype).max, dtypes.of(self.dtype).scalar_name
+        raise RuntimeError(f"lambda must be in range [0, {most:g}] for input dtype {name}, but found {lambd:g}")
     return np.sign(self) * np.maximum(np.abs(self) - self.dtype.type(lambd), 0)
 
 

@@ -84,7 +84,7 @@ def add_alpha(self, other, alpha):
 
 @op("AddBackward1", self=PASS)
 def add_scalar(self, other):
-    return self + other
+    return common(self, other) + other
 
 
 @op("SubBackward0", self=PASS, other=lambda grad: neg(grad), shows={"alpha": 1}, check=check_sub)
@@ -99,7 +99,7 @@ def sub_alpha(self, other, alpha):
 
 @op("SubBackward1", self=PASS)
 def sub_scalar(self, other):
-    return self - other
+    return common(self, other) - other
 
 
 @op("RsubBackward0", self=lambda grad, alpha: maybe_multiply(neg(grad), alpha), other=PASS, check=check_sub)
@@ -122,7 +122,7 @@ def mul(self, other):
 
 @op("MulBackward1", self=lambda grad, other: grad * other)
 def mul_scalar(self, other):
-    return self * other
+    return common(self, other) * other
 
 
 @op(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gviz.engine.dtypes import number
 from gviz.engine.op import PASS, op
 from gviz.engine.text import broadcast_shape
 
@@ -27,7 +28,7 @@ def copy_into(self, src):
 
 @op("FillBackward2", self=lambda grad: zeros_like(grad))
 def fill(self, value):
-    return np.full_like(self, np.asarray(value).astype(self.dtype))  # an integer out of range wraps around
+    return np.full_like(self, number(value, self.dtype))
 
 
 @op("FillBackward3", promote="none", self=lambda grad: zeros_like(grad), value=lambda grad: sum_all(grad))

@@ -208,7 +208,7 @@ def bce_logits_backward(grad, self, target, weight, pos_weight, reduction):
 @composite
 def bce_logits_target_backward(grad, self, target, weight, pos_weight, reduction):
     """The gradient for the target."""
-    found = neg(grad) * self if pos_weight is None else (log_sigmoid(neg(self)) - log_sigmoid(self) * pos_weight) * grad
+    found = neg(self) * grad if pos_weight is None else (log_sigmoid(neg(self)) - log_sigmoid(self) * pos_weight) * grad
     return shared_as(weighted(found, weight), reduction)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.dtypes import of
+from gviz.engine.dtypes import number, of
 from gviz.engine.op import ARRAYS, PASS, composite, op
 from gviz.engine.ops.reduction import axes_of
 from gviz.engine.text import broadcast_shape, wrap_dim
@@ -114,7 +114,9 @@ def written(self, dim, index, value):
 
 @op("IndexFillBackward0", nondiff=("index",), promote="none", self=lambda grad, dim, index: index_fill(grad, dim, index, 0))
 def index_fill(self, dim, index, value):
-    return written(self, dim, index, value)
+    if isinstance(value, complex) and self.dtype.kind != "c":
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    return written(self, dim, index, number(value, self.dtype, half=True))
 
 
 @op(

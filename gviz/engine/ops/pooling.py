@@ -15,19 +15,39 @@ def pooled_size(size, kernel, stride, padding, dilation, ceil_mode):
     return count - 1 if ceil_mode and (count - 1) * stride >= size + padding else count
 
 
+def check_windows(array, kernel, stride, padding, dilation):
+    """Whether there can be such windows in an input; :func:`framed` tells what is raised."""
+    for s, p, k, d in zip(stride, padding, kernel, dilation, strict=True):
+        if s == 0:
+            raise RuntimeError("stride should not be zero")
+        if p < 0:
+            raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
+        if p * 2 > (k - 1) * d + 1:
+            raise RuntimeError(
+                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}"
+            )
+    for (high, wide), name, short in (
+        (kernel, "kernel size", "k"),
+        (stride, "stride", "d"),
+        (dilation, "dilation", "dilation"),
+    ):
+        if min(high, wide) <= 0:
+            raise RuntimeError(f"{name} should be greater than zero, but got {short}H: {high} {short}W: {wide}")
+    if 0 in array.shape[array.ndim - 3 :]:
+        raise RuntimeError(
+            f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(array.shape)}"
+        )
+
+
 def framed(array, kernel, stride, padding, dilation, ceil_mode, fill):
     """The input as (n, c, h, w) with ``fill`` around it, as far as the windows reach.
 
     Raises:
-        RuntimeError: the padding is too large, or there is no window at all.
+        RuntimeError: there cannot be such windows, or there is none.
     """
-    for k, p in zip(kernel, padding, strict=True):
-        if p * 2 > (k - 1) * 1 + 1:
-            raise RuntimeError(
-                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation=1"
-            )
+    check_windows(array, kernel, stride, padding, dilation)
     out = [pooled_size(*facts, ceil_mode) for facts in zip(array.shape[-2:], kernel, stride, padding, dilation, strict=True)]
-    full = array.reshape(-1, *array.shape[-3:]) if array.ndim == 3 else array
+    full = array[None] if array.ndim == 3 else array
     if min(out) < 1:
         size, small = "x".join(map(str, array.shape[-3:])), "x".join(map(str, (array.shape[-3], *out)))
         raise RuntimeError(f"Given input size: ({size}). Calculated output size: ({small}). Output size is too small")
@@ -96,7 +116,13 @@ def count_of(shape):
 
 # ------------------------------------------------------------------ averages
 def divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, divisor_override):
-    """By what each window's sum is divided."""
+    """By what each window's sum is divided.
+
+    Raises:
+        RuntimeError: by zero.
+    """
+    if divisor_override == 0:
+        raise RuntimeError("divisor must be not zero")
     if divisor_override:
         return np.asarray(divisor_override, self.dtype)
     ones = np.ones((1, 1, *self.shape[-2:]), self.dtype)
@@ -125,6 +151,7 @@ def avg_pool2d(self, kernel_size, stride, padding, ceil_mode, count_include_pad,
     wide = framed(self, kernel_size, step, padding, (1, 1), ceil_mode, 0)
     total = windows(wide, kernel_size, step, (1, 1)).sum((-2, -1))
     total = total / divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, divisor_override)
+    total = total.astype(self.dtype, copy=False)  # of integers towards zero
     return total.reshape(*self.shape[:-2], *total.shape[2:])
 
 
@@ -158,10 +185,43 @@ def shares(size, out):
     return np.array([((place >= s) & (place < e)) / (e - s) for s, e in zip(starts, ends, strict=True)]).reshape(out, size)
 
 
+def along(array, matrices):
+    """The last dimensions each times its matrix."""
+    for axis, matrix in enumerate(matrices, array.ndim - len(matrices)):
+        array = np.moveaxis(np.moveaxis(array, axis, -1) @ matrix.T.astype(array.dtype), -1, axis)
+    return np.ascontiguousarray(array)
+
+
+def shared_out(array, output_size):
+    """The means of adaptive windows."""
+    return along(array, [shares(n, o) for n, o in zip(array.shape[-len(output_size) :], output_size, strict=True)])
+
+
+def shared_back(grad, array, dims):
+    """The gradient of :func:`shared_out`."""
+    return along(grad, [shares(n, o).T for n, o in zip(array.shape[-dims:], grad.shape[-dims:], strict=True)])
+
+
+def check_adaptive(name, array, dims, got="but got"):
+    """Whether an input can be pooled so.
+
+    Raises:
+        RuntimeError: it is no image, or an empty one.
+    """
+    if array.ndim not in (dims + 1, dims + 2):
+        raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, {got} {list(array.shape)}")
+    for i, size in enumerate(array.shape[-dims:], array.ndim - dims):
+        if size == 0:
+            raise RuntimeError(
+                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+                f"{list(array.shape)} with dimension {i} being empty"
+            )
+
+
 @op("AdaptiveAvgPool2DBackward0", self=lambda grad, self: adaptive_avg_pool2d_backward(grad, self))
 def adaptive_avg_pool2d(self, output_size):
-    rows, cols = (shares(n, o).astype(self.dtype) for n, o in zip(self.shape[-2:], output_size, strict=True))
-    return rows @ self @ cols.T
+    check_adaptive("adaptive_avg_pool2d", self, 2)
+    return shared_out(self, output_size)
 
 
 @op(
@@ -173,8 +233,23 @@ def adaptive_avg_pool2d(self, output_size):
     self=lambda grad: zeros_like(grad),
 )
 def adaptive_avg_pool2d_backward(grad_output, self):
-    rows, cols = (shares(n, o).astype(grad_output.dtype) for n, o in zip(self.shape[-2:], grad_output.shape[-2:], strict=True))
-    return rows.T @ grad_output @ cols
+    return shared_back(grad_output, self, 2)
+
+
+@op("AdaptiveAvgPool3DBackward0", self=lambda grad, self: adaptive_avg_pool3d_backward(grad, self))
+def adaptive_avg_pool3d(self, output_size):
+    check_adaptive("adaptive_avg_pool3d", self, 3)
+    return shared_out(self, output_size)
+
+
+@op("AdaptiveAvgPool3DBackwardBackward0", promote="none",
+    grad_output=lambda grad, grad_output_sym_argsize_minus_3, grad_output_sym_argsize_minus_2, grad_output_sym_argsize_minus_1:
+        adaptive_avg_pool3d(
+            grad, (grad_output_sym_argsize_minus_3, grad_output_sym_argsize_minus_2, grad_output_sym_argsize_minus_1)
+        ),
+    self=lambda grad: zeros_like(grad))  # fmt: skip
+def adaptive_avg_pool3d_backward(grad_output, self):
+    return shared_back(grad_output, self, 3)
 
 
 @op(
@@ -183,8 +258,10 @@ def adaptive_avg_pool2d_backward(grad_output, self):
     self=lambda grad, self, result1: adaptive_max_pool2d_backward(grad, self, result1),
 )
 def adaptive_max_pool2d(self, output_size):
-    if self.ndim not in (3, 4):
-        raise RuntimeError(f"adaptive_max_pool2d(): Expected 3D or 4D tensor, but got: {list(self.shape)}")
+    check_adaptive("adaptive_max_pool2d", self, 2, "but got:")
+    if min(output_size) < 0:
+        shape = [*self.shape[:-2], *output_size]
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(output_size)}: {shape}")
     height, width = self.shape[-2:]
     values = np.empty((*self.shape[:-2], *output_size), self.dtype)
     indices = np.empty(values.shape, np.int64)
@@ -227,6 +304,8 @@ def constant_pad_nd(self, pad, value=0):
     ),
 )
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
     if indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]):
         raise IndexError("index out of range in self")
     return weight[indices]

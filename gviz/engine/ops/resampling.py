@@ -1,4 +1,4 @@
-"""Resampling: enlarged and reduced images, reflected and replicated borders, image patches as columns, pixels shuffled.
+"""Resampling: reflected and replicated borders, image patches as columns, pixels shuffled; images resized in ``resizing.py``.
 
 Along each of the last dimensions an element of the result is a weighted sum of a few elements of the input, its taps. A tap is
 an index into the input for each element of the result, with weights, or without (one tap of weight 1). The gradient goes the
@@ -31,103 +31,6 @@ def given_back(grad, taps, sizes):
             np.add.at(total, index, moved if weight is None else moved * weight.reshape(-1, *(1,) * (moved.ndim - 1)))
         grad = np.moveaxis(total, 0, axis)
     return np.ascontiguousarray(grad)
-
-
-# ------------------------------------------------------------------ interpolation
-def step_of(size, out, scale, align_corners, kind):
-    """How far two neighbours of the result are apart in the input."""
-    if align_corners:
-        return kind((size - 1) / (out - 1)) if out > 1 else kind(0)
-    return kind(1 / scale) if scale else kind(size) / kind(out)
-
-
-def nearest(size, out, scale, align_corners, kind):
-    """The element at or before each place, which PyTorch computes in single precision."""
-    if size == out:
-        return [(np.arange(out), None)]
-    place = np.floor(np.arange(out, dtype=np.float32) * step_of(size, out, scale, align_corners, np.float32))
-    return [(np.minimum(place.astype(np.int64), size - 1), None)]
-
-
-def linear_taps(size, out, scale, align_corners, kind):
-    """Both neighbours, by their distance."""
-    if size == out:
-        return [(np.arange(out), None)]
-    step, at = step_of(size, out, scale, align_corners, kind), np.arange(out, dtype=kind)
-    place = at * step if align_corners else np.maximum((at + kind(0.5)) * step - kind(0.5), kind(0))
-    first = np.minimum(place.astype(np.int64), size - 1)
-    share = place - first.astype(kind)
-    return [(first, kind(1) - share), (np.minimum(first + 1, size - 1), share)]
-
-
-def resampled(self, output_size, scales, rule, align_corners=False):
-    """An image enlarged or reduced by a rule."""
-    return taken(self, taps_of(self.shape[-len(scales) :], output_size, scales, rule, align_corners, self.dtype.type))
-
-
-def resampled_back(grad, output_size, input_size, scales, rule, align_corners=False):
-    """The gradient of :func:`resampled`."""
-    sizes = input_size[-len(scales) :]
-    return given_back(grad, taps_of(sizes, output_size, scales, rule, align_corners, grad.dtype.type), sizes)
-
-
-def taps_of(sizes, output_size, scales, rule, align_corners, kind):
-    """The taps of each dimension."""
-    return [rule(n, o, s, align_corners, kind) for n, o, s in zip(sizes, output_size, scales, strict=True)]
-
-
-@op("UpsampleNearest1DBackward0", self=lambda grad, output_size, self_sym_sizes, scales: upsample_nearest1d_backward(
-    grad, output_size, self_sym_sizes, scales))  # fmt: skip
-def upsample_nearest1d(self, output_size, scales=None):
-    return resampled(self, output_size, (scales,), nearest)
-
-
-@op("UpsampleNearest1DBackwardBackward0",
-    grad_output=lambda grad, output_size, scales: upsample_nearest1d(grad, output_size, scales))  # fmt: skip
-def upsample_nearest1d_backward(grad_output, output_size, input_size, scales=None):
-    return resampled_back(grad_output, output_size, input_size, (scales,), nearest)
-
-
-@op("UpsampleNearest2DBackward0",
-    self=lambda grad, output_size, self_sym_sizes, scales_h, scales_w: upsample_nearest2d_backward(
-        grad, output_size, self_sym_sizes, scales_h, scales_w))  # fmt: skip
-def upsample_nearest2d(self, output_size, scales_h=None, scales_w=None):
-    return resampled(self, output_size, (scales_h, scales_w), nearest)
-
-
-@op("UpsampleNearest2DBackwardBackward0",
-    grad_output=lambda grad, output_size, scales_h, scales_w: upsample_nearest2d(
-        grad, output_size, scales_h, scales_w))  # fmt: skip
-def upsample_nearest2d_backward(grad_output, output_size, input_size, scales_h=None, scales_w=None):
-    return resampled_back(grad_output, output_size, input_size, (scales_h, scales_w), nearest)
-
-
-@op("UpsampleLinear1DBackward0",
-    self=lambda grad, output_size, self_sym_sizes, align_corners, scales: upsample_linear1d_backward(
-        grad, output_size, self_sym_sizes, align_corners, scales))  # fmt: skip
-def upsample_linear1d(self, output_size, align_corners, scales=None):
-    return resampled(self, output_size, (scales,), linear_taps, align_corners)
-
-
-@op("UpsampleLinear1DBackwardBackward0",
-    grad_output=lambda grad, output_size, align_corners, scales: upsample_linear1d(
-        grad, output_size, align_corners, scales))  # fmt: skip
-def upsample_linear1d_backward(grad_output, output_size, input_size, align_corners, scales=None):
-    return resampled_back(grad_output, output_size, input_size, (scales,), linear_taps, align_corners)
-
-
-@op("UpsampleBilinear2DBackward0",
-    self=lambda grad, output_size, self_sym_sizes, align_corners, scales_h, scales_w: upsample_bilinear2d_backward(
-        grad, output_size, self_sym_sizes, align_corners, scales_h, scales_w))  # fmt: skip
-def upsample_bilinear2d(self, output_size, align_corners, scales_h=None, scales_w=None):
-    return resampled(self, output_size, (scales_h, scales_w), linear_taps, align_corners)
-
-
-@op("UpsampleBilinear2DBackwardBackward0",
-    grad_output=lambda grad, output_size, align_corners, scales_h, scales_w: upsample_bilinear2d(
-        grad, output_size, align_corners, scales_h, scales_w))  # fmt: skip
-def upsample_bilinear2d_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None):
-    return resampled_back(grad_output, output_size, input_size, (scales_h, scales_w), linear_taps, align_corners)
 
 
 # ------------------------------------------------------------------ borders

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gviz.engine.dtypes import number
 from gviz.engine.op import composite, op
 from gviz.engine.text import wrap_dim
 
@@ -88,7 +89,7 @@ def scatter(self, dim, index, src):
 def scatter_value(self, dim, index, value):
     result, where = np.array(self), places(self, dim, index)
     if index.size:
-        result[where] = value
+        result[where] = number(value, self.dtype, half=True)
     return result
 
 

@@ -270,6 +270,7 @@ def check_strided(size, stride, first, memory):
 def as_strided_backward(grad_output, sizes, strides, size, stride, storage_offset):
     item = grad_output.itemsize
     memory = np.zeros(1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if all(sizes) else 0, grad_output.dtype)
+    check_strided(size, stride, storage_offset or 0, memory)
     np.add.at(strided(memory[storage_offset or 0 :], size, tuple(s * item for s in stride)), ..., grad_output)  # type: ignore[arg-type] # numpy takes an ellipsis, its types do not
     return np.ascontiguousarray(strided(memory, sizes, tuple(s * item for s in strides)))
 
@@ -283,6 +284,7 @@ def as_strided_backward(grad_output, sizes, strides, size, stride, storage_offse
 )
 def as_strided_scatter(self, src, size, stride, storage_offset):
     result = np.array(self, order="C")
+    check_strided(size, stride, storage_offset, result.reshape(-1))
     strided(result.reshape(-1)[storage_offset:], size, tuple(s * result.itemsize for s in stride))[...] = src
     return result
 

@@ -82,7 +82,7 @@ def new_filled(fill: float) -> Any:
         pin_memory: bool = False,
     ) -> Tensor:  # fmt: skip
         kind = self._array.dtype if dtype is None else dtypes.as_dtype(dtype).np
-        return creation.finish(np.full(creation.sizes(size), fill, kind), requires_grad, device)
+        return creation.finish(np.full(creation.sizes(size), dtypes.number(fill, kind), kind), requires_grad, device)
 
     return make
 

@@ -1,0 +1,217 @@
+"""Resizing: signals, images and volumes enlarged and reduced by rules, each of which gives the taps along a dimension."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gviz.engine.op import op
+from gviz.engine.ops.resampling import given_back, taken
+
+
+def step_of(size, out, scale, align_corners, kind):
+    """How far two neighbours of the result are apart in the input."""
+    if align_corners:
+        return kind((size - 1) / (out - 1)) if out > 1 else kind(0)
+    return kind(1 / scale) if scale else kind(size) / kind(out)
+
+
+def nearest(size, out, scale, align_corners, kind):
+    """The element at or before each place, which PyTorch computes in single precision."""
+    if size == out:
+        return [(np.arange(out), None)]
+    place = np.floor(np.arange(out, dtype=np.float32) * step_of(size, out, scale, align_corners, np.float32))
+    return [(np.minimum(place.astype(np.int64), size - 1), None)]
+
+
+def linear_taps(size, out, scale, align_corners, kind):
+    """Both neighbours, by their distance."""
+    if size == out:
+        return [(np.arange(out), None)]
+    step, at = step_of(size, out, scale, align_corners, kind), np.arange(out, dtype=kind)
+    place = at * step if align_corners else np.maximum((at + kind(0.5)) * step - kind(0.5), kind(0))
+    first = np.minimum(place.astype(np.int64), size - 1)
+    share = place - first.astype(kind)
+    return [(first, kind(1) - share), (np.minimum(first + 1, size - 1), share)]
+
+
+def nearest_exact(size, out, scale, align_corners, kind):
+    """The element under each place, which is in the middle of its share."""
+    step = step_of(size, out, scale, align_corners, np.float32)
+    place = np.floor((np.arange(out, dtype=np.float32) + np.float32(0.5)) * step)
+    return [(np.minimum(place.astype(np.int64), size - 1), None)]
+
+
+def cubic_taps(size, out, scale, align_corners, kind):
+    """Four neighbours, by Keys' cubic with a slope of -0.75."""
+    step, at = step_of(size, out, scale, align_corners, kind), np.arange(out, dtype=kind)
+    place = at * step if align_corners else (at + kind(0.5)) * step - kind(0.5)
+    first = np.minimum(np.floor(place).astype(np.int64), size - 1)
+    share = np.clip(place - first.astype(kind), kind(0), kind(1))
+    weights = (far_cubic(share + 1), near_cubic(share), near_cubic(1 - share), far_cubic(2 - share))
+    return [(np.clip(first - 1 + i, 0, size - 1), weight.astype(kind)) for i, weight in enumerate(weights)]
+
+
+def near_cubic(x):
+    """The weight of an element at most one away."""
+    return (1.25 * x - 2.25) * x * x + 1
+
+
+def far_cubic(x):
+    """The weight of an element one to two away."""
+    return ((-0.75 * x + 3.75) * x - 6) * x + 3
+
+
+def resampled(self, output_size, scales, rule, align_corners=False):
+    """An image enlarged or reduced by a rule."""
+    return taken(self, taps_of(self.shape[-len(scales) :], output_size, scales, rule, align_corners, self.dtype.type))
+
+
+def resampled_back(grad, output_size, input_size, scales, rule, align_corners=False):
+    """The gradient of :func:`resampled`."""
+    sizes = input_size[-len(scales) :]
+    return given_back(grad, taps_of(sizes, output_size, scales, rule, align_corners, grad.dtype.type), sizes)
+
+
+def taps_of(sizes, output_size, scales, rule, align_corners, kind):
+    """The taps of each dimension."""
+    return [rule(n, o, s, align_corners, kind) for n, o, s in zip(sizes, output_size, scales, strict=True)]
+
+
+@op("UpsampleNearest1DBackward0", self=lambda grad, output_size, self_sym_sizes, scales: upsample_nearest1d_backward(
+    grad, output_size, self_sym_sizes, scales))  # fmt: skip
+def upsample_nearest1d(self, output_size, scales=None):
+    return resampled(self, output_size, (scales,), nearest)
+
+
+@op("UpsampleNearest1DBackwardBackward0",
+    grad_output=lambda grad, output_size, scales: upsample_nearest1d(grad, output_size, scales))  # fmt: skip
+def upsample_nearest1d_backward(grad_output, output_size, input_size, scales=None):
+    return resampled_back(grad_output, output_size, input_size, (scales,), nearest)
+
+
+@op("UpsampleNearest2DBackward0",
+    self=lambda grad, output_size, self_sym_sizes, scales_h, scales_w: upsample_nearest2d_backward(
+        grad, output_size, self_sym_sizes, scales_h, scales_w))  # fmt: skip
+def upsample_nearest2d(self, output_size, scales_h=None, scales_w=None):
+    return resampled(self, output_size, (scales_h, scales_w), nearest)
+
+
+@op("UpsampleNearest2DBackwardBackward0",
+    grad_output=lambda grad, output_size, scales_h, scales_w: upsample_nearest2d(
+        grad, output_size, scales_h, scales_w))  # fmt: skip
+def upsample_nearest2d_backward(grad_output, output_size, input_size, scales_h=None, scales_w=None):
+    return resampled_back(grad_output, output_size, input_size, (scales_h, scales_w), nearest)
+
+
+@op("UpsampleLinear1DBackward0",
+    self=lambda grad, output_size, self_sym_sizes, align_corners, scales: upsample_linear1d_backward(
+        grad, output_size, self_sym_sizes, align_corners, scales))  # fmt: skip
+def upsample_linear1d(self, output_size, align_corners, scales=None):
+    return resampled(self, output_size, (scales,), linear_taps, align_corners)
+
+
+@op("UpsampleLinear1DBackwardBackward0",
+    grad_output=lambda grad, output_size, align_corners, scales: upsample_linear1d(
+        grad, output_size, align_corners, scales))  # fmt: skip
+def upsample_linear1d_backward(grad_output, output_size, input_size, align_corners, scales=None):
+    return resampled_back(grad_output, output_size, input_size, (scales,), linear_taps, align_corners)
+
+
+@op("UpsampleBilinear2DBackward0",
+    self=lambda grad, output_size, self_sym_sizes, align_corners, scales_h, scales_w: upsample_bilinear2d_backward(
+        grad, output_size, self_sym_sizes, align_corners, scales_h, scales_w))  # fmt: skip
+def upsample_bilinear2d(self, output_size, align_corners, scales_h=None, scales_w=None):
+    return resampled(self, output_size, (scales_h, scales_w), linear_taps, align_corners)
+
+
+@op("UpsampleBilinear2DBackwardBackward0",
+    grad_output=lambda grad, output_size, align_corners, scales_h, scales_w: upsample_bilinear2d(
+        grad, output_size, align_corners, scales_h, scales_w))  # fmt: skip
+def upsample_bilinear2d_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None):
+    return resampled_back(grad_output, output_size, input_size, (scales_h, scales_w), linear_taps, align_corners)
+
+
+@op("UpsampleNearest3DBackward0",
+    self=lambda grad, output_size, self_sym_sizes, scales_d, scales_h, scales_w: upsample_nearest3d_backward(
+        grad, output_size, self_sym_sizes, scales_d, scales_h, scales_w))  # fmt: skip
+def upsample_nearest3d(self, output_size, scales_d=None, scales_h=None, scales_w=None):
+    return resampled(self, output_size, (scales_d, scales_h, scales_w), nearest)
+
+
+@op("UpsampleNearest3DBackwardBackward0",
+    grad_output=lambda grad, output_size, scales_d, scales_h, scales_w: upsample_nearest3d(
+        grad, output_size, scales_d, scales_h, scales_w))  # fmt: skip
+def upsample_nearest3d_backward(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None):
+    return resampled_back(grad_output, output_size, input_size, (scales_d, scales_h, scales_w), nearest)
+
+
+@op("UpsampleNearestExact1DBackward0",
+    self=lambda grad, output_size, self_sym_sizes, scales: upsample_nearest_exact1d_backward(
+        grad, output_size, self_sym_sizes, scales))  # fmt: skip
+def upsample_nearest_exact1d(self, output_size, scales=None):
+    return resampled(self, output_size, (scales,), nearest_exact)
+
+
+@op("UpsampleNearestExact1DBackwardBackward0",
+    grad_output=lambda grad, output_size, scales: upsample_nearest_exact1d(
+        grad, output_size, scales))  # fmt: skip
+def upsample_nearest_exact1d_backward(grad_output, output_size, input_size, scales=None):
+    return resampled_back(grad_output, output_size, input_size, (scales,), nearest_exact)
+
+
+@op("UpsampleNearestExact2DBackward0",
+    self=lambda grad, output_size, self_sym_sizes, scales_h, scales_w: upsample_nearest_exact2d_backward(
+        grad, output_size, self_sym_sizes, scales_h, scales_w))  # fmt: skip
+def upsample_nearest_exact2d(self, output_size, scales_h=None, scales_w=None):
+    return resampled(self, output_size, (scales_h, scales_w), nearest_exact)
+
+
+@op("UpsampleNearestExact2DBackwardBackward0",
+    grad_output=lambda grad, output_size, scales_h, scales_w: upsample_nearest_exact2d(
+        grad, output_size, scales_h, scales_w))  # fmt: skip
+def upsample_nearest_exact2d_backward(grad_output, output_size, input_size, scales_h=None, scales_w=None):
+    return resampled_back(grad_output, output_size, input_size, (scales_h, scales_w), nearest_exact)
+
+
+@op("UpsampleNearestExact3DBackward0",
+    self=lambda grad, output_size, self_sym_sizes, scales_d, scales_h, scales_w: upsample_nearest_exact3d_backward(
+        grad, output_size, self_sym_sizes, scales_d, scales_h, scales_w))  # fmt: skip
+def upsample_nearest_exact3d(self, output_size, scales_d=None, scales_h=None, scales_w=None):
+    return resampled(self, output_size, (scales_d, scales_h, scales_w), nearest_exact)
+
+
+@op("UpsampleNearestExact3DBackwardBackward0",
+    grad_output=lambda grad, output_size, scales_d, scales_h, scales_w: upsample_nearest_exact3d(
+        grad, output_size, scales_d, scales_h, scales_w))  # fmt: skip
+def upsample_nearest_exact3d_backward(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None):
+    return resampled_back(grad_output, output_size, input_size, (scales_d, scales_h, scales_w), nearest_exact)
+
+
+@op("UpsampleBicubic2DBackward0",
+    self=lambda grad, output_size, self_sym_sizes, align_corners, scales_h, scales_w: upsample_bicubic2d_backward(
+        grad, output_size, self_sym_sizes, align_corners, scales_h, scales_w))  # fmt: skip
+def upsample_bicubic2d(self, output_size, align_corners, scales_h=None, scales_w=None):
+    return resampled(self, output_size, (scales_h, scales_w), cubic_taps, align_corners)
+
+
+@op("UpsampleBicubic2DBackwardBackward0",
+    grad_output=lambda grad, output_size, align_corners, scales_h, scales_w: upsample_bicubic2d(
+        grad, output_size, align_corners, scales_h, scales_w))  # fmt: skip
+def upsample_bicubic2d_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None):
+    return resampled_back(grad_output, output_size, input_size, (scales_h, scales_w), cubic_taps, align_corners)
+
+
+@op("UpsampleTrilinear3DBackward0",
+    self=lambda grad, output_size, self_sym_sizes, align_corners, scales_d, scales_h, scales_w: upsample_trilinear3d_backward(
+        grad, output_size, self_sym_sizes, align_corners, scales_d, scales_h, scales_w))  # fmt: skip
+def upsample_trilinear3d(self, output_size, align_corners, scales_d=None, scales_h=None, scales_w=None):
+    return resampled(self, output_size, (scales_d, scales_h, scales_w), linear_taps, align_corners)
+
+
+@op("UpsampleTrilinear3DBackwardBackward0",
+    grad_output=lambda grad, output_size, align_corners, scales_d, scales_h, scales_w: upsample_trilinear3d(
+        grad, output_size, align_corners, scales_d, scales_h, scales_w))  # fmt: skip
+def upsample_trilinear3d_backward(
+    grad_output, output_size, input_size, align_corners, scales_d=None, scales_h=None, scales_w=None
+):
+    return resampled_back(grad_output, output_size, input_size, (scales_d, scales_h, scales_w), linear_taps, align_corners)
