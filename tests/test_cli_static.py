@@ -259,6 +259,17 @@ def test_the_plan_of_a_loop_and_of_branches(gviz: Program) -> None:
     assert "else:" in ok(gviz("static", write(gviz, branches), "--plan")).out
 
 
+def test_the_plan_of_what_a_script_calls_by_a_name(gviz: Program) -> None:
+    lines = ["import tensorflow as tf", "x = tf.placeholder(tf.float32, [], name='x')", "W = tf.Variable(2.0)", "y = W * x"]
+    lines += ["z = tf.exp(y)", "step = tf.train.GradientDescentOptimizer(0.1).minimize(y)"]
+    net = write(gviz, "\n".join(lines))
+    assert "exp" not in ok(gviz("static", net, "--plan", "--root", "y")).out
+    assert re.search(r"state\[\w+\] = ", ok(gviz("static", net, "--plan", "--root", "step")).out)
+    gviz("static", net, "--plan", "--root", "w").assert_refused(
+        "--root w: there is no such name", "x, W, y, z, step", files=(net,)
+    )
+
+
 @pytest.mark.parametrize(
     "words", [("--plan", "-o", "x"), ("--table", "--format", "pdf"), ("--plan", "--table"), ("--plan", "--collapse", "g")]
 )

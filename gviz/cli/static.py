@@ -11,6 +11,8 @@ from gviz.cli import streams
 from gviz.cli.options import SourceCommand, show_option, takes_source
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gviz.graph import Graph
     from gviz.sources import Reading, SourceOptions
 
@@ -57,6 +59,7 @@ def static(
       gviz static "e=a*b+log(d)*c" a=2 b=3 c=5 d=10 -o e.pdf
       gviz static "e=a*b+log(d)*c" --gradients --collapse gradients
       gviz static train_tf.py --format tensorboard -o logs/
+      gviz static train_tf.py --plan --root loss
       gviz static "y=relu(x@W+b)" "x=ones(2,3)" "W=ones(3,4)" b=0.5 --plan
     """
     from gviz.cli.reading import read_source
@@ -74,7 +77,7 @@ def static(
     reading = read_source(source, wanted, product_on_stdout=is_text or output == "-")
     reading = with_gradients(reading) if gradients else reading
     if as_plan:
-        streams.write_product(plan_text(reading))
+        streams.write_product(plan_text(reading, options.roots))
     elif as_table:
         from gviz.cli.operations import show_operations
 
@@ -143,8 +146,8 @@ def collapsed(graph: Graph, scopes: tuple[str, ...]) -> Graph:
         raise SourceError(f"--collapse: {error}") from None
 
 
-def plan_text(reading: Reading) -> str:
-    """What a run of the root, or of everything that nothing else uses, becomes.
+def plan_text(reading: Reading, roots: Sequence[str] = ()) -> str:
+    """What a run of the root, of a script's tensors and operations of these names, or of all that nothing uses becomes.
 
     Raises:
         SourceError: there is nothing to run.
@@ -158,6 +161,11 @@ def plan_text(reading: Reading) -> str:
         raise SourceError("--plan needs the graph itself, not a saved picture of it")
     session = Session(graph=found.graph)
     fetches: Any = found.root
+    for name in roots:
+        if name not in found.names:
+            raise SourceError(f"--root {name}: there is no such name", hint=f"there are {', '.join(found.names) or 'none'}")
+    if fetches is None and roots:
+        fetches = [found.names[name] for name in roots]
     if fetches is None:
         used = {t for op in found.graph.get_operations() for t in op.inputs}
         inside = [op for op in found.graph.get_operations() if op.context is None]

@@ -36,7 +36,7 @@ class StaticSource:
 
     Args:
         graph: a ``gviz.static.Graph``.
-        names: the source's names of its tensors.
+        names: the source's names of its tensors; of a script's variables and operations too.
         root: the tensor that it is about; None for a script's graph.
         feeds: placeholder -> array, for an expression with values.
         notes: what there is to say.
@@ -313,7 +313,7 @@ def left_in(space: dict[str, Any], wanted: str = "", title: str = "") -> StaticS
     graph = next((g for g in choice if len(g)), None)
     if graph is None:
         return None
-    tensors = {name: space[name] for name, kind in kinds.items() if issubclass(kind, (tf.Tensor, tf.Variable))}
+    tensors = {name: space[name] for name, kind in kinds.items() if issubclass(kind, (tf.Tensor, tf.Variable, tf.Operation))}
     return StaticSource(graph, {n: tensor for n, tensor in tensors.items() if tensor.graph is graph}, title=title)
 
 
