@@ -145,7 +145,8 @@ def as_text(found: Sequence[Comparison]) -> str:
 
 
 HOW = (
-    "Times are of this machine: medians after a warm-up, both forms in turn, with Python's garbage collector on.",
+    "Times are of this machine: of a run the median after a warm-up, both forms in turn; of building the quickest.",
+    "Python's garbage collector is on.",
     "A static run feeds the planned graph; a dynamic run makes the leaves, computes, goes backward and drops its graph.",
     "Reading the expression is in neither; building is defining the graph, its derivatives and the plan.",
 )

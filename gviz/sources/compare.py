@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import cycle, islice
 from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -23,16 +24,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "Pair", "Static", "compare"]
 
-CHUNK = 50
-"""Runs that are timed in one go, at most."""
+SHORT = 2e-4
+"""Seconds that are timed in one go: short, so that few goes are hit when another process gets the processor."""
 
-SECONDS = 0.5
-"""How long each side is timed, if that is enough for :data:`ROUNDS`."""
+SECONDS = 1.0
+"""How long both are timed together."""
 
-ROUNDS = (5, 200)
-"""At least and at most so many chunks are timed, of the first feeds on; all feeds are run once before."""
+GOES = (5, 3000)
+"""At least and at most so many goes of each are timed."""
 
-BUILDS = 5
+BUILDS = 15
 """Builds that are timed, after a first one."""
 
 
@@ -131,37 +132,39 @@ def compare(pair: Pair) -> Comparison:
 
 
 def timed_build(build: Callable[[], Static]) -> tuple[Static, float]:
-    """The static graph, and the median of the times that it takes to build; the first one warms up."""
+    """The static graph, and the quickest time that it takes to build; the first one warms up."""
     static, times = build(), []
     for _ in range(BUILDS):
         start = perf_counter()
         static = build()
         times.append(perf_counter() - start)
-    return static, median(times)
+    return static, min(times)
 
 
 def timed_runs(
     static: Callable[[Sequence[Any]], Any], dynamic: Callable[[Sequence[Any]], Any], feeds: Sequence[Sequence[Any]]
 ) -> tuple[float, float]:
-    """The median time of a run of each, measured in turn, so that what else the machine does hits both."""
+    """The median time of a run of each; both go in turn through the feeds, so that what else the machine does hits both."""
     times: tuple[list[float], list[float]] = ([], [])
-    least, most = ROUNDS
-    start = perf_counter()
-    static(feeds[0]), dynamic(feeds[0])
-    size = max(1, min(CHUNK, int(2 * SECONDS / least / (perf_counter() - start))))  # few at a time where they are slow
-    chunks = [feeds[i : i + size] for i in range(0, len(feeds), size)]
-    turn, spent = 0, 0.0
-    while turn < least or (spent < 2 * SECONDS and turn < most):
-        chunk = chunks[turn % len(chunks)]
-        for run, found in zip((static, dynamic), times, strict=True):
-            start = perf_counter()
-            for feed in chunk:
-                run(feed)
-            taken = perf_counter() - start
+    counts = [max(1, int(SHORT / time_of(run, feeds[:1]))) for run in (static, dynamic)]
+    fed = [cycle(feeds), cycle(feeds)]
+    least, most = GOES
+    goes, spent = 0, 0.0
+    while goes < least or (spent < SECONDS and goes < most):
+        for run, count, source, found in zip((static, dynamic), counts, fed, times, strict=True):
+            taken = time_of(run, list(islice(source, count)))
+            found.append(taken / count)
             spent += taken
-            found.append(taken / len(chunk))
-        turn += 1
+        goes += 1
     return median(times[0]), median(times[1])
+
+
+def time_of(run: Callable[[Sequence[Any]], Any], feeds: Sequence[Sequence[Any]]) -> float:
+    """The time that a run of each feed takes together."""
+    start = perf_counter()
+    for feed in feeds:
+        run(feed)
+    return max(perf_counter() - start, 1e-9)
 
 
 def check(static: Static, pair: Pair) -> tuple[int, float, int | None]:
