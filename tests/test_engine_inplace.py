@@ -184,3 +184,18 @@ def test_index_put_takes_a_tuple_of_indices() -> None:
     assert torch.index_put(x, (torch.tensor([0]),), torch.tensor([5.0])).tolist() == [5.0, 1.0, 1.0]
     x.index_put_((torch.tensor([1]),), torch.tensor([2.0]), accumulate=True)
     assert x.tolist() == [1.0, 3.0, 1.0]
+
+
+def test_the_grad_of_a_view_that_must_not_be_used_any_more_is_none() -> None:
+    class Flat(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.view(-1)
+
+    x = torch.ones(2, requires_grad=True) * 1
+    y = Flat.apply(x)
+    y.retain_grad()
+    x.mul_(2)
+    assert y.grad is None
+    with pytest.raises(RuntimeError, match="Output 0 of Flat is a view"):
+        _ = y.is_leaf

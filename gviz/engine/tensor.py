@@ -144,7 +144,8 @@ class Tensor(Elements, hooks.Hooked):
     def grad(self) -> Tensor | None:
         """The gradient, None where there is none (yet); warns on a non-leaf that does not retain it."""
         if self._rare is None or self._rare.grad is None:
-            if self._edge is not None and not self.is_leaf and not self.retains_grad:
+            # unlike is_leaf itself, this asks what was known, not what a write to the base has made of it
+            if self._edge is not None and self._edge.__class__ is not ref and not self.retains_grad:
                 warnings.warn(text.NON_LEAF_GRAD, UserWarning, stacklevel=2)
             return None
         return self._rare.grad

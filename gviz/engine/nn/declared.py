@@ -22,7 +22,7 @@ LEGACY = ("size_average", "reduce")
 """Options of losses that PyTorch takes and no longer keeps."""
 WEIGHTS = ("weight", "pos_weight")
 """Options that are tensors, and buffers of the module."""
-RANDOM = ("dropout", "rrelu")
+RANDOM = ("dropout", "dropout1d", "dropout2d", "dropout3d", "rrelu")
 """Functions that do something else while training."""
 
 
@@ -44,7 +44,7 @@ class Function(Module):
             raise TypeError(f"{type(self).__name__}.__init__() {self.wrong(args, values)}")
         if values.get("stride", 0) is None:
             values["stride"] = values["kernel_size"]
-        if self.function == "dropout" and not 0 <= values["p"] <= 1:
+        if str(self.function).startswith("dropout") and not 0 <= values["p"] <= 1:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {values['p']}")
         for name, value in values.items():
             if name in WEIGHTS:
@@ -186,4 +186,5 @@ declare("fold", "Fold", "fold", output_size=..., kernel_size=..., dilation=1, pa
 declare("flatten", "Flatten", lambda x, **dims: x.flatten(**dims), start_dim=1, end_dim=-1)
 declare("flatten", "Unflatten", lambda x, dim, unflattened_size: x.unflatten(dim, unflattened_size), dim=...,
         unflattened_size=...)  # fmt: skip
-declare("dropout", "Dropout", "dropout", "p={self.p}, inplace={self.inplace}", p=0.5, inplace=False)
+for end in ("", "1d", "2d", "3d"):
+    declare("dropout", f"Dropout{end}", f"dropout{end}", "p={self.p}, inplace={self.inplace}", p=0.5, inplace=False)

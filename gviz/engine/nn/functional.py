@@ -8,7 +8,7 @@ import numpy as np
 
 from gviz.engine import inplace as writing
 from gviz.engine import random, text
-from gviz.engine.nn import distance_functions, image_functions, loss_functions, window_functions
+from gviz.engine.nn import distance_functions, dropout_functions, image_functions, loss_functions, window_functions
 from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import attention as _attention  # noqa: F401 - stores its rows
 from gviz.engine.ops import gates as _gates  # noqa: F401
@@ -18,7 +18,7 @@ from gviz.engine.surface import reductions
 from gviz.engine.tensor import Tensor, from_array
 
 __all__ = [
-    "batch_norm", "bilinear", "celu", "celu_", "dropout", "elu", "elu_", "embedding", "gelu", "glu", "group_norm",
+    "batch_norm", "bilinear", "celu", "celu_", "elu", "elu_", "embedding", "gelu", "glu", "group_norm",
     "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "instance_norm", "layer_norm", "leaky_relu",
     "leaky_relu_", "linear", "log_softmax", "logsigmoid", "mish", "normalize", "one_hot", "prelu", "relu", "relu6", "relu_",
     "rms_norm", "rrelu", "rrelu_", "scaled_dot_product_attention", "selu", "selu_", "sigmoid", "silu", "softmax", "softmin",
@@ -149,25 +149,6 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     if weight._array.ndim != rank:
         weight = call["view"](weight, (1, weight._array.size, *(1,) * (rank - 2)) if rank > 1 else (1,) * rank)
     return call["prelu_kernel"](input, weight)  # type: ignore[no-any-return]
-
-
-def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Elements set to zero with probability ``p``, the others scaled up; only in training.
-
-    Raises:
-        ValueError: ``p`` is no probability.
-    """
-    if p < 0.0 or p > 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    if not training or p == 0 or not input._array.size:
-        return input
-    kind = input._array.dtype
-    if p == 1:
-        noise = np.zeros(input._array.shape, kind)
-    else:
-        noise = random.bernoulli(1 - p, input._array.shape, kind) / kind.type(1 - p)
-    mask = from_array(noise, None)
-    return writing.in_place(call["mul"], input, mask) if inplace else call["mul"](input, mask)
 
 
 # ------------------------------------------------------------------ layers
@@ -366,10 +347,10 @@ def scaled_dot_product_attention(
     query = call["mul_scalar"](query, factor)
     fit = call["matmul"](query, call["mul_scalar"](call["transpose"](key, -2, -1), factor))
     shares = call["safe_softmax"](fit if attn_mask is None else call["add"](fit, attn_mask), -1)
-    return call["matmul"](dropout(shares, dropout_p), value)  # type: ignore[no-any-return]
+    return call["matmul"](dropout_functions.dropout(shares, dropout_p), value)  # type: ignore[no-any-return]
 
 
-for module in (distance_functions, image_functions, loss_functions, window_functions):
+for module in (distance_functions, dropout_functions, image_functions, loss_functions, window_functions):
     globals().update((name, getattr(module, name)) for name in module.__all__)
     __all__ += module.__all__
 globals().update((name, public(globals()[name], name, method=False, place="F.")) for name in __all__)

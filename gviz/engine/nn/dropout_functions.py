@@ -1,0 +1,101 @@
+"""Dropout as functions: of elements, and of whole channels of signals, images and volumes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gviz.engine import inplace as writing
+from gviz.engine import random, text
+from gviz.engine.op import TENSORS as call
+from gviz.engine.tensor import Tensor, from_array
+
+__all__ = ["dropout", "dropout1d", "dropout2d", "dropout3d"]
+
+DEPRECATED = (
+    "dropout{d}d: Received a {n}-D input to dropout{d}d, which is deprecated and will result in an error in a future release. "
+    "To retain the behavior and silence this warning, please use dropout instead. Note that dropout{d}d exists to provide "
+    "channel-wise dropout on inputs with {d} spatial dimensions, a channel dimension, and an optional batch dimension (i.e. "
+    "{a}D or {b}D inputs)."
+)
+ONE_SPATIAL = (
+    "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input is "
+    "interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future release to interpret "
+    "the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise dropout behavior, "
+    "please switch to using dropout1d instead."
+)
+
+
+def dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: Any) -> Tensor:
+    """What of that shape is drawn together set to zero with probability ``p``, the rest scaled up; only in training."""
+    if not training or p == 0 or not input._array.size:
+        return input
+    kind = input._array.dtype
+    noise = np.zeros(shape, kind) if p == 1 else random.bernoulli(1 - p, shape, kind) / kind.type(1 - p)
+    mask = from_array(noise, None)
+    return writing.in_place(call["mul"], input, mask) if inplace else call["mul"](input, mask)
+
+
+def check_probability(p: float) -> None:
+    """Whether ``p`` is one.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Elements set to zero with probability ``p``, the others scaled up; only in training.
+
+    Raises:
+        ValueError: ``p`` is no probability.
+    """
+    check_probability(p)
+    return dropped(input, p, training, inplace, input._array.shape)
+
+
+def of_channels(dims: int) -> Any:
+    """The public dropout of channels that have so many dimensions."""
+
+    def apply(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+        check_probability(p)
+        rank = input._array.ndim
+        if dims == 1 and rank not in (2, 3):
+            raise RuntimeError(
+                f"dropout1d: Expected 2D or 3D input, but received a {rank}D input. Note that dropout1d exists to provide "
+                "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch "
+                "dimension (i.e. 2D or 3D inputs)."
+            )
+        if rank not in (dims + 1, dims + 2):
+            text.warn(DEPRECATED.format(d=dims, n=rank, a=dims + 1, b=dims + 2))
+        if dims == 2:
+            if rank == 3:
+                text.warn(ONE_SPATIAL)
+            return channels_dropped(input, p, training, inplace)
+        if rank == dims + 2:
+            return channels_dropped(input, p, training, inplace)
+        if inplace:
+            found = channels_dropped(input.unsqueeze_(0), p, training, inplace)  # type: ignore[attr-defined]
+            return found.squeeze_(0)  # type: ignore[attr-defined]
+        return call["squeeze_dim"](channels_dropped(call["unsqueeze"](input, 0), p, training, inplace), 0)
+
+    apply.__name__ = f"dropout{dims}d"
+    return apply
+
+
+def channels_dropped(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+    """Whole channels, the second dimension, set to zero.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    sizes = input._array.shape
+    if len(sizes) < 2 and training and 0 < p < 1 and input._array.size:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    return dropped(input, p, training, inplace, (*sizes[:2], *(1,) * (len(sizes) - 2)))
+
+
+dropout1d, dropout2d, dropout3d = map(of_channels, (1, 2, 3))
