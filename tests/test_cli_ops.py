@@ -103,6 +103,11 @@ def test_a_form_makes_the_node_that_it_is_listed_with(form: str, run: Callable[[
     assert made in {operation.grad_fn for operation in operations() if form in operation.forms}
 
 
+def test_an_option_that_is_called_like_a_row_makes_no_function_part_of_it(listed: dict[str, Operation]) -> None:
+    assert "torch.quantile" not in listed["addmm"].part_of  # interpolation="linear" is no linear layer
+    assert "nn.functional.linear" in listed["addmm"].part_of
+
+
 def test_a_function_of_several_operations_is_listed_with_each() -> None:
     assert "torch.max" in next(operation for operation in operations() if operation.key == "maximum").part_of
     parts = {operation.grad_fn for operation in operations() if "torch.matmul" in operation.part_of}

@@ -12,6 +12,7 @@ import fnmatch
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from itertools import pairwise
 from pkgutil import iter_modules
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -245,10 +246,7 @@ def keys_in(function: Any) -> dict[str, None]:
         if function in seen:
             continue
         seen.add(function)
-        consts = [const for code in codes(function.__code__) for const in code.co_consts]
-        texts = [
-            text for const in consts for text in (const if isinstance(const, tuple) else (const,)) if isinstance(text, str)
-        ]
+        texts = [text for code in codes(function.__code__) for text in texts_in(code)]
         names = [name for code in codes(function.__code__) for name in code.co_names]
         held = [cell.cell_contents for cell in function.__closure__ or ()]
         made = [value for value in held if isinstance(value, str)]
@@ -271,13 +269,14 @@ def is_followed(value: Any) -> bool:
     return isinstance(value, FunctionType) and value.__module__.startswith(FOLLOWED)
 
 
-def texts_in(consts: tuple[Any, ...]) -> Iterator[str]:
-    """The texts among a function's constants; a choice of several is a tuple of them."""
-    for const in consts:
-        if isinstance(const, str):
-            yield const
-        elif isinstance(const, tuple):
-            yield from texts_in(const)
+def texts_in(code: CodeType) -> Iterator[str]:
+    """The texts of a code, tuples looked into; what something is compared with is the value of an option, no key."""
+    steps = list(dis.get_instructions(code))
+    for step, following in pairwise(steps):
+        if step.opname == "LOAD_CONST" and following.opname not in {"COMPARE_OP", "CONTAINS_OP"}:
+            yield from (
+                text for text in (step.argval if isinstance(step.argval, tuple) else (step.argval,)) if isinstance(text, str)
+            )
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:
