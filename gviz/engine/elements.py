@@ -86,6 +86,13 @@ class Elements:
         """Always the CPU."""
         return text.CPU
 
+    def is_inference(self) -> bool:
+        """Whether it was made in :class:`~gviz.engine.modes.inference_mode`; a view is what its base is."""
+        rare = self._rare
+        if rare is None:
+            return False
+        return bool(rare.inference if rare.base is None else rare.base.is_inference())
+
     def is_floating_point(self) -> bool:
         """Whether the elements are floating point numbers."""
         return bool(self._array.dtype.kind == "f")

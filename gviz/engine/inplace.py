@@ -164,6 +164,11 @@ def check(tensor: Tensor, others: Iterable[Any] = ()) -> None:
     Raises:
         RuntimeError: it may not, in PyTorch's words.
     """
+    if not mode.inference and tensor._rare is not None and tensor.is_inference():
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+            "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
     if not mode.on:
         return
     wanted = tensor.requires_grad

@@ -304,8 +304,18 @@ def unsigned(name: str, value: Any) -> Any:
 
 
 def guarded(value: Any) -> Any:
-    """A tensor to be saved: itself, or with its version if it was written in place before."""
+    """A tensor to be saved: itself, or with its version if it was written in place before.
+
+    Raises:
+        RuntimeError: it is an inference tensor.
+    """
     rare = getattr(value, "_rare", None)
+    if rare is not None and value.is_inference():
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+            "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
+            "autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
+        )
     version = None if rare is None else rare.version
     return SavedResult(value, version, version.count) if version is not None and version.count else value
 

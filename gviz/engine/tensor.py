@@ -97,6 +97,8 @@ class Tensor(Elements, hooks.Hooked):
             raise RuntimeError(f"you can only change requires_grad flags of leaf variables.{why}")
         if wanted and self._array.dtype.kind not in "fc":
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+        if wanted and not mode.inference and self.is_inference():
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         if not wanted:
             self._edge = None
         elif self._edge is None or self._edge is NO_GRAD_VIEW:
@@ -190,6 +192,7 @@ class Tensor(Elements, hooks.Hooked):
         """The same memory, out of the graph."""
         twin = from_array(self._array, None)
         twin.rare().version = self.version_cell()
+        twin.rare().inference = self.is_inference()
         return twin
 
     def detach_(self) -> Tensor:
@@ -211,12 +214,16 @@ class Tensor(Elements, hooks.Hooked):
     @data.setter
     def data(self, other: Tensor) -> None:
         self._array = other._array
+        if self._rare is not None:
+            self._rare.inference = other.is_inference()
         if self._edge is not None and self._edge.__class__ is ref and (node := self._edge()) is not None:
             node.shape = other._array.shape
 
     # ---------------------------------------------------------------- memory, versions, views
     @property
     def _version(self) -> int:
+        if self.is_inference():
+            raise RuntimeError("Inference tensors do not track version counter.")
         return 0 if self._rare is None or self._rare.version is None else self._rare.version.count
 
     def version_cell(self) -> Version:

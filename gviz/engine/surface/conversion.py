@@ -87,6 +87,15 @@ def new_filled(fill: float) -> Any:
     return make
 
 
+def asked(question: Any) -> Any:
+    """A method of the tensor as a function, which names its argument ``input``."""
+
+    def ask(input: Tensor) -> Any:
+        return question(input)
+
+    return ask
+
+
 ROWS = {"clone": "clone"}
 
 METHODS: dict[str, Any] = {
@@ -98,5 +107,6 @@ METHODS: dict[str, Any] = {
 }  # fmt: skip
 
 FUNCTIONS: dict[str, Any] = {
-    "numel": Tensor.numel, "is_floating_point": Tensor.is_floating_point, "is_tensor": is_tensor,
+    "is_tensor": is_tensor,
+    **{name: asked(getattr(Tensor, name)) for name in ("numel", "is_floating_point", "is_complex", "is_inference")},
 }  # fmt: skip
