@@ -97,6 +97,16 @@ def test_a_post_accumulate_hook_runs_when_the_gradient_is_there() -> None:
     assert seen == [3.0, 6.0]
 
 
+def test_a_wrong_post_accumulate_hook_is_an_error_after_the_others_which_see_what_it_returned() -> None:
+    x = leaf(2.0)
+    seen: list[object] = []
+    x.register_post_accumulate_grad_hook(lambda tensor: tensor.grad.clone())
+    x.register_post_accumulate_grad_hook(lambda tensor: seen.append((tensor.item(), tensor.grad)))
+    with pytest.raises(RuntimeError, match=r"^Tensor post accumulate grad hooks should return None\.$"):
+        (x * 3).backward()
+    assert seen == [(3.0, None)]
+
+
 def test_a_leaf_runs_as_soon_as_its_last_gradient_has_arrived() -> None:
     x, w = leaf(2.0), leaf(3.0)
     order: list[str] = []

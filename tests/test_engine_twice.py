@@ -73,3 +73,18 @@ def test_grad_outputs_may_require_gradients_themselves() -> None:
     (first,) = torch.autograd.grad(x * x, x, v, create_graph=True)
     (by_v,) = torch.autograd.grad(first.sum(), v)
     assert by_v.tolist() == [2.0, 4.0]
+
+
+def test_a_gradient_that_comes_back_untouched_is_the_tensor_that_was_given() -> None:
+    a, b, v = leaf([1.0, 2.0]), leaf([3.0, 4.0]), leaf([1.0, 1.0])
+    by_a, by_b = torch.autograd.grad(a + b, [a, b], v)
+    assert by_a is by_b is v
+    by_a, by_b = torch.autograd.grad((a + b).sum(), [a, b])
+    assert by_a is by_b
+
+
+def test_a_given_gradient_of_another_dtype_is_cast_and_the_cast_recorded() -> None:
+    x, v = leaf([1.0, 2.0]), torch.tensor([1.0, 1.0], dtype=torch.float64, requires_grad=True)
+    for create in (False, True):
+        (grad,) = torch.autograd.grad(x, x, v, create_graph=create)
+        assert (grad.dtype, type(grad.grad_fn).__name__) == (torch.float32, "ToCopyBackward0")

@@ -89,6 +89,7 @@ def grad(
     catch: dict[Any, Any] = {edge_of(t): None for t in wanted}
     run(starts, keep=bool(keep), create=bool(create_graph), catch=catch)
     results: list[Tensor | None] = []
+    known = {(id(one._array), one.dtype): one for _, one in starts if isinstance(one, Tensor)}  # those come back as they are
     for i, tensor in enumerate(wanted):
         found = catch[edge_of(tensor)]
         if found is None and materialize_grads:
@@ -99,11 +100,12 @@ def grad(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
                 "Set allow_unused=True if this is the desired behavior."
             )
-        results.append(
-            found
-            if found is None or isinstance(found, Tensor)
-            else from_array(np.array(found, dtype=tensor._array.dtype), None)
-        )
+        if found is not None and not isinstance(found, Tensor):
+            key = id(found), tensor.dtype
+            if key not in known:
+                known[key] = from_array(np.array(found, dtype=tensor._array.dtype), None)
+            found = known[key]
+        results.append(found)
     return tuple(results)
 
 
@@ -134,7 +136,7 @@ def root_edge(root: Tensor, position: int) -> Any:
 
 
 def start_gradient(root: Tensor, gradient: Any, position: int, *, create: bool) -> Any:
-    """The gradient to start with: the one given, or a one for a tensor of one element.
+    """The gradient to start with: the tensor given, or a one for a tensor of one element.
 
     Raises:
         RuntimeError: none given for several elements, or of another shape.
@@ -151,9 +153,7 @@ def start_gradient(root: Tensor, gradient: Any, position: int, *, create: bool) 
             f"Mismatch in shape: grad_output[{position}] has a shape of {gradient.shape} and output[{position}] has a "
             f"shape of {root.shape}."
         )
-    if create:
-        return gradient
-    return gradient._array if gradient._array.dtype == root._array.dtype else gradient._array.astype(root._array.dtype)
+    return gradient if gradient._array.dtype == root._array.dtype else gradient.to(root.dtype)
 
 
 def reach(starts: list[Any]) -> list[Any]:
@@ -195,7 +195,8 @@ def run(
         order = leaves_early(order)
     needed = None if catch is None and only is None else on_the_way(order, catch or (), only or ())
     for edge, gradient in starts:
-        edge.pending = gradient if edge.pending is None else edge.pending + gradient
+        part = gradient._array if not create and isinstance(gradient, Tensor) else gradient
+        edge.pending = part if edge.pending is None else edge.pending + part
     before = mode.on, mode.formula, State.running
     mode.on, mode.formula, State.running = create, False, True
     try:

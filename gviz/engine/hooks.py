@@ -297,6 +297,8 @@ def run_post_hooks(hooks: list[Any], leaf: Any) -> None:
     Raises:
         RuntimeError: it returned something.
     """
-    for hook in tuple(hooks):
-        if hook(leaf) is not None:
-            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+    seen = [leaf]
+    for hook in tuple(hooks):  # each is given what the one before it returned; the error comes after the last
+        seen.append(hooked(hook, seen[-1]))
+    if any(one is not leaf for one in seen):
+        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
