@@ -108,6 +108,9 @@ def test_an_argument_is_refused_in_pytorchs_words(text: str, words: str) -> None
         ("x.cuda()", AssertionError, "Torch not compiled with CUDA enabled"),
         ("nn.Linear(2, 2)(torch.arange(3))", RuntimeError, "mat1 and mat2 must have the same dtype, but got Long and Float"),
         ("setattr(x, 'requires_grad', 3)", RuntimeError, "requires_grad must be a bool"),
+        ("v.mH", RuntimeError, "tensor.mH is only supported on matrices or batches of matrices. Got 1-D tensor."),
+        ("v.H", RuntimeError, "tensor.H is only supported on matrices (2-D tensors). Got 1-D tensor."),
+        ("v.adjoint()", RuntimeError, "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."),
     ],
 )
 def test_a_value_that_does_not_do_is_refused_with_pytorchs_error(text: str, kind: type[Exception], words: str) -> None:

@@ -174,17 +174,6 @@ def broadcast_tensors(*tensors: Any) -> Any:
     return tuple(t if t._array.shape == shape else call["expand"](t, shape) for t in given)
 
 
-def adjoint(input: Tensor, name: str = "adjoint()") -> Tensor:
-    """The last two dims exchanged.
-
-    Raises:
-        RuntimeError: there are not two.
-    """
-    if input._array.ndim == 1:
-        raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
-    return call["transpose"](input, -2, -1)
-
-
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """The memory seen with other sizes and steps."""
     return call["as_strided"](input, tuple(size), tuple(stride), storage_offset)
@@ -268,7 +257,7 @@ ROWS = {
 
 BOTH: dict[str, Any] = {
     "tile": tile, "repeat_interleave": repeat_interleave, "flip": flip, "fliplr": flipped(1), "flipud": flipped(0),
-    "roll": roll, "diag": diag, "movedim": movedim, "moveaxis": movedim, "unflatten": unflatten, "adjoint": adjoint,
+    "roll": roll, "diag": diag, "movedim": movedim, "moveaxis": movedim, "unflatten": unflatten,
     "as_strided": as_strided, "index_add": index_add, "index_fill": index_fill, "scatter": scatter, "diff": diff,
     "scatter_reduce": scatter_reduce, "diagflat": diagflat,
     "take_along_dim": take_along_dim,
@@ -276,7 +265,6 @@ BOTH: dict[str, Any] = {
 
 METHODS: dict[str, Any] = {
     "repeat": sized("repeat"), "unfold": "unfold",
-    "mH": property(adjoint), "H": property(adjoint),
 }  # fmt: skip
 
 FUNCTIONS: dict[str, Any] = {

@@ -180,13 +180,21 @@ def property_t(self: Tensor) -> Tensor:
     return call["permute"](self, tuple(reversed(range(self._array.ndim))))
 
 
-def property_mt(self: Tensor) -> Tensor:
-    """``x.mT``: the last two dimensions exchanged."""
-    if self._array.ndim == 0:
-        return call["permute"](self, ())
-    if self._array.ndim == 1:
-        raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.")
-    return call["transpose"](self, -2, -1)
+def exchanged(name: str) -> Any:
+    """``mT``, ``mH``, ``H`` and ``adjoint()``: the last two dimensions exchanged; a 0-d tensor is given back as it is."""
+
+    def exchange(input: Tensor) -> Tensor:
+        ndim = input._array.ndim
+        if not ndim:
+            return input
+        if name == "H" and ndim != 2:
+            more = " For batches of matrices, consider using tensor.mH" if ndim > 2 else ""
+            raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {ndim}-D tensor.{more}")
+        if ndim == 1:
+            raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
+        return call["transpose"](input, -2, -1)
+
+    return exchange
 
 
 ROWS = {
@@ -200,12 +208,14 @@ BOTH: dict[str, Any] = {
     "reshape": sized("reshape"), "permute": sized("permute"), "squeeze": squeeze, "flatten": flatten, "ravel": ravel,
     "split": split, "chunk": chunk, "broadcast_to": broadcast_to, "tensor_split": tensor_split,
     "hsplit": splitter("hsplit", 1, 1), "vsplit": splitter("vsplit", 0, 2), "dsplit": splitter("dsplit", 2, 3),
+    "adjoint": exchanged("adjoint()"),
 }  # fmt: skip
 
 METHODS: dict[str, Any] = {
     "view": sized("view"), "expand": sized("expand"), "expand_as": sized_as("expand"), "view_as": sized_as("view"),
     "reshape_as": sized_as("reshape"),
-    "contiguous": contiguous, "__getitem__": get_item, "T": property(property_t), "mT": property(property_mt),
+    "contiguous": contiguous, "__getitem__": get_item, "T": property(property_t), "mT": property(exchanged("mT")),
+    "mH": property(exchanged("mH")), "H": property(exchanged("H")),
 }  # fmt: skip
 
 FUNCTIONS: dict[str, Any] = {"cat": cat, "concat": cat, "concatenate": cat, "stack": stack}
