@@ -78,6 +78,6 @@ def _print_table(reading: Reading) -> None:
         raise SourceError("there are no named tensors to list")
     if streams.is_terminal(sys.stdout):
         table = TensorTable(reading.graph, before=reading.ran_backward, aliases=reading.aliases)
-        table.show(in_colour=streams.in_colour(sys.stdout))
+        table.show()
     else:  # a program looks for a row by any of its names
         streams.write_product(TensorTable(reading.graph, before=reading.ran_backward).plain())

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
-
-from gviz.cli import streams
 
 if TYPE_CHECKING:
     from gviz.graph import Graph
@@ -76,19 +73,6 @@ def to_json(graph: Graph) -> str:
 
 def show_operations(graph: Graph) -> None:
     """Print the table."""
-    lines = rows(graph)
-    if not streams.is_terminal(sys.stdout):
-        from gviz.cli.table import aligned
+    from gviz.cli.table import print_rows
 
-        streams.write_product(aligned([HEADINGS, *lines]))
-        return
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
-    for heading in HEADINGS:
-        table.add_column(heading, overflow="fold")
-    for line in lines:
-        table.add_row(*line)
-    Console(no_color=not streams.in_colour(sys.stdout), highlight=False, markup=False).print(table)
+    print_rows(HEADINGS, rows(graph))

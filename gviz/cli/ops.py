@@ -128,26 +128,25 @@ def _facts(operation: Operation) -> Iterator[tuple[str, str]]:
 def _tell(found: Sequence[Operation]) -> None:
     """Print all about a few operations; lines are wrapped on a terminal only."""
     told = [(_title(operation), [fact for fact in _facts(operation) if fact[1]]) for operation in found]
-    if not streams.is_terminal(sys.stdout):
-        from gviz.cli.table import aligned
+    from gviz.cli.table import aligned, console
 
+    if not streams.is_terminal(sys.stdout):
         streams.write_product(
             "\n".join(f"{title}\n{aligned([('  ' + what, text) for what, text in facts])}" for title, facts in told)
         )
         return
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(no_color=not streams.in_colour(sys.stdout), highlight=False, markup=False)
+    terminal = console()
     for number, (title, facts) in enumerate(told):
-        console.print(Text(("\n" if number else "") + title, style="bold"))
+        terminal.print(Text(("\n" if number else "") + title, style="bold"))
         grid = Table.grid(padding=(0, 2, 0, 0))
-        grid.add_column(style="dim", no_wrap=console.width > 60, overflow="fold")
+        grid.add_column(style="dim", no_wrap=terminal.width > 60, overflow="fold")
         grid.add_column(overflow="fold")
         for what, text in facts:
             grid.add_row(f"  {what}", text)
-        console.print(grid)
+        terminal.print(grid)
 
 
 def _title(operation: Operation) -> str:
@@ -157,7 +156,7 @@ def _title(operation: Operation) -> str:
 
 def _tabulate(found: Sequence[Operation]) -> None:
     """Print a line an operation; on a terminal the columns share its width."""
-    from gviz.cli.table import aligned, shorten
+    from gviz.cli.table import aligned, console, ruled, shorten
 
     rows = [
         (operation.grad_fn or "None", ", ".join(operation.forms), operation.key, ", ".join(_bare(operation.saved)))
@@ -166,20 +165,16 @@ def _tabulate(found: Sequence[Operation]) -> None:
     if not streams.is_terminal(sys.stdout):
         streams.write_product(aligned([HEADINGS, *([shorten(cell, LONGEST) for cell in row] for row in rows)]))
         return
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(no_color=not streams.in_colour(sys.stdout), highlight=False, markup=False)
-    shown = 2 + (console.width >= WIDTHS[0]) + (console.width >= WIDTHS[1])
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1), pad_edge=False, header_style="bold")
+    terminal = console()
+    shown = 2 + (terminal.width >= WIDTHS[0]) + (terminal.width >= WIDTHS[1])
+    table = ruled()
     for place, heading in enumerate(HEADINGS[:shown]):
-        least = None if place else min(max(len(row[0]) for row in rows), console.width // 2)
-        table.add_column(heading, no_wrap=True, overflow="ellipsis", min_width=least, max_width=console.width // 2)
+        least = None if place else min(max(len(row[0]) for row in rows), terminal.width // 2)
+        table.add_column(heading, no_wrap=True, overflow="ellipsis", min_width=least, max_width=terminal.width // 2)
     for row in rows:
         table.add_row(*row[:shown], style="dim" if row[0] == "None" else "")
-    console.print(table)
-    console.print(f"{len(rows)} operations; gviz ops NAME tells all about one", style="dim")
+    terminal.print(table)
+    terminal.print(f"{len(rows)} operations; gviz ops NAME tells all about one", style="dim")
 
 
 def _bare(saved: Sequence[str]) -> Iterator[str]:

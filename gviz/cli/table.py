@@ -1,19 +1,24 @@
-"""The table of ``gviz inspect``: as wide as it needs to be in a pipe, as wide as the terminal on a terminal."""
+"""Tables: as wide as they need to be in a pipe, as wide as the terminal on a terminal."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gviz.cli import streams
 from gviz.errors import display_width
 from gviz.render.labels import number, shape_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+
+    from rich.console import Console
+    from rich.table import Table
 
     from gviz.graph import Graph, TensorRow, Value
 
-__all__ = ["Column", "TensorTable", "aligned", "fit"]
+__all__ = ["Column", "TensorTable", "aligned", "console", "fit", "print_rows", "ruled"]
 
 MOST_ALIASES = 4
 """Second names that are told below the table; the rest are counted."""
@@ -207,20 +212,13 @@ class TensorTable:
         """The whole table for a pipe: a line a row."""
         return aligned([[column.key for column in self.columns], *zip(*(column.cells for column in self.columns), strict=True)])
 
-    def show(self, *, in_colour: bool) -> None:
-        """Print the table on this terminal, as much of it as fits the width.
-
-        Args:
-            in_colour: leaves and roots in the colours of the picture.
-        """
-        from rich import box
-        from rich.console import Console
-        from rich.table import Table
+    def show(self) -> None:
+        """Print the table on this terminal, as much of it as fits the width; leaves and roots in the picture's colours."""
         from rich.text import Text
 
-        console = Console(no_color=not in_colour, highlight=False, markup=False)
-        fitted = fit(self.columns, console.width)
-        table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0, pad_edge=False, header_style="bold")
+        terminal = console()
+        fitted = fit(self.columns, terminal.width)
+        table = ruled(padding=0)
         for column in fitted.columns:
             table.add_column(column.heading, no_wrap=True, overflow="ellipsis", vertical="bottom")
         styles = self._styles()
@@ -231,9 +229,9 @@ class TensorTable:
                     for place, cell in enumerate(cells)
                 )
             )
-        console.print(table)
+        terminal.print(table)
         for remark in (*self._second_names(), *fitted.remarks()):
-            console.print(Text(remark, style="dim"))
+            terminal.print(Text(remark, style="dim"))
 
     def _styles(self) -> list[str]:
         """A style for each row's name: roots green, leaves blue, as in the picture."""
@@ -251,6 +249,39 @@ class TensorTable:
 def _name(row: TensorRow) -> str:
     """The name, and what it stands for where gviz gave it: ``a = x + w``."""
     return row.name if row.expression is None else f"{row.name} = {row.expression}"
+
+
+def console() -> Console:
+    """Standard output as a terminal, on which texts stand as they are."""
+    from rich.console import Console
+
+    return Console(no_color=not streams.in_colour(sys.stdout), highlight=False, markup=False)
+
+
+def ruled(padding: int | tuple[int, int] = (0, 1)) -> Table:
+    """An empty table for a terminal, with a line below its headings."""
+    from rich import box
+    from rich.table import Table
+
+    return Table(box=box.SIMPLE_HEAD, show_edge=False, padding=padding, pad_edge=False, header_style="bold")
+
+
+def print_rows(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], *, whole: Sequence[str] = (), dim: Container[str] = ()
+) -> None:
+    """Print rows: aligned in a pipe; on a terminal in columns that are folded where it is narrow, but those headed ``whole``.
+
+    Rows whose last cell is one of ``dim`` are of less interest.
+    """
+    if not streams.is_terminal(sys.stdout):
+        streams.write_product(aligned([headings, *rows]))
+        return
+    table = ruled()
+    for heading in headings:
+        table.add_column(heading, no_wrap=heading in whole, overflow="fold")
+    for row in rows:
+        table.add_row(*row, style="dim" if row[-1] in dim else "")
+    console().print(table)
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> str:
