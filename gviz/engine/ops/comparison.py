@@ -7,66 +7,22 @@ import numpy as np
 from gviz.engine.op import op
 
 
-@op(None, nondiff=("self", "other"), promote="pointwise")
-def equal(self, other):
-    return np.equal(self, other)
+def question(name, promote, count):
+    """A row that asks numpy's function of that name about each element of one tensor, or of two."""
+    function = getattr(np, name)
+
+    def ask(self):
+        return function(self)
+
+    def compare(self, other):
+        return function(self, other)
+
+    op(None, key=name, nondiff=("self", "other")[:count], promote=promote)(ask if count == 1 else compare)
 
 
-@op(None, nondiff=("self", "other"), promote="pointwise")
-def not_equal(self, other):
-    return np.not_equal(self, other)
-
-
-@op(None, nondiff=("self", "other"), promote="pointwise")
-def less(self, other):
-    return np.less(self, other)
-
-
-@op(None, nondiff=("self", "other"), promote="pointwise")
-def less_equal(self, other):
-    return np.less_equal(self, other)
-
-
-@op(None, nondiff=("self", "other"), promote="pointwise")
-def greater(self, other):
-    return np.greater(self, other)
-
-
-@op(None, nondiff=("self", "other"), promote="pointwise")
-def greater_equal(self, other):
-    return np.greater_equal(self, other)
-
-
-@op(None, nondiff=("self", "other"))
-def logical_and(self, other):
-    return np.logical_and(self, other)
-
-
-@op(None, nondiff=("self", "other"))
-def logical_or(self, other):
-    return np.logical_or(self, other)
-
-
-@op(None, nondiff=("self", "other"))
-def logical_xor(self, other):
-    return np.logical_xor(self, other)
-
-
-@op(None, nondiff=("self",))
-def logical_not(self):
-    return np.logical_not(self)
-
-
-@op(None, nondiff=("self",))
-def isnan(self):
-    return np.isnan(self)
-
-
-@op(None, nondiff=("self",))
-def isinf(self):
-    return np.isinf(self)
-
-
-@op(None, nondiff=("self",))
-def isfinite(self):
-    return np.isfinite(self)
+for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"):
+    question(name, "pointwise", 2)
+for name in ("logical_and", "logical_or", "logical_xor"):
+    question(name, "", 2)
+for name in ("logical_not", "isnan", "isinf", "isfinite"):
+    question(name, "", 1)

@@ -8,59 +8,23 @@ from gviz.engine.op import composite, op
 from gviz.engine.ops.constants import ONE
 
 
-@op("ExpBackward0", promote="float", self=lambda grad, result: grad * result)
-def exp(self):
-    return np.exp(self)
+def function(key, node, forward, formula):
+    """A row for a function of one floating point variable (integers become the default float)."""
+    forward.__name__ = forward.__qualname__ = key
+    op(node, promote="float", self=formula)(forward)
 
 
-@op("LogBackward0", promote="float", self=lambda grad, self: grad / self)
-def log(self):
-    return np.log(self)
-
-
-@op("Log2Backward0", promote="float", self=lambda grad, self: grad / (self * 0.6931471805599453))
-def log2(self):
-    return np.log2(self)
-
-
-@op("Log10Backward0", promote="float", self=lambda grad, self: grad / (self * 2.302585092994046))
-def log10(self):
-    return np.log10(self)
-
-
-@op("Log1PBackward0", promote="float", self=lambda grad, self: grad / (self + 1))
-def log1p(self):
-    return np.log1p(self)
-
-
-@op("Expm1Backward0", promote="float", self=lambda grad, result: grad * (result + 1))
-def expm1(self):
-    return np.expm1(self)
-
-
-@op("SqrtBackward0", promote="float", self=lambda grad, result: grad / (2 * result))
-def sqrt(self):
-    return np.sqrt(self)
-
-
-@op("RsqrtBackward0", promote="float", self=lambda grad, result: -0.5 * grad * power(result, 3))
-def rsqrt(self):
-    return 1 / np.sqrt(self)
-
-
-@op("SinBackward0", promote="float", self=lambda grad, self: grad * cos(self))
-def sin(self):
-    return np.sin(self)
-
-
-@op("CosBackward0", promote="float", self=lambda grad, self: grad * neg(sin(self)))
-def cos(self):
-    return np.cos(self)
-
-
-@op("TanBackward0", promote="float", self=lambda grad, result: grad * (1 + power(result, 2)))
-def tan(self):
-    return np.tan(self)
+function("exp", "ExpBackward0", lambda self: np.exp(self), lambda grad, result: grad * result)
+function("log", "LogBackward0", lambda self: np.log(self), lambda grad, self: grad / self)
+function("log2", "Log2Backward0", lambda self: np.log2(self), lambda grad, self: grad / (self * 0.6931471805599453))
+function("log10", "Log10Backward0", lambda self: np.log10(self), lambda grad, self: grad / (self * 2.302585092994046))
+function("log1p", "Log1PBackward0", lambda self: np.log1p(self), lambda grad, self: grad / (self + 1))
+function("expm1", "Expm1Backward0", lambda self: np.expm1(self), lambda grad, result: grad * (result + 1))
+function("sqrt", "SqrtBackward0", lambda self: np.sqrt(self), lambda grad, result: grad / (2 * result))
+function("rsqrt", "RsqrtBackward0", lambda self: 1 / np.sqrt(self), lambda grad, result: -0.5 * grad * power(result, 3))
+function("sin", "SinBackward0", lambda self: np.sin(self), lambda grad, self: grad * cos(self))
+function("cos", "CosBackward0", lambda self: np.cos(self), lambda grad, self: grad * neg(sin(self)))
+function("tan", "TanBackward0", lambda self: np.tan(self), lambda grad, result: grad * (1 + power(result, 2)))
 
 
 LARGE = 2048
@@ -74,9 +38,7 @@ def minus(array, product):
     return np.subtract(array, product, product)
 
 
-@op("TanhBackward0", promote="float", self=lambda grad, result: tanh_backward(grad, result))
-def tanh(self):
-    return np.tanh(self)
+function("tanh", "TanhBackward0", lambda self: np.tanh(self), lambda grad, result: tanh_backward(grad, result))
 
 
 @op(

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from gviz.engine.op import ARRAYS, op
+from gviz.engine.ops.functions import function
 from gviz.engine.ops.trigonometry import floating, xlogarithm
 
 SHIFT = 12
@@ -25,9 +26,7 @@ def log_gamma(x):
 LGAMMA = np.frompyfunc(log_gamma, 1, 1)
 
 
-@op("LgammaBackward0", promote="float", self=lambda grad, self: grad * digamma(self))
-def lgamma(self):
-    return floating(LGAMMA(self), self)
+function("lgamma", "LgammaBackward0", lambda self: floating(LGAMMA(self), self), lambda grad, self: grad * digamma(self))
 
 
 @op("DigammaBackward0", promote="float", self=lambda grad, self: grad * polygamma(1, self))

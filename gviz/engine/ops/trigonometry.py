@@ -7,72 +7,26 @@ import math
 import numpy as np
 
 from gviz.engine.op import PASS, composite, op
+from gviz.engine.ops.functions import function
 
-
-@op("AsinBackward0", promote="float", self=lambda grad, self: grad * rsqrt(neg(self) * self + 1))
-def asin(self):
-    return np.arcsin(self)
-
-
-@op("AcosBackward0", promote="float", self=lambda grad, self: grad * neg(rsqrt(neg(self) * self + 1)))
-def acos(self):
-    return np.arccos(self)
-
-
-@op("AtanBackward0", promote="float", self=lambda grad, self: grad / (self * self + 1))
-def atan(self):
-    return np.arctan(self)
-
-
-@op("SinhBackward0", promote="float", self=lambda grad, self: grad * cosh(self))
-def sinh(self):
-    return np.sinh(self)
-
-
-@op("CoshBackward0", promote="float", self=lambda grad, self: grad * sinh(self))
-def cosh(self):
-    return np.cosh(self)
-
-
-@op("AsinhBackward0", promote="float", self=lambda grad, self: grad * rsqrt(power(self, 2) + 1))
-def asinh(self):
-    return np.arcsinh(self)
-
-
-@op("AcoshBackward0", promote="float", self=lambda grad, self: grad * rsqrt(self * self - 1))
-def acosh(self):
-    return np.arccosh(self)
-
-
-@op("AtanhBackward0", promote="float", self=lambda grad, self: grad * 1 / (1 - power(self, 2)))
-def atanh(self):
-    return np.arctanh(self)
-
-
-@op("AsinhBackward1", promote="float", self=lambda grad: refuse_in_place("asinh"))
-def asinh_(self):
-    return np.arcsinh(self)
-
-
-@op("AcoshBackward1", promote="float", self=lambda grad: refuse_in_place("acosh"))
-def acosh_(self):
-    return np.arccosh(self)
-
-
-@op("AtanhBackward1", promote="float", self=lambda grad: refuse_in_place("atanh"))
-def atanh_(self):
-    return np.arctanh(self)
+function("asin", "AsinBackward0", lambda self: np.arcsin(self), lambda grad, self: grad * rsqrt(neg(self) * self + 1))
+function("acos", "AcosBackward0", lambda self: np.arccos(self), lambda grad, self: grad * neg(rsqrt(neg(self) * self + 1)))
+function("atan", "AtanBackward0", lambda self: np.arctan(self), lambda grad, self: grad / (self * self + 1))
+function("sinh", "SinhBackward0", lambda self: np.sinh(self), lambda grad, self: grad * cosh(self))
+function("cosh", "CoshBackward0", lambda self: np.cosh(self), lambda grad, self: grad * sinh(self))
+function("asinh", "AsinhBackward0", lambda self: np.arcsinh(self), lambda grad, self: grad * rsqrt(power(self, 2) + 1))
+function("acosh", "AcoshBackward0", lambda self: np.arccosh(self), lambda grad, self: grad * rsqrt(self * self - 1))
+function("atanh", "AtanhBackward0", lambda self: np.arctanh(self), lambda grad, self: grad * 1 / (1 - power(self, 2)))
+function("exp2", "Exp2Backward0", lambda self: np.exp2(self), lambda grad, result: grad * result * 0.6931471805599453)
+function("asinh_", "AsinhBackward1", lambda self: np.arcsinh(self), lambda grad: refuse_in_place("asinh"))
+function("acosh_", "AcoshBackward1", lambda self: np.arccosh(self), lambda grad: refuse_in_place("acosh"))
+function("atanh_", "AtanhBackward1", lambda self: np.arctanh(self), lambda grad: refuse_in_place("atanh"))
 
 
 @composite
 def refuse_in_place(name):
     """PyTorch has no derivative for these in place."""
     raise NotImplementedError(f"the derivative for 'inplace version of {name}' is not implemented.")
-
-
-@op("Exp2Backward0", promote="float", self=lambda grad, result: grad * result * 0.6931471805599453)
-def exp2(self):
-    return np.exp2(self)
 
 
 ERF, ERFC = np.frompyfunc(math.erf, 1, 1), np.frompyfunc(math.erfc, 1, 1)
@@ -93,9 +47,7 @@ def erfc(self):
     return floating(ERFC(self), self)
 
 
-@op("SincBackward0", promote="float", self=lambda grad, self: sinc_backward(grad, self))
-def sinc(self):
-    return floating(np.sinc(self), self)
+function("sinc", "SincBackward0", lambda self: floating(np.sinc(self), self), lambda grad, self: sinc_backward(grad, self))
 
 
 @composite
