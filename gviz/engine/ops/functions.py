@@ -6,13 +6,7 @@ import numpy as np
 
 from gviz.engine.op import composite, op
 from gviz.engine.ops.constants import ONE
-
-
-def function(key, node, forward, formula):
-    """A row for a function of one floating point variable (integers become the default float)."""
-    forward.__name__ = forward.__qualname__ = key
-    op(node, promote="float", self=formula)(forward)
-
+from gviz.engine.ops.rows import function
 
 function("exp", "ExpBackward0", lambda self: np.exp(self), lambda grad, result: grad * result)
 function("log", "LogBackward0", lambda self: np.log(self), lambda grad, self: grad / self)

@@ -11,6 +11,7 @@ import numpy as np
 
 from gviz.engine.op import op
 from gviz.engine.ops.convolution import padded, windows
+from gviz.engine.ops.rows import pair
 
 
 def taken(array, taps):
@@ -69,70 +70,20 @@ def border_back(grad, self, padding, mode):
     return given_back(grad, border(sizes, padding, mode), sizes)
 
 
-@op("ReflectionPad1DBackward0", self=lambda grad, self, padding: reflection_pad1d_backward(grad, self, padding))
-def reflection_pad1d(self, padding):
-    return with_border(self, padding, "reflect")
+def bordering(mode):
+    """What the pair of rows of a border is made of."""
+    return (
+        lambda self, padding: with_border(self, padding, mode),
+        lambda grad_output, self, padding: border_back(grad_output, self, padding, mode),
+        lambda grad, self, padding: backward(grad, self, padding),
+        lambda grad, padding: forward(grad, padding),
+    )
 
 
-@op("ReflectionPad1DBackwardBackward0", promote="none", grad_output=lambda grad, padding: reflection_pad1d(grad, padding),
-    self=lambda grad: zeros_like(grad))  # fmt: skip
-def reflection_pad1d_backward(grad_output, self, padding):
-    return border_back(grad_output, self, padding, "reflect")
-
-
-@op("ReflectionPad2DBackward0", self=lambda grad, self, padding: reflection_pad2d_backward(grad, self, padding))
-def reflection_pad2d(self, padding):
-    return with_border(self, padding, "reflect")
-
-
-@op("ReflectionPad2DBackwardBackward0", promote="none", grad_output=lambda grad, padding: reflection_pad2d(grad, padding),
-    self=lambda grad: zeros_like(grad))  # fmt: skip
-def reflection_pad2d_backward(grad_output, self, padding):
-    return border_back(grad_output, self, padding, "reflect")
-
-
-@op("ReflectionPad3DBackward0", self=lambda grad, self, padding: reflection_pad3d_backward(grad, self, padding))
-def reflection_pad3d(self, padding):
-    return with_border(self, padding, "reflect")
-
-
-@op("ReflectionPad3DBackwardBackward0", promote="none", grad_output=lambda grad, padding: reflection_pad3d(grad, padding),
-    self=lambda grad: zeros_like(grad))  # fmt: skip
-def reflection_pad3d_backward(grad_output, self, padding):
-    return border_back(grad_output, self, padding, "reflect")
-
-
-@op("ReplicationPad1DBackward0", self=lambda grad, self, padding: replication_pad1d_backward(grad, self, padding))
-def replication_pad1d(self, padding):
-    return with_border(self, padding, "edge")
-
-
-@op("ReplicationPad1DBackwardBackward0", promote="none", grad_output=lambda grad, padding: replication_pad1d(grad, padding),
-    self=lambda grad: zeros_like(grad))  # fmt: skip
-def replication_pad1d_backward(grad_output, self, padding):
-    return border_back(grad_output, self, padding, "edge")
-
-
-@op("ReplicationPad2DBackward0", self=lambda grad, self, padding: replication_pad2d_backward(grad, self, padding))
-def replication_pad2d(self, padding):
-    return with_border(self, padding, "edge")
-
-
-@op("ReplicationPad2DBackwardBackward0", promote="none", grad_output=lambda grad, padding: replication_pad2d(grad, padding),
-    self=lambda grad: zeros_like(grad))  # fmt: skip
-def replication_pad2d_backward(grad_output, self, padding):
-    return border_back(grad_output, self, padding, "edge")
-
-
-@op("ReplicationPad3DBackward0", self=lambda grad, self, padding: replication_pad3d_backward(grad, self, padding))
-def replication_pad3d(self, padding):
-    return with_border(self, padding, "edge")
-
-
-@op("ReplicationPad3DBackwardBackward0", promote="none", grad_output=lambda grad, padding: replication_pad3d(grad, padding),
-    self=lambda grad: zeros_like(grad))  # fmt: skip
-def replication_pad3d_backward(grad_output, self, padding):
-    return border_back(grad_output, self, padding, "edge")
+for kind, mode in (("Reflection", "reflect"), ("Replication", "edge")):
+    for count in (1, 2, 3):
+        key, node = f"{kind.lower()}_pad{count}d", f"{kind}Pad{count}D"
+        pair(key, node, *bordering(mode), promote="none", self=lambda grad: zeros_like(grad))
 
 
 # ------------------------------------------------------------------ patches and pixels

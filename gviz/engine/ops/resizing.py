@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.op import op
 from gviz.engine.ops.resampling import given_back, taken
+from gviz.engine.ops.rows import pair
 
 
 def step_of(size, out, scale, align_corners, kind):
@@ -77,141 +77,76 @@ def taps_of(sizes, output_size, scales, rule, align_corners, kind):
     return [rule(n, o, s, align_corners, kind) for n, o, s in zip(sizes, output_size, scales, strict=True)]
 
 
-@op("UpsampleNearest1DBackward0", self=lambda grad, output_size, self_sym_sizes, scales: upsample_nearest1d_backward(
-    grad, output_size, self_sym_sizes, scales))  # fmt: skip
-def upsample_nearest1d(self, output_size, scales=None):
-    return resampled(self, output_size, (scales,), nearest)
+LINE, IMAGE, VOLUME = (
+    lambda rule: (
+        lambda self, output_size, scales=None: resampled(self, output_size, (scales,), rule),
+        lambda grad_output, output_size, input_size, scales=None: (
+            resampled_back(grad_output, output_size, input_size, (scales,), rule)),
+        lambda grad, output_size, self_sym_sizes, scales: backward(grad, output_size, self_sym_sizes, scales),
+        lambda grad, output_size, scales: forward(grad, output_size, scales),
+    ),
+    lambda rule: (
+        lambda self, output_size, scales_h=None, scales_w=None: resampled(self, output_size, (scales_h, scales_w), rule),
+        lambda grad_output, output_size, input_size, scales_h=None, scales_w=None: (
+            resampled_back(grad_output, output_size, input_size, (scales_h, scales_w), rule)),
+        lambda grad, output_size, self_sym_sizes, scales_h, scales_w: (
+            backward(grad, output_size, self_sym_sizes, scales_h, scales_w)),
+        lambda grad, output_size, scales_h, scales_w: forward(grad, output_size, scales_h, scales_w),
+    ),
+    lambda rule: (
+        lambda self, output_size, scales_d=None, scales_h=None, scales_w=None: (
+            resampled(self, output_size, (scales_d, scales_h, scales_w), rule)),
+        lambda grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None: (
+            resampled_back(grad_output, output_size, input_size, (scales_d, scales_h, scales_w), rule)),
+        lambda grad, output_size, self_sym_sizes, scales_d, scales_h, scales_w: (
+            backward(grad, output_size, self_sym_sizes, scales_d, scales_h, scales_w)),
+        lambda grad, output_size, scales_d, scales_h, scales_w: forward(grad, output_size, scales_d, scales_h, scales_w),
+    ),
+)  # fmt: skip
+"""What the pair of rows of a rule is made of (see :func:`pair`), for signals, images and volumes."""
 
+SMOOTH_LINE, SMOOTH_IMAGE, SMOOTH_VOLUME = (
+    lambda rule: (
+        lambda self, output_size, align_corners, scales=None: resampled(self, output_size, (scales,), rule, align_corners),
+        lambda grad_output, output_size, input_size, align_corners, scales=None: (
+            resampled_back(grad_output, output_size, input_size, (scales,), rule, align_corners)),
+        lambda grad, output_size, self_sym_sizes, align_corners, scales: (
+            backward(grad, output_size, self_sym_sizes, align_corners, scales)),
+        lambda grad, output_size, align_corners, scales: forward(grad, output_size, align_corners, scales),
+    ),
+    lambda rule: (
+        lambda self, output_size, align_corners, scales_h=None, scales_w=None: (
+            resampled(self, output_size, (scales_h, scales_w), rule, align_corners)),
+        lambda grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None: (
+            resampled_back(grad_output, output_size, input_size, (scales_h, scales_w), rule, align_corners)),
+        lambda grad, output_size, self_sym_sizes, align_corners, scales_h, scales_w: (
+            backward(grad, output_size, self_sym_sizes, align_corners, scales_h, scales_w)),
+        lambda grad, output_size, align_corners, scales_h, scales_w: (
+            forward(grad, output_size, align_corners, scales_h, scales_w)),
+    ),
+    lambda rule: (
+        lambda self, output_size, align_corners, scales_d=None, scales_h=None, scales_w=None: (
+            resampled(self, output_size, (scales_d, scales_h, scales_w), rule, align_corners)),
+        lambda grad_output, output_size, input_size, align_corners, scales_d=None, scales_h=None, scales_w=None: (
+            resampled_back(grad_output, output_size, input_size, (scales_d, scales_h, scales_w), rule, align_corners)),
+        lambda grad, output_size, self_sym_sizes, align_corners, scales_d, scales_h, scales_w: (
+            backward(grad, output_size, self_sym_sizes, align_corners, scales_d, scales_h, scales_w)),
+        lambda grad, output_size, align_corners, scales_d, scales_h, scales_w: (
+            forward(grad, output_size, align_corners, scales_d, scales_h, scales_w)),
+    ),
+)  # fmt: skip
+"""The same for rules that can align the corners."""
 
-@op("UpsampleNearest1DBackwardBackward0",
-    grad_output=lambda grad, output_size, scales: upsample_nearest1d(grad, output_size, scales))  # fmt: skip
-def upsample_nearest1d_backward(grad_output, output_size, input_size, scales=None):
-    return resampled_back(grad_output, output_size, input_size, (scales,), nearest)
-
-
-@op("UpsampleNearest2DBackward0",
-    self=lambda grad, output_size, self_sym_sizes, scales_h, scales_w: upsample_nearest2d_backward(
-        grad, output_size, self_sym_sizes, scales_h, scales_w))  # fmt: skip
-def upsample_nearest2d(self, output_size, scales_h=None, scales_w=None):
-    return resampled(self, output_size, (scales_h, scales_w), nearest)
-
-
-@op("UpsampleNearest2DBackwardBackward0",
-    grad_output=lambda grad, output_size, scales_h, scales_w: upsample_nearest2d(
-        grad, output_size, scales_h, scales_w))  # fmt: skip
-def upsample_nearest2d_backward(grad_output, output_size, input_size, scales_h=None, scales_w=None):
-    return resampled_back(grad_output, output_size, input_size, (scales_h, scales_w), nearest)
-
-
-@op("UpsampleLinear1DBackward0",
-    self=lambda grad, output_size, self_sym_sizes, align_corners, scales: upsample_linear1d_backward(
-        grad, output_size, self_sym_sizes, align_corners, scales))  # fmt: skip
-def upsample_linear1d(self, output_size, align_corners, scales=None):
-    return resampled(self, output_size, (scales,), linear_taps, align_corners)
-
-
-@op("UpsampleLinear1DBackwardBackward0",
-    grad_output=lambda grad, output_size, align_corners, scales: upsample_linear1d(
-        grad, output_size, align_corners, scales))  # fmt: skip
-def upsample_linear1d_backward(grad_output, output_size, input_size, align_corners, scales=None):
-    return resampled_back(grad_output, output_size, input_size, (scales,), linear_taps, align_corners)
-
-
-@op("UpsampleBilinear2DBackward0",
-    self=lambda grad, output_size, self_sym_sizes, align_corners, scales_h, scales_w: upsample_bilinear2d_backward(
-        grad, output_size, self_sym_sizes, align_corners, scales_h, scales_w))  # fmt: skip
-def upsample_bilinear2d(self, output_size, align_corners, scales_h=None, scales_w=None):
-    return resampled(self, output_size, (scales_h, scales_w), linear_taps, align_corners)
-
-
-@op("UpsampleBilinear2DBackwardBackward0",
-    grad_output=lambda grad, output_size, align_corners, scales_h, scales_w: upsample_bilinear2d(
-        grad, output_size, align_corners, scales_h, scales_w))  # fmt: skip
-def upsample_bilinear2d_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None):
-    return resampled_back(grad_output, output_size, input_size, (scales_h, scales_w), linear_taps, align_corners)
-
-
-@op("UpsampleNearest3DBackward0",
-    self=lambda grad, output_size, self_sym_sizes, scales_d, scales_h, scales_w: upsample_nearest3d_backward(
-        grad, output_size, self_sym_sizes, scales_d, scales_h, scales_w))  # fmt: skip
-def upsample_nearest3d(self, output_size, scales_d=None, scales_h=None, scales_w=None):
-    return resampled(self, output_size, (scales_d, scales_h, scales_w), nearest)
-
-
-@op("UpsampleNearest3DBackwardBackward0",
-    grad_output=lambda grad, output_size, scales_d, scales_h, scales_w: upsample_nearest3d(
-        grad, output_size, scales_d, scales_h, scales_w))  # fmt: skip
-def upsample_nearest3d_backward(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None):
-    return resampled_back(grad_output, output_size, input_size, (scales_d, scales_h, scales_w), nearest)
-
-
-@op("UpsampleNearestExact1DBackward0",
-    self=lambda grad, output_size, self_sym_sizes, scales: upsample_nearest_exact1d_backward(
-        grad, output_size, self_sym_sizes, scales))  # fmt: skip
-def upsample_nearest_exact1d(self, output_size, scales=None):
-    return resampled(self, output_size, (scales,), nearest_exact)
-
-
-@op("UpsampleNearestExact1DBackwardBackward0",
-    grad_output=lambda grad, output_size, scales: upsample_nearest_exact1d(
-        grad, output_size, scales))  # fmt: skip
-def upsample_nearest_exact1d_backward(grad_output, output_size, input_size, scales=None):
-    return resampled_back(grad_output, output_size, input_size, (scales,), nearest_exact)
-
-
-@op("UpsampleNearestExact2DBackward0",
-    self=lambda grad, output_size, self_sym_sizes, scales_h, scales_w: upsample_nearest_exact2d_backward(
-        grad, output_size, self_sym_sizes, scales_h, scales_w))  # fmt: skip
-def upsample_nearest_exact2d(self, output_size, scales_h=None, scales_w=None):
-    return resampled(self, output_size, (scales_h, scales_w), nearest_exact)
-
-
-@op("UpsampleNearestExact2DBackwardBackward0",
-    grad_output=lambda grad, output_size, scales_h, scales_w: upsample_nearest_exact2d(
-        grad, output_size, scales_h, scales_w))  # fmt: skip
-def upsample_nearest_exact2d_backward(grad_output, output_size, input_size, scales_h=None, scales_w=None):
-    return resampled_back(grad_output, output_size, input_size, (scales_h, scales_w), nearest_exact)
-
-
-@op("UpsampleNearestExact3DBackward0",
-    self=lambda grad, output_size, self_sym_sizes, scales_d, scales_h, scales_w: upsample_nearest_exact3d_backward(
-        grad, output_size, self_sym_sizes, scales_d, scales_h, scales_w))  # fmt: skip
-def upsample_nearest_exact3d(self, output_size, scales_d=None, scales_h=None, scales_w=None):
-    return resampled(self, output_size, (scales_d, scales_h, scales_w), nearest_exact)
-
-
-@op("UpsampleNearestExact3DBackwardBackward0",
-    grad_output=lambda grad, output_size, scales_d, scales_h, scales_w: upsample_nearest_exact3d(
-        grad, output_size, scales_d, scales_h, scales_w))  # fmt: skip
-def upsample_nearest_exact3d_backward(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None):
-    return resampled_back(grad_output, output_size, input_size, (scales_d, scales_h, scales_w), nearest_exact)
-
-
-@op("UpsampleBicubic2DBackward0",
-    self=lambda grad, output_size, self_sym_sizes, align_corners, scales_h, scales_w: upsample_bicubic2d_backward(
-        grad, output_size, self_sym_sizes, align_corners, scales_h, scales_w))  # fmt: skip
-def upsample_bicubic2d(self, output_size, align_corners, scales_h=None, scales_w=None):
-    return resampled(self, output_size, (scales_h, scales_w), cubic_taps, align_corners)
-
-
-@op("UpsampleBicubic2DBackwardBackward0",
-    grad_output=lambda grad, output_size, align_corners, scales_h, scales_w: upsample_bicubic2d(
-        grad, output_size, align_corners, scales_h, scales_w))  # fmt: skip
-def upsample_bicubic2d_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None):
-    return resampled_back(grad_output, output_size, input_size, (scales_h, scales_w), cubic_taps, align_corners)
-
-
-@op("UpsampleTrilinear3DBackward0",
-    self=lambda grad, output_size, self_sym_sizes, align_corners, scales_d, scales_h, scales_w: upsample_trilinear3d_backward(
-        grad, output_size, self_sym_sizes, align_corners, scales_d, scales_h, scales_w))  # fmt: skip
-def upsample_trilinear3d(self, output_size, align_corners, scales_d=None, scales_h=None, scales_w=None):
-    return resampled(self, output_size, (scales_d, scales_h, scales_w), linear_taps, align_corners)
-
-
-@op("UpsampleTrilinear3DBackwardBackward0",
-    grad_output=lambda grad, output_size, align_corners, scales_d, scales_h, scales_w: upsample_trilinear3d(
-        grad, output_size, align_corners, scales_d, scales_h, scales_w))  # fmt: skip
-def upsample_trilinear3d_backward(
-    grad_output, output_size, input_size, align_corners, scales_d=None, scales_h=None, scales_w=None
+for key, node, parts, rule in (
+    ("upsample_nearest1d", "UpsampleNearest1D", LINE, nearest),
+    ("upsample_nearest2d", "UpsampleNearest2D", IMAGE, nearest),
+    ("upsample_nearest3d", "UpsampleNearest3D", VOLUME, nearest),
+    ("upsample_nearest_exact1d", "UpsampleNearestExact1D", LINE, nearest_exact),
+    ("upsample_nearest_exact2d", "UpsampleNearestExact2D", IMAGE, nearest_exact),
+    ("upsample_nearest_exact3d", "UpsampleNearestExact3D", VOLUME, nearest_exact),
+    ("upsample_linear1d", "UpsampleLinear1D", SMOOTH_LINE, linear_taps),
+    ("upsample_bilinear2d", "UpsampleBilinear2D", SMOOTH_IMAGE, linear_taps),
+    ("upsample_bicubic2d", "UpsampleBicubic2D", SMOOTH_IMAGE, cubic_taps),
+    ("upsample_trilinear3d", "UpsampleTrilinear3D", SMOOTH_VOLUME, linear_taps),
 ):
-    return resampled_back(grad_output, output_size, input_size, (scales_d, scales_h, scales_w), linear_taps, align_corners)
+    pair(key, node, *parts(rule))

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from gviz.engine.op import ARRAYS, op
-from gviz.engine.ops.functions import function
+from gviz.engine.ops.rows import function
 from gviz.engine.ops.trigonometry import floating, xlogarithm
 
 SHIFT = 12

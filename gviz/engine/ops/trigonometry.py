@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from gviz.engine.op import PASS, composite, op
-from gviz.engine.ops.functions import function
+from gviz.engine.ops.rows import function
 
 function("asin", "AsinBackward0", lambda self: np.arcsin(self), lambda grad, self: grad * rsqrt(neg(self) * self + 1))
 function("acos", "AcosBackward0", lambda self: np.arccos(self), lambda grad, self: grad * neg(rsqrt(neg(self) * self + 1)))

@@ -1,0 +1,42 @@
+"""Makers of rows that are alike: functions of one variable, and operations whose derivative is an operation of its own."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+from gviz.engine.op import op
+
+
+def function(key, node, forward, formula):
+    """A row for a function of one floating point variable (integers become the default float)."""
+    stored(key, forward, op(node, promote="float", self=formula))
+
+
+def pair(key, node, forward, backward, formula, second, **declared: Any):
+    """A row, and the row ``KEY_backward`` of its derivative, made of functions that several such pairs share.
+
+    Args:
+        key: the row's name.
+        node: what both graph nodes' names begin with.
+        forward: on arrays.
+        backward: its derivative on arrays, the gradient first.
+        formula: the derivative, which calls it by the name ``backward``.
+        second: the derivative of that for the gradient, which calls the row itself by the name ``forward``.
+        declared: what else the row of the derivative says.
+    """
+    names = {"forward": key, "backward": f"{key}_backward"}
+    stored(key, forward, op(f"{node}Backward0", self=calling(names, formula)))
+    stored(f"{key}_backward", backward, op(f"{node}BackwardBackward0", grad_output=calling(names, second), **declared))
+
+
+def stored(key, forward, store):
+    """Store a row under its name."""
+    forward.__name__ = forward.__qualname__ = key
+    store(forward)
+
+
+def calling(names, formula):
+    """A formula that calls other rows than it is written with."""
+    code = formula.__code__
+    return FunctionType(code.replace(co_names=tuple(names.get(name, name) for name in code.co_names)), formula.__globals__)
