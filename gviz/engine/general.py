@@ -58,11 +58,7 @@ def general(row: Row) -> Any:
 
 
 def bound(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """Arguments in the order of the row's parameters, defaults filled in.
-
-    Raises:
-        TypeError: too many, unknown, or missing ones.
-    """
+    """Arguments in the order of the row's parameters, defaults filled in; refuses unknown and missing ones."""
     names = row.parameters
     values = dict(zip(names, args, strict=False))
     if "input" in kwargs and "input" not in names:

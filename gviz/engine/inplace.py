@@ -99,11 +99,7 @@ def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) 
 
 
 def refuse_overlap(array: Any, others: Iterable[Any] = ()) -> None:
-    """An expanded tensor has several elements in one place; another operand may lie in part of the memory that is written.
-
-    Raises:
-        RuntimeError: it is so, in PyTorch's words.
-    """
+    """Refuse to write a tensor with several elements in one place, or in a part of the memory that another operand has."""
     which = ""
     if is_expanded(array):
         which = "more than one element of the written-to tensor refers"
@@ -148,22 +144,14 @@ def is_dense(array: Any) -> bool:
 
 
 def refuse_cast(have: Any, want: Any) -> None:
-    """A result may not lose its kind: no float into integers.
-
-    Raises:
-        RuntimeError: it would.
-    """
+    """Refuse to make a result lose its kind: no float becomes an integer."""
     if not dtypes.can_cast(have, want):
         have, want = dtypes.of(have).scalar_name, dtypes.of(want).scalar_name
         raise RuntimeError(f"result type {have} can't be cast to the desired output type {want}")
 
 
 def check(tensor: Tensor, others: Iterable[Any] = ()) -> None:
-    """Whether this tensor may be written now.
-
-    Raises:
-        RuntimeError: it may not, in PyTorch's words.
-    """
+    """Refuse a tensor that may not be written now."""
     if not mode.inference and tensor._rare is not None and tensor.is_inference():
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "

@@ -54,10 +54,7 @@ def threshold(self, threshold, value):
     return np.where(self > threshold, self, self.dtype.type(value))
 
 
-@op(
-    "PreluKernelBackward0",
-    self__weight=lambda grad, self, weight: prelu_kernel_backward(grad, self, weight),
-)
+@op("PreluKernelBackward0", self__weight=lambda grad, self, weight: prelu_kernel_backward(grad, self, weight))
 def prelu_kernel(self, weight):
     return np.where(self > 0, self, weight * self)
 

@@ -22,11 +22,7 @@ def maybe_multiply(grad, number):
 
 
 def check_sub(self, other):
-    """PyTorch subtracts no booleans.
-
-    Raises:
-        RuntimeError: an operand is one, in PyTorch's words.
-    """
+    """Refuse booleans, which PyTorch does not subtract."""
     booleans = [isinstance(v, bool) or getattr(getattr(v, "dtype", None), "kind", "") == "b" for v in (self, other)]
     if all(booleans):
         raise RuntimeError(
@@ -41,11 +37,7 @@ def check_sub(self, other):
 
 
 def check_neg(operand):
-    """PyTorch negates no booleans.
-
-    Raises:
-        RuntimeError: it is one, in PyTorch's words.
-    """
+    """Refuse booleans, which PyTorch does not negate."""
     if operand.dtype.kind == "b":
         raise RuntimeError(
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` "
@@ -54,11 +46,7 @@ def check_neg(operand):
 
 
 def scaled(array, alpha, beside):
-    """``alpha * array``, in the array's dtype, to be added to what is beside it.
-
-    Raises:
-        RuntimeError: the factor is of a kind that the dtype cannot have, in PyTorch's words.
-    """
+    """``alpha * array``, in the array's dtype, to be added to what is beside it; refuses a factor of another kind."""
     broadcast_shape(beside.shape, array.shape)  # its refusal comes first
     if array.dtype.kind in "iub" and isinstance(alpha, float):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
@@ -191,11 +179,7 @@ def pow_base(self, exponent):
 
 
 def integer_power(base, exponent):
-    """A power of integers: towards zero where the exponent is negative, as PyTorch's kernel has it.
-
-    Raises:
-        NotImplementedError: booleans, in PyTorch's words.
-    """
+    """A power of integers, no booleans: towards zero where the exponent is negative, as PyTorch's kernel has it."""
     broadcast_shape(np.shape(base), exponent.shape)
     if exponent.dtype.kind == "b":
         raise dtypes.no_kernel("pow", exponent.dtype)

@@ -10,21 +10,13 @@ from gviz.engine.ops.constants import ZERO
 
 
 def check_relu(operand):
-    """PyTorch has no relu of booleans.
-
-    Raises:
-        RuntimeError: it is one.
-    """
+    """Refuse booleans, of which PyTorch has no relu."""
     if operand.dtype.kind == "b":
         raise RuntimeError("Boolean inputs not supported for relu")
 
 
 def check_condition(condition, self, other):
-    """A condition is made of booleans.
-
-    Raises:
-        RuntimeError: it is not, in PyTorch's words.
-    """
+    """Refuse a condition that is not made of booleans."""
     if condition.dtype.kind != "b" and condition.dtype.name != "uint8":
         name = dtypes.of(condition.dtype).scalar_name
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {name}")

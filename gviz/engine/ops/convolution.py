@@ -67,11 +67,7 @@ def weight_gradient(grad, x, kernel, stride, padding, dilation, groups):
 
 
 def check(x, weight, bias, stride, padding, dilation, transposed, groups):
-    """PyTorch's refusals.
-
-    Raises:
-        RuntimeError: sizes that do not fit.
-    """
+    """Refuse sizes that do not fit."""
     sizes = list(x.shape)
     if transposed:
         if weight.shape[0] != x.shape[1]:
@@ -118,11 +114,7 @@ FIRST = (  # noqa: E731
 )
 
 
-@op(
-    "ConvolutionBackward0",
-    promote="none",
-    input__weight__bias=FIRST,
-)
+@op("ConvolutionBackward0", promote="none", input__weight__bias=FIRST)
 def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     check(input, weight, bias, stride, padding, dilation, transposed, groups)
     if transposed:

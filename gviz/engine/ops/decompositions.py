@@ -28,11 +28,7 @@ ARRAYS["on_diagonal"], TENSORS["on_diagonal"] = array_diagonal, tensor_diagonal
 
 
 def check_matrix(array, name):
-    """A matrix has two dimensions.
-
-    Raises:
-        RuntimeError: it has fewer.
-    """
+    """Refuse what has fewer than two dimensions."""
     if array.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
 

@@ -56,10 +56,7 @@ def cdist_backward(grad_output, x1, x2, p, cdist):
     return each.sum(axis=-2).astype(x1.dtype, copy=False)
 
 
-@op(
-    "EuclideanDistBackward0",
-    x1__x2=lambda grad, x1, x2, result: euclidean_dist_backward(grad, x1, x2, result),
-)
+@op("EuclideanDistBackward0", x1__x2=lambda grad, x1, x2, result: euclidean_dist_backward(grad, x1, x2, result))
 def euclidean_dist(x1, x2):
     return ARRAYS["cdist_forward"](x1, x2, 2.0)
 

@@ -65,12 +65,7 @@ def narrow(self, dim, start, length):
 
 @everywhere
 def first_of(shape, dim, start, length):
-    """Where a narrowed part begins, counted from 0.
-
-    Raises:
-        IndexError: it begins outside.
-        RuntimeError: it ends outside, or there are no dimensions.
-    """
+    """Where a narrowed part begins, counted from 0; refuses one that begins or ends outside."""
     if isinstance(start, np.ndarray):
         if start.ndim or start.dtype.kind not in "iu":
             raise RuntimeError("start must be an 0-dim integral Tensor.")
@@ -123,11 +118,7 @@ def index_put_arrays(self, indices, values, accumulate):
 
 
 def check_source(array, indices, values, shape):
-    """What is put has the dtype of its destination, and broadcasts to the place; one number goes into any mask.
-
-    Raises:
-        RuntimeError: it does not, in PyTorch's words.
-    """
+    """Refuse to put what has another dtype (but one number into a mask), or does not broadcast to the place."""
     missing = len(shape) - values.ndim
     if missing < 0 or any(have not in (1, want) for have, want in zip(values.shape, shape[max(missing, 0) :], strict=True)):
         raise RuntimeError(
@@ -162,11 +153,7 @@ def index_put_backward(grad, indices, accumulate):
 
 
 def numpy_index(array, indices):
-    """Numpy's index for a list of index arrays (None where a dimension is taken whole); masks are turned into positions.
-
-    Raises:
-        IndexError: a mask or an index does not fit, in PyTorch's words.
-    """
+    """Numpy's index for a list of index arrays (None where a dimension is taken whole); masks are turned into positions."""
     found: list[Any] = []
     for given in indices:
         item = getattr(given, "_array", given)
@@ -182,11 +169,7 @@ def numpy_index(array, indices):
 
 
 def check_mask(array, mask, dim):
-    """A mask has the sizes of the dimensions it is for.
-
-    Raises:
-        IndexError: it has not.
-    """
+    """Refuse a mask that has not the sizes of the dimensions it is for."""
     for offset, size in enumerate(mask.shape):
         if dim + offset >= array.ndim or array.shape[dim + offset] != size:
             raise IndexError(
@@ -196,11 +179,7 @@ def check_mask(array, mask, dim):
 
 
 def check_positions(array, found):
-    """Indices broadcast together and lie in their dimensions.
-
-    Raises:
-        IndexError: they do not; dimensions are counted among those that are indexed.
-    """
+    """Refuse indices that do not broadcast, or lie outside of their dimensions, counted among those that are indexed."""
     given = [(item, array.shape[dim]) for dim, item in enumerate(found) if not isinstance(item, slice)]
     shapes = [item.shape for item, _ in given]
     try:

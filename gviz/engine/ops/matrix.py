@@ -12,12 +12,7 @@ everywhere(broadcast_shape)
 
 
 def check_same_dtype(a, b, kernel="addmm_impl_cpu_"):
-    """PyTorch multiplies matrices of one dtype only, and no booleans.
-
-    Raises:
-        NotImplementedError: they are booleans.
-        RuntimeError: they differ.
-    """
+    """Refuse matrices of two dtypes, and booleans."""
     if a.dtype != b.dtype:
         left, right = (of(v.dtype).c_name for v in (a, b))
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {left} != {right}")
@@ -42,11 +37,7 @@ def mm(self, mat2):
 
 
 def check_shapes(a, b):
-    """The inner sizes have to agree.
-
-    Raises:
-        RuntimeError: in PyTorch's words.
-    """
+    """Refuse matrices whose inner sizes do not agree."""
     if a.shape[1] != b.shape[0]:
         raise RuntimeError(
             f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})"

@@ -16,12 +16,7 @@ def along(array, dim, index):
 
 
 def check_index(self, dim, index, name):
-    """An index is a list of places along a dimension.
-
-    Raises:
-        IndexError: it has more than one dimension, or a place does not exist.
-        RuntimeError: it holds no integers.
-    """
+    """Refuse an index that is no vector of integers, or names a place that does not exist."""
     if index.ndim > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector")
     if index.dtype.kind != "i":
@@ -50,11 +45,7 @@ def picked(grad, dim, index, source, source_dim):
 
 
 def check_added(self, dim, index, source):
-    """What is added has a slice for each place, of the shape of the tensor's slices.
-
-    Raises:
-        RuntimeError: it has not, or is of another dtype.
-    """
+    """Refuse to add what has not a slice for each place, of the shape of the tensor's slices, or is of another dtype."""
     check_index(self, dim, index, "index_add")
     axis = wrap_dim(dim, self.ndim)
     if self.dtype != source.dtype:
@@ -193,11 +184,7 @@ def put_backward(grad, index, source, accumulate):
 
 
 def check_flat(self, index):
-    """Places among all elements exist.
-
-    Raises:
-        IndexError: one does not.
-    """
+    """Refuse places that are not among all elements."""
     if index.size and (index.max() >= self.size or index.min() < -self.size):
         wrong = index[(index >= self.size) | (index < -self.size)].flat[0]
         raise IndexError(f"out of range: tried to access index {wrong} on a tensor of {self.size} elements.")

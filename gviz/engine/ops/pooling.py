@@ -16,7 +16,7 @@ def pooled_size(size, kernel, stride, padding, dilation, ceil_mode):
 
 
 def check_windows(array, kernel, stride, padding, dilation):
-    """Whether there can be such windows in an input; :func:`framed` tells what is raised."""
+    """Refuse windows that cannot be, or an input that has none."""
     for s, p, k, d in zip(stride, padding, kernel, dilation, strict=True):
         if s == 0:
             raise RuntimeError("stride should not be zero")
@@ -40,11 +40,7 @@ def check_windows(array, kernel, stride, padding, dilation):
 
 
 def framed(array, kernel, stride, padding, dilation, ceil_mode, fill):
-    """The input as (n, c, h, w) with ``fill`` around it, as far as the windows reach.
-
-    Raises:
-        RuntimeError: there cannot be such windows, or there is none.
-    """
+    """The input as (n, c, h, w) with ``fill`` around it, as far as the windows reach; refuses where there is none."""
     check_windows(array, kernel, stride, padding, dilation)
     out = [pooled_size(*facts, ceil_mode) for facts in zip(array.shape[-2:], kernel, stride, padding, dilation, strict=True)]
     full = array[None] if array.ndim == 3 else array
@@ -116,11 +112,7 @@ def count_of(shape):
 
 # ------------------------------------------------------------------ averages
 def divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, divisor_override):
-    """By what each window's sum is divided.
-
-    Raises:
-        RuntimeError: by zero.
-    """
+    """By what each window's sum is divided, not by zero."""
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
     if divisor_override:
@@ -203,11 +195,7 @@ def shared_back(grad, array, dims):
 
 
 def check_adaptive(name, array, dims, got="but got"):
-    """Whether an input can be pooled so.
-
-    Raises:
-        RuntimeError: it is no image, or an empty one.
-    """
+    """Refuse what is no image (or volume), or an empty one."""
     if array.ndim not in (dims + 1, dims + 2):
         raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, {got} {list(array.shape)}")
     for i, size in enumerate(array.shape[-dims:], array.ndim - dims):

@@ -173,11 +173,7 @@ def kron(self, other):
 
 # ------------------------------------------------------------------ inverses
 def check_square(array, name):
-    """An inverse or determinant needs square matrices of floating point numbers.
-
-    Raises:
-        RuntimeError: in PyTorch's words.
-    """
+    """Refuse all but square matrices."""
     if array.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
     if array.shape[-1] != array.shape[-2]:

@@ -101,11 +101,7 @@ def rot90(self, k=1, dims=(0, 1)):
 
 
 def check_turn(ndim, dims):
-    """A turn is from one dim to another.
-
-    Raises:
-        RuntimeError: there are not two.
-    """
+    """Refuse dims that are not two."""
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if ndim < 2:
@@ -115,11 +111,7 @@ def check_turn(ndim, dims):
 
 
 def check_matrix(array, name):
-    """A triangle needs rows and columns.
-
-    Raises:
-        RuntimeError: there are fewer than two dimensions.
-    """
+    """Refuse what has no rows and columns."""
     if array.ndim < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
 
@@ -150,11 +142,7 @@ def diagonal_copy(self, offset=0, dim1=0, dim2=1):
 
 
 def diagonal_of(array, offset, dim1, dim2):
-    """The diagonal as a view that may be written.
-
-    Raises:
-        RuntimeError: both dims are the same.
-    """
+    """The diagonal between two different dims, as a view that may be written."""
     first, second = wrap_dim(dim1, array.ndim), wrap_dim(dim2, array.ndim)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -212,11 +200,7 @@ def unfold(self, dimension, size, step):
 
 
 def windows(array, dimension, size, step):
-    """Windows along a dimension as a view: the windows' own dimension comes last.
-
-    Raises:
-        RuntimeError: a window is longer than the dimension.
-    """
+    """Windows along a dimension, none longer than it, as a view: the windows' own dimension comes last."""
     dim = wrap_dim(dimension, array.ndim)
     length, stride = (array.shape[dim], array.strides[dim]) if array.ndim else (1, array.itemsize)
     if size > length:

@@ -75,11 +75,7 @@ def mean_dim(self, dim, keepdim=False, dtype=None):
 
 
 def check_mean(array):
-    """A mean needs floating point numbers.
-
-    Raises:
-        RuntimeError: in PyTorch's words.
-    """
+    """The array; refuses integers, whose mean PyTorch does not take."""
     if array.dtype.kind in "biu":
         raise RuntimeError(
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
@@ -182,12 +178,7 @@ def select_backward_of(grad, dim, indices, sizes, keepdim):
 
 
 def check_argument(array, dim, name):
-    """PyTorch finds no greatest boolean, and none of nothing.
-
-    Raises:
-        IndexError: there is nothing to look at.
-        RuntimeError: they are booleans.
-    """
+    """Refuse booleans, and nothing, of which none is the greatest."""
     if array.dtype.kind == "b":
         raise RuntimeError(f"{name}(): does not support bool input")
     if dim is None and not array.size:
@@ -225,11 +216,7 @@ def truth(found, array):
 
 # ------------------------------------------------------------------ softmax and its kin
 def check_softmax(array, dim, name):
-    """A softmax is of floating point numbers.
-
-    Raises:
-        NotImplementedError: they are not, in PyTorch's words.
-    """
+    """Refuse all but floating point numbers."""
     if array.dtype.kind not in "fc" and array.size:
         kernel = f"{name}_lastdim_kernel_impl" if dim == max(array.ndim, 1) - 1 else f"{name}_kernel_impl"
         raise no_kernel(kernel, array.dtype)

@@ -48,11 +48,7 @@ def bordered(size, before, after, mode):
 
 
 def with_border(self, padding, mode):
-    """A border that continues what is inside.
-
-    Raises:
-        RuntimeError: there is not enough inside to reflect.
-    """
+    """A border that continues what is inside; refuses to reflect more than there is."""
     dims = len(padding) // 2
     sizes = self.shape[-dims:]
     for i, size in enumerate(reversed(sizes)):

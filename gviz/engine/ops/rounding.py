@@ -46,11 +46,7 @@ def common(self, number):
 
 
 def check_divisor(self, other):
-    """Integers are not divided by zero.
-
-    Raises:
-        RuntimeError: they are, in PyTorch's words.
-    """
+    """Refuse to divide integers by zero."""
     if self.dtype.kind in "iub" and not np.all(other):
         raise RuntimeError("ZeroDivisionError")
 

@@ -10,11 +10,7 @@ from gviz.engine.text import wrap_dim
 
 
 def places(self, dim, index, src=None, name="scatter"):
-    """Numpy's index for the elements of ``self`` that an index tensor names along a dim.
-
-    Raises:
-        RuntimeError: it does not fit the tensor or what is written, or names an element that does not exist.
-    """
+    """Numpy's index for the elements of ``self`` that an index tensor names along a dim; refuses one that does not fit."""
     axis = wrap_dim(dim, self.ndim)
     if index.size and index.dtype.kind != "i":
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
@@ -35,11 +31,7 @@ def places(self, dim, index, src=None, name="scatter"):
 
 
 def check_fit(shape, axis, index, src, name):
-    """The index has as many dims as the tensor and what is written, and none larger but the one that is indexed.
-
-    Raises:
-        RuntimeError: it has not.
-    """
+    """Refuse an index with other dims than the tensor and what is written, or with larger ones but for the one indexed."""
     whose = "input" if name == "gather" else "self"
     if len(index) != len(shape):
         raise RuntimeError(f"Index tensor must have the same number of dimensions as {whose} tensor")

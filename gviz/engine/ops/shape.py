@@ -19,11 +19,7 @@ NO_VIEW = (
 
 @everywhere
 def full_shape(size, numel):
-    """A shape in which -1 stands for what is left.
-
-    Raises:
-        RuntimeError: it cannot hold that many elements, in PyTorch's words.
-    """
+    """A shape in which -1 stands for what is left; refuses one that does not hold as many elements."""
     size = tuple(map(index, size))
     known = 1
     for i, s in enumerate(size):
@@ -246,11 +242,7 @@ def as_strided(self, size, stride, storage_offset=None):
 
 
 def check_strided(size, stride, first, memory):
-    """Sizes and strides stay in the memory.
-
-    Raises:
-        RuntimeError: they do not, in PyTorch's words.
-    """
+    """Refuse sizes and strides that leave the memory."""
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
     if any(s < 0 for s in stride):

@@ -157,11 +157,7 @@ def cholesky(self, upper=False):
 
 
 def triangle_of(matrices, upper, name):
-    """The triangle whose product with its transpose is the matrix.
-
-    Raises:
-        LinAlgError: a matrix is not positive-definite.
-    """
+    """The triangle whose product with its transpose is the matrix, where that is positive-definite."""
     check_square(matrices, name)
     try:
         found = np.linalg.cholesky(matrices)

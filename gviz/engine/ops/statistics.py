@@ -93,11 +93,7 @@ def std(self, dim=None, correction=None, keepdim=False):
 
 
 def variance(self, dim, correction, keepdim, name):
-    """The mean square distance from the mean, with Bessel's correction.
-
-    Raises:
-        RuntimeError: the elements are no floating point numbers.
-    """
+    """The mean square distance of floating point numbers from their mean, with Bessel's correction."""
     if self.dtype.kind not in "fc":
         raise RuntimeError("std and var only support floating point and complex dtypes")
     axes = axes_of(self, dim) if dim is not None else None
@@ -286,12 +282,7 @@ def amin(self, dim=(), keepdim=False):
 
 
 def check_reduced(self, dim, name):
-    """There is no extreme of nothing.
-
-    Raises:
-        IndexError: the dim to reduce is empty.
-        RuntimeError: the tensor is, and no dim was given.
-    """
+    """Refuse to look for an extreme of nothing."""
     if not dim and not self.size:
         raise RuntimeError(
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "

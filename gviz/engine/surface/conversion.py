@@ -56,11 +56,7 @@ def itself(self: Tensor, *, memory_format: Any = None) -> Tensor:
 
 
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
-    """On the GPU, which is not there.
-
-    Raises:
-        AssertionError: always, as PyTorch without CUDA.
-    """
+    """On the GPU, which is not there: PyTorch without CUDA refuses it like this."""
     raise AssertionError("Torch not compiled with CUDA enabled")
 
 

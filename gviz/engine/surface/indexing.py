@@ -151,9 +151,7 @@ def indexed_dims(part: Any) -> int:
         if part._array.dtype.kind == "b":
             return int(part._array.ndim)
         if part._array.dtype.name == "uint8":
-            text.warn(
-                "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
-            )
+            text.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
             return int(part._array.ndim)
     return 1
 

@@ -86,11 +86,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
 
 
 def check_sizes(operands: list[Tensor], axes: list[Any]) -> None:
-    """Each label has one size, or one.
-
-    Raises:
-        RuntimeError: it has two.
-    """
+    """Refuse a label that has two sizes, neither of them one."""
     for dim, name in enumerate(axes):
         seen = 1
         for i, operand in enumerate(operands):
@@ -256,11 +252,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
 
 
 def check_weights(name: str, weights: Any, count: int, kinds: str) -> None:
-    """One weight for each observation, none negative.
-
-    Raises:
-        RuntimeError: in PyTorch's words.
-    """
+    """Refuse weights of another number than the observations, of another kind, or negative ones."""
     if weights.ndim > 1:
         raise RuntimeError(
             f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.ndim} dimensions"

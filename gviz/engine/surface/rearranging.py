@@ -121,11 +121,7 @@ def at_least(count: int) -> Any:
 
 
 def some(tensors: Any, name: str) -> Any:
-    """The tensors to be joined.
-
-    Raises:
-        RuntimeError: there are none.
-    """
+    """The tensors to be joined, of which there has to be one."""
     if isinstance(tensors, list | tuple) and not tensors:
         raise RuntimeError(f"{name} expects a non-empty TensorList")
     return tensors

@@ -68,11 +68,7 @@ def picked(ordered: Tensor, ranks: Any) -> Tensor:
 
 
 def check_quantile(name: str, input: Tensor, q: Any, shares: Any, interpolation: str) -> None:
-    """What a quantile is taken of, and which.
-
-    Raises:
-        RuntimeError: not of these, in PyTorch's words.
-    """
+    """Refuse what has no quantiles, and shares that are none."""
     if not input._array.size:
         raise RuntimeError(f"{name}() input tensor must be non-empty")
     if shares.ndim > 1:

@@ -78,11 +78,7 @@ def ravel(input: Tensor) -> Tensor:
 
 
 def tensor_list(name: str, tensors: Any) -> list[Any]:
-    """The tensors of a list or tuple.
-
-    Raises:
-        TypeError: it is something else, or holds something else.
-    """
+    """The tensors of a list or tuple, which holds nothing else."""
     if not isinstance(tensors, list | tuple):
         given = type(tensors).__name__
         raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {given}")
