@@ -162,8 +162,17 @@ def reach(starts: list[Any]) -> list[Any]:
     seen = set(order)
     add, push = seen.add, order.append
     for node in order:
-        for edge in node.edges:
-            if edge is not None and edge not in seen:
+        edge = node.left
+        if edge is not None and edge not in seen:
+            add(edge)
+            push(edge)
+        edge = node.right
+        if edge is not None and edge not in seen:
+            if edge.__class__ is tuple:  # all the others
+                fresh = [one for one in dict.fromkeys(edge) if one is not None and one not in seen]
+                seen.update(fresh)
+                order.extend(fresh)
+            else:
                 add(edge)
                 push(edge)
     order.sort(key=by_seq, reverse=True)
@@ -212,7 +221,7 @@ def run(
 
 
 def sweep(order: list[Any], keep: bool) -> None:
-    """Run each node that a gradient has reached, on arrays, and hand the results on: the hot loop."""
+    """Run each node that a gradient has reached, on arrays, and hand the results on."""
     sums: set[Any] | None = set() if any(leaf.variable._array.size >= LARGE for leaf in leaves(order)) else None
     try:
         for node in order:
@@ -221,23 +230,40 @@ def sweep(order: list[Any], keep: bool) -> None:
                 continue
             node.pending = None
             out = node.apply(grad, keep)
-            if out.__class__ is tuple:
-                for edge, part in zip(node.edges, out):  # noqa: B905 - strict costs 5 %, and AccumulateGrad gives ()
-                    if edge is not None and part is not None:
-                        if part.shape != edge.shape:
-                            part = fit(part, edge, node)  # noqa: PLW2901
-                        old = edge.pending
-                        edge.pending = part if old is None else old + part if sums is None else total(edge, old, part, sums)
-            else:  # one input: no tuple was made
-                (edge,) = node.edges
+            right = node.right
+            if out.__class__ is not tuple:  # one input
+                edge = node.left
                 if edge is not None and out is not None:
                     if out.shape != edge.shape:
                         out = fit(out, edge, node)
                     old = edge.pending
                     edge.pending = out if old is None else old + out if sums is None else total(edge, old, out, sums)
+            elif right.__class__ is not tuple:  # two inputs, or none (a leaf)
+                edge = node.left
+                if edge is not None and (part := out[0]) is not None:
+                    if part.shape != edge.shape:
+                        part = fit(part, edge, node)
+                    old = edge.pending
+                    edge.pending = part if old is None else old + part if sums is None else total(edge, old, part, sums)
+                if right is not None and (part := out[1]) is not None:
+                    if part.shape != right.shape:
+                        part = fit(part, right, node)
+                    old = right.pending
+                    right.pending = part if old is None else old + part if sums is None else total(right, old, part, sums)
+            else:
+                hand_on(node, out, sums)
     except Exception:
         finish_leaves(order, node, keep)
         raise
+
+
+def hand_on(node: Any, out: tuple[Any, ...], sums: set[Any] | None) -> None:
+    """Give the gradients of many inputs to their nodes."""
+    for edge, part in zip(node.edges, out, strict=False):
+        if edge is not None and part is not None:
+            fitted = part if part.shape == edge.shape else fit(part, edge, node)
+            old = edge.pending
+            edge.pending = fitted if old is None else old + fitted if sums is None else total(edge, old, fitted, sums)
 
 
 LARGE = 2048

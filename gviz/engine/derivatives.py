@@ -33,6 +33,7 @@ def node_class(row: Row) -> Any:
     body = {
         "__slots__": (),
         "row": row,
+        "arity": len(row.edges) if len(row.edges) < 3 and not row.lists else 0,
         "__module__": "gviz.engine",
         "apply": apply_maker(row),
         "apply_tensors": tensor_apply(row),

@@ -111,7 +111,8 @@ def one_input(row: Row, fallback: Any) -> Any:  # noqa: C901 - the hot path, wri
             elif input._rare is not None:
                 edge = edge_of(input)
             node = cls()
-            node.edges = (edge,)
+            node.left = edge
+            node.right = None
             node.seq = next_seq()
             node.shape = data.shape if edge is None else edge.shape  # one tuple for the whole chain
             if keep_result:
@@ -165,7 +166,8 @@ def two_inputs(row: Row, fallback: Any, *, numbers: bool = True) -> Any:  # noqa
                     elif other._rare is not None:
                         right = edge_of(other)
                     node = cls()
-                    node.edges = (left, right)
+                    node.left = left
+                    node.right = right
                     node.seq = next_seq()
                     node.shape = data.shape
                     if saves:
@@ -221,7 +223,8 @@ def two_inputs(row: Row, fallback: Any, *, numbers: bool = True) -> Any:  # noqa
             elif input._rare is not None:
                 edge = edge_of(input)
             node = cls()
-            node.edges = (edge, None)
+            node.left = edge
+            node.right = None
             node.seq = next_seq()
             node.shape = data.shape if edge is None else edge.shape
             node.saved = (other, None) if saves else None

@@ -43,7 +43,8 @@ class Node:
     """A recorded operation.
 
     Slots:
-        edges: one per input of the operation: a node, or None where no gradient is wanted.
+        left: the node of the first input, None where no gradient is wanted there.
+        right: that of the second input; a tuple of all the others where the class is not one of ``arity`` 1 or 2.
         saved: what the forward call kept for the derivatives, in the order of ``row.saved``.
         seq: creation number.
         shape: of the output, to which a broadcast gradient is summed back.
@@ -53,14 +54,30 @@ class Node:
     a node that has any is given the careful variant of its class, see ``hooks.py``.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "edges", "pending", "saved", "seq", "shape")
+    __slots__ = ("__dict__", "__weakref__", "left", "pending", "right", "saved", "seq", "shape")
     pending: Any
-    edges: tuple[Any, ...]
+    left: Any
+    right: Any
     saved: Any
     seq: int
     shape: tuple[Any, ...]
     row: ClassVar[Row]
+    arity: ClassVar[int] = 0
     careful: ClassVar[bool] = False
+
+    @property
+    def edges(self) -> tuple[Any, ...]:
+        """One edge per input: a node, or None where no gradient is wanted (two slots: most nodes need no tuple)."""
+        right = self.right
+        if right.__class__ is tuple:
+            return (self.left, *right)
+        return (self.left, right)[: self.arity]
+
+    @edges.setter
+    def edges(self, edges: tuple[Any, ...]) -> None:
+        self.left, self.right = (edges[0], edges[1:]) if edges else (None, None)
+        if len(edges) == self.arity:
+            self.right = edges[1] if self.arity == 2 else None
 
     def apply(self, grad: Any, keep: bool) -> Any:
         """The gradients of the inputs, on arrays: one for a node of one input, else a tuple."""
@@ -142,8 +159,7 @@ class AccumulateGrad(Node):
 
     def __init__(self, variable: Tensor) -> None:
         self.variable = variable
-        self.edges = ()
-        self.saved = None
+        self.left = self.right = self.saved = None
         self.seq = -1
         self.shape = variable._array.shape
 
@@ -198,9 +214,10 @@ class Output(Node):
 
     __slots__ = ("number",)
     number: int
+    arity = 1
 
     def __init__(self, node: Node, number: int, shape: tuple[int, ...]) -> None:
-        self.edges = (node,)
+        self.left, self.right = node, None
         self.saved = None
         self.seq = node.seq + 1
         self.shape = shape
@@ -232,7 +249,7 @@ class Parts:
 
 def public_edge(edge: Any) -> tuple[Any, int]:
     """An edge as ``next_functions`` shows it."""
-    return (edge.edges[0], edge.number) if isinstance(edge, Output) else (edge, 0)
+    return (edge.left, edge.number) if isinstance(edge, Output) else (edge, 0)
 
 
 def short_name(node: Any) -> str:

@@ -130,7 +130,7 @@ class Tensor(Elements, hooks.Hooked):
         edge = self._edge
         if edge is None or edge.__class__ is ref:
             return None
-        return edge.edges[0] if edge.__class__ is Output or isinstance(edge, Output) else edge
+        return edge.left if edge.__class__ is Output or isinstance(edge, Output) else edge
 
     @property
     def output_nr(self) -> int:
@@ -232,7 +232,7 @@ class Tensor(Elements, hooks.Hooked):
         if rare.version is None:
             rare.version = Version()
             edge = self._edge
-            node = edge.edges[0] if isinstance(edge, Output) else edge
+            node = edge.left if isinstance(edge, Output) else edge
             if isinstance(node, Node) and (row := getattr(type(node), "row", None)) is not None:
                 row.watch_result(node, rare.version, public_edge(edge)[1])
         return rare.version
