@@ -21,10 +21,10 @@ How one operation flows from call to gradient, for the product in that program:
    function: here ``makers.two_inputs``, written out because it is hot; a row that is less plain goes through ``plain.py``, any
    operands at all through ``general.py``. All three do the same: the forward on the arrays, a tensor around what it gives and,
    if an input requires a gradient, a node.
-3. The node (``node.Node``) keeps ``edges``, the nodes of its inputs: for a leaf ``node.link`` gives its ``AccumulateGrad``;
-   ``saved``, what the formulas name, here (other, self); ``shape``; and ``seq``, its creation number. The result holds the node
-   as ``_edge`` (``tensor.Tensor``).
-4. ``y.backward()`` starts with a one (``backward.start_gradient``). ``backward.reach`` collects the nodes below, youngest
+3. The node (``node.Node``) keeps ``left`` and ``right``, the nodes of its inputs (for a leaf ``node.link`` gives its
+   ``AccumulateGrad``); ``saved``, what the formulas name, here (other, self); ``shape``; and ``seq``, its creation number.
+   The result holds the node as ``_edge`` (``tensor.Tensor``).
+4. ``y.backward()`` starts with a one (``requests.start_gradient``). ``backward.reach`` collects the nodes below, youngest
    first, and ``backward.sweep`` runs each once: its class's ``apply`` evaluates the formulas on arrays (here
    ``derivatives.apply_crossed``), a broadcast gradient is summed back (``towards.fit``), and the result waits in ``pending`` on
    the next node.
@@ -37,7 +37,8 @@ is in the file of ``ops/`` for its family.
 
 Around it:
 
-- ``saved.py`` (what is saved, versions), ``towards.py`` (other backward passes), ``hooks.py`` (what few nodes have),
+- ``requests.py`` (what ``backward()`` and ``grad()`` are asked), ``face.py`` (what a node shows to people), ``saved.py``
+  (what is saved, versions), ``towards.py`` (other backward passes), ``hooks.py`` (what few nodes have),
   ``inplace.py`` and ``views.py`` (writing in place, CopySlices), ``modes.py`` (no_grad and its kin), ``elements.py`` (what a
   tensor is apart from the graph);
 - ``creation.py`` and ``unpack.py`` (lists to arrays), ``sampling.py`` over ``random.py`` and ``generator.py`` (PyTorch's random

@@ -14,146 +14,17 @@ import numpy as np
 
 from gviz.engine.modes import mode
 from gviz.engine.node import Parts
-from gviz.engine.tensor import Tensor, edge_of, from_array
-from gviz.engine.towards import finish_leaves, fit, leaves, leaves_early, on_the_way, sweep_towards, warn_cycle, watched
+from gviz.engine.tensor import Tensor
+from gviz.engine.towards import finish_leaves, fit, leaves, leaves_early, on_the_way, sweep_towards, watched
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gviz.engine.node import Node
 
-__all__ = ["backward", "call_node", "grad", "run"]
+__all__ = ["call_node", "run"]
 
 by_seq = attrgetter("seq")
-
-
-def backward(
-    tensors: Any,
-    grad_tensors: Any = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    inputs: Any = None,
-) -> None:
-    """Add the gradients of ``tensors`` to the ``.grad`` of the leaves below them.
-
-    Args:
-        tensors: one tensor or several.
-        grad_tensors: a gradient for each; None for ones of a one-element tensor.
-        retain_graph: keep saved tensors; default: as ``create_graph``.
-        create_graph: record the computation of the gradients.
-        inputs: accumulate only into these.
-
-    Raises:
-        RuntimeError: in PyTorch's words.
-
-    Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.backward.html
-    """
-    if inputs is not None:
-        inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-        if not inputs:
-            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    starts = starts_of(tensors, grad_tensors, create=create_graph)
-    if create_graph:
-        warn_cycle()
-    for tensor in inputs or ():
-        tensor.retain_grad()
-    keep = create_graph if retain_graph is None else retain_graph
-    run(starts, keep=bool(keep), create=bool(create_graph), only=None if inputs is None else [edge_of(t) for t in inputs])
-
-
-def grad(
-    outputs: Any,
-    inputs: Any,
-    grad_outputs: Any = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    allow_unused: bool | None = None,
-    is_grads_batched: bool = False,
-    materialize_grads: bool = False,
-) -> tuple[Tensor | None, ...]:
-    """The gradients of ``outputs`` with respect to ``inputs``, without touching any ``.grad``.
-
-    Raises:
-        RuntimeError: in PyTorch's words; also where an input is not in the graph and ``allow_unused`` is not given.
-
-    Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.grad.html
-    """
-    wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-    if not wanted:
-        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    starts = starts_of(outputs, grad_outputs, create=create_graph)
-    for tensor in wanted:
-        if tensor._edge is None:
-            raise RuntimeError("One of the differentiated Tensors does not require grad")
-    keep = create_graph if retain_graph is None else retain_graph
-    catch: dict[Any, Any] = {edge_of(t): None for t in wanted}
-    run(starts, keep=bool(keep), create=bool(create_graph), catch=catch)
-    results: list[Tensor | None] = []
-    known = {(id(one._array), one.dtype): one for _, one in starts if isinstance(one, Tensor)}  # those come back as they are
-    for i, tensor in enumerate(wanted):
-        found = catch[edge_of(tensor)]
-        if found is None and materialize_grads:
-            found = from_array(np.zeros_like(tensor._array), None)
-            found.requires_grad = create_graph
-        if found is None and not allow_unused:
-            raise RuntimeError(
-                f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
-                "Set allow_unused=True if this is the desired behavior."
-            )
-        if found is not None and not isinstance(found, Tensor):
-            key = id(found), tensor.dtype
-            if key not in known:
-                known[key] = from_array(np.array(found, dtype=tensor._array.dtype), None)
-            found = known[key]
-        results.append(found)
-    return tuple(results)
-
-
-def starts_of(tensors: Any, gradients: Any, *, create: bool) -> list[tuple[Any, Any]]:
-    """The nodes to start from and their gradients.
-
-    Raises:
-        RuntimeError: a gradient is missing, of a wrong shape, or for a tensor that is in no graph.
-    """
-    roots = [tensors] if isinstance(tensors, Tensor) else list(tensors)
-    given = [gradients] if isinstance(gradients, Tensor) else [None] * len(roots) if gradients is None else list(gradients)
-    made = [start_gradient(root, one, i, create=create) for i, (root, one) in enumerate(zip(roots, given, strict=False))]
-    if len(roots) != len(given):
-        raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
-    return [(root_edge(root, i), one) for i, (root, one) in enumerate(zip(roots, made, strict=True))]
-
-
-def root_edge(root: Tensor, position: int) -> Any:
-    """The edge to start from.
-
-    Raises:
-        RuntimeError: the tensor is in no graph.
-    """
-    edge = edge_of(root)
-    if edge is None:
-        raise RuntimeError(f"element {position} of tensors does not require grad and does not have a grad_fn")
-    return edge
-
-
-def start_gradient(root: Tensor, gradient: Any, position: int, *, create: bool) -> Any:
-    """The gradient to start with: the tensor given, or a one for a tensor of one element.
-
-    Raises:
-        RuntimeError: none given for several elements, or of another shape.
-    """
-    if gradient is None:
-        if root._edge is not None and root._array.size != 1:
-            raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        ones = np.ones_like(root._array)
-        return from_array(ones, None) if create else ones
-    if not isinstance(gradient, Tensor):
-        raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
-    if gradient._array.shape != root._array.shape:
-        raise RuntimeError(
-            f"Mismatch in shape: grad_output[{position}] has a shape of {gradient.shape} and output[{position}] has a "
-            f"shape of {root.shape}."
-        )
-    return gradient if gradient._array.dtype == root._array.dtype else gradient.to(root.dtype)
 
 
 def reach(starts: list[Any]) -> list[Any]:

@@ -18,10 +18,9 @@ from weakref import ref
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from gviz.engine.face import Face
 
-    from gviz.engine.hooks import Handle
+if TYPE_CHECKING:
     from gviz.engine.op import Row
     from gviz.engine.tensor import Tensor
 
@@ -39,7 +38,7 @@ next_seq = count(1).__next__
 """Creation numbers: a node is always younger than its inputs, so sorting by them is a topological order."""
 
 
-class Node:
+class Node(Face):
     """A recorded operation.
 
     Slots:
@@ -93,62 +92,15 @@ class Node:
 
         return from_array(array, Output(self, number, array.shape) if self.shape == ("parts",) else self)
 
-    def name(self) -> str:
-        """The class name, as PyTorch's ``grad_fn.name()``; that of CopyBackwards comes with its namespace."""
-        name = type(self).__name__
-        return f"torch::autograd::{name}" if name == "CopyBackwards" else name
-
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """(node or None, number of its output) for each input."""
         return tuple(public_edge(edge) for edge in self.edges)
 
     @property
-    def metadata(self) -> dict[Any, Any]:
-        """A dict for the user's own notes on the node."""
-        notes: dict[Any, Any] = self.__dict__.setdefault("notes", {})
-        return notes
-
-    def _sequence_nr(self) -> int:
-        return self.seq
-
-    @property
     def _input_metadata(self) -> tuple[Any, ...]:
         """What is known of the output; nothing where there are several."""
         return () if self.shape == Parts.shape else (SimpleNamespace(shape=self.shape),)
-
-    def __repr__(self) -> str:
-        """As PyTorch prints it: ``<AddBackward0 object at 0x...>``."""
-        return f"<{type(self).__name__} object at {id(self):#x}>"
-
-    def register_hook(self, hook: Callable[..., Any]) -> Handle:
-        """Call ``hook(grad_inputs, grad_outputs)`` after this node has run; what it returns replaces grad_inputs."""
-        from gviz.engine.hooks import hook_node
-
-        return hook_node(self, "post_hooks", hook)
-
-    def register_prehook(self, hook: Callable[..., Any]) -> Handle:
-        """Call ``hook(grad_outputs)`` before this node runs; what it returns replaces grad_outputs."""
-        from gviz.engine.hooks import hook_node
-
-        return hook_node(self, "pre_hooks", hook)
-
-    def __call__(self, *grads: Any) -> Any:
-        """The gradients of the inputs for those of the outputs, as ``y.grad_fn(g)`` in PyTorch."""
-        from gviz.engine.backward import call_node
-
-        return call_node(self, grads)
-
-    def __getattr__(self, name: str) -> Any:
-        """``_saved_NAME``, read from what the forward call kept."""
-        if name.startswith("_saved_") and (row := getattr(type(self), "row", None)) is not None:
-            return row.read_saved(self, name[7:])
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-
-    def __dir__(self) -> list[str]:
-        """The usual names and ``_saved_*``."""
-        row = getattr(type(self), "row", None)
-        return [*object.__dir__(self), *(f"_saved_{name}" for name in (row.saved_names() if row is not None else ()))]
 
 
 class AccumulateGrad(Node):

@@ -86,15 +86,7 @@ class Tensor(Elements, hooks.Hooked):
         if not isinstance(wanted, bool):
             raise RuntimeError("requires_grad must be a bool")  # noqa: TRY004 - as PyTorch does
         if not self.is_leaf:
-            why = (
-                ""
-                if wanted
-                else (
-                    " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
-                    "var_no_grad = var.detach()."
-                )
-            )
-            raise RuntimeError(f"you can only change requires_grad flags of leaf variables.{why}")
+            raise RuntimeError(text.NON_LEAF_FLAG + ("" if wanted else text.USE_DETACH))
         if wanted and self._array.dtype.kind not in "fc":
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         if wanted and not mode.inference and self.is_inference():
@@ -157,17 +149,13 @@ class Tensor(Elements, hooks.Hooked):
         given: Any = grad
         if grad is not None:
             if not isinstance(given, Tensor):
-                kind = type(grad).__name__
-                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {kind}")
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}")
             if grad is self:
                 raise RuntimeError("can't assign Variable as its own grad")
             if grad.dtype is not self.dtype:
                 raise RuntimeError(text.wrong_grad_dtype(self._array.dtype, grad._array.dtype))
             if grad._array.shape != self._array.shape:
-                raise RuntimeError(
-                    f"attempting to assign a gradient of size '{list(grad._array.shape)}' to a tensor of size "
-                    f"'{list(self._array.shape)}'. Please ensure that the gradient and the tensor are the same size"
-                )
+                raise RuntimeError(text.wrong_grad_size(self._array.shape, grad._array.shape))
         elif self._rare is None:
             return
         self.rare().grad = grad
@@ -184,7 +172,7 @@ class Tensor(Elements, hooks.Hooked):
         Raises:
             RuntimeError: no graph, not a scalar, or saved tensors freed before.
         """
-        from gviz.engine.backward import backward
+        from gviz.engine.requests import backward
 
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 

@@ -25,6 +25,10 @@ NON_LEAF_GRAD = (
     "on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. "
     "See github.com/pytorch/pytorch/pull/30531 for more information."
 )
+NON_LEAF_FLAG = "you can only change requires_grad flags of leaf variables."
+USE_DETACH = (
+    " If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+)
 DETACHED_VIEW = (
     "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
     "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
@@ -104,6 +108,14 @@ def check_device(device: Any) -> None:
         raise RuntimeError("gviz's engine has no device 'meta': leave it out, or run on real PyTorch")
     if kind != "cpu":
         raise RuntimeError(f"PyTorch is not linked with support for {kind} devices")
+
+
+def wrong_grad_size(shape: Any, given: Any) -> str:
+    """What PyTorch says when a gradient of another size is assigned."""
+    return (
+        f"attempting to assign a gradient of size '{list(given)}' to a tensor of size '{list(shape)}'. "
+        "Please ensure that the gradient and the tensor are the same size"
+    )
 
 
 def wrong_grad_dtype(ours: Any, theirs: Any) -> str:

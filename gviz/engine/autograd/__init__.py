@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from gviz.engine.backward import backward, grad
 from gviz.engine.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from gviz.engine.requests import backward, grad
 
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor

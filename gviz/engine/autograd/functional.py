@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.backward import grad
 from gviz.engine.modes import enable_grad
 from gviz.engine.op import TENSORS as call
+from gviz.engine.requests import grad
 from gviz.engine.tensor import Tensor, from_array
 
 if TYPE_CHECKING:
