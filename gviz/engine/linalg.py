@@ -11,7 +11,7 @@ from gviz.engine.refusals import public
 from gviz.engine.results import result_class
 from gviz.engine.surface import products
 from gviz.engine.surface.products import inverse
-from gviz.engine.surface.reductions import as_dims, typed
+from gviz.engine.surface.reductions import as_dims, dtype_of, typed
 from gviz.engine.tensor import from_array
 from gviz.engine.text import LinAlgError
 
@@ -29,7 +29,7 @@ matmul, matrix_power, inv = call["matmul"], call["matrix_power"], inverse
 
 def vector_norm(x: Tensor, ord: Any = 2.0, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The norm of all elements, or along dims."""
-    return call["vector_norm"](typed(x, dtype), ord, None if dim is None else as_dims(dim), keepdim)
+    return call["vector_norm"](x, ord, None if dim is None else as_dims(dim), keepdim, dtype_of(dtype))
 
 
 def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:

@@ -97,7 +97,7 @@ class Saved:
     def __init__(self, name: str, kind: str, index: int, guard: int | None) -> None:
         self.name = name
         self.kind = kind  # input, option, result, sizes, numel, strides, dtype, argsize:N, extra
-        self.index = index  # of the parameter, or of the output
+        self.index = index  # of the parameter, or of the output (what is derived from an output counts these down from -1)
         self.guard = guard  # number of the edge that has to be wanted, or None
 
 
@@ -134,10 +134,13 @@ class Saving:
         base, _, derived = name.partition("_sym_")
         users = [i for i, need in enumerate(self.needs) if name in need]
         only = self.groups[users[0]][0] if derived == "strides" and len(users) == 1 else ""
+        derived = derived.replace("argsize_", "argsize:")
+        if base in self.outputs:
+            return Saved(name, derived, -1 - self.outputs.index(base), None)
         if base not in self.parameters or not derived:
             raise TypeError(f"{self.key}: a derivative uses {name!r}, which is no input, option or output of the operation")
         guard = self.edge_names.index(only) if only in self.edge_names else None
-        return Saved(name, derived.replace("argsize_", "argsize:"), self.parameters.index(base), guard)
+        return Saved(name, derived, self.parameters.index(base), guard)
 
     def guard(self, name: str, index: int) -> int | None:
         """The edge that alone needs this input; None where it is always saved."""
@@ -168,7 +171,8 @@ class Saving:
             elif kind in ("result", "extra"):
                 kept.append(results[s.index])
             else:
-                kept.append(derive(kind, args[s.index]) if s.guard is None or edges[s.guard] is not None else ())
+                value = args[s.index] if s.index >= 0 else results[-1 - s.index]
+                kept.append(derive(kind, value) if s.guard is None or edges[s.guard] is not None else ())
         return tuple(kept)
 
     def read_saved(self, node: Node, name: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine.dtypes import number
-from gviz.engine.op import PASS, op
+from gviz.engine.op import ARRAYS, PASS, TENSORS, composite, op
 from gviz.engine.text import broadcast_shape
 
 
@@ -51,6 +51,12 @@ def to_dtype(self, dtype):
     return self.astype(dtype)
 
 
+@composite
+def cast_like(value, other):
+    """The value in the dtype of another one: itself, where it has it."""
+    return value if value.dtype == other.dtype else to_dtype(value, getattr(other.dtype, "np", other.dtype))
+
+
 @op(None, nondiff=("self",))
 def zeros_like(self):
     return np.zeros_like(self)
@@ -59,3 +65,23 @@ def zeros_like(self):
 @op(None, nondiff=("self",))
 def zeros_of(self, size):
     return np.zeros(size, self.dtype)
+
+
+def overwritten_array(value, operation, operand, part=()):
+    """An array that an operation was done to in place: to all of it or to a part, which is told by a view's row and options."""
+    if not part:
+        return ARRAYS[operation](value, operand)
+    piece = ARRAYS[part[0]](value, *part[1:])
+    piece[...] = ARRAYS[operation](piece, operand)
+    return value
+
+
+def overwritten_tensor(value, operation, operand, part=()):
+    """The same, recorded as the in-place change that it is in PyTorch."""
+    from gviz.engine.inplace import in_place
+
+    in_place(TENSORS[operation], TENSORS[part[0]](value, *part[1:]) if part else value, operand)
+    return value
+
+
+ARRAYS["overwritten"], TENSORS["overwritten"] = overwritten_array, overwritten_tensor

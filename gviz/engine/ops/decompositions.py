@@ -4,27 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.op import ARRAYS, TENSORS, composite, op
+from gviz.engine.op import composite, op
 from gviz.engine.ops.products import by_columns, check_square
-from gviz.engine.ops.rearranging import diagonal_of
 
 
-def array_diagonal(value, operation, number):
-    """An array whose diagonal was changed by an operation with a number, or with other values."""
-    line = diagonal_of(value, 0, -2, -1)
-    line[...] = ARRAYS[operation](line, number)
-    return value
-
-
-def tensor_diagonal(value, operation, number):
-    """The same, recorded as the in-place change of a view that it is in PyTorch."""
-    from gviz.engine.inplace import in_place
-
-    in_place(TENSORS[operation], TENSORS["diagonal"](value, 0, -2, -1), number)
-    return value
-
-
-ARRAYS["on_diagonal"], TENSORS["on_diagonal"] = array_diagonal, tensor_diagonal
+@composite
+def on_diagonal(value, operation, operand):
+    """A value whose diagonal was changed by an operation with a number, or with other values."""
+    return overwritten(value, operation, operand, part=("diagonal", 0, -2, -1))
 
 
 def check_matrix(array, name):
@@ -62,7 +49,9 @@ def eigh_backward(values, vectors, L, V):
     "LinalgSvdBackward0",
     promote="none",
     outputs=("U", "S", "Vh"),
-    A=lambda grad, full_matrices, U, S, Vh: svd_backward(grad, full_matrices, U, S, Vh),
+    A=lambda grad, full_matrices, U, S, S_sym_argsize_minus_1, Vh: svd_backward(
+        grad, full_matrices, U, S, S_sym_argsize_minus_1, Vh
+    ),
 )
 def linalg_svd(A, full_matrices=True):
     check_matrix(A, "linalg.svd")
@@ -71,10 +60,9 @@ def linalg_svd(A, full_matrices=True):
 
 
 @composite
-def svd_backward(grads, full_matrices, U, S, Vh):
+def svd_backward(grads, full_matrices, U, S, k, Vh):
     """The gradient between the singular vectors, as PyTorch writes it; only those of the singular values count."""
     left, values, right = grads
-    k = S.shape[-1]
     if full_matrices:
         left = None if left is None else narrow(left, -1, 0, k)
         right = None if right is None else narrow(right, -2, 0, k)

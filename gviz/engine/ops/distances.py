@@ -8,9 +8,12 @@ from gviz.engine.op import ARRAYS, composite, op
 
 
 @composite
-def cdist_of(x1, x2, p):
+def cdist_of(x1, x2, p, mode):
     """The distance of each row to each row of another matrix, or batch of matrices."""
-    if p == 2 and max(x1.shape[-2], x2.shape[-2]) > 25:  # by one matrix product, an operation of its own
+    large = mode != "donot_use_mm_for_euclid_dist" and max(x1.shape[-2], x2.shape[-2]) > 25
+    if (
+        p == 2 and numel_of(x1) and numel_of(x2) and (large or mode == "use_mm_for_euclid_dist")
+    ):  # by one matrix product, an operation of its own
         batch = broadcast_shape(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))
         if not batch:
             return euclidean_dist(x1, x2)

@@ -41,12 +41,18 @@ def select_backward(grad_output, input_sizes, dim, index):
 @op(
     "SliceBackward0",
     view=True,
-    self=lambda grad, self_sym_sizes, dim, start, end, step: slice_backward(grad, self_sym_sizes, dim, start, end, step),
+    self=lambda grad, self_sym_sizes, dim, start, end, step: slice_gradient(grad, self_sym_sizes, dim, start, end, step),
 )
 def slice_row(self, dim, start, end, step):
     if self.ndim == 0:
         raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
     return self[at(wrap_dim(dim, self.ndim), slice(start, end, step))]
+
+
+@composite
+def slice_gradient(grad, sizes, dim, start, end, step):
+    """The gradient of a part, in its place among zeros; to the end is as far as can be."""
+    return slice_backward(grad, sizes, dim, start or 0, 2**63 - 1 if end is None else end, step)
 
 
 @op("SliceBackwardBackward0", grad_output=lambda grad, dim, start, end, step: slice_row(grad, dim, start, end, step))

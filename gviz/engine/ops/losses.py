@@ -238,7 +238,7 @@ def nll_forward(self, target, weight, reduction, ignore_index):
     losses = np.where(weights == 0, self.dtype.type(0), losses) if weight is None else losses
     total = weights.sum(dtype=self.dtype)
     if reduction == 0:
-        return losses, np.zeros((), self.dtype)
+        return losses, total if self.ndim == 1 else np.zeros((), self.dtype)
     return (losses.sum() / total if reduction == 1 else losses.sum()), total
 
 

@@ -44,13 +44,15 @@ def cumprod_backward(grad, self, dim, result):
     if not zeros_in(self):
         return reversed_cumsum(result * grad, dim) / self
     ones = ones_of(grad, (*self.shape[:dim], 1, *self.shape[dim + 1 :]))
-    grads = []
+    found = zeros_like(grad)
     for k in range(count):
-        others = cumprod(cat([ones, narrow(self, dim, k + 1, count - k - 1)], dim), dim) if k < count - 1 else ones
-        if k:
-            others = others * prod_dim(narrow(self, dim, 0, k), dim, True)
-        grads.append(sum_dim(narrow(grad, dim, k, count - k) * others, (dim,)))
-    return stack(grads, dim)
+        first = prod_dim(narrow(self, dim, 0, k), dim, True) if k else ones
+        later = cumprod(slice_row(self, dim, k + 1, None, 1), dim) if k < count - 1 else None
+        rest = expand(first, later.shape) * later if k and later is not None else later
+        others = first if rest is None else cat([first, rest], dim)
+        part = sum_dim(slice_row(grad, dim, k, None, 1) * others, (dim,))
+        found = overwritten(found, "copy_into", part, part=("select", dim, k))
+    return found
 
 
 LARGEST = lambda grad, self, indices, dim: scatter_add(zeros_like(self), dim, indices, grad)  # noqa: E731 - a formula

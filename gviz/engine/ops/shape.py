@@ -135,7 +135,7 @@ def sum_to(grad, size):
     """A gradient summed back to the shape that was expanded."""
     size = tuple(size)
     if not size:
-        return sum_all(grad) if grad.shape else grad
+        return sum_all(grad)
     extra = len(grad.shape) - len(size)
     axes = tuple(range(extra)) + tuple(i + extra for i, s in enumerate(size) if s == 1 and grad.shape[i + extra] != 1)
     if axes:

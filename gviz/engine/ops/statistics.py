@@ -170,13 +170,13 @@ def std_mean_backward(grads, self, result0, dim, correction, keepdim):
     promote="none",
     self=lambda grad, self, ord, result, dim, keepdim: norm_backward(grad, self, ord, result, dim, keepdim),
 )
-def vector_norm(self, ord=2, dim=None, keepdim=False):
+def vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
     if self.dtype.kind not in "fc":
         raise RuntimeError(
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got " + of(self.dtype).scalar_name
         )
     axes = None if dim is None else axes_of(self, dim)
-    size = np.abs(self)
+    size = np.abs(self if dtype is None else self.astype(dtype))
     if ord == np.inf:
         return size.max(axis=axes, keepdims=keepdim)
     if ord == -np.inf:
@@ -216,8 +216,8 @@ def norm_backward(grad, self, ord, result, dim, keepdim):
         chosen = logical_or(equal(size, norm), isnan(size))
         return sgn(self) * ((grad / count_chosen(grad, chosen, dim)) * chosen)
     if ord < 1:
-        return sgn(self) * masked_fill(power(size, ord - 1), equal(self, 0), 0) * grad * power(norm, 1 - ord)
-    scaled = sgn(self) * power(size, ord - 1) if ord < 2 else self * power(size, ord - 2)
+        return sgn(self) * masked_fill(overwritten(size, "power", ord - 1), equal(self, 0), 0) * grad * power(norm, 1 - ord)
+    scaled = sgn(self) * overwritten(size, "power", ord - 1) if ord < 2 else self * overwritten(size, "power", ord - 2)
     return scaled * masked_fill(grad / power(norm, ord - 1), equal(norm, 0), 0)
 
 
@@ -259,10 +259,10 @@ def all_but(dim, ndim):
 def renorm_backward(grad, self, p, dim, maxnorm):
     """The gradient of slices that are scaled down to a norm: without its part along the slice."""
     dims = all_but(dim, len(self.shape))
-    norm = vector_norm(self, p, dims, True)
-    along = norm_backward(sum_dim(self * grad, dims, True), self, p, norm, dims, True)
+    norm = vector_norm(self, p, dims, True, "float64")
+    along = norm_backward(sum_dim(self * grad, dims, True, "float64"), self, p, norm, dims, True)
     inverse = reciprocal(norm + 1e-7)
-    return where(greater(norm, maxnorm), maxnorm * inverse * (grad - inverse * along), grad)
+    return where(greater(norm, maxnorm), cast_like(maxnorm * inverse * (grad - inverse * along), grad), grad)
 
 
 # ------------------------------------------------------------------ extremes, sums of exponentials

@@ -111,9 +111,7 @@ def align(operand: Tensor, names: list[str], axes: list[Any], wide: int) -> Tens
     dim = 0
     for name in names:
         if name == ELLIPSIS:
-            for _ in range(wide - (operand._array.ndim - len(names) + 1)):
-                operand = call["unsqueeze"](operand, dim)
-            for i in range(wide):
+            for i in range(len(names) - 1 + wide - operand._array.ndim, wide):
                 place[ELLIPSIS, i] = dim
                 dim += 1
         elif name in place:
@@ -212,7 +210,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> T
         )
     if x1.dtype is not x2.dtype:
         raise RuntimeError(f"expected scalar type {x1.dtype.scalar_name} but found {x2.dtype.scalar_name}")
-    return call["cdist_of"](x1, x2, float(p))
+    return call["cdist_of"](x1, x2, float(p), compute_mode)
 
 
 def slogdet(input: Tensor, name: str = "slogdet") -> Any:

@@ -70,8 +70,12 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
 
 def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     """The p-norm of all elements, or along dims."""
+    if p == "nuc":
+        from gviz.engine.linalg import matrix_norm
+
+        return matrix_norm(typed(input, dtype), p, (0, 1) if dim is None else dim, keepdim)
     ord = 2 if p in {"fro", None} else p
-    return call["vector_norm"](typed(input, dtype), ord, None if dim is None else as_dims(dim), keepdim)
+    return call["vector_norm"](input, ord, None if dim is None else as_dims(dim), keepdim, dtype_of(dtype))
 
 
 def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> Any:
