@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
 
 __all__ = [
-    "CPU", "Device", "Size", "broadcast_shape", "check_device", "tensor_text", "type_name", "warn", "wrap_dim", "wrap_dims",
+    "CPU", "Device", "Size", "bound", "broadcast_shape", "check_device", "tensor_text", "type_name", "warn", "wrap_dim",
+    "wrap_dims",
 ]  # fmt: skip
 
 NON_LEAF_GRAD = (
@@ -179,11 +180,32 @@ def wrap_dims(dims: Iterable[int], ndim: int) -> tuple[int, ...]:
     return tuple(wrapped) if ndim else ()
 
 
-def missing(values: dict[str, Any]) -> str:
-    """What Python says of arguments that are needed and were not given: those that are ``...``."""
-    names = [repr(name) for name, value in values.items() if value is ...]
-    told = names[0] if len(names) == 1 else ", ".join(names[:-1]) + "," * (len(names) > 2) + f" and {names[-1]}"
-    return f"missing {len(names)} required positional argument{'s' * (len(names) > 1)}: {told}"
+def bound(
+    name: str, options: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], before: int = 0, needs: str = ""
+) -> dict[str, Any]:
+    """The values of options that were given by position or by name: those of ``...`` must be, those behind a ``*`` by name.
+
+    Raises:
+        TypeError: they do not fit, in Python's words: ``before`` arguments stand before them, ``needs`` is the function's name
+            where one is missing, if it is another.
+    """
+    values = {option: value for option, value in options.items() if option != "*"}
+    placed = list(options)[: list(options).index("*") if "*" in options else None]
+    given = dict(zip(placed, args, strict=False))
+    for option in kwargs:
+        if option not in values or option in given:
+            what = "got multiple values for argument" if option in values else "got an unexpected keyword argument"
+            raise TypeError(f"{name}() {what} '{option}'")
+    if len(args) > len(placed):
+        most, least = len(placed) + before, before + sum(options[option] is ... for option in placed)
+        takes = f"from {least} to {most}" if least < most else str(most)
+        given_now = len(args) + before
+        raise TypeError(f"{name}() takes {takes} positional argument{'s' * (most > 1)} but {given_now} were given")
+    values |= given | kwargs
+    if names := [repr(option) for option, value in values.items() if value is ...]:
+        told = names[0] if len(names) == 1 else ", ".join(names[:-1]) + "," * (len(names) > 2) + f" and {names[-1]}"
+        raise TypeError(f"{needs or name}() missing {len(names)} required positional argument{'s' * (len(names) > 1)}: {told}")
+    return values
 
 
 def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:

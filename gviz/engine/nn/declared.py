@@ -8,63 +8,43 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from gviz.engine import text
 from gviz.engine.nn import functional as F
-from gviz.engine.nn.module import Module
+from gviz.engine.nn.dropout_functions import check_probability
+from gviz.engine.nn.options import Layer
 from gviz.engine.nn.window_functions import tuple_of
 
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
 
-__all__ = ["LAYERS"]
-
-LEGACY = ("size_average", "reduce")
-"""Options of losses that PyTorch takes and no longer keeps."""
+UNKEPT = ("size_average", "reduce", "*")
+"""What is no option of the function: what PyTorch takes and no longer keeps, and the mark of options that go by name only."""
 WEIGHTS = ("weight", "pos_weight")
 """Options that are tensors, and buffers of the module."""
 RANDOM = ("dropout", "dropout1d", "dropout2d", "dropout3d", "rrelu")
 """Functions that do something else while training."""
 
 
-class Function(Module):
-    """A function as a module, with its options kept.
-
-    Raises:
-        TypeError: the arguments are not its options, in Python's words.
-    """
+class Function(Layer):
+    """A function as a module, with its options kept."""
 
     function: ClassVar[Any]
-    options: ClassVar[dict[str, Any]]
     tuples: ClassVar[dict[str, int]]
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__()
-        values = {**self.options, **dict(zip(self.options, args, strict=False)), **kwargs}
-        if max(len(args), len(values)) > len(self.options) or any(value is ... for value in values.values()):
-            raise TypeError(f"{type(self).__name__}.__init__() {self.wrong(args, values)}")
+    def _take(self, values: dict[str, Any]) -> None:
+        """Keep the options; a stride that is not told is the size of the window."""
         if values.get("stride", 0) is None:
             values["stride"] = values["kernel_size"]
-        if str(self.function).startswith("dropout") and not 0 <= values["p"] <= 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {values['p']}")
+        if str(self.function).startswith("dropout"):
+            check_probability(values["p"])
         for name, value in values.items():
             if name in WEIGHTS:
                 self.register_buffer(name, value)
-            elif name not in LEGACY:
+            elif name not in UNKEPT:
                 setattr(self, name, tuple_of(value, self.tuples[name]) if name in self.tuples else value)
-
-    def wrong(self, args: tuple[Any, ...], values: dict[str, Any]) -> str:
-        """What Python says of arguments that do not fit."""
-        if len(values) > len(self.options):
-            return f"got an unexpected keyword argument '{list(values)[len(self.options)]}'"
-        if len(args) <= len(self.options):
-            return text.missing(values)
-        most, least = len(self.options) + 1, 1 + list(self.options.values()).count(...)
-        takes = f"from {least} to {most}" if least < most else str(most)
-        return f"takes {takes} positional argument{'s' * (most > 1)} but {len(args) + 1} were given"
 
     def forward(self, *inputs: Tensor) -> Any:
         """The function of the input, or of the inputs."""
-        given = {name: getattr(self, name) for name in self.options if name not in LEGACY}
+        given = {name: getattr(self, name) for name in self._options if name not in UNKEPT}
         if self.function in RANDOM:
             given["training"] = self.training
         function = getattr(F, self.function) if isinstance(self.function, str) else self.function
@@ -74,19 +54,17 @@ class Function(Module):
         """The options; ``inplace`` only where it is set."""
         if self._shown is not None:
             return super().extra_repr()
-        values = {name: getattr(self, name) for name in self.options}
+        values = {name: getattr(self, name) for name in self._options}
         return ", ".join(f"{name}={value!r}" for name, value in values.items() if name != "inplace" or value)
 
 
-LAYERS: dict[str, Any] = {}
-"""Every declared layer by its name."""
-
-
-def declare(home: str, name: str, function: Any, shown: str | None = None, tuples: Any = None, **options: Any) -> None:
+def declare(
+    home: str, name: str, function: Any, shown: str | None = None, tuples: Any = None, refuser: str = "", **options: Any
+) -> None:
     """Add a layer that PyTorch has in that file; ``tuples`` are options that become so many numbers."""
-    told = {"function": staticmethod(function) if callable(function) else function, "options": options, "_shown": shown}
-    more = {"tuples": tuples or {}, "__module__": f"torch.nn.modules.{home}", "__doc__": f"``{name}``."}
-    LAYERS[name] = type(name, (Function,), {**told, **more})
+    own = staticmethod(function) if callable(function) else function
+    body = {"function": own, "tuples": tuples or {}, "_shown": shown, "__doc__": f"``{name}``."}
+    type(name, (Function,), body, home=home, options=options, refuser=refuser)
 
 
 def activation(name: str, function: Any, shown: str | None = None, **options: Any) -> None:
@@ -126,7 +104,7 @@ activation("Softmax2d", lambda x: F.softmax(x, -3))
 def loss(name: str, function: str, *before: tuple[str, Any], between: Any = None, **after: Any) -> None:
     """Add a loss: options before those that PyTorch once had, between them, and after ``reduction``."""
     options = {**dict(before), "size_average": None, **(between or {}), "reduce": None, "reduction": "mean", **after}
-    declare("loss", name, function, "", **options)
+    declare("loss", name, function, "", refuser="" if len(options) > 3 else "_Loss", **options)
 
 
 WEIGHT, IGNORED = ("weight", None), {"ignore_index": -100}
@@ -146,11 +124,10 @@ loss("CosineEmbeddingLoss", "cosine_embedding_loss", ("margin", 0.0))
 loss("TripletMarginLoss", "triplet_margin_loss", ("margin", 1.0), ("p", 2.0), ("eps", 1e-6), ("swap", False))
 loss("PoissonNLLLoss", "poisson_nll_loss", ("log_input", True), ("full", False), between={"eps": 1e-8})
 declare("loss", "HuberLoss", "huber_loss", "", reduction="mean", delta=1.0)
-declare("loss", "GaussianNLLLoss", "gaussian_nll_loss", "", full=False, eps=1e-6, reduction="mean")
-declare(
-    "loss", "TripletMarginWithDistanceLoss", "triplet_margin_with_distance_loss", "", distance_function=None, margin=1.0,
-    swap=False, reduction="mean",
-)  # fmt: skip
+BY_NAME: dict[str, Any] = {"tuples": None, "*": ...}
+declare("loss", "GaussianNLLLoss", "gaussian_nll_loss", "", **BY_NAME, full=False, eps=1e-6, reduction="mean")
+declare("loss", "TripletMarginWithDistanceLoss", "triplet_margin_with_distance_loss", "", **BY_NAME, distance_function=None,
+        margin=1.0, swap=False, reduction="mean")  # fmt: skip
 declare("distance", "CosineSimilarity", "cosine_similarity", "", dim=1, eps=1e-8)
 declare("distance", "PairwiseDistance", "pairwise_distance", "", p=2.0, eps=1e-6, keepdim=False)
 
@@ -159,14 +136,15 @@ LARGEST = {**WINDOW, "dilation": 1, "return_indices": False, "ceil_mode": False}
 MEAN = {**WINDOW, "ceil_mode": False, "count_include_pad": True}
 SIZES = "kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 for name in ("max_pool1d", "max_pool2d"):
-    declare("pooling", f"MaxPool{name[-2:]}", name, SIZES + ", dilation={self.dilation}, ceil_mode={self.ceil_mode}", **LARGEST)
+    shown = SIZES + ", dilation={self.dilation}, ceil_mode={self.ceil_mode}"
+    declare("pooling", f"MaxPool{name[-2:]}", name, shown, refuser="_MaxPoolNd", **LARGEST)
 declare("pooling", "AvgPool1d", "avg_pool1d", SIZES, dict.fromkeys(WINDOW, 1), **MEAN)
 declare("pooling", "AvgPool2d", "avg_pool2d", SIZES, **MEAN, divisor_override=None)
-declare("pooling", "AdaptiveAvgPool3d", "adaptive_avg_pool3d", output_size=...)
+for d in ("1d", "2d", "3d"):
+    declare("pooling", f"AdaptiveAvgPool{d}", f"adaptive_avg_pool{d}", refuser="_AdaptiveAvgPoolNd", output_size=...)
 for d in ("1d", "2d"):
-    declare("pooling", f"AdaptiveAvgPool{d}", f"adaptive_avg_pool{d}", output_size=...)
-    declare("pooling", f"AdaptiveMaxPool{d}", f"adaptive_max_pool{d}", "output_size={self.output_size}", output_size=...,
-            return_indices=False)  # fmt: skip
+    declare("pooling", f"AdaptiveMaxPool{d}", f"adaptive_max_pool{d}", "output_size={self.output_size}",
+            refuser="_AdaptiveMaxPoolNd", output_size=..., return_indices=False)  # fmt: skip
 
 
 def border(mode: str) -> Any:
@@ -187,4 +165,5 @@ declare("flatten", "Flatten", lambda x, **dims: x.flatten(**dims), start_dim=1, 
 declare("flatten", "Unflatten", lambda x, dim, unflattened_size: x.unflatten(dim, unflattened_size), dim=...,
         unflattened_size=...)  # fmt: skip
 for end in ("", "1d", "2d", "3d"):
-    declare("dropout", f"Dropout{end}", f"dropout{end}", "p={self.p}, inplace={self.inplace}", p=0.5, inplace=False)
+    declare("dropout", f"Dropout{end}", f"dropout{end}", "p={self.p}, inplace={self.inplace}", None, "_DropoutNd", p=0.5,
+            inplace=False)  # fmt: skip

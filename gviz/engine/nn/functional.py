@@ -33,17 +33,14 @@ def activation(key: str, in_place: bool | None = None, **options: Any) -> Any:
     Where it is done in place, a row of that name with an underscore is taken if there is one: its derivative is another.
     """
     written = f"{key}_" if f"{key}_" in call else key
+    taken = {**options, "inplace": False} if in_place is None else options
+    usual = None if in_place or ... in options.values() else tuple(options.values())
 
-    def apply(input: Tensor, *args: Any, inplace: bool = bool(in_place), **given: Any) -> Tensor:
-        if len(args) > len(options) + (in_place is None):
-            least, most = 1 + list(options.values()).count(...), 1 + len(options) + (in_place is None)
-            raise TypeError(f"{key}() takes from {least} to {most} positional arguments but {1 + len(args)} were given")
-        if strange := [name for name in given if name not in options]:
-            raise TypeError(f"{key}() got an unexpected keyword argument '{strange[0]}'")
-        values = {**options, **dict(zip([*options, "inplace"], args, strict=False)), **given}
-        inplace = values.pop("inplace", inplace)
-        if any(value is ... for value in values.values()):
-            raise TypeError(f"_{key}() {text.missing(values)}")
+    def apply(input: Tensor, *args: Any, **given: Any) -> Tensor:
+        if usual is not None and not args and not given:
+            return call[key](input, *usual)  # type: ignore[no-any-return]
+        values = text.bound(key, taken, args, given, before=1, needs=f"_{key}")
+        inplace = values.pop("inplace", in_place)
         return writing.in_place(call[written], input, *values.values()) if inplace else call[key](input, *values.values())
 
     apply.__name__ = key
@@ -269,6 +266,7 @@ def instance_norm(
     for kept, seen in zip(own[2:], given[2:], strict=True):
         if kept is not None and use_input_stats:
             kept._array[...] = seen._array.reshape(count, channels).mean(axis=0)
+            kept.version_cell().count += 1
     return call["view"](found, sizes)  # type: ignore[no-any-return]
 
 

@@ -10,6 +10,8 @@ import numpy as np
 from gviz.engine import dtypes, random
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gviz.engine.tensor import Tensor
 
 __all__ = [
@@ -28,6 +30,13 @@ def write(tensor: Tensor, values: Any) -> Tensor:
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Uniform between a and b."""
     return write(tensor, random.uniform(tensor._array.shape, a, b, tensor._array.dtype, generator))
+
+
+def within(tensors: Iterable[Tensor], count: int) -> None:
+    """Uniform within one over the root of a number of inputs."""
+    bound = 1 / math.sqrt(count) if count > 0 else 0
+    for tensor in tensors:
+        uniform_(tensor, -bound, bound)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:

@@ -7,80 +7,84 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gviz.engine.nn import functional as F
-from gviz.engine.nn.layers import Biased
-from gviz.engine.nn.parameter import Parameter, filled
+from gviz.engine.nn import init
+from gviz.engine.nn.options import MADE, Weighted
+from gviz.engine.nn.parameter import filled
 from gviz.engine.nn.window_functions import tuple_of
 from gviz.engine.tensor import from_array
 
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
 
-__all__ = [
-    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LayerNorm",
-    "RMSNorm",
-]  # fmt: skip
+
+class Norm(Weighted):
+    """Base of the normalizations: the scale and the shift, each of shape ``scaled()``, where ``affine`` wants them."""
+
+    def scaled(self) -> tuple[int, ...]:
+        """The shape of what is scaled at once."""
+        raise NotImplementedError
+
+    def _shapes(self, bias: bool) -> dict[str, Any]:
+        wanted = getattr(self, "elementwise_affine", None) or getattr(self, "affine", False)
+        return {"weight": self.scaled() if wanted else None, "bias": self.scaled() if wanted and bias else None}
+
+    def reset_parameters(self) -> None:
+        """Ones to scale by, and zeros to add."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
 
 
-class Norm(Biased):
-    """Base of the normalizations: the scale and the shift."""
-
-    def affine_parameters(self, shape: tuple[int, ...], dtype: Any, *, weight: bool, bias: bool) -> None:
-        """Ones to scale by and zeros to add, each only where it is wanted."""
-        self.register_parameter("weight", Parameter(filled(shape, 1, dtype)) if weight else None)
-        self.register_parameter("bias", Parameter(filled(shape, 0, dtype)) if bias else None)
+SHAPED = {"normalized_shape": ..., "eps": 1e-05, "elementwise_affine": True}
+GROUPED = {"num_groups": ..., "num_channels": ..., "eps": 1e-05, "affine": True, **MADE, "*": ..., "bias": True}
 
 
-class LayerNorm(Norm):
+class LayerNorm(Norm, home="normalization", options={**SHAPED, "bias": True, **MADE}):
     """The last dimensions brought to mean 0 and variance 1."""
 
     _shown = "{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, bias={self.has_bias}"
 
-    def __init__(
-        self, normalized_shape: Any, eps: float = 1e-05, elementwise_affine: bool = True, bias: bool = True, device: Any = None,
-        dtype: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__()
-        self.normalized_shape, self.eps, self.elementwise_affine = tuple_of(normalized_shape, 1), eps, elementwise_affine
-        self.affine_parameters(self.normalized_shape, dtype, weight=elementwise_affine, bias=elementwise_affine and bias)
+    def _take(self, values: dict[str, Any]) -> None:
+        super()._take({**values, "normalized_shape": tuple_of(values["normalized_shape"], 1)})
+
+    def scaled(self) -> tuple[int, ...]:
+        """The last dimensions."""
+        return self.normalized_shape  # type: ignore[no-any-return]
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, normalized."""
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
 
-class RMSNorm(Norm):
+class RMSNorm(LayerNorm, home="normalization", options={**SHAPED, "eps": None, **MADE}):
     """The last dimensions divided by the root of their mean square."""
 
+    bias = None
     _shown = "{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
-    def __init__(
-        self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True, device: Any = None,
-        dtype: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__()
-        self.normalized_shape, self.eps, self.elementwise_affine = tuple_of(normalized_shape, 1), eps, elementwise_affine
-        shape = self.normalized_shape
-        self.register_parameter("weight", Parameter(filled(shape, 1, dtype)) if elementwise_affine else None)
+    def _shapes(self, bias: bool) -> dict[str, Any]:
+        return {"weight": super()._shapes(bias)["weight"]}
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, normalized."""
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
 
-class GroupNorm(Norm):
+class GroupNorm(Norm, home="normalization", options=GROUPED):
     """Groups of channels brought to mean 0 and variance 1."""
 
     _shown = "{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.has_bias}"
 
-    def __init__(
-        self, num_groups: int, num_channels: int, eps: float = 1e-05, affine: bool = True, device: Any = None,
-        dtype: Any = None, *, bias: bool = True,
-    ) -> None:  # fmt: skip
-        super().__init__()
-        if num_channels % num_groups:
-            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
-        self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
-        self.affine_parameters((num_channels,), dtype, weight=affine, bias=affine and bias)
+    def scaled(self) -> tuple[int, ...]:
+        """The channels.
+
+        Raises:
+            ValueError: they cannot be grouped so.
+        """
+        if self.num_channels % self.num_groups:
+            raise ValueError(f"num_channels ({self.num_channels}) must be divisible by num_groups ({self.num_groups})")
+        return (self.num_channels,)
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, normalized."""
@@ -96,18 +100,24 @@ class Tracking(Norm):
         "track_running_stats={self.track_running_stats}"
     )
 
-    def __init__(
-        self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True,
-        track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True,
-    ) -> None:  # fmt: skip
-        super().__init__()
-        self.num_features, self.eps, self.momentum = num_features, eps, momentum
-        self.affine, self.track_running_stats = affine, track_running_stats
-        shape, track = (num_features,), track_running_stats
-        self.affine_parameters(shape, dtype, weight=affine, bias=affine and bias)
+    def _take(self, values: dict[str, Any]) -> None:
+        shape, dtype, track = (values["num_features"],), values["dtype"], values["track_running_stats"]
+        super()._take(values)
         self.register_buffer("running_mean", filled(shape, 0, dtype) if track else None)
         self.register_buffer("running_var", filled(shape, 1, dtype) if track else None)
         self.register_buffer("num_batches_tracked", from_array(np.zeros((), np.int64), None) if track else None)
+        self.reset_running_stats()
+
+    def reset_running_stats(self) -> None:
+        """Forget the batches before."""
+        if self.track_running_stats:
+            init.zeros_(self.running_mean)
+            init.ones_(self.running_var)
+            init.zeros_(self.num_batches_tracked)
+
+    def scaled(self) -> tuple[int, ...]:
+        """The channels."""
+        return (self.num_features,)
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, normalized by the batch while training, else by the running statistics.
@@ -133,14 +143,8 @@ class Tracking(Norm):
         return F.batch_norm(input, mean, var, self.weight, self.bias, own, factor or 0.0, self.eps)
 
 
-class InstanceNorm(Tracking):
+class Alone(Tracking):
     """Base of the instance norms: each example on its own, with or without a batch."""
-
-    def __init__(
-        self, num_features: int, eps: float = 1e-05, momentum: float = 0.1, affine: bool = False,
-        track_running_stats: bool = False, *args: Any, **kwargs: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, *args, **kwargs)
 
     def normalized(self, input: Any) -> Any:
         """By its own statistics, or by those that were kept."""
@@ -153,37 +157,14 @@ class InstanceNorm(Tracking):
         return found.squeeze(0) if alone else found
 
 
-class BatchNorm1d(Tracking):
-    """For (n, c) or (n, c, l)."""
-
-    ranks = (2, 3)
-
-
-class BatchNorm2d(Tracking):
-    """For (n, c, h, w)."""
-
-    ranks = (4,)
+def declare(kind: str, base: type[Norm], ranks: tuple[tuple[int, ...], ...], *, usual: bool) -> None:
+    """Add the norms of one, two and three dimensions; ``usual`` is whether they scale and track without being told."""
+    options = {"num_features": ..., "eps": 1e-05, "momentum": 0.1, "affine": usual, "track_running_stats": usual}
+    options |= {**MADE, "*": ..., "bias": True}
+    for dims, taken in enumerate(ranks, 1):
+        name, told = f"{kind}{dims}d", {"ranks": taken, "__doc__": f"``{kind}{dims}d``."}
+        type(name, (base,), told, home=kind.lower(), refuser=f"_{kind}", options=options)
 
 
-class BatchNorm3d(Tracking):
-    """For (n, c, d, h, w)."""
-
-    ranks = (5,)
-
-
-class InstanceNorm1d(InstanceNorm):
-    """For (c, l) or (n, c, l)."""
-
-    ranks = (2, 3)
-
-
-class InstanceNorm2d(InstanceNorm):
-    """For (c, h, w) or (n, c, h, w)."""
-
-    ranks = (3, 4)
-
-
-class InstanceNorm3d(InstanceNorm):
-    """For (c, d, h, w) or (n, c, d, h, w)."""
-
-    ranks = (4, 5)
+declare("BatchNorm", Tracking, ((2, 3), (4,), (5,)), usual=True)
+declare("InstanceNorm", Alone, ((2, 3), (3, 4), (4, 5)), usual=False)

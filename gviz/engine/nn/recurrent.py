@@ -5,37 +5,51 @@ There is no LSTM layer: in single precision PyTorch has it as one operation of o
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar
 
 import numpy as np
 
 from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
-from gviz.engine.nn.module import Module
-from gviz.engine.nn.parameter import Parameter, filled
+from gviz.engine.nn.options import MADE, Weighted
 from gviz.engine.op import TENSORS as call
 from gviz.engine.tensor import Tensor, from_array
 
-__all__ = ["GRU", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
+USUAL: dict[str, Any] = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
+"""Options of layers that are shown where they are something else."""
+SIZES = {"input_size": ..., "hidden_size": ...}
 
 
-class Cell(Module):
-    """Base of the cells: weights for ``gates`` linear maps of the input and of the state."""
+class Remembering(Weighted, options={**SIZES, "bias": True, **MADE}):
+    """Base of all: weights for ``gates`` linear maps of the input and of the state."""
 
     gates: ClassVar[int]
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
-        super().__init__()
-        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
-        rows = self.gates * hidden_size
-        self.weight_ih = Parameter(filled((rows, input_size), 0, dtype))
-        self.weight_hh = Parameter(filled((rows, hidden_size), 0, dtype))
-        self.register_parameter("bias_ih", Parameter(filled((rows,), 0, dtype)) if bias else None)
-        self.register_parameter("bias_hh", Parameter(filled((rows,), 0, dtype)) if bias else None)
-        bound = 1.0 / math.sqrt(hidden_size) if hidden_size > 0 else 0
-        for weight in self.parameters():
-            init.uniform_(weight, -bound, bound)
+    def _take(self, values: dict[str, Any]) -> None:
+        self.bias = values["bias"]  # here it is one of the options
+        super()._take(values)
+
+    def maps_of(self, taken: int, suffix: str = "") -> dict[str, Any]:
+        """The weights that take so many inputs."""
+        rows = self.gates * self.hidden_size
+        shapes = {"weight_ih": (rows, taken), "weight_hh": (rows, self.hidden_size), "bias_ih": (rows,), "bias_hh": (rows,)}
+        return {name + suffix: shape for name, shape in shapes.items()}
+
+    def reset_parameters(self) -> None:
+        """Uniform within one over the root of the size of the state."""
+        init.within(self.parameters(), self.hidden_size)
+
+    def extra_repr(self) -> str:
+        """The sizes, and what is not as usual."""
+        return f"{self.input_size}, {self.hidden_size}{self.unusual({k: v for k, v in USUAL.items() if k in self._options})}"
+
+
+class Cell(Remembering):
+    """Base of the cells."""
+
+    def _shapes(self, bias: bool) -> dict[str, Any]:
+        found = self.maps_of(self.input_size)
+        return found if bias else {**found, "bias_ih": None, "bias_hh": None}
 
     def maps(self, input: Tensor, hidden: Tensor) -> tuple[Any, Any]:
         """The linear maps of the input and of the state."""
@@ -45,34 +59,23 @@ class Cell(Module):
         """The state to begin with."""
         return from_array(np.zeros((*input._array.shape[:-1], self.hidden_size), input._array.dtype), None)
 
-    def extra_repr(self) -> str:
-        """The sizes."""
-        return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else f", bias={self.bias}")
 
-
-class RNNCell(Cell):
+class RNNCell(Cell, home="rnn", options={**SIZES, "bias": True, "nonlinearity": "tanh", **MADE}):
     """``tanh(W x + b + U h + c)``, or relu."""
 
     gates = 1
 
-    def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device: Any = None,
-        dtype: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__(input_size, hidden_size, bias, device, dtype)
-        self.nonlinearity = nonlinearity
-
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Any:
         """The next state."""
         of_input, of_state = self.maps(input, self.zeros(input) if hx is None else hx)
-        return call[self.nonlinearity](call["add"](of_input, of_state))
+        return call[self.nonlinearity](call["add"](of_state, of_input))
 
     def extra_repr(self) -> str:
         """The sizes, and the function where it is not tanh."""
-        return super().extra_repr() + ("" if self.nonlinearity == "tanh" else f", nonlinearity={self.nonlinearity}")
+        return super().extra_repr() + self.unusual({"nonlinearity": "tanh"})
 
 
-class LSTMCell(Cell):
+class LSTMCell(Cell, home="rnn"):
     """A cell with gates for what to take in, forget and put out."""
 
     gates = 4
@@ -83,11 +86,11 @@ class LSTMCell(Cell):
         of_input, of_state = self.maps(input, hidden)
         take, forget, new, out = parts(of_state + of_input, 4)
         take, forget, new, out = call["sigmoid"](take), call["sigmoid"](forget), call["tanh"](new), call["sigmoid"](out)
-        memory = call["add"](call["mul"](forget, memory), call["mul"](take, new))
+        memory = call["mul"](forget, memory).add_(call["mul"](take, new))
         return call["mul"](out, call["tanh"](memory)), memory
 
 
-class GRUCell(Cell):
+class GRUCell(Cell, home="rnn"):
     """A cell with gates for what to reset and what to renew."""
 
     gates = 3
@@ -104,7 +107,7 @@ def gated(of_input: Any, of_state: Any, hidden: Any) -> Any:
     reset = call["sigmoid"](two[0] + one[0])
     renew = call["sigmoid"](two[1] + one[1])
     new = call["tanh"](one[2] + two[2].mul_(reset))  # in place as in PyTorch, whose graph has a clone of what is saved
-    return (hidden - new).mul_(renew) + new
+    return (hidden - new).mul_(renew).add_(new)
 
 
 def parts(value: Tensor, count: int) -> Any:
@@ -112,28 +115,17 @@ def parts(value: Tensor, count: int) -> Any:
     return call["unsafe_split"](value, value._array.shape[-1] // count, value._array.ndim - 1)
 
 
-class Recurrent(Module):
+class Recurrent(Remembering, options={**SIZES, **USUAL, **MADE}):
     """Base of the layers that run a cell over a sequence: weights for each layer and direction, and the loop."""
 
-    gates: ClassVar[int]
-
-    def __init__(
-        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
-        dropout: float = 0.0, bidirectional: bool = False, device: Any = None, dtype: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__()
-        self.input_size, self.hidden_size, self.num_layers, self.bias = input_size, hidden_size, num_layers, bias
-        self.batch_first, self.dropout, self.bidirectional = batch_first, dropout, bidirectional
-        self.suffixes = [f"l{n}{way}" for n in range(num_layers) for way in ("", "_reverse")[: 1 + bidirectional]]
-        rows, wide = self.gates * hidden_size, hidden_size * (1 + bidirectional)
+    def _shapes(self, bias: bool) -> dict[str, Any]:
+        ways = ("", "_reverse")[: 1 + self.bidirectional]
+        self.suffixes = [f"l{n}{way}" for n in range(self.num_layers) for way in ways]
+        found: dict[str, Any] = {}
         for suffix in self.suffixes:
-            taken = input_size if suffix.startswith("l0") else wide
-            shapes = {"weight_ih": (rows, taken), "weight_hh": (rows, hidden_size), "bias_ih": (rows,), "bias_hh": (rows,)}
-            for name, shape in list(shapes.items())[: 4 if bias else 2]:
-                self.register_parameter(f"{name}_{suffix}", Parameter(filled(shape, 0, dtype)))
-        bound = 1.0 / math.sqrt(hidden_size) if hidden_size > 0 else 0
-        for weight in self.parameters():
-            init.uniform_(weight, -bound, bound)
+            taken = self.input_size if suffix.startswith("l0") else self.hidden_size * len(ways)
+            found |= self.maps_of(taken, f"_{suffix}")
+        return {name: shape for name, shape in found.items() if bias or not name.startswith("bias")}
 
     def step(self, of_input: Any, of_state: Any, hidden: Any) -> Any:
         """The next state."""
@@ -160,7 +152,7 @@ class Recurrent(Module):
         state = call["stack"](last, 0)
         if not batched:
             return call["squeeze_dim"](input, 1), call["squeeze_dim"](state, 1)
-        return call["transpose_"](input, 0, 1) if self.batch_first else input, state
+        return input.transpose_(0, 1) if self.batch_first else input, state
 
     def run(self, input: Any, hidden: Any, suffix: str) -> tuple[Any, Any]:
         """One layer in one direction: its state at every step, and the last."""
@@ -173,32 +165,26 @@ class Recurrent(Module):
             found.append(hidden)
         return call["stack"](found[::back], 0), hidden
 
-    def extra_repr(self) -> str:
-        """The sizes, and what is not as usual."""
-        usual = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
-        more = [f", {name}={getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value]
-        return f"{self.input_size}, {self.hidden_size}{''.join(more)}"
+
+FUNCTION = {"num_layers": 1, "nonlinearity": "tanh"}
 
 
-class RNN(Recurrent):
+class RNN(Recurrent, home="rnn", refuser="RNNBase", options={**SIZES, **FUNCTION, **USUAL, **MADE}):
     """:class:`RNNCell` over a sequence."""
 
     gates = 1
 
-    def __init__(
-        self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", *args: Any, **kwargs: Any
-    ) -> None:
-        super().__init__(input_size, hidden_size, num_layers, *args, **kwargs)
-        if nonlinearity not in ("tanh", "relu"):
-            raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
-        self.nonlinearity = nonlinearity
+    def _take(self, values: dict[str, Any]) -> None:
+        super()._take(values)
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise ValueError(f"Unknown nonlinearity '{self.nonlinearity}'. Select from 'tanh' or 'relu'.")
 
     def step(self, of_input: Any, of_state: Any, hidden: Any) -> Any:
         """The next state."""
         return call[self.nonlinearity](call["add"](of_state, of_input))
 
 
-class GRU(Recurrent):
+class GRU(Recurrent, home="rnn", refuser="RNNBase"):
     """:class:`GRUCell` over a sequence."""
 
     gates = 3
