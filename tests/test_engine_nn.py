@@ -303,3 +303,39 @@ def test_an_activation_in_place_has_the_node_of_pytorch(call: Any, node: str) ->
     assert y.grad_fn.name() == node
     y.sum().backward()
     assert x.grad.tolist()[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("kinds", "words"),
+    [
+        ((torch.float64, torch.float32, torch.float32), "mixed dtype (CPU): all inputs must share same datatype."),
+        ((torch.float32, torch.float64, None), "mixed dtype (CPU): expect parameter to have scalar type of Float"),
+        ((torch.float32, torch.float32, torch.float64), "expected scalar type Float but found Double"),
+        ((torch.int64, None, None), "\"{}\" not implemented for 'Long'"),
+    ],
+)
+def test_a_normalization_wants_one_dtype(kinds: tuple[Any, ...], words: str) -> None:
+    x, weight, bias = (None if kind is None else torch.ones(4, dtype=kind) for kind in kinds)
+    x = x.reshape(1, 4).expand(3, 4)
+    calls = {
+        "LayerNormKernelImpl": lambda: F.layer_norm(x, (4,), weight, bias),
+        "GroupNormKernelImpl": lambda: F.group_norm(x, 2, weight, bias),
+        "batch_norm": lambda: F.batch_norm(x, None, None, weight, bias, training=True),
+    }
+    for kernel, call in calls.items():
+        with pytest.raises((RuntimeError, NotImplementedError)) as raised:
+            call()
+        assert str(raised.value) == words.format(kernel)
+
+
+def test_a_normalization_of_half_precision_takes_float32_and_stays_half() -> None:
+    x = torch.ones(2, 4, dtype=torch.float16, requires_grad=True)
+    found = F.layer_norm(x, (4,), torch.ones(4))
+    found.sum().backward()
+    assert found.dtype is x.grad.dtype is torch.float16
+
+
+def test_a_linear_layer_refuses_a_number_and_adds_one() -> None:
+    with pytest.raises(RuntimeError, match=r"^both arguments to linear need to be at least 1D, but they are 0D and 2D$"):
+        F.linear(torch.tensor(1.0), torch.ones(2, 3))
+    assert F.linear(torch.ones(3), torch.ones(2, 3), doubles(1.0).float()[0]).grad_fn.name() == "AddBackward0"

@@ -126,8 +126,9 @@ def in_python(function: Any, name: str, error: Exception, args: tuple[Any, ...])
     code = function.__code__
     names, notes = code.co_varnames[: code.co_argcount], function.__annotations__
     for i, (parameter, value) in enumerate(zip(names, args, strict=False)):
-        tensor = str(notes.get(parameter)).startswith("Tensor") if notes else parameter in TENSOR_NAMES
-        known = value is None and (i >= len(names) - len(function.__defaults__ or ()))
+        note = str(notes.get(parameter))
+        tensor = note.startswith("Tensor") if notes else parameter in TENSOR_NAMES
+        known = value is None and (note.endswith("None") or i >= len(names) - len(function.__defaults__ or ()))
         if (tensor or (i == 0 and parameter in {"input", "self"})) and not isinstance(value, Tensor) and not known:
             return TypeError(f"{name}(): argument '{parameter}' (position {i + 1}) must be Tensor, not {type(value).__name__}")
     start = f"{function.__qualname__}()"

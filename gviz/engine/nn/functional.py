@@ -12,7 +12,7 @@ from gviz.engine.nn import distance_functions, dropout_functions, image_function
 from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import attention as _attention  # noqa: F401 - stores its rows
 from gviz.engine.ops import gates as _gates  # noqa: F401
-from gviz.engine.ops import normalization as _normalization  # noqa: F401
+from gviz.engine.ops.normalization import check_mixed
 from gviz.engine.refusals import public
 from gviz.engine.surface import reductions
 from gviz.engine.tensor import Tensor, from_array
@@ -224,6 +224,7 @@ def layer_norm(
         RuntimeError: they do not have that shape.
     """
     shape = tuple(normalized_shape)
+    check_mixed(*(None if t is None else t._array for t in (input, weight, bias)))
     check_normalized(input, shape, "*, ", weight=weight, bias=bias)
     return call["native_layer_norm"](input, shape, weight, bias, eps)  # type: ignore[no-any-return]
 

@@ -310,11 +310,14 @@ def softshrink_backward(grad_output, self, lambd):
 @composite
 def linear(input, weight, bias=None):
     """``input @ weight.T + bias``, as the nodes that PyTorch makes for it."""
+    if not (input.shape and weight.shape):
+        left, right = len(input.shape), len(weight.shape)
+        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {left}D and {right}D")
     if bias is None:
         return matmul(input, t(weight))
     if len(input.shape) == 2:
         return addmm(bias, input, t(weight))
-    if not contiguous(input):
+    if not (contiguous(input) and bias.shape):
         return matmul(input, t(weight)) + bias
     rows = 1
     for size in input.shape[:-1]:

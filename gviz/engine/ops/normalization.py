@@ -2,15 +2,55 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from gviz.engine.dtypes import no_kernel, of
 from gviz.engine.op import composite, everywhere, op
 from gviz.engine.ops.totals import average
+
+
+def check_mixed(input, *parameters: Any):
+    """Refuse an input of another dtype than what it is normalized by; half precision takes float32 too.
+
+    Raises:
+        RuntimeError: in PyTorch's words.
+    """
+    kinds = [p.dtype for p in parameters if p is not None]
+    if kinds and kinds[0] != input.dtype:
+        if any(kind != np.float32 for kind in kinds):
+            raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+        if input.dtype != np.float16:
+            raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+
+
+def one_dtype(kernel):
+    """A check that all have the dtype of the first parameter, and that the kernel takes such numbers.
+
+    Raises:
+        RuntimeError: they have not.
+        NotImplementedError: it does not.
+    """
+
+    def check(input, *parameters: Any):
+        if kernel == "batch_norm" and input.dtype.kind not in "fc":
+            raise no_kernel(kernel, input.dtype)
+        check_mixed(input, *parameters)
+        wanted = next((p.dtype for p in parameters if p is not None), None)
+        for one in (*parameters[2:], *parameters[:2]):  # running statistics are read first
+            if one is not None and one.dtype != wanted:
+                raise RuntimeError(f"expected scalar type {of(wanted).scalar_name} but found {of(one.dtype).scalar_name}")
+        if input.dtype.kind not in "fc":
+            raise no_kernel(kernel, input.dtype)
+
+    return check
 
 
 @op(
     "NativeLayerNormBackward0",
     promote="none",
+    check=one_dtype("LayerNormKernelImpl"),
     extras=("result1", "result2"),
     input__weight__bias=lambda grad, input, normalized_shape, result1, result2, weight, bias, grad_input_mask: (
         native_layer_norm_backward(grad, input, normalized_shape, result1, result2, weight, bias, grad_input_mask)
@@ -23,7 +63,7 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
     rstd = 1 / np.sqrt(average(away * away, axes, keepdims=True) + input.dtype.type(eps))
     found = away * rstd
     found = found if weight is None else found * weight
-    return found if bias is None else found + bias, mean, rstd
+    return (found if bias is None else found + bias).astype(input.dtype, copy=False), mean, rstd
 
 
 @op(
@@ -106,6 +146,7 @@ def norm_double_backward(grads, input, weight, grad_out, mean, rstd, axes, train
 @op(
     "NativeBatchNormBackward0",
     promote="none",
+    check=one_dtype("batch_norm"),
     nondiff=("running_mean", "running_var"),
     extras=("result1", "result2"),
     input__weight__bias=lambda grad, input, weight, running_mean, running_var, result1, result2, training, eps, grad_input_mask: (  # noqa: E501
@@ -128,7 +169,7 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
         kept = np.zeros(0, input.dtype), np.zeros(0, input.dtype)
     found = (input - mean.reshape(shape)) / np.sqrt(var + input.dtype.type(eps)).reshape(shape)
     found = found if weight is None else found * weight.reshape(shape)
-    return found if bias is None else found + bias.reshape(shape), *kept
+    return (found if bias is None else found + bias.reshape(shape)).astype(input.dtype, copy=False), *kept
 
 
 @op(
@@ -172,6 +213,7 @@ def batch_norm_double_backward(grads, input, weight, grad_out, running_mean, run
 @op(
     "NativeGroupNormBackward0",
     promote="none",
+    check=one_dtype("GroupNormKernelImpl"),
     outputs=("result0", "result1", "result2"),
     input__weight__bias=lambda grads, input, result1, result2, weight, N, C, HxW, group, eps, grad_input_mask: (
         native_group_norm_backward(grads, input, result1, result2, weight, (N, C, HxW, group), eps, grad_input_mask)
@@ -184,7 +226,8 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     rstd = 1 / np.sqrt(average(away * away, 2, keepdims=True) + input.dtype.type(eps))
     found, wide = (away * rstd).reshape(input.shape), (-1, *(1,) * (input.ndim - 2))
     found = found if weight is None else found * weight.reshape(wide)
-    return found if bias is None else found + bias.reshape(wide), mean.reshape(N, group), rstd.reshape(N, group)
+    found = found if bias is None else found + bias.reshape(wide)
+    return found.astype(input.dtype, copy=False), mean.reshape(N, group), rstd.reshape(N, group)
 
 
 @composite
