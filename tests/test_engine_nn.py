@@ -315,9 +315,9 @@ def test_an_activation_in_place_has_the_node_of_pytorch(call: Any, node: str) ->
     ],
 )
 def test_a_normalization_wants_one_dtype(kinds: tuple[Any, ...], words: str) -> None:
-    x, weight, bias = (None if kind is None else torch.ones(4, dtype=kind) for kind in kinds)
-    x = x.reshape(1, 4).expand(3, 4)
-    calls = {
+    weight, bias = (None if kind is None else torch.ones(4, dtype=kind) for kind in kinds[1:])
+    x = torch.ones(3, 4, dtype=kinds[0])
+    calls: dict[str, Any] = {
         "LayerNormKernelImpl": lambda: F.layer_norm(x, (4,), weight, bias),
         "GroupNormKernelImpl": lambda: F.group_norm(x, 2, weight, bias),
         "batch_norm": lambda: F.batch_norm(x, None, None, weight, bias, training=True),
@@ -330,7 +330,7 @@ def test_a_normalization_wants_one_dtype(kinds: tuple[Any, ...], words: str) -> 
 
 def test_a_normalization_of_half_precision_takes_float32_and_stays_half() -> None:
     x = torch.ones(2, 4, dtype=torch.float16, requires_grad=True)
-    found = F.layer_norm(x, (4,), torch.ones(4))
+    found: Any = F.layer_norm(x, (4,), torch.ones(4))
     found.sum().backward()
     assert found.dtype is x.grad.dtype is torch.float16
 

@@ -37,7 +37,7 @@ def one_dtype(kernel):
         if kernel == "batch_norm" and input.dtype.kind not in "fc":
             raise no_kernel(kernel, input.dtype)
         check_mixed(input, *parameters)
-        wanted = next((p.dtype for p in parameters if p is not None), None)
+        wanted: Any = next((p.dtype for p in parameters if p is not None), None)
         for one in (*parameters[2:], *parameters[:2]):  # running statistics are read first
             if one is not None and one.dtype != wanted:
                 raise RuntimeError(f"expected scalar type {of(wanted).scalar_name} but found {of(one.dtype).scalar_name}")
