@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine.op import ARRAYS, composite, op
+from gviz.engine.ops.rows import alike
 from gviz.engine.text import wrap_dim
 
 
@@ -60,13 +61,12 @@ def glu_double_backward(grad, grad_output, self, dim):
 
 
 # ------------------------------------------------------------------ a relu with random slopes
-@op(
-    "RreluWithNoiseBackward0",
-    nondiff=("noise",),
-    self=lambda grad, self, noise, lower, upper, training: rrelu_with_noise_backward(
-        grad, self, noise, lower, upper, training, False
-    ),
+RRELU = lambda grad, self, noise, lower, upper, training: rrelu_with_noise_backward(  # noqa: E731 - a formula
+    grad, self, noise, lower, upper, training, False
 )
+
+
+@op("RreluWithNoiseBackward0", nondiff=("noise",), self=RRELU)
 def rrelu_with_noise(self, noise, lower, upper, training):
     return self * (noise if training else np.where(self > 0, self.dtype.type(1), self.dtype.type((lower + upper) / 2)))
 
@@ -74,9 +74,7 @@ def rrelu_with_noise(self, noise, lower, upper, training):
 @op(
     "RreluWithNoiseBackwardBackward0",
     nondiff=("noise",),
-    grad_output=lambda grad, self, noise, lower, upper, training: rrelu_with_noise_backward(
-        grad, self, noise, lower, upper, training, False
-    ),
+    grad_output=RRELU,
     self=lambda grad: zeros_like(grad),
 )
 def rrelu_with_noise_backward(grad_output, self, noise, lower, upper, training, self_is_result):
@@ -122,6 +120,4 @@ def celu_(self, alpha=1.0):
     return ARRAYS["celu"](self, alpha)
 
 
-@op("ThresholdBackward1", self=lambda grad, self, threshold: threshold_backward(grad, self, threshold))
-def threshold_(self, threshold, value):
-    return ARRAYS["threshold"](self, threshold, value)
+alike("threshold_", "ThresholdBackward1", "threshold")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gviz.engine.dtypes import of
-from gviz.engine.op import composite, everywhere, op
+from gviz.engine.op import ARRAYS, composite, everywhere, op
 from gviz.engine.text import wrap_dim
 
 
@@ -108,11 +108,6 @@ def index(self, indices):
     values=lambda grad, indices, accumulate: index(grad, indices),
 )
 def index_put(self, indices, values, accumulate=False):
-    return index_put_arrays(self, indices, values, accumulate)
-
-
-def index_put_arrays(self, indices, values, accumulate):
-    """A copy with values written, or added, at the indices."""
     result = np.array(self)
     where = numpy_index(self, indices)
     check_source(self, indices, values, result[where].shape)
@@ -149,7 +144,7 @@ def check_source(array, indices, values, shape):
     values=lambda grad, indices: index(grad, indices),
 )
 def index_put_impl(self, indices, values, accumulate):
-    return index_put_arrays(self, indices, values, accumulate)
+    return ARRAYS["index_put"](self, indices, values, accumulate)
 
 
 @composite

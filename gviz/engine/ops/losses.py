@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine.op import composite, op
+from gviz.engine.ops.rows import pair
 from gviz.engine.ops.totals import add_up, average
 
 REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
@@ -252,47 +253,20 @@ def nll_backward(grad_output, self, target, weight, reduction, ignore_index, tot
     return result
 
 
-NLL = lambda grad, self, target, weight, reduction, ignore_index, total_weight: nll_loss_backward(  # noqa: E731
-    grad, self, target, weight, reduction, ignore_index, total_weight
-)
-NLL_SECOND = lambda grad, target, weight, reduction, ignore_index: nll_loss(grad, target, weight, reduction, ignore_index)  # noqa: E731
-
-
-@op("NllLossBackward0", nondiff=("target", "weight"), extras=("total_weight",), self=NLL)
-def nll_loss(self, target, weight, reduction, ignore_index):
-    return nll_forward(self, target, weight, reduction, ignore_index)
-
-
-@op(
-    "NllLossBackwardBackward0",
-    nondiff=("target", "weight", "total_weight"),
-    grad_output=NLL_SECOND,
-    self=lambda grad: zeros_like(grad),
-)
-def nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight):
-    return nll_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)
-
-
-@op(
-    "NllLoss2DBackward0",
-    nondiff=("target", "weight"),
-    extras=("total_weight",),
-    self=lambda grad, self, target, weight, reduction, ignore_index, total_weight: nll_loss2d_backward(
-        grad, self, target, weight, reduction, ignore_index, total_weight
-    ),
-)
-def nll_loss2d(self, target, weight, reduction, ignore_index):
-    return nll_forward(self, target, weight, reduction, ignore_index)
-
-
-@op(
-    "NllLoss2DBackwardBackward0",
-    nondiff=("target", "weight", "total_weight"),
-    grad_output=lambda grad, target, weight, reduction, ignore_index: nll_loss2d(grad, target, weight, reduction, ignore_index),
-    self=lambda grad: zeros_like(grad),
-)
-def nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight):
-    return nll_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)
+for key, node in (("nll_loss", "NllLoss"), ("nll_loss2d", "NllLoss2D")):
+    pair(
+        key,
+        node,
+        nll_forward,
+        nll_backward,
+        lambda grad, self, target, weight, reduction, ignore_index, total_weight: backward(
+            grad, self, target, weight, reduction, ignore_index, total_weight
+        ),
+        lambda grad, target, weight, reduction, ignore_index: forward(grad, target, weight, reduction, ignore_index),
+        row={"nondiff": ("target", "weight"), "extras": ("total_weight",)},
+        nondiff=("target", "weight", "total_weight"),
+        self=lambda grad: zeros_like(grad),
+    )
 
 
 @op(

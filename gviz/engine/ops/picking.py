@@ -6,7 +6,8 @@ import numpy as np
 
 from gviz.engine.dtypes import number, of
 from gviz.engine.op import ARRAYS, PASS, composite, op
-from gviz.engine.ops.reduction import axes_of
+from gviz.engine.ops.reduction import axes_of, placed
+from gviz.engine.ops.rows import alike
 from gviz.engine.text import broadcast_shape, wrap_dim
 
 
@@ -237,18 +238,15 @@ def ordered(array, axis, descending):
     return array.shape[axis] - 1 - np.flip(turned, axis)
 
 
-@op("SortBackward1", outputs=("values", "indices"), self=PLACED)
-def sort_stable(self, dim=-1, descending=False):
-    return ARRAYS["sort"](self, dim, descending)
-
-
 @op("SortBackward0", outputs=("values", "indices"), self=PLACED)
 def sort(self, dim=-1, descending=False):
     axis = wrap_dim(dim, self.ndim)
     if not self.ndim:
         return self.copy(), np.zeros((), np.int64)
-    indices = ordered(self, axis, descending)
-    return np.take_along_axis(self, indices, axis), indices
+    return placed(self, ordered(self, axis, descending), axis)
+
+
+alike("sort_stable", "SortBackward1", "sort")
 
 
 @op("TopkBackward0", outputs=("values", "indices"), self=PLACED)
@@ -258,8 +256,7 @@ def topk(self, k, dim=-1, largest=True, sorted=True):
         raise RuntimeError("selected index k out of range")
     if not self.ndim:
         return self.copy(), np.zeros((), np.int64)
-    indices = ordered(self, axis, largest)[along(self, axis, slice(0, k))]
-    return np.take_along_axis(self, indices, axis), indices
+    return placed(self, ordered(self, axis, largest)[along(self, axis, slice(0, k))], axis)
 
 
 def ranked(self, k, dim, keepdim):
@@ -267,9 +264,7 @@ def ranked(self, k, dim, keepdim):
     axis = wrap_dim(dim, self.ndim)
     if not self.ndim:
         return self.copy(), np.zeros((), np.int64)
-    indices = ordered(self, axis, False)[along(self, axis, slice(k, k + 1))]
-    values = np.take_along_axis(self, indices, axis)
-    return (values, indices) if keepdim else (values.squeeze(axis), indices.squeeze(axis))
+    return placed(self, ordered(self, axis, False)[along(self, axis, slice(k, k + 1))], axis, keepdim)
 
 
 SELECTED = lambda grad, dim, indices, self_sym_sizes, keepdim: select_backward_of(grad, dim, indices, self_sym_sizes, keepdim)  # noqa: E731
@@ -306,9 +301,7 @@ def nanmedian_dim(self, dim, keepdim=False):
     if not self.ndim:
         return self.copy(), np.zeros((), np.int64)
     middle = np.maximum((~np.isnan(self)).sum(axis=axis, keepdims=True) - 1, 0) // 2
-    indices = np.take_along_axis(ordered(self, axis, False), middle, axis)
-    values = np.take_along_axis(self, indices, axis)
-    return (values, indices) if keepdim else (values.squeeze(axis), indices.squeeze(axis))
+    return placed(self, np.take_along_axis(ordered(self, axis, False), middle, axis), axis, keepdim)
 
 
 @op("ModeBackward0", outputs=("values", "indices"), self=SELECTED)
@@ -320,9 +313,7 @@ def mode(self, dim=-1, keepdim=False):
     values = np.take_along_axis(self, order, axis)
     often = np.equal(np.expand_dims(values, axis), np.expand_dims(values, axis + 1)).sum(axis=axis)
     first = np.expand_dims(np.argmax(often, axis), axis)  # the smallest of those that are there most often
-    indices = np.take_along_axis(order, first + np.take_along_axis(often, first, axis) - 1, axis)
-    values = np.take_along_axis(values, first, axis)
-    return (values, indices) if keepdim else (values.squeeze(axis), indices.squeeze(axis))
+    return placed(self, np.take_along_axis(order, first + np.take_along_axis(often, first, axis) - 1, axis), axis, keepdim)
 
 
 # ------------------------------------------------------------------ counting

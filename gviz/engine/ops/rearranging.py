@@ -6,6 +6,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided
 
 from gviz.engine.op import composite, everywhere, op
+from gviz.engine.ops.rows import alike
+from gviz.engine.ops.shape import turned
 from gviz.engine.text import wrap_dim, wrap_dims
 
 
@@ -16,27 +18,14 @@ def reshape_alias(self, size):
 
 @op("TBackward1", promote="none", self=lambda grad: t(grad))
 def t_(self):
-    return self.T
+    return turned(self, "t_")
 
 
-@op("TransposeBackward1", self=lambda grad, dim0, dim1: transpose(grad, dim0, dim1))
-def transpose_(self, dim0, dim1):
-    return self.swapaxes(wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)) if self.ndim else self
-
-
-@op("UnsqueezeBackward1", self=lambda grad, dim: squeeze_dim(grad, dim))
-def unsqueeze_(self, dim):
-    return np.expand_dims(self, wrap_dim(dim, self.ndim + 1))
-
-
-@op("SqueezeBackward3", self=lambda grad, self_sym_sizes: unsqueeze_to(grad, self_sym_sizes))
-def squeeze_all_(self):
-    return self.squeeze()
-
-
-@op("SqueezeBackward5", self=lambda grad, dim, self_sym_sizes: unsqueeze_dims(grad, dim, self_sym_sizes))
-def squeeze_dims_(self, dim):
-    return self.squeeze(tuple(d for d in wrap_dims(dim, self.ndim) if self.shape[d] == 1))
+alike("transpose_", "TransposeBackward1", "transpose")
+alike("unsqueeze_", "UnsqueezeBackward1", "unsqueeze")
+alike("squeeze_all_", "SqueezeBackward3", "squeeze_all")
+alike("squeeze_dim_", "SqueezeBackward4", "squeeze_dim")
+alike("squeeze_dims_", "SqueezeBackward5", "squeeze_dims")
 
 
 @op("RepeatBackward0",

@@ -164,7 +164,11 @@ def extreme(array, dim, keepdim, choose, name):
         return array.copy(), np.zeros((), np.int64)
     if array.shape[axis] == 0:
         raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
-    indices = np.expand_dims(choose(array, axis=axis), axis)
+    return placed(array, np.expand_dims(choose(array, axis=axis), axis), axis, keepdim)
+
+
+def placed(array, indices, axis, keepdim=True):
+    """The elements at places along an axis, and these places; without that axis if so asked."""
     values = np.take_along_axis(array, indices, axis)
     return (values, indices) if keepdim else (values.squeeze(axis), indices.squeeze(axis))
 
@@ -201,12 +205,12 @@ def argmin(self, dim=None, keepdim=False):
 
 @op(None, nondiff=("self",))
 def any_of(self, dim=None, keepdim=False):
-    return truth(np.any(self, axis=None if dim is None else axes_of(self, dim), keepdims=keepdim), self)
+    return truth(np.any(self, axis=axes_of(self, dim), keepdims=keepdim), self)
 
 
 @op(None, nondiff=("self",))
 def all_of(self, dim=None, keepdim=False):
-    return truth(np.all(self, axis=None if dim is None else axes_of(self, dim), keepdims=keepdim), self)
+    return truth(np.all(self, axis=axes_of(self, dim), keepdims=keepdim), self)
 
 
 def truth(found, array):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine import dtypes
 from gviz.engine.op import PASS, composite, op
+from gviz.engine.ops.arithmetic import common
 
 FLAT = lambda grad: zeros_like(grad)  # noqa: E731 - a formula like any other
 
@@ -38,11 +38,6 @@ def round_decimals(self, decimals):
 @op("FracBackward0", self=PASS)
 def frac(self):
     return self - np.trunc(self)
-
-
-def common(self, number):
-    """The array in the dtype that it has together with a number."""
-    return self.astype(dtypes.result_type(self, number), copy=False)
 
 
 def check_divisor(self, other):

@@ -69,9 +69,14 @@ def alias(self):
 
 @op("TBackward0", view=True, self=lambda grad: t(grad))
 def t(self):
-    if self.ndim > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
-    return self.T
+    return turned(self, "t")
+
+
+def turned(matrix, name):
+    """A matrix with its rows as columns, or a vector."""
+    if matrix.ndim > 2:
+        raise RuntimeError(f"{name}() expects a tensor with <= 2 dimensions, but self is {matrix.ndim}D")
+    return matrix.T
 
 
 @op("TransposeBackward0", view=True, self=lambda grad, dim0, dim1: transpose(grad, dim0, dim1))
@@ -157,12 +162,6 @@ def squeeze_dim(self, dim):
 @op("SqueezeBackward2", view=True, self=lambda grad, dim, self_sym_sizes: unsqueeze_dims(grad, dim, self_sym_sizes))
 def squeeze_dims(self, dim):
     return self.squeeze(tuple(d for d in wrap_dims(dim, self.ndim) if self.shape[d] == 1))
-
-
-@op("SqueezeBackward4", self=lambda grad, dim, self_sym_sizes: unsqueeze_dims(grad, (dim,), self_sym_sizes))
-def squeeze_dim_(self, dim):
-    dim = wrap_dim(dim, self.ndim)
-    return self.squeeze(dim) if self.ndim and self.shape[dim] == 1 else self.view()
 
 
 @composite

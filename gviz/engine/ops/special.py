@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from gviz.engine.op import ARRAYS, op
-from gviz.engine.ops.rows import function
+from gviz.engine.op import op
+from gviz.engine.ops.rows import alike, function
 from gviz.engine.ops.trigonometry import floating, xlogarithm
 
 SHIFT = 12
@@ -57,9 +57,7 @@ def polygamma(n, self):
     )
 
 
-@op("PolygammaBackward1", promote="float", self=lambda grad, n, self: grad * polygamma(n + 1, self))
-def polygamma_(n, self):
-    return ARRAYS["polygamma"](n, self)
+alike("polygamma_", "PolygammaBackward1", "polygamma")
 
 
 def trigamma(x):

@@ -96,7 +96,7 @@ def variance(self, dim, correction, keepdim, name):
     """The mean square distance of floating point numbers from their mean, with Bessel's correction."""
     if self.dtype.kind not in "fc":
         raise RuntimeError("std and var only support floating point and complex dtypes")
-    axes = axes_of(self, dim) if dim is not None else None
+    axes = axes_of(self, dim)
     count = self.size if axes is None else int(np.prod([self.shape[a] for a in axes])) if self.ndim else 1
     square = add_up(np.square(self - average(self, axes, keepdims=True)), axes, keepdims=keepdim)
     correction = 1 if correction is None else correction
@@ -144,7 +144,7 @@ def std_mean(self, dim=None, correction=None, keepdim=False):
 
 def mean_beside(self, dim, keepdim):
     """The mean that is given with a variance."""
-    return average(self, None if dim is None else axes_of(self, dim), keepdims=keepdim)
+    return average(self, axes_of(self, dim), keepdims=keepdim)
 
 
 @composite
@@ -175,7 +175,7 @@ def vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
         raise RuntimeError(
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got " + of(self.dtype).scalar_name
         )
-    axes = None if dim is None else axes_of(self, dim)
+    axes = axes_of(self, dim)
     size = np.abs(self if dtype is None else self.astype(dtype))
     if ord == np.inf:
         return size.max(axis=axes, keepdims=keepdim)
@@ -325,7 +325,7 @@ def aminmax_backward(grads, self, dim, keepdim, min, max):
 @op("NansumBackward0", self=lambda grad, self, dim, keepdim: nansum_backward(grad, self, dim, keepdim))
 def nansum(self, dim=None, keepdim=False, dtype=None):
     numbers = np.where(np.isnan(self), self.dtype.type(0), self)
-    return add_up(summed(numbers, dtype), None if dim is None else axes_of(self, dim), keepdims=keepdim)
+    return add_up(summed(numbers, dtype), axes_of(self, dim), keepdims=keepdim)
 
 
 @composite
