@@ -8,6 +8,8 @@ from gviz.static.errors import OperatorNotAllowedInGraphError
 from gviz.static.shapes import TensorShape, as_shape, fits, merged
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gviz.static.control import Context
     from gviz.static.dtypes import DType
     from gviz.static.graph import Graph
@@ -28,6 +30,7 @@ class Tensor:
     """
 
     __array_priority__ = 100  # numpy's operators leave it to ours
+    device = ""  # there is one only
 
     def __init__(self, op: Operation, index: int, dtype: DType, dims: Dims) -> None:
         self.op, self.value_index, self.dtype = op, index, dtype
@@ -42,11 +45,6 @@ class Tensor:
     def graph(self) -> Graph:
         """The graph that it belongs to."""
         return self.op.graph
-
-    @property
-    def device(self) -> str:
-        """Where it is computed: nothing is said."""
-        return ""
 
     @property
     def shape(self) -> TensorShape:
@@ -92,47 +90,38 @@ class Tensor:
     if TYPE_CHECKING:  # operators are given to it by operations.py
         __add__ = __sub__ = __mul__ = __neg__ = __getitem__ = lambda self, *others: self
 
-    # What Python asks of a value; a symbolic tensor has none.
-    def __bool__(self) -> NoReturn:
-        raise OperatorNotAllowedInGraphError(refusal("Using a symbolic `tf.Tensor` as a Python `bool`"))
-
-    def __iter__(self) -> NoReturn:
-        raise OperatorNotAllowedInGraphError(refusal("Iterating over a symbolic `tf.Tensor`"))
-
-    def __len__(self) -> NoReturn:
-        raise TypeError(
-            f"len is not well defined for a symbolic Tensor ({self.name}). "
-            "Please call `x.shape` rather than `len(x)` for shape information."
-        )
-
-    def __float__(self) -> NoReturn:
-        raise TypeError("float() argument must be a string or a real number, not 'SymbolicTensor'")
-
-    def __int__(self) -> NoReturn:
-        raise TypeError("int() argument must be a string, a bytes-like object or a real number, not 'SymbolicTensor'")
-
-    def __index__(self) -> NoReturn:
-        raise TypeError("'SymbolicTensor' object cannot be interpreted as an integer")
-
-    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(
-            f"Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array. This error may indicate that you're "
-            "trying to pass a Tensor to a NumPy call, which is not supported."
-        )
-
-    def __setitem__(self, key: Any, value: Any) -> NoReturn:
-        raise TypeError("'SymbolicTensor' object does not support item assignment")
-
     def __getattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"'SymbolicTensor' object has no attribute '{name}'")
 
 
-def refusal(what: str) -> str:
-    """That a graph is built before values are there, and what to do instead."""
-    return (
-        f"{what} is not allowed. The graph is built before any value is there: use tf.cond or tf.while_loop, which choose when "
-        "the graph runs, or Session.run for the value."
-    )
+def refused(error: type[Exception], text: str) -> Callable[..., NoReturn]:
+    """What Python asks of a value; a symbolic tensor has none."""
+
+    def refuse(self: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
+        raise error(text.format(self.name))
+
+    return refuse
+
+
+EARLY = (
+    "is not allowed. The graph is built before any value is there: use tf.cond or tf.while_loop, which choose when the graph "
+    "runs, or Session.run for the value."
+)
+REFUSED = {
+    "bool": f"Using a symbolic `tf.Tensor` as a Python `bool` {EARLY}",
+    "iter": f"Iterating over a symbolic `tf.Tensor` {EARLY}",
+    "len": "len is not well defined for a symbolic Tensor ({}). "
+    "Please call `x.shape` rather than `len(x)` for shape information.",
+    "float": "float() argument must be a string or a real number, not 'SymbolicTensor'",
+    "int": "int() argument must be a string, a bytes-like object or a real number, not 'SymbolicTensor'",
+    "index": "'SymbolicTensor' object cannot be interpreted as an integer",
+    "array": "Cannot convert a symbolic tf.Tensor ({}) to a numpy array. This error may indicate that you're trying to pass a "
+    "Tensor to a NumPy call, which is not supported.",
+    "setitem": "'SymbolicTensor' object does not support item assignment",
+}
+OTHER_ERRORS = dict.fromkeys(("bool", "iter"), OperatorNotAllowedInGraphError) | {"array": NotImplementedError}
+for word, text in REFUSED.items():
+    setattr(Tensor, f"__{word}__", refused(OTHER_ERRORS.get(word, TypeError), text))
 
 
 class Operation:
@@ -147,30 +136,21 @@ class Operation:
         control: operations that run before it.
     """
 
+    device = ""  # there is one only
+
     def __init__(
-        self,
-        graph: Graph,
-        name: str,
-        type: str,
-        inputs: tuple[Tensor, ...],
-        attrs: dict[str, Any],
+        self, graph: Graph, name: str, type: str, inputs: tuple[Tensor, ...], attrs: dict[str, Any],
         control: tuple[Operation, ...],
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.graph, self.name, self.type, self.inputs, self.attrs = graph, name, type, inputs, attrs
         self.control_inputs = list(control)
         self.outputs: list[Tensor] = []
         self.number = 0  # in the order of making
         self.context: Context | None = None  # the loop or branch that it is in
 
-    @property
-    def device(self) -> str:
-        """Where it runs: nothing is said."""
-        return ""
-
-    @property
-    def values(self) -> Any:
+    def values(self) -> list[Tensor]:
         """Its outputs."""
-        return lambda: list(self.outputs)
+        return list(self.outputs)
 
     def _update_input(self, index: int, tensor: Tensor) -> None:
         """Take another tensor as an input, as users do who make a cycle by hand."""

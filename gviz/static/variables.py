@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from gviz.static.branches import cond
@@ -14,10 +15,7 @@ from gviz.static.operations import group, install
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gviz.static.dtypes import DType
-    from gviz.static.graph import Graph
     from gviz.static.session import Session
-    from gviz.static.shapes import TensorShape
 
 __all__ = ["FUNCTIONS", "GradientDescentOptimizer", "Variable"]
 
@@ -56,39 +54,10 @@ class Variable:
         if trainable:
             graph.add_to_collection(TRAINABLE, self)
 
-    @property
-    def name(self) -> str:
-        """``operation:0``."""
-        return self._ref.name
-
-    @property
-    def op(self) -> Operation:
-        """The operation that holds the value."""
-        return self._ref.op
-
-    @property
-    def graph(self) -> Graph:
-        """The graph that it belongs to."""
-        return self._ref.graph
-
-    @property
-    def dtype(self) -> DType:
-        """Of its elements, as a reference."""
-        return self._ref.dtype
-
-    @property
-    def shape(self) -> TensorShape:
-        """Of its first value."""
-        return self._ref.shape
-
-    @property
-    def initial_value(self) -> Tensor:
-        """The tensor of its first value."""
-        return self._initial
-
-    def get_shape(self) -> TensorShape:
-        """Of its first value."""
-        return self.shape
+    name, op, graph, dtype, shape, get_shape = (  # its own tensor's
+        property(attrgetter(f"_ref.{name}")) for name in ("name", "op", "graph", "dtype", "shape", "get_shape")
+    )
+    initial_value = property(attrgetter("_initial"))
 
     def value(self) -> Tensor:
         """What it holds, as a tensor."""
