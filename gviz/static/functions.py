@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.engine.op import ARRAYS, direct
+from gviz.static.shapes import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FORMULAS", "OWN", "function_of", "index_of", "listed"]
+__all__ = ["FORMULAS", "OWN", "function_of", "index_of"]
 
 
 def add_up(parts: Any) -> Any:
@@ -25,15 +26,11 @@ def add_up(parts: Any) -> Any:
     Raises:
         ValueError: they have several.
     """
+    first = parts[0].shape
     for i, part in enumerate(parts):
-        if part.shape != parts[0].shape:
-            raise ValueError(f"must have the same size and shape.  Input 0: {listed(parts[0])} != input {i}: {listed(part)}")
+        if part.shape != first:
+            raise ValueError(f"must have the same size and shape.  Input 0: {listed(first)} != input {i}: {listed(part.shape)}")
     return reduce(lambda a, b: a + b, parts)
-
-
-def listed(value: Any) -> str:
-    """A shape as messages of a run print it."""
-    return "[" + ",".join(map(str, np.shape(value))) + "]"
 
 
 def spread_sum(part: Any, x: Any) -> Any:

@@ -1,7 +1,7 @@
 """Dtypes and shapes of results, worked out while the graph is built: one rule for each kind of operation.
 
-A rule takes an operation, whose inputs and attributes are there, and gives a dtype and a shape for each output. It refuses
-inputs that cannot go together in TensorFlow's words.
+A rule takes an operation, whose inputs and attributes are there, and gives a dtype and a shape for each output. It raises
+:class:`~gviz.static.shapes.Clash` for inputs that cannot go together; :func:`clash` adds the node.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import numpy as np
 
 from gviz.static import shapes
 from gviz.static.dtypes import as_dtype, bool_, int32
+from gviz.static.shapes import Clash, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable
 
     from gviz.static.dtypes import DType
     from gviz.static.graph import Operation, Tensor
@@ -41,6 +42,14 @@ def numbers(tensor: Tensor) -> list[int | None] | None:
         return [None if (n := constant_value(t)) is None else int(n) for t in tensor.op.inputs]
     dims = dims_of(tensor.op.inputs[0]) if tensor.op.type == "Shape" else None
     return None if dims is None else list(dims)
+
+
+def held(tensor: Tensor) -> Dims:
+    """The shape that a tensor holds; of unknown numbers the rank may be known."""
+    found, count = numbers(tensor), dims_of(tensor)
+    if found is not None:
+        return tuple(found)
+    return None if not count or count[0] is None else (None,) * count[0]
 
 
 def integers(tensor: Tensor) -> Any:
@@ -76,22 +85,23 @@ def axes_of(op: Operation) -> tuple[int, ...] | None:
     return None if sorted(a % len(dims) for a in axes) == list(range(len(dims))) else axes
 
 
-def clash(op: Operation, problem: Any) -> ValueError:
+def clash(op: Operation, problem: Clash) -> ValueError:
     """A clash of shapes, with the node and its inputs, in TensorFlow's words."""
     kind = "" if not op.inputs else f"[T=DT_{own(op).cpp.upper()}]"
     given = ", ".join(t.op.name if t.value_index == 0 else t.name for t in op.inputs)
-    sizes = ", ".join(shapes.listed(dims_of(t)) for t in op.inputs)
-    return ValueError(f"{problem} for '{{{{node {op.name}}}}} = {op.type}{kind}({given})' with input shapes: {sizes}.")
+    sizes = ", ".join(listed(dims_of(t)) for t in op.inputs)
+    more = ""
+    if len(problem.args) > 1:  # Reshape: the shape that was asked for
+        kind = kind.replace("]", ", Tshape=DT_INT32]")
+        more = f" and with input tensors computed as partial shapes: input[1] = {problem.args[1]}"
+    return ValueError(
+        f"{problem.args[0]} for '{{{{node {op.name}}}}} = {op.type}{kind}({given})' with input shapes: {sizes}{more}."
+    )
 
 
-def merged(op: Operation, known: Sequence[Dims]) -> Dims:
+def in_common(tensors: Iterable[Tensor]) -> Dims:
     """What is known of a shape that several inputs have."""
-    found: Dims = None
-    for other in known:
-        if not shapes.fits(found, other):
-            raise clash(op, shapes.difference(found, other))
-        found = shapes.merged(found, other)
-    return found
+    return reduce(shapes.merged, map(dims_of, tensors), None)
 
 
 # ------------------------------------------------------------------ element by element
@@ -102,33 +112,25 @@ def like_first(op: Operation) -> Outputs:
 
 def broadcast(dtype: DType | None = None) -> Rule:
     """Of several operands, broadcast."""
-
-    def infer(op: Operation) -> Outputs:
-        try:
-            return [(dtype or own(op), reduce(shapes.broadcast, map(dims_of, op.inputs)))]
-        except ValueError as problem:
-            raise clash(op, problem) from None
-
-    return infer
+    return lambda op: [(dtype or own(op), reduce(shapes.broadcast, map(dims_of, op.inputs)))]
 
 
 def summed(op: Operation) -> Outputs:
     """Of operands of one shape."""
-    return [(own(op), merged(op, [dims_of(t) for t in op.inputs]))]
+    return [(own(op), in_common(op.inputs))]
 
 
 def selected(op: Operation) -> Outputs:
     """Of one of two, which have one shape; the condition has it too, or chooses rows, or all."""
-    condition, *pair = (dims_of(t) for t in op.inputs)
-    found = merged(op, pair)
-    if condition is not None and found is not None and condition and not shapes.fits(condition, found):
-        merged(op, [found[:1] if len(condition) == 1 else found, condition])
+    condition, found = dims_of(op.inputs[0]), in_common(op.inputs[1:])
+    if condition and found is not None and not shapes.fits(condition, found):
+        shapes.merged(found[:1] if len(condition) == 1 else found, condition)
     return [(op.inputs[1].dtype.base_dtype, found)]
 
 
 def cross_entropy(op: Operation) -> Outputs:
     """One number a row."""
-    dims = merged(op, [dims_of(t) for t in op.inputs])
+    dims = in_common(op.inputs)
     return [(own(op), None if dims is None else dims[:-1])]
 
 
@@ -140,21 +142,14 @@ def product(op: Operation) -> Outputs:
         dims = sides[i]
         if op.attrs.get(flag) and dims is not None and len(dims) > 1:
             sides[i] = (*dims[:-2], dims[-1], dims[-2])
-    try:
-        return [(own(op), shapes.matmul(*sides))]
-    except ValueError as problem:
-        raise clash(op, problem) from None
+    return [(own(op), shapes.matmul(*sides))]
 
 
 def reduced(dtype: DType | None = None) -> Rule:
     """Over some axes."""
 
     def infer(op: Operation) -> Outputs:
-        axes, keep = axes_of(op), op.attrs.get("keep_dims", False)
-        try:
-            return [(dtype or own(op), shapes.reduced(dims_of(op.inputs[0]), axes, keep))]
-        except ValueError as problem:
-            raise clash(op, problem) from None
+        return [(dtype or own(op), shapes.reduced(dims_of(op.inputs[0]), axes_of(op), op.attrs.get("keep_dims", False)))]
 
     return infer
 
@@ -162,27 +157,18 @@ def reduced(dtype: DType | None = None) -> Rule:
 # ------------------------------------------------------------------ shapes
 def reshaped(op: Operation) -> Outputs:
     """Into a given shape, in which -1 stands for what is left."""
-    wanted, have = numbers(op.inputs[1]), op.inputs[0].shape.num_elements()
-    if wanted is None:
-        count = dims_of(op.inputs[1])
-        return [(own(op), None if not count or count[0] is None else (None,) * count[0])]
-    if None in wanted:
-        return [(own(op), tuple(None if n == -1 else n for n in wanted))]
+    wanted, have = held(op.inputs[1]), op.inputs[0].shape.num_elements()
+    if wanted is None or None in wanted:
+        return [(own(op), wanted and tuple(None if n == -1 else n for n in wanted))]
     if wanted.count(-1) > 1:
-        raise clash(op, "Only one input size may be -1")
+        raise Clash("Only one input size may be -1")
     known = math.prod(n for n in wanted if n not in (-1, None))
-    if have is not None and (have != known if -1 not in wanted else not known or have % known):
-        rest = "Cannot reshape a tensor with" if -1 not in wanted else "Dimension size must be evenly divisible by"
-        what = (
-            f"{have} elements to shape {shapes.listed(tuple(wanted))} ({known} elements)"
-            if -1 not in wanted
-            else f"{known} but is {have}"
+    if have is not None and -1 not in wanted and have != known:
+        raise Clash(
+            f"Cannot reshape a tensor with {have} elements to shape {listed(wanted)} ({known} elements)", listed(wanted)
         )
-        raise ValueError(
-            f"{rest} {what} for '{{{{node {op.name}}}}} = Reshape[T=DT_{own(op).cpp.upper()}, Tshape=DT_INT32]"
-            f"({op.inputs[0].op.name}, {op.inputs[1].op.name})' with input shapes: {shapes.listed(dims_of(op.inputs[0]))}, "
-            f"[{len(wanted)}] and with input tensors computed as partial shapes: input[1] = {shapes.listed(tuple(wanted))}."
-        )
+    if have is not None and -1 in wanted and (not known or have % known):
+        raise Clash(f"Dimension size must be evenly divisible by {known} but is {have}", listed(wanted))
     left = have // known if have is not None and known else None
     return [(own(op), tuple(left if n == -1 else n for n in wanted))]
 
@@ -193,9 +179,9 @@ def permuted(op: Operation) -> Outputs:
     if order is None or dims is None:
         return [(own(op), None if order is None and dims is None else (None,) * len(order or dims or ()))]
     if len(order) != len(dims):
-        raise clash(op, f"Dimension must be {len(dims)} but is {len(order)}")
+        raise Clash(f"Dimension must be {len(dims)} but is {len(order)}")
     if sorted(n or 0 for n in order) != list(range(len(dims))):
-        raise clash(op, f"{order} is no order of {len(dims)} dimensions")
+        raise Clash(f"{order} is no order of {len(dims)} dimensions")
     return [(own(op), tuple(dims[i or 0] for i in order))]
 
 
@@ -205,14 +191,14 @@ def joined(op: Operation) -> Outputs:
     axis, known = constant_value(where), [dims_of(t) for t in parts]
     ranks = {len(k) for k in known if k is not None}
     if len(ranks) > 1:
-        raise clash(op, f"Shapes must be equal rank, but are {' and '.join(map(str, ranks))}")
+        raise Clash(f"Shapes must be equal rank, but are {' and '.join(map(str, ranks))}")
     if axis is None or not ranks:
         return [(own(op), (None,) * ranks.pop() if ranks else None)]
     size = ranks.pop()
     if not -size <= int(axis) < size:
-        raise clash(op, f"Expected concatenating dimension in the range [{-size}, {size}), but got {int(axis)}")
+        raise Clash(f"Expected concatenating dimension in the range [{-size}, {size}), but got {int(axis)}")
     axis = int(axis) % size
-    rest = merged(op, [k and (*k[:axis], None, *k[axis + 1 :]) for k in known]) or ()
+    rest = reduce(shapes.merged, [k and (*k[:axis], None, *k[axis + 1 :]) for k in known]) or ()
     lengths = [None if k is None else k[axis] for k in known]
     total = None if None in lengths else sum(n or 0 for n in lengths)
     return [(own(op), (*rest[:axis], total, *rest[axis + 1 :]))]
@@ -220,7 +206,7 @@ def joined(op: Operation) -> Outputs:
 
 def packed(op: Operation) -> Outputs:
     """Stacked along a new axis."""
-    inner = merged(op, [dims_of(t) for t in op.inputs])
+    inner = in_common(op.inputs)
     if inner is None:
         return [(own(op), None)]
     axis = op.attrs["axis"]
@@ -284,7 +270,7 @@ def squeezed(op: Operation) -> Outputs:
     gone = {a % len(dims) for a in axes} if axes else {i for i, n in enumerate(dims) if n == 1}
     for i in gone:
         if dims[i] not in (1, None):
-            raise clash(op, f"Can not squeeze dim[{i}], expected a dimension of 1, got {dims[i]}")
+            raise Clash(f"Can not squeeze dim[{i}], expected a dimension of 1, got {dims[i]}")
     return [(own(op), tuple(n for i, n in enumerate(dims) if i not in gone))]
 
 
@@ -294,7 +280,7 @@ def unsqueezed(op: Operation) -> Outputs:
     if dims is None or axis is None:
         return [(own(op), None)]
     if not -len(dims) - 1 <= int(axis) <= len(dims):
-        raise clash(op, f"dim {int(axis)} not in the interval [{-len(dims) - 1}, {len(dims)}].")
+        raise Clash(f"dim {int(axis)} not in the interval [{-len(dims) - 1}, {len(dims)}].")
     place = int(axis) % (len(dims) + 1)
     return [(own(op), (*dims[:place], 1, *dims[place:]))]
 
@@ -312,10 +298,7 @@ def constant(op: Operation) -> Outputs:
 
 def sized(op: Operation) -> Outputs:
     """The shape is a value, the dtype an attribute."""
-    found = numbers(op.inputs[0])
-    count = dims_of(op.inputs[0])
-    unknown = None if not count or count[0] is None else (None,) * count[0]
-    return [(op.attrs["dtype"], unknown if found is None else tuple(found))]
+    return [(op.attrs["dtype"], held(op.inputs[0]))]
 
 
 def ranged(op: Operation) -> Outputs:
@@ -337,7 +320,7 @@ def number(op: Operation) -> Outputs:
 def assigned(op: Operation) -> Outputs:
     """A variable's own tensor; what it gets has to fit."""
     ref, value = op.inputs
-    merged(op, [dims_of(ref), dims_of(value)])
+    shapes.merged(dims_of(ref), dims_of(value))
     return [(ref.dtype, dims_of(ref))]
 
 

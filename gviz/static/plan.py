@@ -19,6 +19,7 @@ from gviz.static.functions import function_of
 from gviz.static.graph import Tensor, cycle
 from gviz.static.loop_gradient import BackLoop
 from gviz.static.memory import Step, is_elementwise, lend_memory
+from gviz.static.shapes import listed
 from gviz.static.structures import refill, tensors_in
 from gviz.static.table import call_of, kind_of
 
@@ -248,8 +249,7 @@ class Plan:
         self._constants[op.outputs[0]] = value[()] if value.ndim == 0 else value
 
     def _op_Placeholder(self, op: Operation) -> None:
-        dims = op.attrs["shape"]
-        shape = f" and shape [{','.join('?' if n is None else str(n) for n in dims)}]" if dims else ""
+        shape = f" and shape {listed(op.attrs['shape'])}" if op.attrs["shape"] else ""
         raise InvalidArgumentError(
             f"You must feed a value for placeholder tensor '{op.name}' with dtype {op.attrs['dtype'].cpp}{shape}", op
         )

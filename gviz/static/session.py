@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.static.errors import FailedPreconditionError, InvalidArgumentError, OpError
-from gviz.static.functions import listed
 from gviz.static.graph import Graph, Operation, Tensor, get_default_graph
 from gviz.static.plan import Plan
-from gviz.static.shapes import TensorShape, fits
+from gviz.static.shapes import TensorShape, fits, listed
 from gviz.static.structures import leaves, refilled
 
 if TYPE_CHECKING:
@@ -303,7 +302,7 @@ def failure(plan: Plan, error: Exception, trace: TracebackType | None) -> OpErro
     if step is None or not isinstance(step.op, Operation):
         return InvalidArgumentError(str(error))
     op, message = step.op, str(error)
-    shapes = [listed(values[n]) for n in step.args if n in values]
+    shapes = [listed(np.shape(values[n])) for n in step.args if n in values]
     if op.type in TEXTS and len(shapes) > 1:
         message = TEXTS[op.type](*shapes)
     elif op.type == "AddN":

@@ -1,7 +1,7 @@
 """Shapes that may have unknown parts, and what operations make of them.
 
-A shape function gives the shape of a result while the graph is built. None for a length means unknown; None for a whole
-shape means that not even the number of dimensions is known.
+A shape function gives the shape of a result while the graph is built, or raises :class:`Clash`. None for a length means
+unknown; None for a whole shape means that not even the number of dimensions is known.
 """
 
 from __future__ import annotations
@@ -12,9 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Dims", "TensorShape", "as_shape", "broadcast", "matmul", "reduced", "shown"]
+__all__ = ["Clash", "Dims", "TensorShape", "as_shape", "broadcast", "matmul", "reduced"]
 
 Dims: TypeAlias = "tuple[int | None, ...] | None"
+
+
+class Clash(ValueError):
+    """Shapes that cannot go together, in TensorFlow's words, but without the node, which the caller knows."""
 
 
 class TensorShape:
@@ -82,7 +86,10 @@ class TensorShape:
         return hash(self.dims)
 
     def __str__(self) -> str:
-        return "<unknown>" if self.dims is None else shown(self.dims)
+        if self.dims is None:
+            return "<unknown>"
+        parts = ["?" if n is None else str(n) for n in self.dims]
+        return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
 
     def __repr__(self) -> str:
         return f"TensorShape({None if self.dims is None else list(self.dims)})"
@@ -106,12 +113,6 @@ def as_shape(value: Any) -> Dims:
         raise TypeError(f"Dimension value must be integer or None or have an __index__ method, got value {value!r}") from None
 
 
-def shown(dims: Sequence[int | None]) -> str:
-    """As TensorFlow prints it: ``(?, 2)``, ``(3,)``."""
-    parts = ["?" if n is None else str(n) for n in dims]
-    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
-
-
 def listed(dims: Dims) -> str:
     """As messages of shape clashes print it: ``[?,2]``."""
     return "?" if dims is None else "[" + ",".join("?" if n is None else str(n) for n in dims) + "]"
@@ -124,19 +125,16 @@ def fits(one: Dims, other: Dims) -> bool:
     return len(one) == len(other) and all(a is None or b is None or a == b for a, b in zip(one, other, strict=True))
 
 
-def difference(one: Dims, other: Dims) -> str:
-    """Why two shapes do not fit, in TensorFlow's words."""
-    if one is None or other is None or len(one) != len(other):
-        return f"Shapes must be equal rank, but are {len(one or ())} and {len(other or ())}"
-    i = next(i for i, (a, b) in enumerate(zip(one, other, strict=True)) if a != b and None not in (a, b))
-    both = f"Shapes are {listed(one)} and {listed(other)}."
-    return f"Dimension {i} in both shapes must be equal, but are {one[i]} and {other[i]}. {both}"
-
-
 def merged(one: Dims, other: Dims) -> Dims:
-    """All that is known of a shape from two sources that fit."""
+    """All that is known of a shape from two sources."""
     if one is None or other is None:
         return other if one is None else one
+    if len(one) != len(other):
+        raise Clash(f"Shapes must be equal rank, but are {len(one)} and {len(other)}")
+    for i, (a, b) in enumerate(zip(one, other, strict=True)):
+        if a != b and None not in (a, b):
+            both = f"Shapes are {listed(one)} and {listed(other)}."
+            raise Clash(f"Dimension {i} in both shapes must be equal, but are {a} and {b}. {both}")
     return tuple(b if a is None else a for a, b in zip(one, other, strict=True))
 
 
@@ -148,11 +146,7 @@ def relaxed(one: Dims, other: Dims) -> Dims:
 
 
 def broadcast(one: Dims, other: Dims) -> Dims:
-    """The shape of an elementwise result of two operands.
-
-    Raises:
-        ValueError: they cannot go together, in TensorFlow's words (without the node, which the caller knows).
-    """
+    """The shape of an elementwise result of two operands."""
     if one is None or other is None:
         return None
     size = max(len(one), len(other))
@@ -166,38 +160,30 @@ def broadcast(one: Dims, other: Dims) -> Dims:
         elif a is None or b is None:
             out.append(b if a is None else a)
         else:
-            raise ValueError(f"Dimensions must be equal, but are {a} and {b}")
+            raise Clash(f"Dimensions must be equal, but are {a} and {b}")
     return tuple(out)
 
 
 def matmul(one: Dims, other: Dims) -> Dims:
-    """The shape of a product of matrices, or of stacks of them.
-
-    Raises:
-        ValueError: the inner lengths differ, or an operand is no matrix.
-    """
+    """The shape of a product of matrices, or of stacks of them."""
     for given in (one, other):
         if given is not None and len(given) < 2:
-            raise ValueError(f"Shape must be rank 2 but is rank {len(given)}")
+            raise Clash(f"Shape must be rank 2 but is rank {len(given)}")
     if one is None or other is None:
         return None
     if None not in (one[-1], other[-2]) and one[-1] != other[-2]:
-        raise ValueError(f"Dimensions must be equal, but are {one[-1]} and {other[-2]}")
+        raise Clash(f"Dimensions must be equal, but are {one[-1]} and {other[-2]}")
     stack = broadcast(one[:-2], other[:-2])
     return None if stack is None else (*stack, one[-2], other[-1])
 
 
 def reduced(dims: Dims, axes: Sequence[int] | None, keepdims: bool) -> Dims:
-    """The shape of a reduction; no axes known means over all of them.
-
-    Raises:
-        ValueError: an axis is not there.
-    """
+    """The shape of a reduction; no axes known means over all of them."""
     if dims is None:
         return () if axes is None and not keepdims else None
     for axis in axes or ():
         if not -len(dims) <= axis < len(dims):
-            raise ValueError(f"Invalid reduction dimension {axis} for input with {len(dims)} dimensions.")
+            raise Clash(f"Invalid reduction dimension {axis} for input with {len(dims)} dimensions.")
     gone = set(range(len(dims))) if axes is None else {a % len(dims) for a in axes}
     if keepdims:
         return tuple(1 if i in gone else n for i, n in enumerate(dims))

@@ -17,6 +17,7 @@ from gviz.static import inference as rule
 from gviz.static.dtypes import DTYPES, bool_
 from gviz.static.functions import index_of
 from gviz.static.inference import axes_of, constant_value, dims_of, integers, own
+from gviz.static.shapes import Clash
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -259,4 +260,7 @@ def checked(op: Operation) -> rule.Outputs:
         raise TypeError(
             f"Value passed to parameter '{label}' has DataType {own(op).name} not in list of allowed values: {kind.only}"
         )
-    return kind.infer(op)
+    try:
+        return kind.infer(op)
+    except Clash as problem:
+        raise rule.clash(op, problem) from None
