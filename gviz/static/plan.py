@@ -8,7 +8,7 @@ that nobody needs any more lend their memory to later ones. The text is :attr:`P
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from gviz.static.structures import refill, tensors_in
 from gviz.static.table import call_of, kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from gviz.static.graph import Operation
 
@@ -132,9 +132,8 @@ class Plan:
 
     def _operation(self, op: Operation) -> None:
         """Write one operation."""
-        special = getattr(self, f"_op_{op.type}", None)
-        if special is not None:
-            special(op)
+        if op.type in WRITERS:
+            WRITERS[op.type](self, op)
             return
         key, args = call_of(op)
         for tensor in op.inputs:  # a variable is read where its value is used
@@ -244,23 +243,20 @@ class Plan:
         return name if is_elementwise(step) else f"({name} if {name}.base is None else {name}.copy())"
 
     # -------------------------------------------------------------- operations that are no calls
-    def _op_Const(self, op: Operation) -> None:
+    def _constant(self, op: Operation) -> None:
         value = op.attrs["value"]
         self._constants[op.outputs[0]] = value[()] if value.ndim == 0 else value
 
-    def _op_Placeholder(self, op: Operation) -> None:
+    def _unfed(self, op: Operation) -> NoReturn:
         shape = f" and shape {listed(op.attrs['shape'])}" if op.attrs["shape"] else ""
         raise InvalidArgumentError(
             f"You must feed a value for placeholder tensor '{op.name}' with dtype {op.attrs['dtype'].cpp}{shape}", op
         )
 
-    def _op_NoOp(self, op: Operation) -> None:
+    def _no_line(self, op: Operation) -> None:
         self.operations.append(op)
 
-    def _op_VariableV2(self, op: Operation) -> None:
-        self.operations.append(op)
-
-    def _op_IsVariableInitialized(self, op: Operation) -> None:
+    def _is_initialized(self, op: Operation) -> None:
         self._write(op, f"np.bool_({self._bind(op.inputs[0].op)} in state)")
 
     def _read(self, tensor: Tensor) -> None:
@@ -269,55 +265,26 @@ class Plan:
         self.steps.append(Step(name, f"state[{self._bind(tensor.op)}]", tensor.op, None, (), self._depth))
         self._outside.add(name)
 
-    def _stored(self, op: Operation, text: str) -> None:
+    def _stored(self, op: Operation) -> None:
         """A new value of a variable."""
-        variable = self._bind(op.inputs[0].op)
-        self._write(
-            op,
-            text.format(*(self._text(t) for t in op.inputs[1:]), old=f"state[{variable}]"),
-            None,
-            map(self._text, op.inputs[1:]),
-        )
-        self._outside.add(self._names[op.outputs[0]])
-        self._line(f"state[{variable}] = {self._names[op.outputs[0]]}", op, args=[self._names[op.outputs[0]]])
+        place, kind = f"state[{self._bind(op.inputs[0].op)}]", op.inputs[0].dtype.base_dtype.as_numpy_dtype
+        given = [self._text(t) for t in op.inputs[1:]]
+        text = STORED[op.type].format(*given, old=place, kind=self._bind(kind) if op.type == "Assign" else "")
+        self._write(op, text, None, given)
+        name = self._names[op.outputs[0]]
+        self._outside.add(name)
+        self._line(f"{place} = {name}", op, args=[name])
 
-    def _op_Assign(self, op: Operation) -> None:
-        self._stored(op, f"np.array({{0}}, {self._bind(op.inputs[0].dtype.base_dtype.as_numpy_dtype)})[()]")
+    def _drawn(self, op: Operation) -> None:
+        """Random numbers."""
+        kind, texts = self._bind(op.attrs["dtype"].as_numpy_dtype), [self._text(t) for t in op.inputs]
+        self._write(op, f"random({self._bind(op)}).{DRAWN[op.type].format(*texts, kind=kind)}")
 
-    def _op_AssignAdd(self, op: Operation) -> None:
-        self._stored(op, "{old} + {0}")
-
-    def _op_AssignSub(self, op: Operation) -> None:
-        self._stored(op, "{old} - {0}")
-
-    def _op_ApplyGradientDescent(self, op: Operation) -> None:
-        self._stored(op, "{old} - {0} * {1}")
-
-    def _drawn(self, op: Operation, how: str) -> None:
-        kind = self._bind(op.attrs["dtype"].as_numpy_dtype)
-        size = f"tuple({self._text(op.inputs[0])})"
-        self._write(op, f"random({self._bind(op)}).{how.format(size=size, kind=kind)}")
-
-    def _op_RandomStandardNormal(self, op: Operation) -> None:
-        self._drawn(op, "standard_normal({size}).astype({kind})")
-
-    def _op_RandomUniform(self, op: Operation) -> None:
-        self._drawn(op, "random({size}).astype({kind})")
-
-    def _op_RandomUniformInt(self, op: Operation) -> None:
-        low, high = (self._text(t) for t in op.inputs[1:])
-        self._drawn(op, f"integers({low}, {high}, {{size}}, {{kind}})")
-
-    # -------------------------------------------------------------- loops and branches
-    def _op_Enter(self, op: Operation) -> None:
-        self._alias(op.outputs[0], op.inputs[0])
-
-    _op_LoopCond = _op_NextIteration = _op_Enter
-
-    def _op_Switch(self, op: Operation) -> None:
+    def _handed_on(self, op: Operation) -> None:
         for out in op.outputs:
             self._alias(out, op.inputs[0])
 
+    # -------------------------------------------------------------- loops and branches
     def _loop(self, loop: Loop) -> None:
         """``while True``, left where the condition fails."""
         kept, outside = loop.needs(self._wanted[loop])
@@ -387,6 +354,24 @@ class Plan:
     def _leave_block(self, kept: Any) -> None:
         self._depth -= 1
         self._names, self._calls, self._done = kept
+
+
+STORED = {
+    "Assign": "np.array({0}, {kind})[()]", "AssignAdd": "{old} + {0}", "AssignSub": "{old} - {0}",
+    "ApplyGradientDescent": "{old} - {0} * {1}",
+}  # fmt: skip
+"""What a variable gets."""
+DRAWN = {
+    "RandomStandardNormal": "standard_normal(tuple({0})).astype({kind})", "RandomUniform": "random(tuple({0})).astype({kind})",
+    "RandomUniformInt": "integers({1}, {2}, tuple({0}), {kind})",
+}  # fmt: skip
+"""How a generator draws."""
+WRITERS: dict[str, Callable[[Plan, Operation], None]] = {
+    "Const": Plan._constant, "Placeholder": Plan._unfed, "IsVariableInitialized": Plan._is_initialized,
+    **dict.fromkeys(("NoOp", "VariableV2"), Plan._no_line),
+    **dict.fromkeys(("Enter", "Switch", "LoopCond", "NextIteration"), Plan._handed_on),
+    **dict.fromkeys(STORED, Plan._stored), **dict.fromkeys(DRAWN, Plan._drawn),
+}  # fmt: skip
 
 
 def scalar(value: Any, kind: Any) -> Any:
