@@ -13,25 +13,8 @@ from gviz.static.structures import described, leaves, refilled, same_structure
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gviz.static.graph import Graph
 
-__all__ = ["Branch", "Branches", "cond"]
-
-
-class Branch(Context):
-    """The inside of one branch: a tensor comes in through a Switch, on the side that is taken."""
-
-    def __init__(self, graph: Graph, predicate: Tensor, side: int) -> None:
-        super().__init__(graph, "Switch")
-        self.predicate, self.side = predicate, side
-
-    def gate_inputs(self, tensor: Tensor) -> list[Tensor]:
-        """The tensor and the predicate."""
-        return [tensor, self.predicate]
-
-    def gate_output(self) -> int:
-        """0 for the false side, 1 for the true one."""
-        return self.side
+__all__ = ["Branches", "cond"]
 
 
 class Branches(Unit):
@@ -43,7 +26,7 @@ class Branches(Unit):
         sides: the false branch and the true one.
     """
 
-    def __init__(self, name: str, predicate: Tensor, sides: tuple[Branch, Branch]) -> None:
+    def __init__(self, name: str, predicate: Tensor, sides: tuple[Context, Context]) -> None:
         super().__init__(name)
         self.predicate, self.sides = predicate, sides
         self.results: tuple[list[Tensor], list[Tensor]] = ([], [])
@@ -57,7 +40,7 @@ class Branches(Unit):
     def built_again(self, name: str, copied: Callable[..., list[Tensor]], new: dict[Tensor, Tensor]) -> Any:
         """The same branches in the context that is open, from other tensors."""
 
-        def again(side: Branch, results: list[Tensor]) -> Callable[[], list[Tensor]]:
+        def again(side: Context, results: list[Tensor]) -> Callable[[], list[Tensor]]:
             return lambda: copied(results, side, {inside: new.get(t, t) for t, inside in side.captures.items()})
 
         false, true = map(again, self.sides, self.results)
@@ -100,7 +83,7 @@ def cond(
         both = make("Switch", [predicate, predicate]).op
         pivots = [make("Identity", [both.outputs[side]], f"switch_{'ft'[side]}").op for side in (1, 0)]
         inner = make("Identity", [predicate], "pred_id")
-        sides = (Branch(graph, inner, 0), Branch(graph, inner, 1))
+        sides = (Context(graph, "Switch", inner, 0), Context(graph, "Switch", inner, 1))
         unit = Branches(scope.rstrip("/"), predicate, sides)
         given: dict[int, Any] = {}
         for side in (1, 0):
@@ -108,31 +91,26 @@ def cond(
             given[side] = sides[side].inside(functions[side])
             unit.results[side].extend(branch_results(sides[side], given[side], unit.name))
         check_results(given, unit)
-        outer = graph.context
-        merges = []
-        for one, other in zip(*unit.results, strict=True):
-            merge = sides[0].add("Merge", [one, other], "Merge")
-            merge.context = outer
-            merges.append(merge)
-    inputs = [predicate, inner, *sides[0].outside(), *sides[1].outside()]
-    unit.close(merges, inputs) if merges else None
+        merges = [sides[0].add("Merge", pair, "Merge") for pair in zip(*unit.results, strict=True)]
+    if merges:
+        unit.close(merges, [predicate, inner, *sides[0].captures, *sides[1].captures])
     kept = given[1] if isinstance(given[1], (list, tuple, dict)) else [given[1]]
     packed = refilled(kept, iter(unit.outputs))
     single = not isinstance(given[1], (list, tuple, dict)) or (len(packed) == 1 and not strict and not isinstance(packed, dict))
     return packed[0] if single else packed
 
 
-def branch_results(side: Branch, given: Any, name: str) -> Iterator[Tensor]:
+def branch_results(side: Context, given: Any, name: str) -> Iterator[Tensor]:
     """What a branch gives, all of it inside."""
     for value in leaves(given if isinstance(given, (list, tuple, dict)) else [given]):
         if value is None:
             raise ValueError(f"'{('false_fn', 'true_fn')[side.side]}' must have a return value.")
         if isinstance(value, Operation):  # whoever takes the branch's result comes after it
             with side.graph.control_dependencies([value]):
-                tensor = side.inside(make, ["Identity", side.predicate.op.outputs])
+                tensor = side.inside(make, ["Identity", [side.predicate]])
         else:
             tensor = side.inside(convert, [value])
-        yield tensor if tensor.op.context is side else side.bring_in(tensor, name)
+        yield side.bring_in(tensor, name)
 
 
 def check_results(given: dict[int, Any], unit: Branches) -> None:

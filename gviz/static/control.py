@@ -30,35 +30,30 @@ class Context:
     Args:
         graph: it is part of.
         gate: the type of operation through which tensors come in.
+        predicate: what that operation takes besides, in a branch.
+        side: which of its outputs is inside: 0 in a false branch, 1 in a true one.
     """
 
-    def __init__(self, graph: Graph, gate: str) -> None:
-        self.graph, self.gate = graph, gate
+    def __init__(self, graph: Graph, gate: str, predicate: Tensor | None = None, side: int = 0) -> None:
+        self.graph, self.gate, self.predicate, self.side = graph, gate, predicate, side
         self.outer = graph.context
         self.captures: dict[Tensor, Tensor] = {}  # from outside: what it is inside
         self.pivot: Operation | None = None  # runs whenever the inside runs
 
     def captured(self, inputs: Sequence[Tensor], op: Operation) -> tuple[Tensor, ...]:
         """The inputs of a new operation, those from outside brought in; variables stay where they are."""
-        return tuple(t if t.op.context is self or t.dtype.is_ref else self.bring_in(t, op.name) for t in inputs)
+        return tuple(t if t.dtype.is_ref else self.bring_in(t, op.name) for t in inputs)
 
     def bring_in(self, tensor: Tensor, name: str) -> Tensor:
-        """A tensor from outside, through an operation of its own below ``name``."""
+        """A tensor as it is inside: one from outside comes through an operation of its own below ``name``."""
+        if tensor.op.context is self:
+            return tensor
         if tensor not in self.captures:
-            at_door = tensor
-            if self.outer is not None and tensor.op.context is not self.outer:
-                at_door = self.outer.bring_in(tensor, name)
-            op = self.add(self.gate, self.gate_inputs(at_door), f"{name}/{self.gate}")
-            self.captures[tensor] = op.outputs[self.gate_output()]
+            at_door = tensor if self.outer is None else self.outer.bring_in(tensor, name)
+            beside = [] if self.predicate is None else [self.predicate]
+            op = self.add(self.gate, [at_door, *beside], f"{name}/{self.gate}")
+            self.captures[tensor] = op.outputs[self.side]
         return self.captures[tensor]
-
-    def gate_inputs(self, tensor: Tensor) -> list[Tensor]:
-        """What the operation at the door takes."""
-        return [tensor]
-
-    def gate_output(self) -> int:
-        """Which of its outputs is inside."""
-        return 0
 
     def entered(self, op: Operation) -> None:
         """Have an operation without inputs run with the inside, not before it."""
@@ -88,10 +83,6 @@ class Context:
         finally:
             self.graph.context = before
 
-    def outside(self) -> list[Tensor]:
-        """The tensors that were brought in, as they are outside."""
-        return list(self.captures)
-
 
 class Unit:
     """A loop or a pair of branches, seen from outside as one operation.
@@ -109,12 +100,13 @@ class Unit:
         self.outputs: list[Tensor] = []
 
     def close(self, results: Sequence[Operation], inputs: Sequence[Tensor]) -> None:
-        """Note what comes out and what goes in."""
+        """Note what comes out of the context and what goes in."""
         self.outputs = [op.outputs[0] for op in results]
         self.inputs = list(dict.fromkeys(inputs))
         self.number = results[-1].number
         for op in results:
             op.attrs["unit"] = self
+            op.context = op.context and op.context.outer
 
 
 def unit_of(op: Operation) -> Any:
@@ -129,7 +121,6 @@ class Loop(Unit):
     Args:
         name: its scope.
         context: its inside.
-        variables: the loop's variables: (value at the start, Merge, Switch, Identity) for each.
     """
 
     def __init__(self, name: str, context: Context) -> None:
@@ -248,7 +239,7 @@ def build_loop(
     inside = Context(graph, "Enter")
     loop = Loop(scope.rstrip("/"), inside)
     if inside.outer is not None:
-        starts = [t if t.op.context is inside.outer else inside.outer.bring_in(t, loop.name) for t in starts]
+        starts = [inside.outer.bring_in(t, loop.name) for t in starts]
     loop.starts = starts
     enters = [inside.add("Enter", [t], "Enter") for t in starts]
     loop.merges = [inside.add("Merge", [e.outputs[0]] * 2, "Merge", shape=s) for e, s in zip(enters, allowed, strict=True)]
@@ -257,23 +248,19 @@ def build_loop(
     loop.switches = [inside.add("Switch", [v, loop.condition], "Switch") for v in variables]
     bodies = [inside.add("Identity", [s.outputs[1]], "Identity").outputs[0] for s in loop.switches]
     inside.pivot = bodies[0].op
-    given = inside.inside(body, refilled(shape, iter(bodies)))
-    given = as_given(shape, given)
+    given = as_given(shape, inside.inside(body, refilled(shape, iter(bodies))))
     if not isinstance(given, (list, tuple)) or not same_structure(shape, given):
         raise ValueError(
             "The two structures don't have the same nested structure.\n\n"
             f"First structure: {described(shape)}\n\nSecond structure: {described(given)}"
         )
-    loop.results = [inside.inside(convert, [v, None]) for v in leaves(given)]
-    loop.results = [t if t.op.context is inside else inside.bring_in(t, loop.name) for t in loop.results]
+    loop.results = [inside.bring_in(t, loop.name) for t in [inside.inside(convert, [v]) for v in leaves(given)]]
     for start, result, dims, merge in zip(starts, loop.results, allowed, loop.merges, strict=True):
         check_variable(start, result, dims)
         step = inside.add("NextIteration", [result], "NextIteration")
         merge.inputs = (merge.inputs[0], step.outputs[0])
     exits = [inside.add("Exit", [s.outputs[0]], "Exit") for s in loop.switches]
-    for op in exits:
-        op.context = inside.outer
-    loop.close(exits, [*starts, *inside.outside()])
+    loop.close(exits, [*starts, *inside.captures])
     return loop.outputs
 
 
@@ -300,18 +287,13 @@ def check_variable(start: Tensor, result: Tensor, dims: Any) -> None:
     ):
         raise ValueError(
             f"Input tensor '{start.name}' enters the loop with shape {TensorShape(dims)}, but has shape {result.shape} after "
-            f"one "
-            "iteration. To allow the shape to vary across iterations, use the `shape_invariants` argument of tf.while_loop to "
-            "specify a less-specific shape."
+            "one iteration. To allow the shape to vary across iterations, use the `shape_invariants` argument of tf.while_loop "
+            "to specify a less-specific shape."
         )
 
 
 def refuse_endless(name: str, limit: int) -> None:
-    """Say that a loop does not end.
-
-    Raises:
-        DeadlineExceededError: always.
-    """
+    """Raise DeadlineExceededError: a loop does not end."""
     raise DeadlineExceededError(
         f"the loop '{name}' took {limit:,} steps and its condition still holds; Session(loop_limit=...) allows more"
     )

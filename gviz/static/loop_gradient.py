@@ -16,7 +16,7 @@ from gviz.static.graph import Operation
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gviz.static.branches import Branch, Branches
+    from gviz.static.branches import Branches
     from gviz.static.control import Loop
     from gviz.static.graph import Tensor
 
@@ -41,11 +41,7 @@ class BackLoop(Unit):
         self.results: list[Tensor] = []
 
     def gradient(self, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
-        """Second derivatives of loops are not there, as in TensorFlow.
-
-        Raises:
-            TypeError: always.
-        """
+        """Raise TypeError: second derivatives of loops are not there, as in TensorFlow."""
         raise TypeError("Second-order gradient for while loops not supported.")
 
 
@@ -75,31 +71,21 @@ def copied(results: Sequence[Tensor], inside: Context, given: dict[Tensor, Tenso
     return [new.get(t, t) for t in results]
 
 
-def is_real(tensor: Tensor) -> bool:
-    """Whether it can have a gradient."""
-    return tensor.dtype.base_dtype.is_floating
-
-
-def zeros_like(tensor: Tensor) -> Tensor:
-    """Zeros of its shape."""
-    return make("ZerosLike", [tensor])
-
-
 def of_branches(unit: Branches, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
     """The derivative of a ``cond`` with respect to what its branches take from outside."""
     from gviz.static.gradients import spread
 
-    outside = [t for t in dict.fromkeys([*unit.sides[0].outside(), *unit.sides[1].outside()]) if is_real(t)]
+    outside = [t for t in unit.sides[0].captures | unit.sides[1].captures if t.dtype.is_floating]
     if not outside:
         return
 
-    def derivative(side: Branch, results: Sequence[Tensor]) -> Any:
+    def derivative(side: Context, results: Sequence[Tensor]) -> Any:
         def build() -> list[Tensor]:
             given = {inside: t for t, inside in side.captures.items()}
             copies = copied(results, side, given)
             pairs = [(c, g) for c, g in zip(copies, grads, strict=True) if g is not None]
             found = spread(side.graph, [c for c, _ in pairs], outside, [g for _, g in pairs], outside)
-            return [zeros_like(t) if g is None else g for t, g in zip(outside, found, strict=True)]
+            return [make("ZerosLike", [t]) if g is None else g for t, g in zip(outside, found, strict=True)]
 
         return build
 
@@ -114,10 +100,10 @@ def of_loop(loop: Loop, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor
     graph = loop.context.graph
     back = BackLoop(graph.names.scope.rstrip("/"), loop)
     inside = back.context
-    real = [i for i, t in enumerate(loop.starts) if is_real(t)]
-    outside = [t for t in loop.context.outside() if is_real(t)]
-    first = [zeros_like(loop.outputs[i]) if grads[i] is None else grads[i] for i in real]
-    back.starts = [*(g for g in first if g is not None), *(zeros_like(t) for t in outside)]
+    real = [i for i, t in enumerate(loop.starts) if t.dtype.is_floating]
+    outside = [t for t in loop.context.captures if t.dtype.is_floating]
+    first = [make("ZerosLike", [loop.outputs[i]]) if grads[i] is None else grads[i] for i in real]
+    back.starts = [*(g for g in first if g is not None), *(make("ZerosLike", [t]) for t in outside)]
     enters = [inside.add("Enter", [t], "Enter") for t in back.starts]
     back.merges = [inside.add("Merge", [e.outputs[0]] * 2, "Merge") for e in enters]
     running = [m.outputs[0] for m in back.merges]
@@ -131,18 +117,16 @@ def of_loop(loop: Loop, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor
         copies = copied([loop.results[i] for i in real], loop.context, given)
         wanted = [*(back.variables[i] for i in real), *outside]
         found = spread(graph, copies, wanted, running[: len(real)], wanted)
-        before = [zeros_like(back.variables[i]) if g is None else g for i, g in zip(real, found, strict=False)]
+        before = [make("ZerosLike", [back.variables[i]]) if g is None else g for i, g in zip(real, found, strict=False)]
         sums = [
             a if g is None else make("AddV2", [a, g]) for a, g in zip(running[len(real) :], found[len(real) :], strict=True)
         ]
         return [*before, *sums]
 
-    back.results = [t if t.op.context is inside else inside.bring_in(t, back.name) for t in inside.inside(step)]
+    back.results = [inside.bring_in(t, back.name) for t in inside.inside(step)]
     for merge, result in zip(back.merges, back.results, strict=True):
         merge.inputs = (merge.inputs[0], inside.add("NextIteration", [result], "NextIteration").outputs[0])
     exits = [inside.add("Exit", [m.outputs[0]], "Exit") for m in back.merges]
-    for op in exits:
-        op.context = inside.outer
     if exits:
-        back.close(exits, [*back.starts, *inside.outside(), *loop.outputs])
+        back.close(exits, [*back.starts, *inside.captures, *loop.outputs])
         yield from zip([*(loop.starts[i] for i in real), *outside], back.outputs, strict=True)
