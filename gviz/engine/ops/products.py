@@ -148,14 +148,16 @@ def tensordot_over(self, other, dims1, dims2):
     columns = [i for i in range(len(other.shape)) if i not in wrap_dims(dims2, len(other.shape))]
     shape = tuple(first.shape[i] for i in rows) + tuple(second.shape[i] for i in columns)
     inner = sizes_at(first, dims1)
-    left, right = permute(first, (*rows, *dims1)), permute(second, (*dims2, *columns))
+    left = permute(first, (*rows, *dims1))
     if sizes_at(first, rows) == sizes_at(second, columns) == 1:  # all is summed
+        right = permute(second, (*dims2, *columns))
         if viewable(left, (inner,)) and viewable(right, (inner,)):
             left, right = (v if len(v.shape) == 1 else reshape(v, (inner,)) for v in (left, right))
             return reshape(dot(left, right), shape)
         return reshape(sum_all(mul(squeeze_all(left), squeeze_all(right))), shape)
     left = reshape(left, (sizes_at(first, rows), inner))
-    return reshape(mm(left, reshape(right, (inner, sizes_at(second, columns)))), shape)
+    right = reshape(permute(second, (*dims2, *columns)), (inner, sizes_at(second, columns)))
+    return reshape(mm(left, right), shape)
 
 
 @composite
