@@ -10,6 +10,7 @@ from gviz.engine.op import TENSORS as call
 from gviz.engine.refusals import public
 from gviz.engine.results import result_class
 from gviz.engine.surface import products
+from gviz.engine.surface.arithmetic import keyed
 from gviz.engine.surface.products import inverse
 from gviz.engine.surface.reductions import as_dims, dtype_of, typed
 from gviz.engine.tensor import from_array
@@ -25,6 +26,8 @@ __all__ = [
 ]  # fmt: skip
 
 matmul, matrix_power, inv = call["matmul"], call["matrix_power"], inverse
+det, solve, cross = keyed("linalg_det", 1), keyed("linalg_solve", 2), keyed("linalg_cross", 2)
+solve_triangular = keyed("linalg_solve_triangular", 2)
 
 
 def vector_norm(x: Tensor, ord: Any = 2.0, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
@@ -65,16 +68,6 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
     return vector_norm(A, 2.0 if ord is None else float(ord), dim, keepdim, dtype=dtype)
 
 
-def det(A: Tensor) -> Any:
-    """The determinant of square matrices."""
-    return call["linalg_det"](A)
-
-
-def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Any:
-    """The solution of ``A @ X = B``."""
-    return call["linalg_solve"](A, B, left)
-
-
 def slogdet(A: Tensor) -> Any:
     """The sign of a determinant and the logarithm of its size."""
     return products.slogdet(A, "linalg_slogdet")
@@ -83,16 +76,6 @@ def slogdet(A: Tensor) -> Any:
 def cholesky(A: Tensor, *, upper: bool = False) -> Any:
     """The triangle whose product with its transpose is the matrix."""
     return call["linalg_cholesky"](A, upper)[0]
-
-
-def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Any:
-    """The cross product along a dim."""
-    return call["linalg_cross"](input, other, dim)
-
-
-def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
-    """The solution of ``A @ X = B`` for a triangle."""
-    return call["linalg_solve_triangular"](A, B, upper, left, unitriangular)
 
 
 def named(name: str, names: tuple[str, ...], found: Any) -> Any:

@@ -231,7 +231,7 @@ def count_chosen(self, mask, dim):
     self=lambda grad, self, other, p, result: dist_backward(grad, self - other, p, result),
     other=lambda grad, self, other, p, result: neg(dist_backward(grad, self - other, p, result)),
 )
-def dist(self, other, p=2.0):
+def dist(self, other, p=2):
     return ARRAYS["vector_norm"](self - other, p)
 
 

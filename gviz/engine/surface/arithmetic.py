@@ -14,6 +14,17 @@ from gviz.engine.surface.conversion import itself
 from gviz.engine.tensor import Tensor, from_array
 
 
+def keyed(key: str, count: int) -> Any:
+    """A row's function that takes that many arguments by position, all others by keyword only."""
+
+    def choose(*args: Any, **options: Any) -> Any:
+        if len(args) > count:
+            raise TypeError(f"{key}() takes {count} positional arguments but {len(args)} were given")
+        return call[key](*args, **options)
+
+    return choose
+
+
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``input + alpha * other``."""
     if alpha == 1 and alpha is not True:

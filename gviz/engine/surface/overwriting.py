@@ -24,19 +24,19 @@ CHOSEN = {
     **{
         name: getattr(pointwise, name)
         for name in (
-            "remainder", "fmod", "floor_divide", "clamp_min", "clamp_max", "lerp", "addcmul", "addcdiv",
+            "remainder", "fmod", "floor_divide", "clamp_min", "clamp_max", "lerp",
             "xlogy", "copysign",
         )
     },
     "asinh": "asinh_", "acosh": "acosh_", "atanh": "atanh_",
-    "round": pointwise.rounded, "index_add": rearranging.index_add, "index_fill": rearranging.index_fill,
-    "scatter": rearranging.scatter, "scatter_reduce": rearranging.scatter_reduce,
+    "round": pointwise.rounded, "index_add": rearranging.BOTH["index_add"], "index_fill": rearranging.index_fill,
+    "scatter": rearranging.scatter, "scatter_reduce": rearranging.BOTH["scatter_reduce"],
     "cumsum": statistics.cumsum, "cumprod": statistics.cumprod,
     "negative": "neg", "multiply": "mul", "subtract": arithmetic.sub,
     "divide": arithmetic.div, "true_divide": arithmetic.div, "sgn": "sgn", "sinc": "sinc",
-    "rad2deg": "rad2deg", "absolute": "absolute", "addmm": products.with_factors("addmm"),
-    "addmv": products.with_factors("addmv"), "addr": products.with_factors("addr"),
-    "baddbmm": products.with_factors("baddbmm"), "addbmm": products.with_factors("addbmm"),
+    "rad2deg": "rad2deg", "absolute": "absolute",
+    **{name: products.BOTH[name] for name in products.WITH_FACTORS},
+    **{name: pointwise.BOTH[name] for name in ("addcmul", "addcdiv")},
     "polygamma": lambda self, n: call["polygamma_"](n, self), "gcd": pointwise.BOTH["gcd"], "lcm": pointwise.BOTH["lcm"],
     **{n: pointwise.BOTH[n] for n in pointwise.BOTH if n.startswith("bitwise_")},
 }  # fmt: skip

@@ -10,7 +10,7 @@ from gviz.engine import dtypes, text
 from gviz.engine.general import OPERANDS
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface import arithmetic
-from gviz.engine.surface.arithmetic import operator_of
+from gviz.engine.surface.arithmetic import keyed, operator_of
 from gviz.engine.surface.conversion import itself, new_filled, to
 from gviz.engine.tensor import Tensor, from_array
 
@@ -56,16 +56,6 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
         if isinstance(other, Tensor) and other.dtype is not input.dtype and (name == "end" or other._array.ndim):
             raise RuntimeError(f"expected dtype {input.dtype.c_name} for `{name}` but got dtype {other.dtype.c_name}")
     return call["lerp" if isinstance(weight, Tensor) else "lerp_scalar"](input, end, weight)
-
-
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-    """``input + value * tensor1 * tensor2``."""
-    return call["addcmul"](input, tensor1, tensor2, value)
-
-
-def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-    """``input + value * tensor1 / tensor2``."""
-    return call["addcdiv"](input, tensor1, tensor2, value)
 
 
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
@@ -167,11 +157,6 @@ def question(function: Any) -> Any:
     return ask
 
 
-def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
-    """The p-norm of the difference."""
-    return call["dist"](input, other, p)
-
-
 BITWISE = {name: bitwise(getattr(np, f"bitwise_{name}")) for name in ("and", "or", "xor")}
 
 ROWS = {
@@ -182,18 +167,18 @@ ROWS = {
     "atan2": "atan2", "arctan2": "atan2", "hypot": "hypot", "logaddexp": "logaddexp", "logaddexp2": "logaddexp2",
     "fmax": "fmax", "fmin": "fmin", "deg2rad": "deg2rad", "rad2deg": "rad2deg", "nan_to_num": "nan_to_num",
     "isclose": "isclose", "logit": "logit", "lgamma": "lgamma", "digamma": "digamma", "erfinv": "erfinv", "igamma": "igamma",
-    "igammac": "igammac", "ldexp": "ldexp", "nextafter": "nextafter", "heaviside": "heaviside",
+    "igammac": "igammac", "ldexp": "ldexp", "nextafter": "nextafter", "heaviside": "heaviside", "dist": "dist",
 }  # fmt: skip
 
 BOTH: dict[str, Any] = {
     "round": rounded, "remainder": remainder, "fmod": fmod, "floor_divide": floor_divide, "clamp_min": clamp_min,
-    "clamp_max": clamp_max, "lerp": lerp, "addcmul": addcmul, "addcdiv": addcdiv, "masked_fill": masked_fill,
-    "equal": equal, "allclose": allclose, "is_same_size": is_same_size, "xlogy": xlogy,
+    "clamp_max": clamp_max, "lerp": lerp, "addcmul": keyed("addcmul", 3), "addcdiv": keyed("addcdiv", 3),
+    "masked_fill": masked_fill, "equal": equal, "allclose": allclose, "is_same_size": is_same_size, "xlogy": xlogy,
     "isposinf": question(np.isposinf), "isneginf": question(np.isneginf), "isreal": question(np.isreal),
     "signbit": question(np.signbit), "bitwise_not": arithmetic.invert,
     "gcd": bitwise(np.gcd), "lcm": bitwise(np.lcm), "bitwise_left_shift": bitwise(np.left_shift, "lshift"),
     "bitwise_right_shift": bitwise(np.right_shift, "rshift"),
-    "copysign": copysign, "float_power": float_power, "dist": dist,
+    "copysign": copysign, "float_power": float_power,
     "bitwise_and": BITWISE["and"], "bitwise_or": BITWISE["or"], "bitwise_xor": BITWISE["xor"],
 }  # fmt: skip
 

@@ -10,16 +10,11 @@ import numpy as np
 from gviz.engine.dtypes import of
 from gviz.engine.op import TENSORS as call
 from gviz.engine.results import result_class
+from gviz.engine.surface.arithmetic import keyed
 from gviz.engine.tensor import Tensor, from_array
 
-
-def with_factors(key: str) -> Any:
-    """``addmm`` and its kin: ``beta * input + alpha * product``."""
-
-    def choose(input: Tensor, left: Tensor, right: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-        return call[key](input, left, right, beta, alpha)
-
-    return choose
+WITH_FACTORS = ("addmm", "addmv", "addr", "baddbmm", "addbmm")
+"""``beta * input + alpha * product``."""
 
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
@@ -289,8 +284,7 @@ ROWS = {
 }
 
 BOTH: dict[str, Any] = {
-    "addmm": with_factors("addmm"), "addmv": with_factors("addmv"), "addr": with_factors("addr"),
-    "baddbmm": with_factors("baddbmm"), "addbmm": with_factors("addbmm"), "inner": inner, "outer": outer, "ger": outer,
+    **{name: keyed(name, 3) for name in WITH_FACTORS}, "inner": inner, "outer": outer, "ger": outer,
     "inverse": inverse, "cross": cross, "slogdet": slogdet, "cov": cov, "corrcoef": corrcoef,
 }  # fmt: skip
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from gviz.engine import text
 from gviz.engine.op import TENSORS as call
+from gviz.engine.surface.arithmetic import keyed
 from gviz.engine.surface.reductions import as_dims
 from gviz.engine.surface.shape import cat, contiguous, flat_sizes, sized
 from gviz.engine.tensor import Tensor, from_array
@@ -175,11 +176,6 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     return call["as_strided"](input, tuple(size), tuple(stride), storage_offset)
 
 
-def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
-    """Slices added at places along a dim."""
-    return call["index_add"](input, dim, index, source, alpha)
-
-
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A value at places along a dim."""
     return call["index_fill_tensor" if isinstance(value, Tensor) else "index_fill"](input, dim, index, value)
@@ -191,11 +187,6 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     if reduce is not None:
         return call["scatter_reduced"](input, dim, index, src, reduce)
     return call["scatter" if isinstance(src, Tensor) else "scatter_value"](input, dim, index, src)
-
-
-def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
-    """Elements joined by a sum, product, mean or extreme with what is at places along a dim."""
-    return call["scatter_reduce"](input, dim, index, src, reduce, include_self)
 
 
 def take_along_dim(input: Tensor, indices: Tensor, dim: Any = None) -> Tensor:
@@ -254,8 +245,8 @@ ROWS = {
 BOTH: dict[str, Any] = {
     "tile": tile, "repeat_interleave": repeat_interleave, "flip": flip, "fliplr": flipped(1), "flipud": flipped(0),
     "roll": roll, "diag": diag, "movedim": movedim, "moveaxis": movedim, "unflatten": unflatten,
-    "as_strided": as_strided, "index_add": index_add, "index_fill": index_fill, "scatter": scatter, "diff": diff,
-    "scatter_reduce": scatter_reduce, "diagflat": diagflat,
+    "as_strided": as_strided, "index_add": keyed("index_add", 4), "index_fill": index_fill, "scatter": scatter, "diff": diff,
+    "scatter_reduce": keyed("scatter_reduce", 5), "diagflat": diagflat,
     "take_along_dim": take_along_dim,
 }  # fmt: skip
 

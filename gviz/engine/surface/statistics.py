@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gviz.engine.op import TENSORS as call
-from gviz.engine.surface.arithmetic import places
+from gviz.engine.surface.arithmetic import keyed, places
 from gviz.engine.surface.reductions import UNSET, as_dims, dtype_of, typed
 from gviz.engine.tensor import Tensor, from_array
 
@@ -78,11 +78,6 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     return call["vector_norm"](input, ord, None if dim is None else as_dims(dim), keepdim, dtype_of(dtype))
 
 
-def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> Any:
-    """Both extremes: over all elements, or along a dim."""
-    return call["aminmax"](input, dim, keepdim)
-
-
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of what is a number: of all elements, or along dims."""
     return call["nansum"](input, None if dim is None else as_dims(dim), keepdim, dtype_of(dtype))
@@ -105,14 +100,13 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: b
     return call["sort"](input, dim, descending)[1]
 
 
-def median(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
-    """The middle value, the lower of two: of everything, or along a dim with its place."""
-    return call["median_all"](input) if dim is None else call["median_dim"](input, dim, keepdim)
+def middle(name: str) -> Any:
+    """``median`` or ``nanmedian``: the middle value, the lower of two: of everything, or along a dim with its place."""
 
+    def choose(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+        return call[f"{name}_all"](input) if dim is None else call[f"{name}_dim"](input, dim, keepdim)
 
-def nanmedian(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
-    """The middle value of what is a number: of everything, or along a dim with its place."""
-    return call["nanmedian_all"](input) if dim is None else call["nanmedian_dim"](input, dim, keepdim)
+    return choose
 
 
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
@@ -146,8 +140,8 @@ ROWS = {
 BOTH: dict[str, Any] = {
     "prod": prod, "cumsum": cumsum, "cumprod": cumprod, "var": spread("var"), "std": spread("std"),
     "amax": extreme("amax"), "amin": extreme("amin"), "logsumexp": logsumexp, "norm": norm, "sort": sort, "argsort": argsort,
-    "aminmax": aminmax, "nansum": nansum, "nanmean": nanmean,
-    "median": median, "nanmedian": nanmedian, "nonzero": nonzero, "unique": unique, "bincount": bincount,
+    "aminmax": keyed("aminmax", 1), "nansum": nansum, "nanmean": nanmean,
+    "median": middle("median"), "nanmedian": middle("nanmedian"), "nonzero": nonzero, "unique": unique, "bincount": bincount,
 }  # fmt: skip
 
 FUNCTIONS: dict[str, Any] = {"var_mean": spread("var_mean"), "std_mean": spread("std_mean")}
