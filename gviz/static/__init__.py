@@ -42,7 +42,7 @@ from gviz.static.session import InteractiveSession, Session, get_default_session
 from gviz.static.shapes import TensorShape
 from gviz.static.variables import Variable
 
-globals().update(dtypes.DTYPES | operations.FUNCTIONS | arrays.installed() | variables.FUNCTIONS)
+globals().update(dtypes.DTYPES | operations.FUNCTIONS | arrays.FUNCTIONS | variables.FUNCTIONS)
 double, half = dtypes.DTYPES["float64"], dtypes.DTYPES["float16"]
 convert_to_tensor = convert
 

@@ -258,8 +258,7 @@ def getitem(self: Any, index: Any) -> Tensor:
         else:
             raise TypeError(
                 "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are "
-                "valid "
-                f"indices, got {entry!r}"
+                f"valid indices, got {entry!r}"
             )
         kinds.append(tuple(p is not None for p in parts) if isinstance(entry, slice) else 0 if is_index(entry) else entry)
         for into, part, default in zip(corners, parts, (0, 0, 1), strict=True):
@@ -276,11 +275,10 @@ def is_index(entry: Any) -> bool:
     return is_tensor(entry) and convert(entry).dtype.is_integer and convert(entry).shape.rank in (0, None)
 
 
-def installed() -> dict[str, Any]:
-    """What ``tf.`` offers of these."""
-    names = (
-        "placeholder placeholder_with_default zeros ones zeros_like ones_like fill eye random_normal random_uniform reshape "
-        "transpose "
-        "concat stack unstack expand_dims squeeze shape rank size argmax gather"
-    )
-    return {name: globals()[name] for name in names.split()} | {"range": range_}
+FUNCTIONS: dict[str, Any] = {
+    "placeholder": placeholder, "placeholder_with_default": placeholder_with_default, "zeros": zeros, "ones": ones,
+    "zeros_like": zeros_like, "ones_like": ones_like, "fill": fill, "eye": eye, "range": range_, "random_normal": random_normal,
+    "random_uniform": random_uniform, "reshape": reshape, "transpose": transpose, "concat": concat, "stack": stack,
+    "unstack": unstack, "expand_dims": expand_dims, "squeeze": squeeze, "shape": shape, "rank": rank, "size": size,
+    "argmax": argmax, "gather": gather,
+}  # fmt: skip

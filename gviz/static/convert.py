@@ -9,6 +9,7 @@ import numpy as np
 
 from gviz.static.dtypes import as_dtype, as_value, bool_, int32
 from gviz.static.graph import Graph, Operation, Tensor, get_default_graph
+from gviz.static.structures import leaves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -91,28 +92,18 @@ def convert(value: Any, dtype: DType | None = None, name: str | None = None, hin
         return value
     if isinstance(value, Operation):
         raise TypeError(f"Can't convert Operation '{value.name}' to Tensor")
-    if isinstance(value, (list, tuple)) and any(map(holds_tensor, value)):
-        kind = dtype or next(t.dtype.base_dtype for t in tensors_of(value))
-        with named(graph_of(*value), name, "packed") as scope:
-            return make("Pack", [convert(v, kind, str(i)) for i, v in enumerate(value)], scope, axis=0)
+    if isinstance(value, (list, tuple)):
+        inner = next(filter(is_tensor, leaves(value)), None)
+        if inner is not None:
+            kind = dtype or inner.dtype.base_dtype
+            with named(graph_of(*value), name, "packed") as scope:
+                return make("Pack", [convert(v, kind, str(i)) for i, v in enumerate(value)], scope, axis=0)
     if hint is not None:
         try:
             return constant(value, hint, name=name or "Const")
         except (TypeError, ValueError):
             pass  # it has a dtype of its own
     return constant(value, dtype, name=name or "Const")
-
-
-def holds_tensor(value: Any) -> bool:
-    """Whether it is a tensor, or a list with one in it."""
-    return is_tensor(value) or (isinstance(value, (list, tuple)) and any(map(holds_tensor, value)))
-
-
-def tensors_of(value: Any) -> list[Tensor]:
-    """The tensors in nested lists."""
-    if isinstance(value, (list, tuple)):
-        return [t for item in value for t in tensors_of(item)]
-    return [getattr(value, "_read", value)] if is_tensor(value) else []
 
 
 def apply(
@@ -182,8 +173,7 @@ def beside(type: str, first: Tensor | None, label: str, value: Any, *, by_hint: 
         if kind is not None and found.dtype.base_dtype != kind:
             raise TypeError(
                 f"Input '{label}' of '{type}' Op has type {found.dtype.base_dtype.name} that does not match type {kind.name} "
-                f"of "
-                "argument 'x'."
+                "of argument 'x'."
             )
         return found
     try:
