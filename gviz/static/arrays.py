@@ -117,11 +117,7 @@ def random_normal(
 def random_uniform(
     shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = float32, seed: int | None = None, name: str | None = None
 ) -> Tensor:
-    """Uniformly distributed numbers, drawn anew each run (numpy's, not TensorFlow's).
-
-    Raises:
-        ValueError: integers without an upper bound.
-    """
+    """Uniformly distributed numbers, drawn anew each run (numpy's); ValueError for integers without an upper bound."""
     kind = as_dtype(dtype)
     if maxval is None and kind.is_integer:
         raise ValueError(f"Must specify maxval for integer dtype {kind!r}")
@@ -161,11 +157,7 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
 
 
 def list_of(type: str, parts: Any) -> list[Tensor]:
-    """The tensors of a list; numbers among them take the dtype of the first tensor.
-
-    Raises:
-        ValueError: there are none.
-    """
+    """The tensors of a list, ValueError where there are none; numbers take the dtype of the first tensor."""
     from gviz.static.operations import alike
 
     if not parts:
@@ -184,11 +176,7 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
 
 
 def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Tensor]:
-    """A tensor's parts along an axis.
-
-    Raises:
-        ValueError: how many there are is unknown.
-    """
+    """A tensor's parts along an axis; ValueError where how many there are is unknown."""
     x = convert(value)
     size = x.shape.rank
     if size is not None and not -size <= axis < size:
@@ -240,11 +228,7 @@ def gather(params: Any, indices: Any, axis: int = 0, name: str | None = None, **
 
 
 def getitem(self: Any, index: Any) -> Tensor:
-    """``x[...]``: numbers, integer tensors, slices, None and ``...``.
-
-    Raises:
-        TypeError: another kind of index.
-    """
+    """``x[...]``: numbers, integer tensors, slices, None and ``...``; TypeError for anything else."""
     x = convert(self)
     corners: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
     kinds = []

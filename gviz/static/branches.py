@@ -18,13 +18,7 @@ __all__ = ["Branches", "cond"]
 
 
 class Branches(Unit):
-    """A ``cond``: two insides, of which one runs.
-
-    Args:
-        name: its scope.
-        predicate: outside.
-        sides: the false branch and the true one.
-    """
+    """A ``cond``: two insides (the false branch and the true one), of which one runs."""
 
     def __init__(self, name: str, predicate: Tensor, sides: tuple[Context, Context]) -> None:
         super().__init__(name)
@@ -114,11 +108,7 @@ def branch_results(side: Context, given: Any, name: str) -> Iterator[Tensor]:
 
 
 def check_results(given: dict[int, Any], unit: Branches) -> None:
-    """Refuse branches that give different things.
-
-    Raises:
-        ValueError: not the same structure, or not the same dtypes.
-    """
+    """Raise ValueError for branches that give different structures or different dtypes."""
     false, true = unit.results
     if not same_structure(given[0], given[1], kinds=True):
         raise ValueError(

@@ -85,11 +85,7 @@ class Context:
 
 
 class Unit:
-    """A loop or a pair of branches, seen from outside as one operation.
-
-    Args:
-        name: its scope.
-    """
+    """A loop or a pair of branches, seen from outside as one operation; its name is its scope."""
 
     number = 0
     control_inputs: tuple[Operation, ...] = ()
@@ -116,12 +112,7 @@ def unit_of(op: Operation) -> Any:
 
 # ------------------------------------------------------------------ loops
 class Loop(Unit):
-    """A ``while_loop``.
-
-    Args:
-        name: its scope.
-        context: its inside.
-    """
+    """A ``while_loop``, with its inside."""
 
     def __init__(self, name: str, context: Context) -> None:
         super().__init__(name)
@@ -270,12 +261,7 @@ def as_given(shape: Any, given: Any) -> Any:
 
 
 def check_variable(start: Tensor, result: Tensor, dims: Any) -> None:
-    """Refuse a loop's variable that is something else after a step.
-
-    Raises:
-        TypeError: another dtype.
-        ValueError: another shape.
-    """
+    """Raise TypeError or ValueError for a loop's variable that has another dtype or shape after a step."""
     if start.dtype.base_dtype != result.dtype.base_dtype:
         raise TypeError(
             f"Input tensor '{start.name}' enters the loop with dtype {start.dtype.base_dtype.name}, but has dtype "

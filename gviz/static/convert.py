@@ -145,11 +145,7 @@ def promoted(values: Sequence[Any]) -> Sequence[Any]:
 
 
 def of_kind(type: str, label: str, value: Any, kind: DType) -> Tensor:
-    """An input whose dtype the operation fixes.
-
-    Raises:
-        TypeError: it has another one.
-    """
+    """An input whose dtype the operation fixes; TypeError where it has another one."""
     found = convert(value, None, label, kind)
     have = found.dtype.base_dtype
     if kind.is_integer and have.name not in ("int32", "int64"):
@@ -162,11 +158,7 @@ def of_kind(type: str, label: str, value: Any, kind: DType) -> Tensor:
 
 
 def beside(type: str, first: Tensor | None, label: str, value: Any, *, by_hint: bool = False) -> Tensor:
-    """An input that has the dtype of the first one.
-
-    Raises:
-        TypeError: it has another one.
-    """
+    """An input that has the dtype of the first one; TypeError where it has another one."""
     kind = None if first is None else first.dtype.base_dtype
     if kind is None or by_hint or is_tensor(value):
         found = convert(value, None, label, kind)

@@ -71,11 +71,7 @@ PYTHON = {float: float32, int: int32, bool: bool_, str: DTYPES["string"], bytes:
 
 
 def as_dtype(value: Any) -> DType:
-    """The dtype of that name, number type or array.
-
-    Raises:
-        TypeError: TensorFlow has none for it.
-    """
+    """The dtype of that name, number type or array; TypeError where TensorFlow has none for it."""
     if isinstance(value, DType):
         return value
     if isinstance(value, type) and value in PYTHON:

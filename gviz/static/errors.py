@@ -17,12 +17,7 @@ __all__ = [
 
 
 class OpError(Exception):
-    """Something that went wrong while operations ran.
-
-    Args:
-        message: what happened.
-        op: the operation that failed, None where it is none in particular.
-    """
+    """Something that went wrong while operations ran, in that operation where it is one in particular."""
 
     def __init__(self, message: str, op: Operation | None = None) -> None:
         where = "" if op is None else f"\n\t [[node {op.name} ({op.type})]]"

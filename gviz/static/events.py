@@ -89,12 +89,7 @@ class FileWriter:
         return self._folder
 
     def add_graph(self, graph: Graph, _global_step: Any = None) -> None:
-        """Write a graph.
-
-        Raises:
-            FileError: the file cannot be written.
-            TypeError: that is no graph.
-        """
+        """Write a graph; FileError where that cannot be done, TypeError for what is no graph."""
         if not isinstance(graph, Graph):
             raise TypeError("The passed graph must be an instance of `Graph` or the deprecated `GraphDef`")
         write_events(self._folder, events.event_file(graph_def(graph)))

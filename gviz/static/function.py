@@ -25,9 +25,6 @@ class Traced:
 
     Arrays and tensors are arguments of the graph, by dtype and shape; all else (numbers, text) is part of the kind, as in
     TensorFlow. Called with tensors of a graph, its operations are added to that graph; called with arrays, it is run at once.
-
-    Args:
-        python_function: builds tensors from tensors.
     """
 
     def __init__(self, python_function: Callable[..., Any]) -> None:

@@ -21,11 +21,7 @@ __all__ = ["FORMULAS", "OWN", "function_of", "index_of"]
 
 
 def add_up(parts: Any) -> Any:
-    """The sum of several of one shape.
-
-    Raises:
-        ValueError: they have several.
-    """
+    """The sum of several of one shape; ValueError where they have several."""
     first = parts[0].shape
     for i, part in enumerate(parts):
         if part.shape != first:

@@ -81,11 +81,7 @@ def as_list(given: Any, *, own: bool = False) -> list[Tensor]:
 
 
 def first_gradients(ys: Sequence[Tensor], given: Any) -> list[Tensor]:
-    """Where the way back begins: the weights that were given, else ones.
-
-    Raises:
-        ValueError: not one for each y.
-    """
+    """Where the way back begins: the weights that were given (ValueError: not one for each y), else ones."""
     weights = [None] * len(ys) if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
     if len(weights) != len(ys):
         raise ValueError(f"Must specify a weight for each output: {len(ys)} ys and {len(weights)} grad_ys")

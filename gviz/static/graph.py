@@ -75,21 +75,13 @@ class Graph:
         return op
 
     def check_open(self) -> None:
-        """Refuse changes of a finalised graph.
-
-        Raises:
-            RuntimeError: it is.
-        """
+        """Raise RuntimeError for a change of a finalised graph."""
         if self.finalized:
             raise RuntimeError("Graph is finalized and cannot be modified.")
 
     @staticmethod
     def refuse_stranger(tensor: Tensor, inputs: Sequence[Tensor]) -> NoReturn:
-        """Say that tensors of two graphs don't go together.
-
-        Raises:
-            ValueError: always.
-        """
+        """Raise ValueError: tensors of two graphs don't go together."""
         first = inputs[0] if inputs[0] is not tensor else inputs[-1]
         raise ValueError(f"{tensor} must be from the same graph as {first} (graphs are {tensor.graph} and {first.graph}).")
 
@@ -166,12 +158,7 @@ class Graph:
         return True
 
     def get_operation_by_name(self, name: str) -> Operation:
-        """The operation of that name.
-
-        Raises:
-            KeyError: there is none.
-            ValueError: the name is a tensor's.
-        """
+        """The operation of that name; KeyError where there is none, ValueError for a tensor's name."""
         if ":" in name:
             raise ValueError(f"Name {name!r} appears to refer to a Tensor, not a Operation.")
         if name not in self._operations:
@@ -179,12 +166,7 @@ class Graph:
         return self._operations[name]
 
     def get_tensor_by_name(self, name: str) -> Tensor:
-        """The tensor of that name (``operation:index``).
-
-        Raises:
-            KeyError: there is none.
-            ValueError: the name is an operation's.
-        """
+        """The tensor ``operation:index``; KeyError where there is none, ValueError for an operation's name."""
         op_name, colon, index = name.rpartition(":")
         if not colon or not index.isdigit():
             if name in self._operations:
@@ -255,11 +237,7 @@ def get_default_graph() -> Graph:
 
 
 def reset_default_graph() -> None:
-    """Begin the program's graph anew.
-
-    Raises:
-        AssertionError: inside ``as_default``.
-    """
+    """Begin the program's graph anew; AssertionError inside ``as_default``."""
     if _stack:
         raise AssertionError(
             "Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared graph, exit the "

@@ -69,11 +69,7 @@ def own(op: Operation) -> DType:
 
 
 def axes_of(op: Operation) -> tuple[int, ...] | None:
-    """The axes of a reduction; None for all of them.
-
-    Raises:
-        ValueError: they are not known while building.
-    """
+    """The axes of a reduction, None for all of them; ValueError where they are not known while building."""
     value, dims = constant_value(op.inputs[1]), dims_of(op.inputs[0])
     if value is None:
         if op.inputs[1].op.type == "Range":
@@ -325,11 +321,7 @@ def assigned(op: Operation) -> Outputs:
 
 
 def loop_condition(op: Operation) -> Outputs:
-    """A boolean.
-
-    Raises:
-        TypeError: it is none.
-    """
+    """A boolean; TypeError for anything else."""
     if not own(op).is_bool:
         raise TypeError(f"Input 'input' of 'LoopCond' Op has type {own(op).name} that does not match expected type of bool.")
     return [(bool_, dims_of(op.inputs[0]))]

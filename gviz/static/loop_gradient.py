@@ -24,12 +24,7 @@ __all__ = ["BackLoop", "of_branches", "of_loop"]
 
 
 class BackLoop(Unit):
-    """A loop over the steps of another one, the last first.
-
-    Args:
-        name: its scope.
-        forward: the loop whose derivative it is.
-    """
+    """A loop over the steps of another one (``forward``), the last first."""
 
     def __init__(self, name: str, forward: Loop) -> None:
         super().__init__(name)

@@ -13,15 +13,7 @@ __all__ = ["Step", "is_elementwise", "lend_memory"]
 
 
 class Step:
-    """One line of a plan.
-
-    Args:
-        target: the name that it gives its result.
-        text: the call.
-        op: the operation that it computes.
-        function: what is called.
-        args: names and constants that the call uses.
-    """
+    """One line of a plan: the name of its result, the call, its operation, the function, names and constants that it uses."""
 
     __slots__ = ("args", "depth", "function", "op", "target", "text")
 

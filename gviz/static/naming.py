@@ -23,12 +23,7 @@ class Names:
         self._next: dict[str, int] = {}
 
     def unique(self, name: str, *, use_up: bool = True) -> str:
-        """The name with the open scope in front, counted up where it is taken.
-
-        Args:
-            name: without scopes.
-            use_up: whether it is taken from now on.
-        """
+        """The name with the open scope in front, counted up where it is taken; it is taken from then on with ``use_up``."""
         full = self.scope + name
         key = full.lower()
         chosen = full
@@ -42,11 +37,7 @@ class Names:
         return chosen
 
     def of_operation(self, name: str) -> str:
-        """The whole name of a new operation; one that ends in a slash stands as it is (it is that of an open scope).
-
-        Raises:
-            ValueError: TensorFlow allows no such name.
-        """
+        """The whole name of a new operation; ``name/`` stands as it is. ValueError where TensorFlow allows no such name."""
         if name.endswith("/"):
             return name[:-1]
         check = SCOPED if self.scope else ROOT
@@ -55,11 +46,7 @@ class Names:
         return self.unique(name)
 
     def of_scope(self, name: str | None) -> str:
-        """The prefix of a new scope: "" for the root, with a slash at its end else; ``name/`` re-enters a scope.
-
-        Raises:
-            ValueError: TensorFlow allows no such name.
-        """
+        """The prefix of a new scope: "" for the root, else ``name/``, which re-enters one; ValueError as for operations."""
         if not name:
             return ""
         if name.endswith("/"):

@@ -97,11 +97,7 @@ def matmul(
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x / y``; integers become floating.
-
-    Raises:
-        TypeError: the dtypes differ.
-    """
+    """``x / y``; integers become floating. TypeError where the dtypes differ."""
     with named(graph_of(x, y), name, "truediv") as scope:
         one = convert(x, name="x")
         two = convert(y, None, "y", one.dtype.base_dtype)
@@ -170,11 +166,7 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
 
 
 def add_n(inputs: Any, name: str | None = None) -> Tensor:
-    """The sum of several tensors; of one, that one itself.
-
-    Raises:
-        ValueError: there are none.
-    """
+    """The sum of several tensors; of one, that one itself. ValueError where there are none."""
     if not isinstance(inputs, (list, tuple)) or not inputs:
         raise ValueError("inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape.")
     tensors = alike("AddN", "inputs", [convert(t) for t in inputs])
@@ -182,11 +174,7 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
 
 
 def alike(type: str, label: str, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
-    """Tensors of one dtype.
-
-    Raises:
-        TypeError: they have several.
-    """
+    """Tensors of one dtype; TypeError where they have several."""
     kinds = [t.dtype.base_dtype.name for t in tensors]
     if len(set(kinds)) > 1:
         raise TypeError(
@@ -196,11 +184,7 @@ def alike(type: str, label: str, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
-    """``x`` where the condition holds, else ``y``.
-
-    Raises:
-        ValueError: one of them is missing.
-    """
+    """``x`` where the condition holds, else ``y``; ValueError where one of them is missing."""
     if x is None or y is None:
         raise ValueError("x and y must both be non-None or both be None.")
     return apply("Select", "condition:bool t e", [condition, x, y], name)
@@ -223,11 +207,7 @@ def no_op(name: str | None = None) -> Operation:
 
 
 def group(*inputs: Any, name: str | None = None) -> Operation:
-    """An operation that runs all of these.
-
-    Raises:
-        TypeError: one is no tensor and no operation.
-    """
+    """An operation that runs all of these; TypeError for what is no tensor and no operation."""
     before: list[Operation] = []
     waiting = list(reversed(inputs))
     while waiting:

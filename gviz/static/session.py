@@ -203,11 +203,7 @@ def get_default_session() -> Session | None:
 
 
 def session_for(given: Session | None, what: str, call: str, method: str) -> Session:
-    """The session for ``Tensor.eval`` and ``Operation.run``.
-
-    Raises:
-        ValueError: none is given and none is the default one.
-    """
+    """The session for ``Tensor.eval`` and ``Operation.run``: the given one, else the default one, else ValueError."""
     found = given or get_default_session()
     if found is None:
         raise ValueError(
@@ -218,12 +214,7 @@ def session_for(given: Session | None, what: str, call: str, method: str) -> Ses
 
 
 def single_feeds(feed_dict: Any) -> Iterator[tuple[Any, Any]]:
-    """Each key with its value; a tuple of keys has a tuple of values.
-
-    Raises:
-        TypeError: it is no dict.
-        ValueError: a tuple of keys has not as many values.
-    """
+    """Each key with its value; a tuple of keys has a tuple of as many values, else ValueError; TypeError for no dict."""
     if not isinstance(feed_dict, dict):
         raise TypeError("input must be a dictionary")
     for key, value in feed_dict.items():
@@ -238,11 +229,7 @@ def single_feeds(feed_dict: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def refuse_tensor(value: Any, key: Any) -> None:
-    """Say that a feed is a value.
-
-    Raises:
-        TypeError: it is a tensor.
-    """
+    """Raise TypeError for a feed that is a tensor."""
     if isinstance(value, Tensor):
         raise TypeError(
             "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, strings, lists, "

@@ -22,11 +22,7 @@ class Clash(ValueError):
 
 
 class TensorShape:
-    """The shape of a tensor as far as it is known.
-
-    Args:
-        dims: lengths, None for an unknown one; None for an unknown rank.
-    """
+    """The shape of a tensor as far as it is known: None for an unknown length, or for an unknown rank."""
 
     def __init__(self, dims: Any) -> None:
         self.dims: Dims = as_shape(dims)
@@ -39,11 +35,7 @@ class TensorShape:
     ndims = rank
 
     def as_list(self) -> list[int | None]:
-        """The lengths.
-
-        Raises:
-            ValueError: the rank is unknown.
-        """
+        """The lengths; ValueError where the rank is unknown."""
         if self.dims is None:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return list(self.dims)
@@ -96,11 +88,7 @@ class TensorShape:
 
 
 def as_shape(value: Any) -> Dims:
-    """A shape given as a list, a number, a :class:`TensorShape` or None.
-
-    Raises:
-        TypeError: it is none of these.
-    """
+    """A shape given as a list, a number, a :class:`TensorShape` or None; TypeError for anything else."""
     if value is None:
         return None
     if isinstance(value, TensorShape):

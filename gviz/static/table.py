@@ -110,11 +110,7 @@ def selected(op: Operation) -> Call:
 
 
 def axis_of(op: Operation) -> int:
-    """The axis that the last input gives.
-
-    Raises:
-        ValueError: it is not known while building.
-    """
+    """The axis that the last input gives; ValueError where it is not known while building."""
     value = constant_value(op.inputs[-1])
     if value is None:
         raise ValueError(f"'{op.name}': gviz takes an axis that is known while building, not {op.inputs[-1]}")
@@ -236,11 +232,7 @@ def kind_of(op: Operation) -> OpType:
 
 
 def call_of(op: Operation) -> Call:
-    """The function that computes an operation, and its arguments.
-
-    Raises:
-        LookupError: nothing computes it by itself.
-    """
+    """The function that computes an operation, and its arguments; LookupError where nothing computes it by itself."""
     call = kind_of(op).call
     if call is None:
         raise LookupError(f"'{op.name}' (op type: {op.type}) is no call of a function")
@@ -248,12 +240,7 @@ def call_of(op: Operation) -> Call:
 
 
 def checked(op: Operation) -> rule.Outputs:
-    """Dtypes and shapes of an operation's outputs.
-
-    Raises:
-        TypeError: the operation takes no inputs of that dtype.
-        ValueError: the shapes do not go together.
-    """
+    """Dtypes and shapes of an operation's outputs; TypeError or ValueError for dtypes and shapes that don't go."""
     kind = kind_of(op)
     if kind.only and op.inputs and op.inputs[0].dtype.base_dtype.name not in kind.only.split(", "):
         label = "input" if op.type in ("Sum", "Mean", "Prod", "Max", "Min", "All", "Any") else "x"

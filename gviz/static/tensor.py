@@ -20,14 +20,7 @@ __all__ = ["Operation", "Tensor"]
 
 
 class Tensor:
-    """An output of an operation: a name, a type and a shape, and no value.
-
-    Args:
-        op: the operation that makes it.
-        index: which of its outputs.
-        dtype: of its elements.
-        dims: its shape as far as it is known.
-    """
+    """An output of an operation: a name, a dtype, a shape as far as it is known, and no value."""
 
     __array_priority__ = 100  # numpy's operators leave it to ours
     device = ""  # there is one only
@@ -56,11 +49,7 @@ class Tensor:
         return self.shape
 
     def set_shape(self, shape: Any) -> None:
-        """Add to what is known of the shape.
-
-        Raises:
-            ValueError: the two don't fit.
-        """
+        """Add to what is known of the shape; ValueError where the two don't fit."""
         given = as_shape(shape)
         if not fits(self._dims, given):
             raise ValueError(f"Tensor's shape {self.shape} is not compatible with supplied shape {TensorShape(given)}.")
@@ -71,11 +60,7 @@ class Tensor:
         return [op for op in self.graph.get_operations() if any(t is self for t in op.inputs)]
 
     def eval(self, feed_dict: Any = None, session: Session | None = None) -> Any:
-        """Its value in the given session, else in the default one.
-
-        Raises:
-            ValueError: there is no session.
-        """
+        """Its value in the given session, else in the default one; ValueError where there is none."""
         from gviz.static.session import session_for
 
         return session_for(session, "evaluate tensor", "eval()", "eval").run(self, feed_dict)
@@ -125,16 +110,7 @@ for word, text in REFUSED.items():
 
 
 class Operation:
-    """A node of the graph; :meth:`Graph.create_op` makes it.
-
-    Args:
-        graph: it belongs to.
-        name: its whole name.
-        type: of the operation, as in ``AddV2``.
-        inputs: tensors that it takes.
-        attrs: its fixed parameters.
-        control: operations that run before it.
-    """
+    """A node of the graph: a type as in ``AddV2``, inputs, fixed parameters; :meth:`Graph.create_op` makes it."""
 
     device = ""  # there is one only
 
@@ -157,11 +133,7 @@ class Operation:
         self.inputs = (*self.inputs[:index], tensor, *self.inputs[index + 1 :])
 
     def get_attr(self, name: str) -> Any:
-        """A fixed parameter.
-
-        Raises:
-            ValueError: it has none of that name.
-        """
+        """A fixed parameter; ValueError where it has none of that name."""
         if name not in self.attrs:
             raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
         return self.attrs[name]

@@ -134,11 +134,7 @@ assign, assign_add, assign_sub = changing("Assign"), changing("AssignAdd"), chan
 def get_variable(
     name: str, shape: Any = None, dtype: Any = None, initializer: Any = None, trainable: bool = True, **ignored: Any
 ) -> Variable:
-    """A new variable of that name.
-
-    Raises:
-        ValueError: there is no first value, or a variable of that name is there.
-    """
+    """A new variable of that name; ValueError where there is one, or no first value."""
     graph = get_default_graph()
     whole = graph.names.scope + name
     if any(v.op.name == whole for v in global_variables()):
@@ -198,21 +194,13 @@ class GradientDescentOptimizer:
         aggregation_method: Any = None, colocate_gradients_with_ops: bool = False, name: str | None = None,
         grad_loss: Any = None,
     ) -> Operation:  # fmt: skip
-        """An operation that takes one step down.
-
-        Raises:
-            ValueError: no variable has a gradient.
-        """
+        """An operation that takes one step down; ValueError where no variable has a gradient."""
         return self.apply_gradients(self.compute_gradients(loss, var_list, grad_loss=grad_loss), global_step, name)
 
     def compute_gradients(
         self, loss: Tensor, var_list: Any = None, grad_loss: Any = None, **ignored: Any
     ) -> list[tuple[Any, Variable]]:
-        """(gradient, variable) for each variable.
-
-        Raises:
-            ValueError: there are no variables.
-        """
+        """(gradient, variable) for each variable; ValueError where there are no variables."""
         with loss.graph.as_default():
             variables = list(var_list) if var_list is not None else trainable_variables()
         if not variables:
@@ -220,11 +208,7 @@ class GradientDescentOptimizer:
         return list(zip(gradients(loss, variables, grad_loss), variables, strict=True))
 
     def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Operation:
-        """An operation that changes each variable by its gradient.
-
-        Raises:
-            ValueError: no variable has a gradient.
-        """
+        """An operation that changes each variable by its gradient; ValueError where none has one."""
         pairs = list(grads_and_vars)
         with_gradient = [(g, v) for g, v in pairs if g is not None]
         if not with_gradient:
