@@ -128,25 +128,19 @@ def from_numpy(array: Any) -> Tensor:
     return from_array(dtypes.check_numpy(array), None)
 
 
-def zeros(
-    *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, out: Any = None, layout: Any = None
-) -> Tensor:
-    """Zeros of that shape."""
-    return finish(np.zeros(sizes(size, "zeros"), plain(dtype)), requires_grad, device)
+def filler(name: str, value: int) -> Any:
+    """``zeros``, ``ones`` and ``empty``, which PyTorch leaves as the memory was: here it is zeros."""
+    fill = np.ones if value else np.zeros
+
+    def make(
+        *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, out: Any = None, layout: Any = None
+    ) -> Tensor:
+        return finish(fill(sizes(size, name), plain(dtype)), requires_grad, device)
+
+    return make
 
 
-def ones(
-    *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, out: Any = None, layout: Any = None
-) -> Tensor:
-    """Ones of that shape."""
-    return finish(np.ones(sizes(size, "ones"), plain(dtype)), requires_grad, device)
-
-
-def empty(
-    *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, out: Any = None, layout: Any = None
-) -> Tensor:
-    """A tensor of that shape; PyTorch leaves in it what was in memory, here that is zeros."""
-    return finish(np.zeros(sizes(size), plain(dtype)), requires_grad, device)
+zeros, ones, empty = filler("zeros", 0), filler("ones", 1), filler("empty", 0)
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:

@@ -6,7 +6,8 @@ native/cpu/DistributionTemplates.h of PyTorch 2.13). Equal to the last bit are a
 more elements, where PyTorch itself uses other logarithms and sines on other processors: about 1e-7 (1e-16 for float64),
 and the last bit of float64 numbers with bounds, or with a mean.
 
-numpy.random is loaded at the first draw: it costs 10 ms.
+Functions take the shape and the dtype of the result (a float or complex type, of which both parts are drawn; else the default
+one), and the generator that they draw from (else the default one). numpy.random is loaded at the first draw: it costs 10 ms.
 """
 
 from __future__ import annotations
@@ -54,11 +55,7 @@ default_generator.seed()
 
 
 def manual_seed(seed: Any) -> Generator:
-    """Begin the default stream at ``int(seed)`` (``torch.manual_seed``), and return its generator.
-
-    Raises:
-        ValueError: no number, or one of more than 64 bits.
-    """
+    """Begin the default stream at ``int(seed)`` (``torch.manual_seed``), and return its generator."""
     return default_generator.manual_seed(int(seed))
 
 
@@ -72,23 +69,16 @@ def initial_seed() -> int:
     return default_generator.initial_seed()
 
 
-def get_rng_state() -> Array:
-    """Where the default stream is; see :meth:`Generator.get_state`."""
-    return default_generator.get_state()
-
-
-def set_rng_state(state: Array | bytes) -> None:
-    """Go back to where the default stream was; see :meth:`Generator.set_state`."""
-    default_generator.set_state(state)
+get_rng_state, set_rng_state = default_generator.get_state, default_generator.set_state
 
 
 def rand(shape: Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Array:
-    """Uniform numbers in [0, 1) (``torch.rand``); arguments and errors as :func:`uniform`."""
+    """Uniform numbers in [0, 1) (``torch.rand``)."""
     return uniform(shape, 0.0, 1.0, dtype, generator)
 
 
 def randn(shape: Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Array:
-    """Standard normal numbers (``torch.randn``); arguments and errors as :func:`normal`."""
+    """Standard normal numbers (``torch.randn``)."""
     return normal(shape, 0.0, 1.0, dtype, generator)
 
 
@@ -99,17 +89,7 @@ def uniform(
     dtype: DType | None = None,
     generator: Generator | None = None,
 ) -> Array:
-    """Uniform numbers in [low, high) (``Tensor.uniform_``).
-
-    Args:
-        shape: of the result.
-        low: the lower bound.
-        high: the upper bound, excluded.
-        dtype: a float or complex type of the result (of a complex number both parts are drawn); else the default type.
-        generator: the stream; else the default one.
-
-    Returns:
-        A new array.
+    """Uniform numbers from ``low`` up to, not including, ``high`` (``Tensor.uniform_``).
 
     Raises:
         NotImplementedError: an integer type, with PyTorch's text.
@@ -141,17 +121,7 @@ def normal(
     dtype: DType | None = None,
     generator: Generator | None = None,
 ) -> Array:
-    """Normal numbers (``Tensor.normal_``).
-
-    Args:
-        shape: of the result.
-        mean: of the distribution.
-        std: its standard deviation.
-        dtype: a float or complex type of the result (of a complex number both parts are drawn); else the default type.
-        generator: the stream; else the default one.
-
-    Returns:
-        A new array.
+    """Normal numbers with that mean and standard deviation (``Tensor.normal_``).
 
     Raises:
         NotImplementedError: an integer type, with PyTorch's text.
@@ -189,24 +159,8 @@ def _normal_blocks(unit: Array, mean: float, std: float) -> Array:
     return found
 
 
-def randint(
-    low: int,
-    high: int,
-    shape: Sequence[int],
-    dtype: DType | None = None,
-    generator: Generator | None = None,
-) -> Array:
-    """Integers from ``low`` to ``high`` - 1 (``torch.randint``).
-
-    Args:
-        low: the lower bound.
-        high: the upper bound, excluded.
-        shape: of the result.
-        dtype: of the result; else int64.
-        generator: the stream; else the default one.
-
-    Returns:
-        A new array.
+def randint(low: int, high: int, shape: Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Array:
+    """Integers from ``low`` up to, not including, ``high`` (``torch.randint``), int64 unless another type is asked for.
 
     Raises:
         RuntimeError: no number is between the bounds, with PyTorch's text.
@@ -245,15 +199,8 @@ def bernoulli(
 ) -> Array:
     """Ones with probability ``p``, else zeros (``torch.bernoulli``, ``Tensor.bernoulli_``, the mask of a dropout).
 
-    Args:
-        p: one probability for all elements; or an array of them, float.
-        shape: of the result; that of ``p`` if it is an array.
-        dtype: of the result; else that of ``p``, or the default type.
-        generator: the stream; else the default one.
-
-    Returns:
-        A new array. With one probability it is what PyTorch gives on processors other than Intel's, where MKL's own
-        generator makes the mask.
+    The probability may be an array, whose shape and type the result then has. With one for all it is what PyTorch gives on
+    processors other than Intel's, where MKL's own generator makes the mask.
 
     Raises:
         NotImplementedError: probabilities are integers, with PyTorch's text.

@@ -73,11 +73,7 @@ def bernoulli(input: Tensor, *, generator: Any = None) -> Any:
 
 
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
-    """Indices drawn with the weights that each row holds.
-
-    Raises:
-        RuntimeError: more are asked for than there are, or weights that are none.
-    """
+    """Indices drawn with the weights that each row holds; refuses more than there are, and weights that are none."""
     weights = input._array
     if not replacement and num_samples > weights.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
