@@ -96,7 +96,7 @@ def cond(
 
 def branch_results(side: Context, given: Any, name: str) -> Iterator[Tensor]:
     """What a branch gives, all of it inside."""
-    for value in leaves(given if isinstance(given, (list, tuple, dict)) else [given]):
+    for value in leaves(given):
         if value is None:
             raise ValueError(f"'{('false_fn', 'true_fn')[side.side]}' must have a return value.")
         if isinstance(value, Operation):  # whoever takes the branch's result comes after it

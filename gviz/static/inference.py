@@ -84,7 +84,7 @@ def axes_of(op: Operation) -> tuple[int, ...] | None:
 def clash(op: Operation, problem: Clash) -> ValueError:
     """A clash of shapes, with the node and its inputs, in TensorFlow's words."""
     kind = "" if not op.inputs else f"[T=DT_{own(op).cpp.upper()}]"
-    given = ", ".join(t.op.name if t.value_index == 0 else t.name for t in op.inputs)
+    given = ", ".join(t.name.removesuffix(":0") for t in op.inputs)
     sizes = ", ".join(listed(dims_of(t)) for t in op.inputs)
     more = ""
     if len(problem.args) > 1:  # Reshape: the shape that was asked for
@@ -341,18 +341,14 @@ SMALL = 10_000
 def tried(op: Operation) -> Outputs:
     """Of a call that no rule describes: what it makes of zeros, where all shapes are known and small."""
     from gviz.static.functions import function_of
+    from gviz.static.structures import refill, tensors_in
     from gviz.static.table import call_of
 
     first = next((t for t in op.inputs if t.dtype.is_floating), op.inputs[0]).dtype.base_dtype
     if not all(t.shape.is_fully_defined() and (t.shape.num_elements() or 0) <= SMALL for t in op.inputs):
         return [(first, None)]
     key, args = call_of(op)
-
-    def zeros(value: Any) -> Any:
-        if isinstance(value, (tuple, list)):
-            return type(value)(zeros(v) for v in value)
-        return np.zeros(dims_of(value), value.dtype.as_numpy_dtype) if hasattr(value, "_dims") else value
-
+    zeros = (np.zeros(dims_of(t), t.dtype.as_numpy_dtype) for t in tensors_in(args))
     with np.errstate(all="ignore"):
-        example = np.asarray(function_of(key)(*zeros(args)))
+        example = np.asarray(function_of(key)(*refill(args, zeros)))
     return [(as_dtype(example.dtype), example.shape)]

@@ -69,13 +69,12 @@ class Session:
         single = fetches.__class__ is Tensor
         key: Any
         if single or (fetches.__class__ is list and all(f.__class__ is Tensor for f in fetches)):
-            key = (fetches if single else tuple(fetches), *feed_dict) if feed_dict else (fetches if single else tuple(fetches),)
+            key = (fetches if single else tuple(fetches), *(feed_dict or ()))
             found = None if self._closed or self.graph.unfeedable else self._plans.get(key)
             if found is not None:
                 plan, readers = found
-                results = self._call(
-                    plan, [read(v) for read, v in zip(readers, feed_dict.values(), strict=True)] if feed_dict else ()
-                )
+                values = [read(v) for read, v in zip(readers, feed_dict.values(), strict=True)] if feed_dict else ()
+                results = self._call(plan, values)
                 return results[0] if single else list(results)
         return self._run(fetches, feed_dict or {})
 
@@ -85,8 +84,7 @@ class Session:
         plan, readers, items = self._prepared(fetches, feed_dict)
         values = [read(value) for read, value in zip(readers, feed_dict.values(), strict=True)]
         results = iter(self._call(plan, values))
-        packed = iter([next(results) if isinstance(item, Tensor) else None for item in items])
-        return refilled(fetches, packed) if isinstance(fetches, (list, tuple, dict)) else next(packed)
+        return refilled(fetches, iter([next(results) if isinstance(item, Tensor) else None for item in items]))
 
     def plan(self, fetches: Any, feed_dict: Any = ()) -> Plan:
         """What a run of these fetches with these feeds (a dict, or the tensors alone) becomes."""
@@ -99,8 +97,8 @@ class Session:
         if not len(self.graph):
             raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
         feeds = [self._feed(key, value) for key, value in feed_dict.items()]
-        items = [self._fetch(f) for f in leaves(fetches if isinstance(fetches, (list, tuple, dict)) else [fetches])]
-        key = (tuple(items), *feeds) if isinstance(fetches, (list, tuple, dict)) else (items[0], *feeds)
+        items = [self._fetch(f) for f in leaves(fetches)]
+        key = (tuple(items) if isinstance(fetches, (list, tuple, dict)) else items[0], *feeds)
         if key not in self._plans:
             self._plans[key] = Plan(items, feeds, self.loop_limit), [reader(t) for t in feeds]
             self.plans += 1

@@ -8,7 +8,7 @@ from gviz.static.shapes import TensorShape
 from gviz.static.tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 __all__ = ["described", "leaves", "refill", "refilled", "same_structure", "tensors_in"]
 
@@ -32,9 +32,7 @@ def refilled(structure: Any, items: Iterator[Any]) -> Any:
         return {key: filled[key] for key in structure}
     if isinstance(structure, (list, tuple)):
         parts = [refilled(item, items) for item in structure]
-        if hasattr(structure, "_fields"):
-            return type(structure)(*parts)
-        return type(structure)(parts)
+        return type(structure)(*parts) if hasattr(structure, "_fields") else type(structure)(parts)
     return next(items)
 
 
@@ -55,17 +53,11 @@ def described(structure: Any) -> str:
     return f"type={type(structure).__name__} str={structure}"
 
 
-def tensors_in(args: Any) -> Iterable[Tensor]:
+def tensors_in(args: Any) -> Iterator[Tensor]:
     """Tensors among nested arguments."""
-    for item in args:
-        if isinstance(item, (tuple, list)):
-            yield from tensors_in(item)
-        elif isinstance(item, Tensor):
-            yield item
+    return (item for item in leaves(args) if isinstance(item, Tensor))
 
 
 def refill(args: Any, tensors: Iterator[Any]) -> Any:
     """The same arguments with other tensors."""
-    if isinstance(args, (tuple, list)):
-        return type(args)(refill(item, tensors) for item in args)
-    return next(tensors) if isinstance(args, Tensor) else args
+    return refilled(args, (next(tensors) if isinstance(item, Tensor) else item for item in leaves(args)))
