@@ -14,7 +14,7 @@ from gviz.writer import write_events
 if TYPE_CHECKING:
     import os
 
-    from gviz.static.graph import Operation, Tensor
+    from gviz.static.graph import Operation
 
 __all__ = ["FileWriter", "graph_def"]
 
@@ -24,32 +24,24 @@ LARGEST = 1024
 
 def graph_def(graph: Graph) -> bytes:
     """All operations of a graph, in the order of making, as a GraphDef in wire form."""
-    return events.graph_def(neutral(op) for op in graph.get_operations())
-
-
-def neutral(op: Operation) -> events.Op:
-    """An operation as event files know it."""
-    return events.Op(
-        op.name,
-        op.type,
-        (*(source(t) for t in op.inputs), *(f"^{c.name}" for c in op.control_inputs)),
-        attrs(op),
-        tuple(t.shape.dims for t in op.outputs),
+    return events.graph_def(
+        events.Op(
+            op.name,
+            op.type,
+            (*(t.name.removesuffix(":0") for t in op.inputs), *(f"^{c.name}" for c in op.control_inputs)),
+            attrs(op),
+            tuple(t.shape.dims for t in op.outputs),
+        )
+        for op in graph.get_operations()
     )
-
-
-def source(tensor: Tensor) -> str:
-    """A tensor as an input: the first output of an operation goes by its name alone."""
-    return tensor.op.name if tensor.value_index == 0 else tensor.name
 
 
 def attrs(op: Operation) -> dict[str, bytes]:
     """The fixed parameters that can be told, and ``T``, the dtype that the operation works on."""
     known = {name: attr(name, value) for name, value in op.attrs.items()}
-    dtypes = [t.dtype.base_dtype for t in op.inputs]
-    if dtypes:
-        made = [t.dtype.base_dtype for t in op.outputs if t.dtype.base_dtype in dtypes]
-        known.setdefault("T", attr("T", (made or dtypes)[0]))
+    taken = [t.dtype.base_dtype for t in op.inputs]
+    if taken:
+        known.setdefault("T", attr("T", next((t.dtype for t in op.outputs if t.dtype.base_dtype in taken), taken[0])))
     return {name: value for name, value in known.items() if value is not None}
 
 
