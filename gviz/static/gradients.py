@@ -8,6 +8,8 @@ the graph runs.
 
 from __future__ import annotations
 
+import builtins
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -117,7 +119,7 @@ def spread(
             given = [total(out) for out in unit.outputs]
             pairs = unit.gradient(given) if hasattr(unit, "gradient") else of_operation(unit, given)
             for tensor, grad in pairs:
-                if grad is not None and tensor.dtype.base_dtype.is_floating:
+                if grad is not None and tensor.dtype.is_floating:
                     parts.setdefault(tensor, []).append(grad)
     return [total(x) for x in xs]
 
@@ -174,10 +176,9 @@ def derivatives(key: str, args: tuple[Any, ...], result: Tensor, grad: Tensor | 
         forward, formulas = row.forward, row.formulas
     names = parameters(forward)
     values = dict(zip(names, (*args, *(forward.__defaults__ or ())[len(args) - len(names) :]), strict=False))
-    values.update(zip(names, args, strict=False))
     for name, formula in formulas.items():
         into = values.get(name)
-        if not isinstance(into, Tensor) or not into.dtype.base_dtype.is_floating:
+        if not isinstance(into, Tensor) or not into.dtype.is_floating:
             continue
         needs = [saved(key, values, result, need) for need in parameters(formula)[1:]]
         result.graph.promotes = True
@@ -197,9 +198,6 @@ def fitted(grad: Any, into: Tensor) -> Any:
     return make("BroadcastGradient", [grad, into], "Sum")
 
 
-FACTS = {"sizes": "sizes", "numel": "numel", "strides": "strides"}
-
-
 def saved(key: str, values: dict[str, Any], result: Tensor, name: str) -> Any:
     """What a derivative uses: an argument, the result, or a fact of an argument (known now, or when the graph runs)."""
     if name in values:
@@ -208,7 +206,7 @@ def saved(key: str, values: dict[str, Any], result: Tensor, name: str) -> Any:
         return result
     base, _, fact = name.partition("_sym_")
     tensor = values.get(base)
-    if not isinstance(tensor, Tensor) or not (fact == "dtype" or fact in FACTS):
+    if not isinstance(tensor, Tensor) or fact not in ("dtype", "sizes", "numel", "strides"):
         raise LookupError(
             f"No gradient defined for '{result.op.name}' (op type: {result.op.type}): its derivative needs {name}"
         )
@@ -217,28 +215,21 @@ def saved(key: str, values: dict[str, Any], result: Tensor, name: str) -> Any:
     if tensor.shape.is_fully_defined() and fact != "strides":
         dims = tuple(tensor.shape.as_list())
         return dims if fact == "sizes" else int(np.prod([n or 0 for n in dims]))
-    return make("Sizes", [tensor], "Shape", fact=FACTS[fact])
+    return make("Sizes", [tensor], "Shape", fact=fact)
 
 
 # ------------------------------------------------------------------ formulas that write graphs
-_symbols: dict[str, Any] = {}
 TYPE_OF = {key: name for name, key in KEYS.items() if name != "Rint"} | {"where": "Select", "spread_sum": "BroadcastGradient"}
 """TensorFlow's type for a function of the table that takes tensors alone: Neg for ``neg``."""
 
 
+@cache
 def symbols() -> dict[str, Any]:
     """The namespace in which a formula's names add operations; made at the first derivative."""
-    if not _symbols:
-        import builtins
+    from gviz.engine.op import ARRAYS
 
-        from gviz.engine.op import ARRAYS
-
-        _symbols.update(
-            {k: symbol(k) for k, f in (ARRAYS | OWN).items() if callable(f)},
-            __builtins__=builtins,
-            __name__="gviz.static.symbols",
-        )
-    return _symbols
+    own = {"__builtins__": builtins, "__name__": "gviz.static.symbols"}
+    return {k: symbol(k) for k, f in (ARRAYS | OWN).items() if callable(f)} | own
 
 
 def symbol(key: str) -> Callable[..., Any]:
@@ -266,24 +257,20 @@ def by_engine(key: str, args: tuple[Any, ...], grads: Sequence[Tensor | None]) -
     given = [g for g in grads if g is not None]
     which = tuple(i for i, g in enumerate(grads) if g is not None)
     inputs = list(tensors_in(args))
+
+    def backward(place: int) -> Callable[[Operation], Any]:
+        def call(op: Operation) -> tuple[str, tuple[Any, ...]]:
+            rest = iter(op.inputs)
+            grads = tuple(islice(rest, len(given)))
+            return "vjp", (key, refill(args, rest), place, which, grads)
+
+        return call
+
     for place, tensor in enumerate(inputs):
-        if tensor.dtype.base_dtype.is_floating:
-            yield tensor, engine_call(key, args, place, given, which, tensor, inputs)
-
-
-def engine_call(
-    key: str, args: tuple[Any, ...], place: int, given: list[Tensor], which: tuple[int, ...], into: Tensor, inputs: list[Tensor]
-) -> Tensor:
-    """One operation that runs the engine backward through a function."""
-
-    def rebuilt(op: Operation) -> tuple[str, tuple[Any, ...]]:
-        rest = iter(op.inputs)
-        grads = tuple(islice(rest, len(given)))
-        return "vjp", (key, refill(args, rest), place, which, grads)
-
-    found = make(f"{camel(key)}Grad", [*given, *inputs], call=rebuilt, key=f"{key}_grad")
-    found.set_shape(into.shape)
-    return found
+        if tensor.dtype.is_floating:
+            found = make(f"{camel(key)}Grad", [*given, *inputs], call=backward(place), key=f"{key}_grad")
+            found.set_shape(tensor.shape)
+            yield tensor, found
 
 
 def camel(key: str) -> str:
