@@ -348,7 +348,7 @@ def tried(op: Operation) -> Outputs:
     if not all(t.shape.is_fully_defined() and (t.shape.num_elements() or 0) <= SMALL for t in op.inputs):
         return [(first, None)]
     key, args = call_of(op)
-    zeros = (np.zeros(dims_of(t), t.dtype.as_numpy_dtype) for t in tensors_in(args))
+    zeros = (np.zeros([n or 0 for n in t.shape], t.dtype.as_numpy_dtype) for t in tensors_in(args))
     with np.errstate(all="ignore"):
         example = np.asarray(function_of(key)(*refill(args, zeros)))
     return [(as_dtype(example.dtype), example.shape)]
