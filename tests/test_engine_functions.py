@@ -183,3 +183,78 @@ def test_a_function_that_returns_its_input_gives_a_view_of_it() -> None:
     assert y is not x
     y.backward()
     assert x.grad.item() == 3.0
+
+
+def made(forward: Any, backward: Any) -> Any:
+    """A Function of two tensors."""
+    functions = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    found: Any = type("Made", (torch.autograd.Function,), functions)
+    return found.apply
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+@pytest.mark.parametrize("create", [False, True])
+def test_a_gradient_that_is_none_goes_on_to_functions_and_hooks(create: bool) -> None:
+    a, b = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    seen: Any = []
+    inner = made(lambda ctx, a, b: a * b, lambda ctx, g: (g, seen.append(g.tolist())))(a, b)
+    middle = inner * 2
+    middle.register_hook(seen.append)
+    middle.grad_fn.register_hook(lambda given, got: seen.append((given, got)))
+    made(lambda ctx, a, b: a * b, lambda ctx, g: (None, g))(middle, b).sum().backward(create_graph=create)
+    assert seen == [None, ((None, None), (None,)), [0.0, 0.0]]
+    assert (a.grad.tolist(), b.grad.tolist()) == ([0.0, 0.0], [1.0, 1.0])
+
+
+def test_an_output_that_is_no_tensor_has_no_gradient() -> None:
+    a, b = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    seen: Any = []
+    first, number, _ = made(lambda ctx, a, b: (a * 2, 3, b * 2), lambda ctx, *g: (seen.append(g), None))(a, b)
+    first.sum().backward()
+    assert number == 3
+    assert [None if g is None else g.tolist() for g in seen[0]] == [[1.0, 1.0], None, [0.0, 0.0]]
+
+
+def test_a_function_whose_gradients_do_not_fit_keeps_what_it_saved() -> None:
+    def forward(ctx: Any, a: Any, b: Any) -> Any:
+        ctx.save_for_backward(a)
+        return a * b
+
+    y = made(forward, lambda ctx, g: (ctx.saved_tensors[0][:1].expand(5), g))(leaf([1.0, 2.0]), leaf([3.0, 4.0]))
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=r"index 0 - got \[5\] but expected shape compatible with \[2\]"):
+            y.sum().backward()
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+def test_leaves_that_have_their_gradients_get_them_before_an_error_of_a_recorded_pass() -> None:
+    x, y = leaf(2.0), leaf(3.0)
+    failing = made(lambda ctx, a, b: a * b, lambda ctx, g: g.missing)(y, y)
+    with pytest.raises(AttributeError):
+        (x * failing).backward(create_graph=True)
+    assert x.grad.item() == 9.0
+
+
+def test_a_view_that_a_function_has_written_changes_the_place_of_its_base() -> None:
+    def forward(ctx: Any, a: Any, b: Any) -> Any:
+        ctx.mark_dirty(a)
+        return a.mul_(b)
+
+    base = leaf([1.0, 2.0]) * 1
+    view, factor = base[:1], leaf(5.0)
+    out = made(forward, lambda ctx, g: (g * 5, None))(view, factor)
+    assert out is view
+    assert (label(base.grad_fn), label(view.grad_fn)) == ("CopySlices", "AsStridedBackward0")
+    x = leaf([1.0, 2.0])
+    with pytest.raises(RuntimeError, match=r"^a view of a leaf Variable that requires grad is being used in an in-place"):
+        made(forward, None)(x[:1], factor)
+
+
+def test_an_input_that_comes_out_is_a_view_where_no_gradient_flows_too() -> None:
+    def forward(ctx: Any, a: Any, b: Any) -> Any:
+        ctx.mark_non_differentiable(a)
+        return a
+
+    x = torch.tensor([1.0])
+    assert made(forward, None)(x, leaf(1.0))._base is x
+    assert not made(forward, None)(leaf(2.0), leaf(1.0))._is_view()

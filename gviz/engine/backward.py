@@ -92,12 +92,12 @@ def run(
 
 
 def sweep(order: list[Any], keep: bool) -> None:
-    """Run each node that a gradient has reached, on arrays, and hand the results on."""
+    """Run each node that a gradient has reached (and the user's, which see None), on arrays, and hand the results on."""
     sums: set[Any] | None = set() if any(leaf.variable._array.size >= LARGE for leaf in leaves(order)) else None
     try:
         for node in order:
             grad = node.pending
-            if grad is None:
+            if grad is None and not node.always:
                 continue
             node.pending = None
             out = node.apply(grad, keep)

@@ -11,7 +11,7 @@ from weakref import ref
 
 import numpy as np
 
-from gviz.engine.node import Output, Parts
+from gviz.engine.node import Parts
 from gviz.engine.text import type_name
 
 if TYPE_CHECKING:
@@ -151,6 +151,7 @@ def careful(node: Node) -> None:
             {
                 "__slots__": (),
                 "careful": True,
+                "always": True,
                 "plain": plain,
                 "apply": apply,
                 "apply_tensors": apply_tensors,
@@ -179,9 +180,9 @@ def tensor_hooks(node: Any, grad: Any, *, on_tensors: bool) -> Any:
     tensor = to_tensor(grad, on_tensors=on_tensors)
     for hook in tuple(hooks or ()):
         tensor = hooked(hook, tensor) if hasattr(tensor, "_array") else replaced(hook(tensor), tensor)
-    if keeper is not None and (kept := keeper()) is not None:
+    if keeper is not None and tensor is not None and (kept := keeper()) is not None:
         keep_gradient(kept, tensor, on_tensors=on_tensors)
-    return tensor if on_tensors else tensor._array
+    return tensor if on_tensors or tensor is None else tensor._array
 
 
 def keep_gradient(kept: Any, grad: Any, *, on_tensors: bool) -> None:
@@ -203,7 +204,10 @@ def run(node: Any, grad: Any, keep: bool, *, on_tensors: bool) -> Any:
         new = replaced(hook(grads), grads)
         grad = from_hook(new if isinstance(new, tuple) else (new,), on_tensors=on_tensors)
         given = grad
-    out = (plain.apply_tensors if on_tensors else plain.apply)(node, grad, keep)
+    if grad is None and not plain.always:
+        out: Any = (None,) * len(node.edges)
+    else:
+        out = (plain.apply_tensors if on_tensors else plain.apply)(node, grad, keep)
     lone = not isinstance(out, tuple)
     outs = (out,) if lone else out
     if "dtypes" in rare:
@@ -251,7 +255,7 @@ def cast(grad: Any, kind: Any, *, on_tensors: bool) -> Any:
 
 def to_tensor(grad: Any, *, on_tensors: bool) -> Any:
     """A gradient as a tensor."""
-    if on_tensors or isinstance(grad, Output):
+    if on_tensors or grad is None:
         return grad
     from gviz.engine.tensor import from_array
 

@@ -19,7 +19,7 @@ from gviz.engine.op import TENSORS
 from gviz.engine.saved import SavedResult
 from gviz.engine.tensor import Tensor, edge_of, from_array
 from gviz.engine.unpack import c_type_name
-from gviz.engine.views import CopySlices, move_edge, refuse_view, renew_edge
+from gviz.engine.views import move_edge, refuse_view, take_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -162,11 +162,8 @@ def check(tensor: Tensor, others: Iterable[Any] = ()) -> None:
     wanted = tensor.requires_grad
     if not wanted and not any(isinstance(o, Tensor) and o.requires_grad for o in others):
         return
-    base = tensor._base
-    if base is not None:
+    if tensor._is_view():
         refuse_view(tensor)
-        if wanted and base.is_leaf:
-            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if wanted and tensor.is_leaf:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
@@ -179,13 +176,7 @@ def write(tensor: Tensor, edge: Any) -> None:
         return
     if getattr(type(edge), "row", None) is not None:
         save_written(edge, tensor, version)
-    base = tensor._base
-    if base is None:
-        move_edge(tensor, edge)
-        return
-    slices = CopySlices(base, tensor, edge)
-    base._edge = slices
-    renew_edge(tensor)
+    take_place(tensor, edge)
 
 
 def save_written(node: Node, tensor: Tensor, version: Any) -> None:

@@ -63,6 +63,8 @@ class Node(Face):
     row: ClassVar[Row]
     arity: ClassVar[int] = 0
     careful: ClassVar[bool] = False
+    always: ClassVar[bool] = False
+    """Whether it is run though no gradient has reached it: the user's backward and hooks hear of that."""
 
     @property
     def edges(self) -> tuple[Any, ...]:

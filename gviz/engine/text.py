@@ -50,6 +50,13 @@ EXPANDED = (
     "Use of {} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. "
     "This also applies to advanced indexing e.g. tensor[{}] = {}"
 )
+WRITTEN_VIEW = (
+    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
+    "Tensor. This is not supported by the current autograd engine. You should either make sure the input is not a view (using "
+    ".clone() for example) or make your Function only return one Tensor (potentially splitting it into two Functions: one "
+    "doing the inplace that returns a single Tensor and a second one that does the other operations). You can ask on the forum "
+    "https://discuss.pytorch.org/ if you need help to do this change."
+)
 """Sentences of PyTorch's that are too long to stand where they are raised."""
 
 

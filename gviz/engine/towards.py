@@ -30,7 +30,7 @@ def sweep_towards(order: list[Any], catch: dict[Any, Any], needed: set[Any] | No
         from gviz.engine.autograd import watch
     for node in order:
         grad = node.pending
-        if grad is None:
+        if grad is None and not node.always:
             continue
         node.pending = None
         try:
@@ -41,6 +41,7 @@ def sweep_towards(order: list[Any], catch: dict[Any, Any], needed: set[Any] | No
         except Exception:
             if mode.anomaly:
                 watch.warn_of(node)
+            finish_leaves([one for one in order if needed is None or one in needed or one is node], node, keep, create=create)
             raise
         if mode.anomaly:
             watch.check(node, out)
@@ -56,7 +57,7 @@ def step_towards(node: Any, grad: Any, catch: dict[Any, Any], needed: set[Any], 
     if node in catch:
         grad = captured(node, grad, catch, create=create)
         hooked = node.careful  # its tensor's hooks have run already
-    if grad is None or node not in needed:
+    if node not in needed or (grad is None and not node.always):
         return ()
     if hooked:
         return run_hooked(node, grad, keep, on_tensors=create)
@@ -144,13 +145,13 @@ def captured(node: Any, grad: Any, catch: dict[Any, Any], *, create: bool) -> An
     return grad
 
 
-def finish_leaves(order: list[Any], failed: Any, keep: bool) -> None:
+def finish_leaves(order: list[Any], failed: Any, keep: bool, *, create: bool = False) -> None:
     """Before an error goes on: the leaves that have all their gradients get them, as they would have had in PyTorch."""
     waiting = order[order.index(failed) :]
     fed = {edge for node in waiting for edge in node.edges}
     for leaf in leaves(waiting):
         if leaf not in fed and leaf is not failed and leaf.pending is not None:
-            leaf.apply(leaf.pending, keep)
+            (leaf.apply_tensors if create else leaf.apply)(leaf.pending, keep)
             leaf.pending = None
 
 

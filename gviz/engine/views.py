@@ -19,17 +19,19 @@ from gviz.engine.tensor import edge_of, from_array
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
 
-__all__ = ["CopySlices", "move_edge", "refuse_view", "renew_edge"]
+__all__ = ["CopySlices", "move_edge", "refuse_view", "renew_edge", "take_place"]
 
 
 def refuse_view(view: Tensor, *, indirect: bool = False) -> None:
     """Whether a view may be written, or (indirect) its base may have been.
 
     Raises:
-        RuntimeError: it was made in a way that forbids it.
+        RuntimeError: it was made in a way that forbids it, or is a view of a leaf.
     """
     origin = view.rare().origin
     if not origin:
+        if not indirect and view.requires_grad and view._base is not None and view._base.is_leaf:
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
         return
     written = "its base or another view of its base has been" if indirect else "is being"
     edge = view._edge if isinstance(view._edge, Node) else None
@@ -129,6 +131,16 @@ def move_edge(tensor: Tensor, edge: Any) -> None:
     tensor._edge = edge
 
 
+def take_place(tensor: Tensor, edge: Any) -> None:
+    """Give a tensor whose memory was written its new place in the graph: for a view it is that of its base."""
+    base = tensor._base
+    if base is None:
+        move_edge(tensor, edge)
+        return
+    base._edge = CopySlices(base, tensor, edge)
+    renew_edge(tensor)
+
+
 def renew_edge(view: Tensor) -> None:
     """Give a view the edge that its base has now, through its place in the base's memory.
 
@@ -137,7 +149,7 @@ def renew_edge(view: Tensor) -> None:
     """
     base = view._base
     rare = view.rare()
-    if base is not None and base._edge is not None:
+    if base is not None and (base._edge is not None or isinstance(view._edge, Node)):
         refuse_view(view, indirect=True)
     rare.seen = view.version_cell().count
     if base is None or base._edge is None:

@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from gviz.engine import text
 from gviz.engine.hooks import cast_gradients
 from gviz.engine.modes import mode, no_grad
 from gviz.engine.node import Node, Output, Parts, next_seq
 from gviz.engine.saved import FREED, Packed, freed_error, guarded, modified_error, version_of
 from gviz.engine.tensor import Tensor, edge_of, from_array
+from gviz.engine.towards import fit
+from gviz.engine.views import refuse_view, take_place
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "once_differentiable"]
 
@@ -42,6 +45,7 @@ class BackwardCFunction(FunctionCtx, Node):
     """The node of one call of a Function: its context, and its place in the graph."""
 
     __slots__ = ()
+    always = True
     function: Any
 
     @property
@@ -88,7 +92,7 @@ class BackwardCFunction(FunctionCtx, Node):
 
     def parts(self, grad: Any) -> dict[int, Any]:
         """The gradients by the number of their output."""
-        return grad.by_number if isinstance(grad, Parts) else {0: grad}
+        return {} if grad is None else grad.by_number if isinstance(grad, Parts) else {0: grad}
 
     def call_backward(self, grads: dict[int, Any], keep: bool) -> list[Any]:
         """The gradients of the tensor inputs, one for each edge.
@@ -100,13 +104,11 @@ class BackwardCFunction(FunctionCtx, Node):
         given = [grads.get(i) for i in range(facts["outputs"])]
         if facts.get("materialize", True):
             given = [
-                from_array(np.zeros(shape, kind), None) if g is None else g
+                from_array(np.zeros(shape, kind), None) if g is None and kind is not None else g
                 for g, (shape, kind) in zip(given, facts["like"], strict=True)
             ]
         name = type(self).__name__
         result = self.function.backward(self, *given)
-        if not keep:
-            self.saved = FREED if self.saved else self.saved
         results = list(result) if isinstance(result, tuple | list) else [result]
         positions = facts["positions"]
         total = facts["inputs"]
@@ -124,7 +126,13 @@ class BackwardCFunction(FunctionCtx, Node):
                 )
             if one is not None and not isinstance(one, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(one).__name__})")
-        return [results[p] for p in positions]
+        results = [
+            one if one is None or edge is None or one.shape == edge.shape else fit(one, edge, self)
+            for one, edge in zip([results[p] for p in positions], self.edges, strict=True)
+        ]
+        if not keep:
+            self.saved = FREED if self.saved else self.saved
+        return results
 
     def __repr__(self) -> str:
         """As PyTorch prints it."""
@@ -200,6 +208,9 @@ def wrap_outputs(node: Any, args: tuple[Any, ...], output: Any, *, wanted: bool)
     outputs = output if isinstance(output, tuple) else (output,)
     plain, dirty = facts.pop("non_differentiable", ()), facts.pop("dirty", ())
     check_dirty(dirty, outputs)
+    flows = [
+        wanted and isinstance(o, Tensor) and o._array.dtype.kind in "fc" and all(o is not p for p in plain) for o in outputs
+    ]
     facts["outputs"] = len(outputs)
     facts["like"] = [(o._array.shape, o._array.dtype) if isinstance(o, Tensor) else ((), None) for o in outputs]
     node.shape = outputs[0]._array.shape if len(outputs) == 1 and isinstance(outputs[0], Tensor) else ("parts",)
@@ -209,15 +220,18 @@ def wrap_outputs(node: Any, args: tuple[Any, ...], output: Any, *, wanted: bool)
         if not isinstance(one, Tensor):
             made.append(one)
             continue
-        hidden = any(one is p for p in plain)
-        if any(one is d for d in dirty):
+        edge = None if not flows[i] else node if len(outputs) == 1 else Output(node, i, one._array.shape)
+        written, is_input = (any(one is o for o in others) for others in (dirty, args))
+        if is_input and edge is None and one.requires_grad:
+            result = one.detach()
+        elif written:
             result = one
-            if wanted and one.is_leaf and one.requires_grad:
-                raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+            if edge is not None:
+                check_written(one, outputs)
+                take_place(one, edge)
         else:
-            result = output_tensor(one, is_input=any(one is a for a in args), hidden=hidden, several=len(outputs) > 1)
-        if wanted and not hidden and one._array.dtype.kind in "fc":
-            result._edge = node if len(outputs) == 1 else Output(node, i, one._array.shape)
+            result = output_tensor(one, is_input=is_input, several=sum(flows) > 1)
+            result._edge = edge or result._edge
         made.append(result)
     to_save = facts.pop("to_save", ())
     if wanted:
@@ -240,14 +254,11 @@ def save_one(kept: Any, outputs: tuple[Any, ...], made: list[Any]) -> Any:
     return guarded(kept) if isinstance(kept, Tensor) else None
 
 
-def output_tensor(one: Tensor, *, is_input: bool, hidden: bool, several: bool) -> Tensor:
+def output_tensor(one: Tensor, *, is_input: bool, several: bool) -> Tensor:
     """What a Function gives for a tensor that forward returned.
 
     An input that is returned as it is, or a view, comes out as a view that must not be written: its derivative is the user's.
-    Where it is marked as not differentiable (hidden), it is detached.
     """
-    if hidden and is_input:
-        return one.detach()
     if not (is_input or one._is_view()):
         return one if one._edge is None else from_array(one._array, None)
     result = from_array(one._array, None)
@@ -270,6 +281,20 @@ def check_dirty(dirty: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
             "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
             "inplace must all be outputs of the Function."
         )
+
+
+def check_written(one: Tensor, outputs: tuple[Any, ...]) -> None:
+    """Whether an input may be written by a Function.
+
+    Raises:
+        RuntimeError: a leaf, or a view that must not be.
+    """
+    if one.requires_grad and not isinstance(one._edge, Node):
+        raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+    if one._is_view():
+        if len(outputs) > 1:
+            raise RuntimeError(text.WRITTEN_VIEW)
+        refuse_view(one)
 
 
 def check_saved(to_save: tuple[Any, ...]) -> None:
