@@ -98,3 +98,30 @@ def test_options_that_a_layer_does_not_have_are_refused_in_the_words_of_pytorch(
     p = both()
     for call in CALLS if name not in ("RNN", "GRU") else CALLS[::2]:  # these take their kind as a hidden first argument
         p.do(f"_ = repr(torch.nn.{name}({call}))")
+
+
+OPTIMIZERS = (
+    "SGD(g)", "SGD(g, 0.1, 0.9, nesterov=True, weight_decay=0.1)", "SGD(g, momentum=0.9, dampening=0.5, maximize=True)",
+    "SGD(g, nesterov=True)", "SGD(g, -1)", "SGD(g, momentum=-1)", "SGD()", "SGD(g, rate=1)", "SGD(g, 1, 2, 3, 4, 5, 6, 7)",
+    "Adam(g)", "Adam(g, 0.1, weight_decay=0.1, amsgrad=True)", "Adam(g, betas=(0.9, 1.5))", "Adam(g, eps=-1)",
+    "Adam(g, weight_decay=0.1, decoupled_weight_decay=True)", "AdamW(g, 0.1, maximize=True)", "AdamW(g, betas=(-0.1, 0.9))",
+    "RMSprop(g)", "RMSprop(g, 0.1, 0.9, 1e-3, 0.1, 0.5, True)", "RMSprop(g, alpha=-1)", "Adagrad(g)",
+    "Adagrad(g, 0.1, 0.1, 0.1, 0.5)", "Adagrad(g, initial_accumulator_value=-1)",
+    "Adagrad([{'params': g, 'lr': 0.5}], eps=0.1)",
+)  # fmt: skip
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_an_optimizer_steps_and_keeps_its_state_as_in_pytorch(optimizer: str) -> None:
+    p = both()
+    leaves = ("[1.0, -2.0]", "[[0.5]]")  # a name with g: how often it was written is PyTorch's own business
+    p.do(f"g = [{', '.join(f'torch.tensor({v}, dtype=torch.float64, requires_grad=True)' for v in leaves)}]")
+    if not p.do(f"o = torch.optim.{optimizer}"):
+        return
+    p.do("text, groups = repr(o), [[k, v] for g in o.param_groups for k, v in g.items() if k != 'params']")
+    for _ in range(3):
+        p.do("o.zero_grad()")
+        p.do("(g[0] ** 3).sum().backward()")
+        p.do("o.step()")
+        p.do("g_state = [[i, [[k, v] for k, v in s.items()]] for i, s in o.state_dict()['state'].items()]")

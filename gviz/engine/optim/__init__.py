@@ -1,7 +1,7 @@
 """``torch.optim``: SGD, Adam, AdamW, RMSprop and Adagrad; schedules of the learning rate are ``optim.lr_scheduler``.
 
 Updates are written in place, unrecorded, in PyTorch's order of operations, so that the numbers agree.
-Source: https://docs.pytorch.org/docs/2.13/optim.html
+Source: https://docs.pytorch.org/docs/2.13/optim.html, and generated/torch.optim.<name>.html beside it
 """
 
 from __future__ import annotations
@@ -81,14 +81,19 @@ class Optimizer:
                 for tensor in group["params"]:
                     rare = tensor._rare
                     if rare is not None and rare.grad is not None:
-                        grad = rare.grad._array
-                        self.update(
-                            tensor._array, -grad if group["maximize"] else grad, self.state.setdefault(tensor, {}), group
-                        )
-                        tensor.version_cell().count += 1
-                        if not self.state[tensor]:
-                            del self.state[tensor]
+                        self.update_from(tensor, rare.grad._array, group)
         return loss
+
+    def update_from(self, tensor: Tensor, grad: Any, group: dict[str, Any]) -> None:
+        """One parameter's step from its gradient, as the group wants that."""
+        if group["maximize"]:
+            grad = -grad
+        if group["weight_decay"] != 0 and not group.get("decoupled_weight_decay"):
+            grad = grad + tensor._array * tensor._array.dtype.type(group["weight_decay"])
+        self.update(tensor._array, grad, state := self.state.setdefault(tensor, {}), group)
+        tensor.version_cell().count += 1
+        if not state:
+            del self.state[tensor]
 
     def update(self, value: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
         """One parameter's step, on arrays, in place."""
@@ -133,14 +138,21 @@ class Optimizer:
         return text + ")"
 
 
-def check(name: str, value: Any, *, fits: bool) -> None:
-    """PyTorch's refusal of an option.
+def options(given: dict[str, Any], checked: str, first: str = "") -> dict[str, Any]:
+    """The options of an optimizer, which are its arguments; in its groups PyTorch has some ``first``.
 
     Raises:
-        ValueError: it does not fit.
+        ValueError: one of those that are ``checked`` is negative, or no such share.
     """
-    if not fits:
-        raise ValueError(f"Invalid {name}: {value}")
+    for name in checked.split():
+        if name == "betas":
+            for i, beta in enumerate(given[name]):
+                if not 0 <= beta < 1:
+                    raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+        elif not given[name] >= 0:
+            called = {"lr": "learning rate", "eps": "epsilon value"}.get(name, f"{name} value")
+            raise ValueError(f"Invalid {called}: {given[name]}")
+    return {name: given[name] for name in (*first.split(), *given) if name not in ("self", "params", "checked", "__class__")}
 
 
 def zeros(array: Any) -> Tensor:
@@ -148,31 +160,29 @@ def zeros(array: Any) -> Tensor:
     return from_array(np.zeros_like(array), None)
 
 
-class SGD(Optimizer):
-    """Gradient descent, with momentum (also Nesterov's), dampening and weight decay.
+def count(state: dict[str, Any]) -> float:
+    """The number of this step."""
+    if "step" not in state:
+        state["step"] = from_array(np.zeros((), np.float32), None)
+    state["step"]._array[...] += 1
+    return float(state["step"]._array)
 
-    Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.SGD.html
-    """
+
+class SGD(Optimizer):
+    """Gradient descent, with momentum (also Nesterov's), dampening and weight decay."""
 
     def __init__(
         self, params: Any, lr: float = 1e-3, momentum: float = 0, dampening: float = 0, weight_decay: float = 0,
         nesterov: bool = False, *, maximize: bool = False, foreach: Any = None, differentiable: bool = False, fused: Any = None,
     ) -> None:  # fmt: skip
-        check("learning rate", lr, fits=lr >= 0)
-        check("momentum value", momentum, fits=momentum >= 0)
-        check("weight_decay value", weight_decay, fits=weight_decay >= 0)
+        kept = options(locals(), "lr momentum weight_decay")
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        super().__init__(params, {
-            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
-            "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused,
-        })  # fmt: skip
+        super().__init__(params, kept)
 
     def update(self, value: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``b = m b + (1 - d) g``; ``p -= lr b``."""
         kind = value.dtype.type
-        if group["weight_decay"] != 0:
-            grad = grad + value * kind(group["weight_decay"])
         if group["momentum"] != 0:
             kept = state.get("momentum_buffer")
             if kept is None:
@@ -184,43 +194,25 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Steps scaled by running means of the gradient and of its square.
-
-    Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adam.html
-    """
+    """Steps scaled by running means of the gradient and of its square."""
 
     def __init__(
         self, params: Any, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-        weight_decay: float = 0, amsgrad: bool = False, *, foreach: Any = None, maximize: bool = False,
+        weight_decay: float = 0, amsgrad: bool = False, *, maximize: bool = False, foreach: Any = None,
         capturable: bool = False, differentiable: bool = False, fused: Any = None, decoupled_weight_decay: bool = False,
     ) -> None:  # fmt: skip
-        check("learning rate", lr, fits=lr >= 0)
-        check("epsilon value", eps, fits=eps >= 0)
-        for i, beta in enumerate(betas):
-            check(f"beta parameter at index {i}", beta, fits=0 <= beta < 1)
-        check("weight_decay value", weight_decay, fits=weight_decay >= 0)
-        super().__init__(params, {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize,
-            "foreach": foreach, "capturable": capturable, "differentiable": differentiable, "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        })  # fmt: skip
+        super().__init__(params, options(locals(), "lr eps betas weight_decay"))
 
     def update(self, value: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``p -= lr m / (sqrt(v) + eps)``, both means corrected for their beginning at zero."""
         kind = value.dtype.type
         (first, second), lr = group["betas"], group["lr"]
-        if not state:
-            state["step"] = from_array(np.zeros((), np.float32), None)
+        step = count(state)
+        if step == 1:
             state["exp_avg"], state["exp_avg_sq"] = zeros(value), zeros(value)
-            if group["amsgrad"]:
-                state["max_exp_avg_sq"] = zeros(value)
-        state["step"]._array[...] += 1
-        step = float(state["step"]._array)
-        if group["weight_decay"] != 0:
-            if group["decoupled_weight_decay"]:
-                value *= kind(1 - lr * group["weight_decay"])
-            else:
-                grad = grad + value * kind(group["weight_decay"])
+            state.update({"max_exp_avg_sq": zeros(value)} if group["amsgrad"] else {})
+        if group["decoupled_weight_decay"]:
+            value *= kind(1 - lr * group["weight_decay"])
         mean, square = state["exp_avg"]._array, state["exp_avg_sq"]._array
         mean += (grad - mean) * kind(1 - first)
         square[...] = square * kind(second) + grad * grad * kind(1 - second)
@@ -231,49 +223,32 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam whose weight decay acts on the parameters themselves.
-
-    Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.AdamW.html
-    """
+    """Adam whose weight decay acts on the parameters themselves."""
 
     def __init__(
         self, params: Any, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-        weight_decay: float = 1e-2, amsgrad: bool = False, **options: Any,
+        weight_decay: float = 1e-2, amsgrad: bool = False, **more: Any,
     ) -> None:  # fmt: skip
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **options, decoupled_weight_decay=True)
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **more, decoupled_weight_decay=True)
 
 
 class RMSprop(Optimizer):
-    """Steps scaled by the root of a running mean of the squared gradient.
-
-    Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.RMSprop.html
-    """
+    """Steps scaled by the root of a running mean of the squared gradient."""
 
     def __init__(
         self, params: Any, lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
         momentum: float = 0, centered: bool = False, capturable: bool = False, foreach: Any = None, maximize: bool = False,
         differentiable: bool = False,
     ) -> None:  # fmt: skip
-        check("learning rate", lr, fits=lr >= 0)
-        check("epsilon value", eps, fits=eps >= 0)
-        check("momentum value", momentum, fits=momentum >= 0)
-        check("weight_decay value", weight_decay, fits=weight_decay >= 0)
-        check("alpha value", alpha, fits=alpha >= 0)
-        super().__init__(params, {
-            "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered, "weight_decay": weight_decay,
-            "capturable": capturable, "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
-        })  # fmt: skip
+        super().__init__(params, options(locals(), "lr eps momentum weight_decay alpha", "lr momentum alpha eps centered"))
 
     def update(self, value: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``v = a v + (1 - a) g^2``; ``p -= lr g / (sqrt(v) + eps)``, or the momentum of these steps."""
         kind, alpha = value.dtype.type, group["alpha"]
-        if not state:
-            state["step"], state["square_avg"] = from_array(np.zeros((), np.float32), None), zeros(value)
+        if count(state) == 1:
+            state["square_avg"] = zeros(value)
             state.update({"momentum_buffer": zeros(value)} if group["momentum"] > 0 else {})
             state.update({"grad_avg": zeros(value)} if group["centered"] else {})
-        state["step"]._array[...] += 1
-        if group["weight_decay"] != 0:
-            grad = grad + value * kind(group["weight_decay"])
         square = state["square_avg"]._array
         square[...] = square * kind(alpha) + grad * grad * kind(1 - alpha)
         if group["centered"]:
@@ -288,25 +263,14 @@ class RMSprop(Optimizer):
 
 
 class Adagrad(Optimizer):
-    """Steps scaled by the root of the sum of all squared gradients.
-
-    Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adagrad.html
-    """
+    """Steps scaled by the root of the sum of all squared gradients."""
 
     def __init__(
         self, params: Any, lr: float = 1e-2, lr_decay: float = 0, weight_decay: float = 0, initial_accumulator_value: float = 0,
         eps: float = 1e-10, foreach: Any = None, *, maximize: bool = False, differentiable: bool = False, fused: Any = None,
     ) -> None:  # fmt: skip
-        check("learning rate", lr, fits=lr >= 0)
-        check("lr_decay value", lr_decay, fits=lr_decay >= 0)
-        check("weight_decay value", weight_decay, fits=weight_decay >= 0)
-        check("initial_accumulator_value value", initial_accumulator_value, fits=initial_accumulator_value >= 0)
-        check("epsilon value", eps, fits=eps >= 0)
-        super().__init__(params, {
-            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,
-            "differentiable": differentiable, "fused": fused,
-        })  # fmt: skip
+        checked = "lr lr_decay weight_decay initial_accumulator_value eps"
+        super().__init__(params, options(locals(), checked, "lr lr_decay eps"))
         for group in self.param_groups:
             for tensor in group["params"]:
                 begun = np.full_like(tensor._array, initial_accumulator_value)
@@ -315,10 +279,7 @@ class Adagrad(Optimizer):
     def update(self, value: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``s += g^2``; ``p -= lr g / (sqrt(s) + eps)``."""
         kind = value.dtype.type
-        state["step"]._array[...] += 1
-        if group["weight_decay"] != 0:
-            grad = grad + value * kind(group["weight_decay"])
-        rate = group["lr"] / (1 + (float(state["step"]._array) - 1) * group["lr_decay"])
+        rate = group["lr"] / (1 + (count(state) - 1) * group["lr_decay"])
         total = state["sum"]._array
         total += grad * grad
         value -= grad / (np.sqrt(total) + kind(group["eps"])) * kind(rate)
