@@ -125,3 +125,180 @@ def test_an_optimizer_steps_and_keeps_its_state_as_in_pytorch(optimizer: str) ->
         p.do("(g[0] ** 3).sum().backward()")
         p.do("o.step()")
         p.do("g_state = [[i, [[k, v] for k, v in s.items()]] for i, s in o.state_dict()['state'].items()]")
+
+
+NETS = """
+class Two(torch.nn.Module):
+    def forward(self, a, b=2, c=None):
+        return a * b if c is None else (a * b, 'text', c + 1)
+class Fails(torch.nn.Module):
+    def forward(self, a):
+        raise ValueError('not so')
+class Late(torch.nn.Module):
+    def __init__(self):
+        self.layer = torch.nn.Linear(1, 1)
+net, fails, line = Two(), Fails(), torch.nn.Linear(2, 2)
+def note(*values):
+    log.append([v.tolist() if isinstance(v, torch.Tensor) else [None if g is None else g.tolist() for g in v]
+                if isinstance(v, tuple) and all(g is None or isinstance(g, torch.Tensor) for g in v) else str(v)
+                for v in values if not isinstance(v, torch.nn.Module)])
+def wrong(*values):
+    raise KeyError('a hook')
+"""
+PROGRAMS = {
+    "forward hooks see and replace": """
+        h = net.register_forward_pre_hook(lambda m, args: note('first', args))
+        net.register_forward_pre_hook(lambda m, args: args[0] * 10)
+        net.register_forward_pre_hook(lambda m, args, kwargs: note('prepended', args, kwargs), prepend=True, with_kwargs=True)
+        net.register_forward_hook(lambda m, args, out: out + 1)
+        net.register_forward_hook(lambda m, args, kwargs, out: note(args, kwargs, out), with_kwargs=True)
+        net.register_forward_hook(lambda m, args, out: note('prepended', out), prepend=True)
+        y = net(x, b=3)
+        h.remove()
+        y = net(x, 4)
+        net.register_forward_pre_hook(lambda m, args, kwargs: (args, {'b': 7}), with_kwargs=True)
+        y = net(x, b=3)
+        net.register_forward_pre_hook(lambda m, args, kwargs: 3, with_kwargs=True)
+        y = net(x, b=3)""",
+    "the same hook twice": """
+        h1 = net.register_forward_hook(note)
+        h2 = net.register_forward_hook(note)
+        y = net(x)
+        h1.remove()
+        h1.remove()
+        y = net(x)
+        with net.register_forward_hook(wrong): net(x)
+        y = net(x)""",
+    "a hook that is always called": """
+        fails.register_forward_hook(lambda m, args, out: note('never', out))
+        fails.register_forward_hook(lambda m, args, out: note('always', out), always_call=True)
+        fails.register_forward_hook(lambda m, args, kwargs, out: note(kwargs, out), always_call=True, with_kwargs=True)
+        fails(x)
+        fails.register_forward_hook(wrong, always_call=True)
+        fails(x)
+        net.register_forward_hook(wrong, always_call=True)
+        net(x)""",
+    "backward hooks see and replace": """
+        line.register_full_backward_pre_hook(lambda m, out: note('before', out))
+        line.register_full_backward_hook(lambda m, into, out: note('after', into, out))
+        y = line(x)
+        y.sum().backward()
+        h = line.register_full_backward_pre_hook(lambda m, out: (out[0] * 2,), prepend=True)
+        line.register_full_backward_hook(lambda m, into, out: (into[0] * 10,), prepend=True)
+        y = line(x * 2) * 3
+        y.sum().backward()
+        h.remove()
+        y = line(x * 2) ** 2
+        g = torch.autograd.grad(y.sum(), x, create_graph=True)[0]
+        g.sum().backward()
+        weights = [line.weight.grad, line.bias.grad]""",
+    "only a hook before backward": """
+        line.register_full_backward_pre_hook(note)
+        y = line(x)
+        y.sum().backward()""",
+    "several inputs and outputs": """
+        net.register_full_backward_hook(note)
+        net.register_full_backward_pre_hook(note)
+        y, text, z = net(x, x.detach() * 2, x * 3)
+        y.sum().backward()
+        y, text, z = net(x, 3, c=x)
+        (y + z).sum().backward()
+        y, text, z = net(x, c=x.detach())
+        y.sum().backward()""",
+    "no input requires a gradient": """
+        line.register_full_backward_hook(note)
+        y = line(x.detach())
+        y.sum().backward()
+        line.register_full_backward_hook(lambda m, into, out: (None,))
+        y = line(x.detach())
+        y.sum().backward()
+        line.register_full_backward_hook(lambda m, into, out: out)
+        y = line(x.detach())
+        y.sum().backward()""",
+    "without a graph": """
+        line.register_full_backward_hook(note)
+        y = line.requires_grad_(False)(x.detach())
+        with torch.no_grad(): z = line(x)""",
+    "wrong numbers of gradients": """
+        h = line.register_full_backward_hook(lambda m, into, out: ())
+        y = line(x)
+        y.sum().backward()
+        h.remove()
+        h = line.register_full_backward_pre_hook(lambda m, out: out * 2)
+        y = line(x)
+        y.sum().backward()
+        h.remove()
+        line.register_full_backward_hook(wrong)
+        y = line(x)
+        y.sum().backward()""",
+    "an output that is no tensor": """
+        class Dict(torch.nn.Module): forward = lambda self, a: {'y': a * 2}
+        d = Dict()
+        h = d.register_full_backward_hook(note)
+        y = d(x)['y']
+        y.sum().backward()""",
+    "a network": """
+        deep = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
+        log.extend(str(m.register_full_backward_hook(note)) and type(m).__name__ for m in deep.modules())
+        y = deep(x)
+        y.sum().backward()
+        y = deep[1](x)
+        y.relu_()""",
+    "what may be registered": """
+        late = Late()
+        net.register_buffer('a.b', x)
+        net.register_buffer('', x)
+        net.register_buffer('forward', x)
+        net.register_buffer('kept', 3)
+        net.register_buffer(3, x)
+        net.register_parameter('p', x)
+        net.register_parameter('q', None)
+        net.q = 3
+        net.q = torch.nn.Linear(1, 1)
+        net.add_module('a.b', net)
+        net.add_module('p', 3)
+        net.child = torch.nn.Linear(1, 1)
+        net.child = 3
+        net.child = None
+        net.register_buffer('kept', x)
+        net.kept = 3
+        net.kept = None
+        names = [list(net._parameters), list(net._buffers), list(net._modules)]
+        hooks = [len(net._forward_hooks), len(net._backward_hooks)]""",
+    "containers": """
+        m = [torch.nn.Linear(1, 1), torch.nn.ReLU(), torch.nn.Tanh()]
+        s, l = torch.nn.Sequential(*m), torch.nn.ModuleList(m)
+        text = repr(s[1:]) + repr(l[::2]) + repr(s[-1]) + repr(l + [m[0]]) + repr(s + s[:1])
+        s[3]
+        l['a']
+        text = repr(l.pop(1)) + repr(l) + repr(s.pop(0)) + repr(s)
+        l += [m[1]]
+        l.insert(1, m[2]) and None
+        s.insert(1, m[0]) and None
+        l[0] = m[1]
+        del l[1:]
+        text = repr(l) + repr(s) + str(len(l))
+        d = torch.nn.ModuleDict({'a': m[0], 'b': m[1]})
+        d.update({'c': m[2]})
+        text = repr(d) + repr(d.pop('b')) + str(list(d)) + str('a' in d) + str(list(d.keys()))
+        d['b']
+        d.add_module('x.y', m[0])
+        p = torch.nn.ParameterList([torch.ones(2), torch.nn.Parameter(torch.ones(1, 2))])
+        text = repr(p) + str(len(p)) + repr(p[-1]) + repr(list(p.state_dict()))
+        p[5]
+        q = torch.nn.ParameterDict({'a': torch.ones(2), 'b': torch.ones(3)})
+        text = repr(q) + str(list(q.values())) + repr(q.pop('a')) + str(len(q))
+        torch.nn.Sequential(3)
+        torch.nn.ModuleList([3])""",
+}
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_modules_run_their_hooks_and_hold_things_as_in_pytorch(name: str) -> None:
+    p = both()
+    p.do("torch.manual_seed(3) and None")
+    p.do("x = torch.tensor([[1.0, -2.0]], requires_grad=True)")
+    p.do(NETS)
+    for line in PROGRAMS[name].strip().splitlines():
+        p.do(line.strip())

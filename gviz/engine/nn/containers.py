@@ -1,28 +1,60 @@
-"""Modules that hold others: Sequential, ModuleList, ModuleDict, ParameterList, ParameterDict."""
+"""Modules that hold others, or parameters: Sequential, ModuleList, ModuleDict, ParameterList, ParameterDict."""
 
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gviz.engine.nn.module import Module, indented
 from gviz.engine.nn.parameter import Parameter
+from gviz.engine.tensor import Tensor
 from gviz.engine.text import type_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Self
 
-    from gviz.engine.tensor import Tensor
-
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
 
-class Numbered(Module):
-    """Children by number, with Python's list manners."""
+class Holder(Module):
+    """Base of all: what is held is among the modules, or the parameters."""
+
+    _home: ClassVar[str] = "_modules"
+
+    def put(self, name: str, value: Any) -> None:
+        """Hold a module; or a parameter, which a plain tensor becomes."""
+        if self._home == "_modules":
+            self.add_module(name, value)
+        else:
+            self.register_parameter(name, Parameter(value) if isinstance(value, Tensor) and type(value) is Tensor else value)
+
+    @property
+    def held(self) -> dict[str, Any]:
+        """What is held, by name."""
+        return getattr(self, self._home)  # type: ignore[no-any-return]
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.held[key]
+
+    def __delitem__(self, key: Any) -> None:
+        del self.held[key]
+
+    def pop(self, key: Any) -> Any:
+        """Take something out."""
+        found = self[key]
+        del self[key]
+        return found
+
+
+class Numbered(Holder):
+    """Things by number, with Python's list manners."""
 
     def place(self, position: Any) -> str:
-        """The name of the child at a number.
+        """The name at a number.
 
         Raises:
             IndexError: there is none.
@@ -30,48 +62,52 @@ class Numbered(Module):
         number = index(position)
         if not -len(self) <= number < len(self):
             raise IndexError(f"index {number} is out of range")
-        return str(list(self._modules)[number])
+        return list(self.held)[number]
 
     def __getitem__(self, position: Any) -> Any:
-        if isinstance(position, slice):
-            chosen = list(self._modules.items())[position]
-            return type(self)(dict(chosen)) if isinstance(self, Sequential) else type(self)([m for _, m in chosen])
-        return self._modules[self.place(position)]
+        if not isinstance(position, slice):
+            return self.held[self.place(position)]
+        chosen = dict(list(self.held.items())[position])
+        return type(self)(chosen) if isinstance(self, Sequential) else type(self)(chosen.values())
 
-    def __setitem__(self, position: int, module: Module) -> None:
-        self._modules[self.place(position)] = module
+    def __setitem__(self, position: int, value: Any) -> None:
+        self.held[self.place(position)] = value
 
     def __delitem__(self, position: Any) -> None:
-        names = list(self._modules)
+        names = list(self.held)
         for name in names[position] if isinstance(position, slice) else [self.place(position)]:
-            del self._modules[name]
-        kept = list(self._modules.values())
-        self._modules.clear()
-        self._modules.update({str(i): m for i, m in enumerate(kept)})
+            del self.held[name]
+        self.number(list(self))
 
-    def __len__(self) -> int:
-        return len(self._modules)
+    def number(self, values: list[Any]) -> None:
+        """Hold these, under numbers from 0."""
+        self.held.clear()
+        self.held.update((str(i), value) for i, value in enumerate(values))
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._modules.values())
+        return iter(self.held.values())
 
-    def append(self, module: Module) -> Self:
-        """Add a child at the end."""
-        self.add_module(str(len(self)), module)
+    def __add__(self, values: Iterable[Any]) -> Self:
+        return type(self)(*self, *values) if isinstance(self, Sequential) else type(self)([*self, *values])
+
+    def append(self, value: Any) -> Self:
+        """Add one at the end."""
+        self.put(str(len(self)), value)
         return self
 
-    def extend(self, modules: Iterable[Module]) -> Self:
+    def extend(self, values: Iterable[Any]) -> Self:
         """Add several."""
-        for module in modules:
-            self.append(module)
+        for value in values:
+            self.append(value)
         return self
 
-    def insert(self, position: int, module: Module) -> Any:
-        """Add a child at a place."""
-        kept = list(self._modules.values())
-        kept.insert(position, module)
-        self._modules.clear()
-        self._modules.update({str(i): m for i, m in enumerate(kept)})
+    __iadd__ = extend
+
+    def insert(self, position: int, value: Any) -> Any:
+        """Add one at a place."""
+        values = list(self)
+        values.insert(position, value)
+        self.number(values)
         return self
 
 
@@ -82,10 +118,6 @@ class Sequential(Numbered):
         super().__init__()
         named = modules[0].items() if len(modules) == 1 and isinstance(modules[0], dict) else enumerate(modules)
         for name, module in named:
-            if not isinstance(module, Module):
-                raise TypeError(
-                    f"{type(module).__module__}.{type(module).__name__} is not a Module subclass".replace("builtins.", "")
-                )
             self.add_module(str(name), module)
 
     def forward(self, input: Any) -> Any:
@@ -119,117 +151,72 @@ class ModuleList(Numbered):
         return self._get_name() + "(\n  " + "\n  ".join(lines) + "\n)"
 
 
-class Named(Module):
-    """Children by name, with Python's dict manners."""
+class Named(Holder):
+    """Things by name, with Python's dict manners."""
 
     def __init__(self, values: Any = None) -> None:
         super().__init__()
         self.update(values or {})
 
-    def home(self) -> dict[str, Any]:
-        """Where the children are."""
-        return self._modules  # type: ignore[no-any-return]
-
-    def __getitem__(self, key: str) -> Any:
-        return self.home()[key]
-
     def __setitem__(self, key: str, value: Any) -> None:
-        setattr(self, key, value)
-
-    def __delitem__(self, key: str) -> None:
-        del self.home()[key]
-
-    def __len__(self) -> int:
-        return len(self.home())
+        self.put(key, value)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.home())
+        return iter(self.held)
 
     def __contains__(self, key: str) -> bool:
-        return key in self.home()
+        return key in self.held
 
     def update(self, values: Any) -> None:
         """Add what is in a dict, or in pairs."""
         for key, value in values.items() if hasattr(values, "items") else values:
             self[key] = value
 
-    def pop(self, key: str) -> Any:
-        """Take a child out."""
-        return self.home().pop(key)
-
     def keys(self) -> Any:
         """The names."""
-        return self.home().keys()
+        return self.held.keys()
 
     def values(self) -> Any:
-        """The children."""
-        return self.home().values()
+        """What is held."""
+        return self.held.values()
 
     def items(self) -> Any:
         """Both."""
-        return self.home().items()
+        return self.held.items()
+
+    def clear(self) -> None:
+        """Take everything out."""
+        self.held.clear()
 
 
 class ModuleDict(Named):
     """A dict of modules that the one holding it finds."""
 
-    def __setitem__(self, key: str, value: Any) -> None:
-        self.add_module(key, value)
-
 
 def parameter_lines(named: Any, kind: Any) -> str:
     """How parameters are shown: one line for each."""
-    lines = []
-    for key, value in named:
-        size = "x".join(map(str, value.shape))
-        lines.append(f"  ({key}): Parameter containing: [{kind(value)} of size {size}]")
-    return "\n".join(lines)
+    sizes = ((key, kind(value), "x".join(map(str, value.shape))) for key, value in named)
+    return "\n".join(f"  ({key}): Parameter containing: [{name} of size {size}]" for key, name, size in sizes)
 
 
 class ParameterDict(Named):
     """A dict of parameters."""
 
-    def home(self) -> dict[str, Any]:
-        """Where the parameters are."""
-        return self._parameters  # type: ignore[no-any-return]
-
-    def __setitem__(self, key: str, value: Any) -> None:
-        self.register_parameter(key, value if isinstance(value, Parameter) else Parameter(value))
+    _home = "_parameters"
 
     def extra_repr(self) -> str:
         """One line for each."""
         return parameter_lines(self.items(), lambda value: type_name(value._array.dtype))
 
 
-class ParameterList(Module):
+class ParameterList(Numbered):
     """A list of parameters."""
+
+    _home = "_parameters"
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
         self.extend(values or ())
-
-    def append(self, value: Tensor) -> Self:
-        """Add a parameter at the end; a plain tensor becomes one."""
-        self.register_parameter(str(len(self)), value if isinstance(value, Parameter) else Parameter(value))
-        return self
-
-    def extend(self, values: Iterable[Any]) -> Self:
-        """Add several."""
-        for value in values:
-            self.append(value)
-        return self
-
-    def __getitem__(self, position: int) -> Any:
-        return list(self._parameters.values())[position]
-
-    def __setitem__(self, position: int, value: Any) -> None:
-        self.register_parameter(str(position % len(self)), value if isinstance(value, Parameter) else Parameter(value))
-
-    def __len__(self) -> int:
-        return len(self._parameters)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._parameters.values())
 
     def extra_repr(self) -> str:
         """One line for each."""

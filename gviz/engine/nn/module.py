@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from gviz.engine.hooks import Handle
 from gviz.engine.modes import no_grad
+from gviz.engine.nn.hooks import Hooks
 from gviz.engine.nn.parameter import Parameter
 from gviz.engine.tensor import Tensor
 from gviz.engine.text import type_name
@@ -34,7 +34,7 @@ class Incompatible(NamedTuple):
         return f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, unexpected_keys={self.unexpected_keys!r})"
 
 
-class Module:
+class Module(Hooks):
     """A layer or a network: assign parameters and other modules to it, and write ``forward``."""
 
     training: bool
@@ -42,67 +42,37 @@ class Module:
     """What stands in the brackets when it is printed: a format of ``self``."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        put = super().__setattr__
-        put("training", True)
-        for name in ("_parameters", "_buffers", "_modules"):
-            put(name, {})
-        put("_non_persistent_buffers_set", set())
-        put("_forward_hooks", [])
-        put("_forward_pre_hooks", [])
+        super().__init__()
+        self.__dict__.update(training=True, _parameters={}, _buffers={}, _modules={}, _non_persistent_buffers_set=set())
 
     def forward(self, *args: Any) -> Any:
         """To be written by the subclass."""
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """``forward``, with the hooks around it."""
-        for hook in tuple(self._forward_pre_hooks):
-            new = hook(self, args)
-            if new is not None:
-                args = new if isinstance(new, tuple) else (new,)
-        result = self.forward(*args, **kwargs)
-        for hook in tuple(self._forward_hooks):
-            new = hook(self, args, result)
-            result = result if new is None else new
-        return result
-
-    def register_forward_hook(self, hook: Callable[..., Any]) -> Handle:
-        """Call ``hook(module, args, output)`` after each forward; what it returns replaces the output."""
-        self._forward_hooks.append(hook)
-        return Handle(self._forward_hooks, hook)
-
-    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> Handle:
-        """Call ``hook(module, args)`` before each forward; what it returns replaces the arguments."""
-        self._forward_pre_hooks.append(hook)
-        return Handle(self._forward_pre_hooks, hook)
-
     # ---------------------------------------------------------------- attributes
     def __setattr__(self, name: str, value: Any) -> None:
-        known = self.__dict__.get("_parameters")
-        if isinstance(value, Parameter):
-            if known is None:
-                raise AttributeError("cannot assign parameters before Module.__init__() call")
-            self.forget(name)
-            known[name] = value
-        elif isinstance(value, Module):
-            if known is None:
-                raise AttributeError("cannot assign module before Module.__init__() call")
-            self.forget(name)
-            self._modules[name] = value
-        elif known is not None and name in known:
-            if value is not None:
+        own = self.__dict__
+        for home, kind, what in (("_parameters", Parameter, "parameter"), ("_modules", Module, "module")):
+            if isinstance(value, kind):
+                if home not in own:
+                    plural = "parameters" if kind is Parameter else what
+                    raise AttributeError(f"cannot assign {plural} before Module.__init__() call")
+                self.forget(name)
+                own[home][name] = value
+                return
+            if name in own.get(home, ()):
+                if value is not None:
+                    called = what if kind is Parameter else f"child {what}"
+                    wanted = f"(torch.nn.{kind.__name__} or None expected)"
+                    raise TypeError(f"cannot assign '{kind_name(value)}' as {called} '{name}' {wanted}")
+                own[home][name] = None
+                return
+        if name in own.get("_buffers", ()):
+            if not isinstance(value, Tensor | None):
                 raise TypeError(
-                    f"cannot assign '{kind_name(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)"
+                    f"cannot assign '{kind_name(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
                 )
-            known[name] = None
-        elif known is not None and name in self._modules:
-            if value is not None:
-                raise TypeError(
-                    f"cannot assign '{kind_name(value)}' as child module '{name}' (torch.nn.Module or None expected)"
-                )
-            self._modules[name] = None
-        elif known is not None and name in self._buffers:
-            self._buffers[name] = value
+            own["_buffers"][name] = value
         else:
             super().__setattr__(name, value)
 
@@ -128,21 +98,42 @@ class Module:
     def __dir__(self) -> list[str]:
         return sorted({*object.__dir__(self), *self._parameters, *self._buffers, *self._modules})
 
+    def admit(self, name: str, value: Any, home: str, kind: Any, wanted: str) -> None:
+        """Add what is given to one of the dicts, under that name.
+
+        Raises:
+            AttributeError: there are no such dicts yet.
+            KeyError: no such name, or it is taken.
+            TypeError: no text for a name, or another kind of value.
+        """
+        what = home[1:-1]
+        if home not in self.__dict__:
+            raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+        if what == "module" and not isinstance(value, kind):
+            raise TypeError(f"{kind_name(value)} is not a Module subclass")
+        if not isinstance(name, str):
+            raise TypeError(f"{what} name should be a string. Got {kind_name(name)}")
+        if hasattr(self, name) and name not in self.__dict__[home]:
+            raise KeyError(f"attribute '{name}' already exists")
+        if "." in name or not name:
+            wrong = f'contain "."{f", got: {name}" * (what == "module")}' if name else 'be empty string ""'
+            raise KeyError(f"{what} name can't {wrong}")
+        if not isinstance(value, kind):
+            raise TypeError(f"cannot assign '{kind_name(value)}' object to {what} '{name}' ({wanted} or None required)")
+        self.__dict__[home][name] = value
+
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter under that name; None keeps the name."""
-        self.forget(name)
-        self._parameters[name] = param
+        self.admit(name, param, "_parameters", Parameter | None, "torch.nn.Parameter")
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that belongs to the state but is not trained."""
-        self.forget(name)
-        self._buffers[name] = tensor
-        if not persistent:
-            self._non_persistent_buffers_set.add(name)
+        self.admit(name, tensor, "_buffers", Tensor | None, "torch Tensor")
+        (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a child under that name."""
-        self._modules[name] = module
+        self.admit(name, module, "_modules", Module | None, "")
 
     register_module = add_module
 

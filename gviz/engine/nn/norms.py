@@ -32,7 +32,7 @@ class Norm(Weighted):
         """Ones to scale by, and zeros to add."""
         if self.weight is not None:
             init.ones_(self.weight)
-        if self.bias is not None:
+        if getattr(self, "bias", None) is not None:
             init.zeros_(self.bias)
 
 
@@ -60,7 +60,6 @@ class LayerNorm(Norm, home="normalization", options={**SHAPED, "bias": True, **M
 class RMSNorm(LayerNorm, home="normalization", options={**SHAPED, "eps": None, **MADE}):
     """The last dimensions divided by the root of their mean square."""
 
-    bias = None
     _shown = "{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
     def _shapes(self, bias: bool) -> dict[str, Any]:
