@@ -24,7 +24,6 @@ LAYERS: dict[str, tuple[tuple[int, ...], ...]] = {
     "Conv3d(1, 2, 2)": ((1, 1, 3, 3, 3),),
     "Conv2d(3, 2, 1, groups=2)": (),
     "Conv2d(2, 3, 1, groups=2)": (),
-    "Conv2d(2, 2, 1, padding_mode='no')": (),
     "ConvTranspose1d(2, 3, 3, 2, 1, 1)": ((1, 2, 4),),
     "ConvTranspose2d(2, 4, 3, 2, 1, 1, 2, False, 1)": ((1, 2, 3, 3),),
     "ConvTranspose2d(2, 4, 3, padding_mode='reflect')": (),
