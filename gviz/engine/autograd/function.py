@@ -269,11 +269,7 @@ def output_tensor(one: Tensor, *, is_input: bool, several: bool) -> Tensor:
 
 
 def check_dirty(dirty: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
-    """Inputs that forward has written count as written, and must be among the outputs.
-
-    Raises:
-        RuntimeError: one is not.
-    """
+    """Count inputs that forward has written as written, and refuse those that are not among the outputs."""
     for one in dirty:
         one.version_cell().count += 1
     if any(all(one is not o for o in outputs) for one in dirty):
@@ -284,11 +280,7 @@ def check_dirty(dirty: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
 
 
 def check_written(one: Tensor, outputs: tuple[Any, ...]) -> None:
-    """Whether an input may be written by a Function.
-
-    Raises:
-        RuntimeError: a leaf, or a view that must not be.
-    """
+    """Refuse an input that a Function must not write: a leaf, or a view that must not be written."""
     if one.requires_grad and not isinstance(one._edge, Node):
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
     if one._is_view():
@@ -298,11 +290,7 @@ def check_written(one: Tensor, outputs: tuple[Any, ...]) -> None:
 
 
 def check_saved(to_save: tuple[Any, ...]) -> None:
-    """Only tensors and None can be saved.
-
-    Raises:
-        TypeError: something else was given.
-    """
+    """Refuse to save what is neither a tensor nor None."""
     for i, kept in enumerate(to_save):
         if kept is not None and not isinstance(kept, Tensor):
             raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {type(kept).__name__}")
@@ -334,9 +322,5 @@ class Once(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        """The refusal.
-
-        Raises:
-            RuntimeError: always.
-        """
+        """The refusal."""
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")

@@ -22,11 +22,7 @@ __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 
 def as_tuple(value: Any, what: str, name: str) -> tuple[bool, tuple[Tensor, ...]]:
-    """Whether it was a tuple, and as one.
-
-    Raises:
-        TypeError: there is something else than tensors.
-    """
+    """Whether it was a tuple, and as one; only tensors may be in it."""
     given = value if isinstance(value, tuple) else (value,)
     for i, one in enumerate(given):
         if not isinstance(one, Tensor):
@@ -68,11 +64,7 @@ def zeros(like: Tensor) -> Tensor:
 
 
 def refuse_independent(outputs: tuple[Tensor, ...], *, strict: bool) -> None:
-    """In strict mode every output has to depend on the inputs.
-
-    Raises:
-        RuntimeError: one does not.
-    """
+    """Refuse, in strict mode, an output that does not depend on the inputs."""
     for i, one in enumerate(outputs):
         if strict and not one.requires_grad:
             raise RuntimeError(
@@ -149,11 +141,7 @@ def hessian(
 
 
 def directions(v: Any, like: tuple[Tensor, ...], *, of_inputs: bool) -> tuple[Tensor, ...]:
-    """The vector to multiply with; a one where there is one element only.
-
-    Raises:
-        RuntimeError: it is missing, or of another shape.
-    """
+    """The vector to multiply with; a one where there is one element only."""
     if v is None:
         if len(like) != 1 or like[0]._array.size != 1:
             what = "input to the user-provided function is" if of_inputs else "user-provided function returns"

@@ -23,11 +23,7 @@ class GradientEdge(NamedTuple):
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The edge of a tensor that requires a gradient.
-
-    Raises:
-        RuntimeError: it does not.
-    """
+    """The edge of a tensor that requires a gradient."""
     if not tensor.requires_grad:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     node, number = public_edge(edge_of(tensor))

@@ -81,11 +81,7 @@ class BackwardHook:
         return tuple(passed[i] for i in places)
 
     def without_inputs(self) -> None:
-        """Run the hooks at once, where no gradient will go through.
-
-        Raises:
-            RuntimeError: a hook returned one.
-        """
+        """Run the hooks at once, where no gradient will go through."""
         warn(NO_INPUTS)
         for hook in self.hooks:
             new = hook(self.module, (None,) * self.count, self.grads)

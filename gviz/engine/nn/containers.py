@@ -54,11 +54,7 @@ class Numbered(Holder):
     """Things by number, with Python's list manners."""
 
     def place(self, position: Any) -> str:
-        """The name at a number.
-
-        Raises:
-            IndexError: there is none.
-        """
+        """The name at a number."""
         number = index(position)
         if not -len(self) <= number < len(self):
             raise IndexError(f"index {number} is out of range")

@@ -40,11 +40,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 
 
 def same_rank(name: str, named: dict[str, Tensor]) -> None:
-    """Whether tensors have as many dimensions as each other.
-
-    Raises:
-        RuntimeError: they have not.
-    """
+    """Refuse tensors that have not as many dimensions as each other."""
     if len({t._array.ndim for t in named.values()}) > 1:
         sizes = ", ".join(f"{key}: {value.shape}" for key, value in named.items())
         raise RuntimeError(f"{name} : All input tensors should have same dimension but got sizes: {sizes} ")
@@ -106,12 +102,7 @@ def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
     swap: bool = False, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """How much nearer than the margin the negative example is, compared with the positive one.
-
-    Raises:
-        ValueError: the margin is not positive.
-        RuntimeError: the tensors have different numbers of dimensions.
-    """
+    """How much nearer than the margin the negative example is, compared with the positive one."""
     check_triplet(margin, anchor, positive, negative)
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     if swap:
@@ -123,12 +114,7 @@ def triplet_margin_with_distance_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Any = None, margin: float = 1.0,
     swap: bool = False, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """:func:`triplet_margin_loss` with a distance of one's own.
-
-    Raises:
-        ValueError: the margin is not positive.
-        RuntimeError: the tensors have different numbers of dimensions.
-    """
+    """:func:`triplet_margin_loss` with a distance of one's own."""
     check_triplet(margin, anchor, positive, negative)
     distance: Any = distance_function or pairwise_distance
     near, far = distance(anchor, positive), distance(anchor, negative)
@@ -155,11 +141,7 @@ def poisson_nll_loss(
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
-    """The negative log likelihood of a normal distribution with that variance.
-
-    Raises:
-        ValueError: the variance is negative or of another size, or there is no such reduction.
-    """
+    """The negative log likelihood of a normal distribution with that variance."""
     if isinstance(var, float):
         var = call["fill"](call["zeros_like"](input), var)
     if (var._array < 0).any():

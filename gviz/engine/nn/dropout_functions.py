@@ -38,21 +38,13 @@ def dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: Any) 
 
 
 def check_probability(p: float) -> None:
-    """Whether ``p`` is one.
-
-    Raises:
-        ValueError: it is not.
-    """
+    """Refuse a ``p`` that is no probability."""
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Elements set to zero with probability ``p``, the others scaled up; only in training.
-
-    Raises:
-        ValueError: ``p`` is no probability.
-    """
+    """Elements set to zero with probability ``p``, the others scaled up; only in training."""
     check_probability(p)
     return dropped(input, p, training, inplace, input._array.shape)
 
@@ -87,11 +79,7 @@ def of_channels(dims: int) -> Any:
 
 
 def channels_dropped(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
-    """Whole channels, the second dimension, set to zero.
-
-    Raises:
-        RuntimeError: there is none.
-    """
+    """Whole channels, the second dimension, set to zero."""
     sizes = input._array.shape
     if len(sizes) < 2 and training and 0 < p < 1 and input._array.size:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")

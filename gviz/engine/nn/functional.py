@@ -1,4 +1,7 @@
-"""``torch.nn.functional``: activations, losses, layers as functions, each a row of the table or made of rows."""
+"""``torch.nn.functional``: activations, losses, layers as functions, each a row of the table or made of rows.
+
+What PyTorch refuses, all of them refuse in its words.
+"""
 
 from __future__ import annotations
 
@@ -167,11 +170,7 @@ def embedding(
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """A one at each class's place, zeros elsewhere.
-
-    Raises:
-        RuntimeError: a class is negative or too large.
-    """
+    """A one at each class's place, zeros elsewhere."""
     array = tensor._array
     if array.dtype != np.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
@@ -190,11 +189,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
 
 
 def check_normalized(input: Tensor, shape: tuple[int, ...], star: str, **parameters: Tensor | None) -> None:
-    """Whether the last dimensions and the parameters have that shape.
-
-    Raises:
-        RuntimeError: they have not.
-    """
+    """Refuse an input whose last dimensions, or parameters which, have not that shape."""
     if not shape:
         raise RuntimeError(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
@@ -218,11 +213,7 @@ def check_normalized(input: Tensor, shape: tuple[int, ...], star: str, **paramet
 def layer_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05
 ) -> Tensor:
-    """The last dimensions brought to mean 0 and variance 1, then scaled and shifted.
-
-    Raises:
-        RuntimeError: they do not have that shape.
-    """
+    """The last dimensions brought to mean 0 and variance 1, then scaled and shifted."""
     shape = tuple(normalized_shape)
     check_mixed(*(None if t is None else t._array for t in (input, weight, bias)))
     check_normalized(input, shape, "*, ", weight=weight, bias=bias)
@@ -233,11 +224,7 @@ def batch_norm(
     input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
     bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-05,
 ) -> Tensor:  # fmt: skip
-    """Channels brought to mean 0 and variance 1 over the batch, or by running statistics.
-
-    Raises:
-        ValueError: training with one value per channel.
-    """
+    """Channels brought to mean 0 and variance 1 over the batch, or by running statistics."""
     array = input._array
     if not array.size:  # nothing to normalize: PyTorch copies it, scaled and shifted by the first channel's
         out: Any = call["clone"](input)
@@ -252,11 +239,7 @@ def instance_norm(
     input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
     bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-05,
 ) -> Tensor:  # fmt: skip
-    """:func:`batch_norm` of each example on its own: the examples become channels.
-
-    Raises:
-        ValueError: one value per channel.
-    """
+    """:func:`batch_norm` of each example on its own: the examples become channels."""
     count, channels, *space = sizes = input._array.shape
     if use_input_stats and int(np.prod(space)) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
@@ -274,12 +257,7 @@ def instance_norm(
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05
 ) -> Tensor:
-    """Groups of channels of each example brought to mean 0 and variance 1, then scaled and shifted.
-
-    Raises:
-        RuntimeError: the channels cannot be grouped so.
-        ValueError: one value per group.
-    """
+    """Groups of channels of each example brought to mean 0 and variance 1, then scaled and shifted."""
     if input._array.ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input._array.ndim}")
     count, channels, *space = sizes = input._array.shape
@@ -298,12 +276,7 @@ def group_norm(
 
 
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
-    """The last dimensions divided by the root of their mean square, then scaled.
-
-    Raises:
-        ValueError: there are not so many dimensions.
-        RuntimeError: they do not have that shape.
-    """
+    """The last dimensions divided by the root of their mean square, then scaled."""
     if input._array.ndim < len(normalized_shape):
         raise ValueError(f"Input tensor must have at least {len(normalized_shape)} dimensions, but got {input._array.ndim}")
     check_normalized(input, tuple(normalized_shape), "*", weight=weight)
@@ -326,9 +299,6 @@ def scaled_dot_product_attention(
     """Values mixed by how well their keys fit each query.
 
     Batches of heads (4 dimensions) are one operation in PyTorch, which cannot be differentiated twice; else it is made of rows.
-
-    Raises:
-        RuntimeError: a mask and ``is_causal``.
     """
     if attn_mask is not None and is_causal:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")

@@ -94,11 +94,7 @@ class Hooks:
             raise
 
     def before_forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
-        """The arguments after the hooks that come before.
-
-        Raises:
-            RuntimeError: one that is called with the keywords did not return both.
-        """
+        """The arguments after the hooks that come before."""
         for hook in tuple(self._forward_pre_hooks):
             if hook.with_kwargs:
                 if (new := hook.call(self, args, kwargs)) is not None:

@@ -19,12 +19,7 @@ __all__ = ["fold", "interpolate", "pad", "pixel_shuffle", "pixel_unshuffle", "un
 
 
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
-    """Values around a tensor, the last dimension's first, constant or from inside; a negative number cuts.
-
-    Raises:
-        NotImplementedError: a mode that there is not, or not for so many dimensions.
-        RuntimeError: a value where the values come from inside.
-    """
+    """Values around a tensor, the last dimension's first, constant or from inside; a negative number cuts."""
     sizes = tuple(pad)
     if mode == "constant":
         return call["constant_pad_nd"](input, sizes, 0 if value is None else value)  # type: ignore[no-any-return]
@@ -83,12 +78,7 @@ def interpolate(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None, antialias: bool = False,
 ) -> Tensor:  # fmt: skip
-    """A signal or an image enlarged or reduced.
-
-    Raises:
-        ValueError: options that do not belong together.
-        NotImplementedError: a mode that there is not, or not for so many dimensions.
-    """
+    """A signal or an image enlarged or reduced."""
     sizes = input._array.shape[2:]
     smooth = mode in ("linear", "bilinear", "bicubic", "trilinear")
     if align_corners is not None and not smooth:

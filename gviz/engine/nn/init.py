@@ -1,4 +1,4 @@
-"""``torch.nn.init``: initial values, drawn from PyTorch's own stream."""
+"""``torch.nn.init``: initial values, drawn from PyTorch's own stream; what PyTorch refuses is refused in its words."""
 
 from __future__ import annotations
 
@@ -60,22 +60,14 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity matrix.
-
-    Raises:
-        ValueError: the tensor is no matrix.
-    """
+    """The identity matrix."""
     if tensor._array.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     return write(tensor, np.eye(*tensor._array.shape))
 
 
 def fans(tensor: Tensor) -> tuple[int, int]:
-    """How many inputs and outputs each unit has.
-
-    Raises:
-        ValueError: fewer than two dimensions.
-    """
+    """How many inputs and outputs each unit has."""
     shape = tensor._array.shape
     if len(shape) < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
@@ -84,11 +76,7 @@ def fans(tensor: Tensor) -> tuple[int, int]:
 
 
 def calculate_gain(nonlinearity: str, param: Any = None) -> float:
-    """The factor recommended for a nonlinearity.
-
-    Raises:
-        ValueError: it is not known.
-    """
+    """The factor recommended for a nonlinearity."""
     if nonlinearity in ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "sigmoid"):
         return 1
     if nonlinearity == "leaky_relu":
@@ -152,11 +140,7 @@ def trunc_normal_(
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """Rows, or columns if there are fewer, that are perpendicular and of length ``gain``.
-
-    Raises:
-        ValueError: fewer than two dimensions.
-    """
+    """Rows, or columns if there are fewer, that are perpendicular and of length ``gain``."""
     shape = tensor._array.shape
     if len(shape) < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
@@ -170,11 +154,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Kernels that pass the channels on as they are.
-
-    Raises:
-        ValueError: no weight of a convolution, or its channels cannot be grouped so.
-    """
+    """Kernels that pass the channels on as they are."""
     sizes = tensor._array.shape
     if len(sizes) not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")

@@ -19,11 +19,7 @@ __all__ = [
 
 
 def reduction_number(reduction: str) -> int:
-    """The number by which rows know a reduction.
-
-    Raises:
-        ValueError: there is no such reduction.
-    """
+    """The number by which rows know a reduction."""
     if reduction not in rows.REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return rows.REDUCTIONS[reduction]
@@ -73,11 +69,7 @@ def smooth_l1_loss(
 
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Tensor:
-    """Half the square below ``delta``, linear above.
-
-    Raises:
-        RuntimeError: that is not positive.
-    """
+    """Half the square below ``delta``, linear above."""
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     return call["huber_loss"](*pair(input, target), reduction_number(reduction), float(delta))  # type: ignore[no-any-return]
@@ -110,12 +102,7 @@ def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """The cross entropy of probabilities and targets in [0, 1].
-
-    Raises:
-        ValueError: they have different shapes.
-        RuntimeError: an input is no probability.
-    """
+    """The cross entropy of probabilities and targets in [0, 1]."""
     number = reduction_number(reduction)
     if target._array.shape != input._array.shape:
         raise ValueError(
@@ -131,11 +118,7 @@ def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean", pos_weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """:func:`binary_cross_entropy` of the sigmoid, computed stably.
-
-    Raises:
-        ValueError: input and target have different shapes.
-    """
+    """:func:`binary_cross_entropy` of the sigmoid, computed stably."""
     number = reduction_number(reduction)
     if target._array.shape != input._array.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
@@ -146,11 +129,7 @@ def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
     reduce: Any = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """The negative of the log probability of each example's class.
-
-    Raises:
-        ValueError: the sizes of input and target do not belong together.
-    """
+    """The negative of the log probability of each example's class."""
     number, sizes = reduction_number(reduction), input._array.shape
     if not sizes:
         raise ValueError("Expected 1 or more dimensions (got 0)")
@@ -173,12 +152,7 @@ def cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
     reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
 ) -> Tensor:  # fmt: skip
-    """The cross entropy of unnormalized scores: with classes, or with probabilities of the input's shape.
-
-    Raises:
-        ValueError: the sizes of input and target do not belong together.
-        RuntimeError: label_smoothing is no probability.
-    """
+    """The cross entropy of unnormalized scores: with classes, or with probabilities of the input's shape."""
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     axis = 0 if input._array.ndim == 1 else 1

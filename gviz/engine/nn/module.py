@@ -99,13 +99,7 @@ class Module(Hooks):
         return sorted({*object.__dir__(self), *self._parameters, *self._buffers, *self._modules})
 
     def admit(self, name: str, value: Any, home: str, kind: Any, wanted: str) -> None:
-        """Add what is given to one of the dicts, under that name.
-
-        Raises:
-            AttributeError: there are no such dicts yet.
-            KeyError: no such name, or it is taken.
-            TypeError: no text for a name, or another kind of value.
-        """
+        """Add what is given to one of the dicts, under that name."""
         what = home[1:-1]
         if home not in self.__dict__:
             raise AttributeError(f"cannot assign {what} before Module.__init__() call")

@@ -76,11 +76,7 @@ class GroupNorm(Norm, home="normalization", options=GROUPED):
     _shown = "{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.has_bias}"
 
     def scaled(self) -> tuple[int, ...]:
-        """The channels.
-
-        Raises:
-            ValueError: they cannot be grouped so.
-        """
+        """The channels."""
         if self.num_channels % self.num_groups:
             raise ValueError(f"num_channels ({self.num_channels}) must be divisible by num_groups ({self.num_groups})")
         return (self.num_channels,)
@@ -119,11 +115,7 @@ class Tracking(Norm):
         return (self.num_features,)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, normalized by the batch while training, else by the running statistics.
-
-        Raises:
-            ValueError: the input has another number of dimensions.
-        """
+        """The input, normalized by the batch while training, else by the running statistics."""
         if input._array.ndim not in self.ranks:
             expected = " or ".join(f"{r}D" for r in self.ranks)
             raise ValueError(f"expected {expected} input (got {input._array.ndim}D input)")

@@ -18,11 +18,7 @@ MADE: dict[str, Any] = {"device": None, "dtype": None}
 
 
 class Layer(Module):
-    """A module whose options become its attributes.
-
-    Raises:
-        TypeError: the arguments are not its options, in Python's words.
-    """
+    """A module whose options become its attributes."""
 
     _options: ClassVar[dict[str, Any]] = {}
     _refuser: ClassVar[str]

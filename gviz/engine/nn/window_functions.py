@@ -29,11 +29,7 @@ def convolve(
     dims: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any, groups: int,
     output_padding: Any = None,
 ) -> Tensor:  # fmt: skip
-    """A convolution over the last ``dims`` dimensions; transposed where there is an output padding.
-
-    Raises:
-        RuntimeError: the input has another number of dimensions.
-    """
+    """A convolution over the last ``dims`` dimensions; transposed where there is an output padding."""
     rank = input._array.ndim
     transposed = output_padding is not None
     if rank not in (dims + 1, dims + 2):
@@ -107,11 +103,7 @@ def max_pool2d(
 
 
 def in_one_dimension(name: str, pool: Any, input: Tensor, sizes: dict[str, tuple[int, Any]], *options: Any) -> Any:
-    """A pooling along the last dimension: that of an image one pixel high, with 1 (a padding: 0) before each size.
-
-    Raises:
-        RuntimeError: there are other numbers of sizes or dimensions.
-    """
+    """A pooling along the last dimension: that of an image one pixel high, with 1 (a padding: 0) before each size."""
     for label, (_, size) in sizes.items():
         if (count := len(tuple_of(size, 1))) != 1:
             raise RuntimeError(f"{name}() argument '{label}' should contain one int (got {count})")
@@ -125,11 +117,7 @@ def in_one_dimension(name: str, pool: Any, input: Tensor, sizes: dict[str, tuple
 
 
 def check_max_pool1d(shape: tuple[int, ...], sizes: dict[str, tuple[int, ...]], ceil_mode: bool) -> None:
-    """What :func:`max_pool1d` asks of its input and its sizes where it gives no indices.
-
-    Raises:
-        RuntimeError: it is not so.
-    """
+    """Refuse what :func:`max_pool1d` refuses where it gives no indices."""
     if len(shape) not in (2, 3) or 0 in shape[-2:]:
         raise RuntimeError(
             f"max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(shape)}"
@@ -191,11 +179,7 @@ def avg_pool1d(
 
 
 def windows_of(input: Tensor, output_size: Any, dims: int = 2) -> tuple[int, ...]:
-    """The output's sizes along the last dimensions; what is not told is the input's.
-
-    Raises:
-        ValueError: the input has not so many dimensions.
-    """
+    """The output's sizes along the last dimensions; what is not told is the input's."""
     if isinstance(output_size, int):
         return (output_size,) * dims
     if input._array.ndim <= len(output_size):
@@ -205,11 +189,7 @@ def windows_of(input: Tensor, output_size: Any, dims: int = 2) -> tuple[int, ...
 
 
 def check_output_size(name: str, size: tuple[int, ...], dims: int) -> None:
-    """Whether so many windows are possible.
-
-    Raises:
-        RuntimeError: they are not.
-    """
+    """Refuse numbers of windows that there cannot be."""
     if len(size) != dims:
         raise RuntimeError(f"{name}: output_size must be {dims}")
     if min(size) < 0:
@@ -218,12 +198,7 @@ def check_output_size(name: str, size: tuple[int, ...], dims: int) -> None:
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Means over as many windows as the output is to have.
-
-    Raises:
-        ValueError: the input has too few dimensions.
-        RuntimeError: it is no image, or there are no such windows.
-    """
+    """Means over as many windows as the output is to have."""
     size = windows_of(input, output_size)
     check_output_size("adaptive_avg_pool2d", size, 2)
     if size == (1, 1):
