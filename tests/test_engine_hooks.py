@@ -182,3 +182,45 @@ def test_a_gradient_of_another_dtype_passes_a_written_view_within_its_memory() -
     grads = base.grad_fn.apply(np.ones((2, 3)), keep=True)
     assert grads[0].tolist() == [[1.0] * 3, [1.0] * 3]
     assert grads[0].dtype == np.float64
+
+
+@pytest.mark.parametrize("create", [False, True])
+@pytest.mark.parametrize("register", ["register_hook", "register_prehook"])
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (list, "expected tuple, but hook returned 'list'"),
+        (lambda grads: grads + grads, "hook '<lambda>' has returned an incorrect number of values (got {}, but expected {})"),
+        (lambda grads: tuple(3 for _ in grads), "expected Variable, but hook returned 'int'"),
+        (lambda grads: tuple(g.sum() for g in grads), "hook '<lambda>' has changed the size of value"),
+        (
+            lambda grads: tuple(g.double() for g in grads),
+            "hook '<lambda>' has changed the type of value (was torch.FloatTensor got torch.DoubleTensor)",
+        ),
+    ],
+)
+def test_what_a_hook_of_a_node_returns_has_to_fit(make: Any, words: str, register: str, create: bool) -> None:
+    x, w = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    y = x * w
+    getattr(y.grad_fn, register)(lambda grads, *_: make(grads))
+    with pytest.raises((RuntimeError, TypeError)) as raised:
+        torch.autograd.grad(y.sum(), [x, w], create_graph=create)
+    count = 2 if register == "register_hook" else 1
+    assert str(raised.value) == words.format(2 * count, count)
+
+
+def test_a_none_among_gradients_stays_one() -> None:
+    x = leaf([1.0, 2.0])
+    y = x * 2
+    y.grad_fn.register_hook(lambda grads, _: tuple(torch.zeros(2) for _ in grads))
+    with pytest.raises(RuntimeError, match=r"^can't replace a None gradient with a non-None value$"):
+        y.sum().backward()
+
+
+def test_hooks_of_a_node_see_all_of_its_outputs() -> None:
+    x, seen = leaf([1.0, 2.0, 3.0]), []
+    y = x.unbind()
+    y[1].grad_fn.register_prehook(lambda grads: seen.append([None if g is None else g.item() for g in grads]))
+    y[0].grad_fn.register_prehook(lambda grads: (None, grads[1] * 2, None))
+    y[1].backward()
+    assert (seen, x.grad.tolist()) == ([[None, 1.0, None]], [0.0, 2.0, 0.0])

@@ -12,7 +12,7 @@ import numpy as np
 
 from gviz.engine import dtypes, hooks, text
 from gviz.engine.modes import mode
-from gviz.engine.node import NO_GRAD_VIEW, Output, next_seq
+from gviz.engine.node import NO_GRAD_VIEW, Output, next_seq, parts_shape
 from gviz.engine.op import TENSORS
 from gviz.engine.plain import plain
 from gviz.engine.tensor import Tensor, edge_of, from_array
@@ -141,7 +141,8 @@ def record(row: Row, args: tuple[Any, ...], data: Any, mixed: bool) -> Any:
         return ()
     arrays = [a if a.__class__ is ndarray or a is None else np.asarray(a) for a in arrays]
     shown = arrays[: len(several)] if row.extras and several else arrays
-    split = several == ("...",) or (bool(several) and sum(a is None or a.dtype.kind in "fc" for a in shown) > 1)
+    split = len(shown) if several == ("...",) else sum(a is None or a.dtype.kind in "fc" for a in shown) if several else 0
+    split = 0 if split == 1 and several != ("...",) else split
     node = make_node(row, args, arrays, mixed=mixed, split=split) if mode.on and row.cls is not None else None
     if not several:
         result = from_array(arrays[0], node if arrays[0].dtype.kind in "fc" else None)
@@ -162,7 +163,7 @@ def record(row: Row, args: tuple[Any, ...], data: Any, mixed: bool) -> Any:
     return tuple(results) if several == ("...",) else named_results(row)(results)
 
 
-def make_node(row: Row, args: tuple[Any, ...], arrays: list[Any], *, mixed: bool, split: bool) -> Any:
+def make_node(row: Row, args: tuple[Any, ...], arrays: list[Any], *, mixed: bool, split: int) -> Any:
     """The node of a call, None if no input wants a gradient.
 
     Args:
@@ -170,7 +171,7 @@ def make_node(row: Row, args: tuple[Any, ...], arrays: list[Any], *, mixed: bool
         args: its arguments.
         arrays: what its forward gave.
         mixed: whether operands were cast.
-        split: whether several outputs have a gradient, each of which then has an edge of its own.
+        split: how many outputs have a gradient where these are several, each of which then has an edge of its own.
     """
     inputs: list[Any] = []
     for i in row.edges:
@@ -186,7 +187,7 @@ def make_node(row: Row, args: tuple[Any, ...], arrays: list[Any], *, mixed: bool
     node.shape = first.shape
     if split:
         next_seq()  # an output's edge is younger than its node
-        node.shape = ("parts",)
+        node.shape = parts_shape(split)
     saved = row.save(args, edges, arrays)
     node.saved = saved[0] if len(saved) == 1 and row.saved[0].kind in ("input", "result") and len(row.edges) == 1 else saved
     if mixed or any(isinstance(v, Tensor) and v._array.dtype != first.dtype for v in inputs):

@@ -179,7 +179,7 @@ def tensor_hooks(node: Any, grad: Any, *, on_tensors: bool) -> Any:
         return grad
     tensor = to_tensor(grad, on_tensors=on_tensors)
     for hook in tuple(hooks or ()):
-        tensor = hooked(hook, tensor) if hasattr(tensor, "_array") else replaced(hook(tensor), tensor)
+        tensor = hooked(hook, tensor)
     if keeper is not None and tensor is not None and (kept := keeper()) is not None:
         keep_gradient(kept, tensor, on_tensors=on_tensors)
     return tensor if on_tensors or tensor is None else tensor._array
@@ -200,46 +200,44 @@ def run(node: Any, grad: Any, keep: bool, *, on_tensors: bool) -> Any:
     plain = type(node).plain
     given = grad
     for hook in tuple(rare.get("pre_hooks") or ()):
-        grads = hook_arguments(grad, on_tensors=on_tensors)
-        new = replaced(hook(grads), grads)
-        grad = from_hook(new if isinstance(new, tuple) else (new,), on_tensors=on_tensors)
-        given = grad
+        given = grad = from_hook(node, hooked(hook, hook_arguments(node, grad, on_tensors=on_tensors)), on_tensors=on_tensors)
     if grad is None and not plain.always:
         out: Any = (None,) * len(node.edges)
     else:
         out = (plain.apply_tensors if on_tensors else plain.apply)(node, grad, keep)
     lone = not isinstance(out, tuple)
     outs = (out,) if lone else out
-    if "dtypes" in rare:
+    kinds, post = rare.get("dtypes"), tuple(rare.get("post_hooks") or ())
+    if kinds or post:
         from gviz.engine.towards import fit
 
         outs = tuple(
             cast(g if edge is None or g is None or g.shape == edge.shape else fit(g, edge, node), kind, on_tensors=on_tensors)
-            for g, kind, edge in zip(outs, rare["dtypes"], node.edges, strict=True)
+            for g, kind, edge in zip(outs, kinds or (None,) * len(outs), node.edges, strict=True)
         )
-    post = rare.get("post_hooks")
     if post:
         grads_in = tuple(None if g is None else to_tensor(g, on_tensors=on_tensors) for g in outs)
-        for hook in tuple(post):
-            grads_in = replaced(hook(grads_in, hook_arguments(given, on_tensors=on_tensors)), grads_in)
+        for hook in post:
+            grads_in = hooked(hook, grads_in, hook_arguments(node, given, on_tensors=on_tensors))
         outs = tuple(None if g is None else g if on_tensors else g._array for g in grads_in)
     return outs[0] if lone else outs
 
 
-def hook_arguments(grad: Any, *, on_tensors: bool) -> tuple[Any, ...]:
+def hook_arguments(node: Any, grad: Any, *, on_tensors: bool) -> tuple[Any, ...]:
     """The gradients of a node's outputs as hooks see them."""
-    if isinstance(grad, Parts):
-        return tuple(
-            None if i not in grad.by_number else to_tensor(grad.by_number[i], on_tensors=on_tensors)
-            for i in range(max(grad.by_number) + 1)
-        )
-    return (to_tensor(grad, on_tensors=on_tensors),)
+    if node.shape != Parts.shape:
+        return (to_tensor(grad, on_tensors=on_tensors),)
+    found = {} if grad is None else grad.by_number
+    return tuple(to_tensor(found.get(i), on_tensors=on_tensors) for i in range(node.shape.outputs))
 
 
-def from_hook(grads: tuple[Any, ...], *, on_tensors: bool) -> Any:
-    """What a hook returned, as the derivative takes it."""
+def from_hook(node: Any, grads: tuple[Any, ...], *, on_tensors: bool) -> Any:
+    """What a hook made of them, as the derivative takes it."""
     plain = [g if on_tensors or g is None else g._array for g in grads]
-    return plain[0] if len(plain) == 1 else Parts({i: g for i, g in enumerate(plain) if g is not None})
+    if node.shape != Parts.shape:
+        return plain[0]
+    found = {i: g for i, g in enumerate(plain) if g is not None}
+    return Parts(found) if found else None
 
 
 def cast(grad: Any, kind: Any, *, on_tensors: bool) -> Any:
@@ -262,11 +260,6 @@ def to_tensor(grad: Any, *, on_tensors: bool) -> Any:
     return from_array(np.asarray(grad), None)
 
 
-def replaced(new: Any, old: Any) -> Any:
-    """What a hook returned, or what it was given if it returned nothing."""
-    return old if new is None else new
-
-
 def run_hooks(hooks: list[Any] | None, grad: Any, *, on_tensors: bool) -> Any:
     """A gradient after tensor hooks: each sees a tensor and may replace it."""
     tensor = to_tensor(grad, on_tensors=on_tensors)
@@ -275,24 +268,42 @@ def run_hooks(hooks: list[Any] | None, grad: Any, *, on_tensors: bool) -> Any:
     return tensor if on_tensors else tensor._array
 
 
-def hooked(hook: Callable[..., Any], grad: Any) -> Any:
-    """The gradient after a tensor hook.
+def hooked(hook: Callable[..., Any], given: Any, *more: Any) -> Any:
+    """A gradient, or a tuple of them, after a hook.
 
     Raises:
-        RuntimeError: the hook returned one of another dtype or shape.
+        RuntimeError: it returned another number of them, or one of another dtype or shape.
         TypeError: it returned something else.
     """
-    new = hook(grad)
+    new = hook(given, *more)
     if new is None:
-        return grad
+        return given
+    if not isinstance(given, tuple):
+        check_hooked(hook, new, given)
+        return new
+    if not isinstance(new, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(new).__name__}'")
+    if len(new) != len(given):
+        raise RuntimeError(
+            f"hook '{hook.__name__}' has returned an incorrect number of values (got {len(new)}, but expected {len(given)})"
+        )
+    for one, was in zip(new, given, strict=True):
+        if one is not None:
+            check_hooked(hook, one, was)
+    return new
+
+
+def check_hooked(hook: Callable[..., Any], new: Any, old: Any) -> None:
+    """Whether a gradient may take the place of another; errors as :func:`hooked`."""
+    if old is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
     if not hasattr(new, "_array"):
         raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
-    if new._array.dtype != grad._array.dtype:
-        was, got = (type_name(t._array.dtype) for t in (grad, new))
+    if new._array.dtype != old._array.dtype:
+        was, got = (type_name(t._array.dtype) for t in (old, new))
         raise RuntimeError(f"hook '{hook.__name__}' has changed the type of value (was {was} got {got})")
-    if new._array.shape != grad._array.shape:
+    if new._array.shape != old._array.shape:
         raise RuntimeError(f"hook '{hook.__name__}' has changed the size of value")
-    return new
 
 
 def run_post_hooks(hooks: list[Any], leaf: Any) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from gviz.engine import text
 from gviz.engine.hooks import cast_gradients
 from gviz.engine.modes import mode, no_grad
-from gviz.engine.node import Node, Output, Parts, next_seq
+from gviz.engine.node import Node, Output, Parts, next_seq, parts_shape
 from gviz.engine.saved import FREED, Packed, freed_error, guarded, modified_error, version_of
 from gviz.engine.tensor import Tensor, edge_of, from_array
 from gviz.engine.towards import fit
@@ -213,7 +213,7 @@ def wrap_outputs(node: Any, args: tuple[Any, ...], output: Any, *, wanted: bool)
     ]
     facts["outputs"] = len(outputs)
     facts["like"] = [(o._array.shape, o._array.dtype) if isinstance(o, Tensor) else ((), None) for o in outputs]
-    node.shape = outputs[0]._array.shape if len(outputs) == 1 and isinstance(outputs[0], Tensor) else ("parts",)
+    node.shape = outputs[0]._array.shape if len(outputs) == 1 and isinstance(outputs[0], Tensor) else parts_shape(len(outputs))
     next_seq()
     made: list[Any] = []
     for i, one in enumerate(outputs):
