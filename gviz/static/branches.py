@@ -42,14 +42,9 @@ class Branches(Unit):
 
 
 def cond(
-    pred: Any,
-    true_fn: Any = None,
-    false_fn: Any = None,
-    strict: bool = False,
-    name: str | None = None,
-    fn1: Any = None,
+    pred: Any, true_fn: Any = None, false_fn: Any = None, strict: bool = False, name: str | None = None, fn1: Any = None,
     fn2: Any = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """One of two functions' tensors, chosen when the graph runs.
 
     Args:

@@ -164,17 +164,10 @@ class Loop(Unit):
 
 
 def while_loop(
-    cond: Callable[..., Any],
-    body: Callable[..., Any],
-    loop_vars: Any,
-    shape_invariants: Any = None,
-    parallel_iterations: int = 10,
-    back_prop: bool = True,
-    swap_memory: bool = False,
-    maximum_iterations: Any = None,
-    name: str | None = None,
-    return_same_structure: bool = False,
-) -> Any:
+    cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, shape_invariants: Any = None,
+    parallel_iterations: int = 10, back_prop: bool = True, swap_memory: bool = False, maximum_iterations: Any = None,
+    name: str | None = None, return_same_structure: bool = False,
+) -> Any:  # fmt: skip
     """Repeat ``body`` while ``cond`` holds, inside the graph.
 
     Args:

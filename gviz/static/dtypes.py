@@ -104,9 +104,8 @@ def as_value(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
         if kind == "i" and array.size and not np.array_equal(array, array.astype(np.int32)):
             return array
         return array.astype(np.float32 if kind == "f" else np.int32) if kind in "fi" else array
-    if array.size and not ("b" if dtype.is_bool else "fiub" if dtype.is_floating else "iub" if dtype.is_integer else "O").count(
-        kind
-    ):
+    fitting = "b" if dtype.is_bool else "fiub" if dtype.is_floating else "iub" if dtype.is_integer else "O"
+    if array.size and kind not in fitting:
         first = np.ravel(array)[0]
         first = first.item() if isinstance(first, np.generic) else first
         raise TypeError(f"Expected {dtype.name}, but got {first!r} of type '{type(first).__name__}'.")

@@ -32,16 +32,10 @@ __all__ = ["gradients"]
 
 
 def gradients(
-    ys: Any,
-    xs: Any,
-    grad_ys: Any = None,
-    name: str = "gradients",
-    colocate_gradients_with_ops: bool = False,
-    gate_gradients: bool = False,
-    aggregation_method: Any = None,
-    stop_gradients: Any = None,
+    ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients", colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False, aggregation_method: Any = None, stop_gradients: Any = None,
     unconnected_gradients: Any = "none",
-) -> list[Tensor | None]:
+) -> list[Tensor | None]:  # fmt: skip
     """The derivatives of the sum of ys with respect to each of xs.
 
     Args:

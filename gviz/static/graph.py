@@ -36,13 +36,9 @@ class Graph:
 
     # -------------------------------------------------------------- building
     def create_op(
-        self,
-        type: str,
-        inputs: Sequence[Tensor] = (),
-        attrs: dict[str, Any] | None = None,
-        name: str | None = None,
+        self, type: str, inputs: Sequence[Tensor] = (), attrs: dict[str, Any] | None = None, name: str | None = None,
         control: Sequence[Operation] = (),
-    ) -> Operation:
+    ) -> Operation:  # fmt: skip
         """Add an operation.
 
         Args:

@@ -121,23 +121,18 @@ COMPLEX = ", complex64, complex128"
 REALS = "bfloat16, float16, float32, float64"
 NUMBERS = f"{REALS}, uint8, uint16, uint32, uint64, int8, int16, int32, int64{COMPLEX}"
 FAMILIES: tuple[tuple[str, rule.Rule, str | None, str], ...] = (
-    (
-        "Log Exp Sqrt Rsqrt Sin Cos Tanh Sigmoid Log1p Expm1 Asin Acos Atan Sinh Cosh Tan Reciprocal",
-        rule.like_first,
-        "row",
-        REALS + COMPLEX,
-    ),
+    ("Log Exp Sqrt Rsqrt Sin Cos Tanh Sigmoid Log1p Expm1 Asin Acos Atan Sinh Cosh Tan Reciprocal", rule.like_first, "row",
+     REALS + COMPLEX),
     ("Erf Softplus Elu", rule.like_first, "row", REALS),
     ("Floor Ceil Rint", rule.like_first, None, REALS),
     ("Round", rule.like_first, None, NUMBERS),
     ("Neg Abs Sign Relu", rule.like_first, "row", NUMBERS),
     ("ZerosLike LogicalNot", rule.like_first, None, ""),
-    ("AddV2 Sub Mul RealDiv Pow", rule.broadcast(), "row", NUMBERS),
-    ("FloorMod", rule.broadcast(), "row", NUMBERS),
+    ("AddV2 Sub Mul RealDiv Pow FloorMod", rule.broadcast(), "row", NUMBERS),
     ("FloorDiv", rule.broadcast(), None, NUMBERS),
     ("Less LessEqual Greater GreaterEqual", rule.broadcast(bool_), None, NUMBERS),
     ("Equal NotEqual LogicalAnd LogicalOr LogicalXor", rule.broadcast(bool_), None, ""),
-)
+)  # fmt: skip
 """Types that are a function of the engine's table: their rule, how their gradient goes on, and the dtypes that they take."""
 OTHER_KEYS = {
     "Abs": "absolute", "AddV2": "add", "FloorDiv": "floor_divide", "FloorMod": "remainder", "Pow": "pow_tensor",
@@ -207,15 +202,14 @@ TYPES: dict[str, OpType] = {
     "Placeholder": OpType(rule.given, None, None),
     "NoOp": OpType(lambda op: [], None, None, stateful=True),
     "VariableV2": OpType(lambda op: [(op.attrs["dtype"].ref, op.attrs["shape"])], None, None, stateful=True),
-    **{name: OpType(rule.assigned, None, None, stateful=True) for name in ("Assign", "AssignAdd", "AssignSub")},
+    **dict.fromkeys(("Assign", "AssignAdd", "AssignSub"), OpType(rule.assigned, None, None, stateful=True)),
     "IsVariableInitialized": OpType(lambda op: [(bool_, ())], None, None, stateful=True),
     "ApplyGradientDescent": OpType(rule.like_first, None, None, stateful=True),
-    **{
-        name: OpType(rule.sized, None, None, stateful=True)
-        for name in ("RandomStandardNormal", "RandomUniform", "RandomUniformInt")
-    },
+    **dict.fromkeys(
+        ("RandomStandardNormal", "RandomUniform", "RandomUniformInt"), OpType(rule.sized, None, None, stateful=True)
+    ),
     # loops and branches (gviz.static.control)
-    **{name: OpType(rule.like_first, None, "pass") for name in ("Enter", "Exit", "NextIteration")},
+    **dict.fromkeys(("Enter", "Exit", "NextIteration"), OpType(rule.like_first, None, "pass")),
     "LoopCond": OpType(rule.loop_condition, None, None),
     "Switch": OpType(lambda op: rule.like_first(op) * 2, None, "pass"),
     "Merge": OpType(rule.of_either, None, "pass"),
