@@ -111,11 +111,6 @@ def broadcast(dtype: DType | None = None) -> Rule:
     return lambda op: [(dtype or own(op), reduce(shapes.broadcast, map(dims_of, op.inputs)))]
 
 
-def summed(op: Operation) -> Outputs:
-    """Of operands of one shape."""
-    return [(own(op), in_common(op.inputs))]
-
-
 def selected(op: Operation) -> Outputs:
     """Of one of two, which have one shape; the condition has it too, or chooses rows, or all."""
     condition, found = dims_of(op.inputs[0]), in_common(op.inputs[1:])
@@ -287,11 +282,6 @@ def given(op: Operation) -> Outputs:
     return [(op.attrs["dtype"] if "dtype" in op.attrs else own(op), op.attrs.get("shape"))]
 
 
-def constant(op: Operation) -> Outputs:
-    """That of its value."""
-    return [(op.attrs["dtype"], op.attrs["value"].shape)]
-
-
 def sized(op: Operation) -> Outputs:
     """The shape is a value, the dtype an attribute."""
     return [(op.attrs["dtype"], held(op.inputs[0]))]
@@ -301,11 +291,6 @@ def ranged(op: Operation) -> Outputs:
     """As long as a range of known ends is."""
     ends = [constant_value(t) for t in op.inputs]
     return [(own(op), (None,) if any(e is None for e in ends) else np.arange(*ends).shape)]
-
-
-def shape_of(op: Operation) -> Outputs:
-    """One number a dimension."""
-    return [(op.attrs["out_type"], (op.inputs[0].shape.rank,))]
 
 
 def number(op: Operation) -> Outputs:

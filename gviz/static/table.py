@@ -16,7 +16,7 @@ import numpy as np
 from gviz.static import inference as rule
 from gviz.static.dtypes import DTYPES, bool_
 from gviz.static.functions import index_of
-from gviz.static.inference import axes_of, constant_value, dims_of, integers, own
+from gviz.static.inference import axes_of, constant_value, dims_of, in_common, integers, own
 from gviz.static.shapes import Clash
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ TYPES: dict[str, OpType] = {
     "Softmax": OpType(rule.like_first, lambda op: ("softmax_row", (op.inputs[0], -1)), "row", REALS),
     "LogSoftmax": OpType(rule.like_first, lambda op: ("log_softmax_row", (op.inputs[0], -1)), "row", REALS),
     "SoftmaxCrossEntropyWithLogits": OpType(rule.cross_entropy, "cross_entropy", "row", REALS),
-    "AddN": OpType(rule.summed, lambda op: ("add_n", (op.inputs,)), "all", NUMBERS),
+    "AddN": OpType(lambda op: [(own(op), in_common(op.inputs))], lambda op: ("add_n", (op.inputs,)), "all", NUMBERS),
     "BiasAdd": OpType(rule.like_first, "add", "row", NUMBERS),
     "MatMul": OpType(rule.product, lambda op: matmul(op, "mm"), "row", NUMBERS),
     "BatchMatMulV2": OpType(rule.product, lambda op: matmul(op, "matmul"), "row", NUMBERS),
@@ -188,7 +188,11 @@ TYPES: dict[str, OpType] = {
     "ArgMax": OpType(rule.reduced(DTYPES["int64"]), lambda op: ("argmax", (op.inputs[0], axis_of(op))), None, NUMBERS),
     "Fill": OpType(rule.sized, "fill", None),
     "OnesLike": OpType(rule.like_first, "ones_like", None),
-    "Shape": OpType(rule.shape_of, lambda op: ("shape_of", (op.inputs[0], op.attrs["out_type"].as_numpy_dtype)), None),
+    "Shape": OpType(
+        lambda op: [(op.attrs["out_type"], (op.inputs[0].shape.rank,))],
+        lambda op: ("shape_of", (op.inputs[0], op.attrs["out_type"].as_numpy_dtype)),
+        None,
+    ),
     "Rank": OpType(rule.number, "rank_of", None),
     "Size": OpType(rule.number, lambda op: ("size_of", (op.inputs[0], op.attrs["out_type"].as_numpy_dtype)), None),
     "Range": OpType(rule.ranged, "range", None),
@@ -198,7 +202,7 @@ TYPES: dict[str, OpType] = {
     "Sizes": OpType(lambda op: [(own(op), None)], lambda op: (op.attrs["fact"], op.inputs), None),
     "BroadcastGradient": OpType(lambda op: [(own(op), dims_of(op.inputs[1]))], "spread_sum"),
     # what the plan writes itself
-    "Const": OpType(rule.constant, None, None),
+    "Const": OpType(lambda op: [(op.attrs["dtype"], op.attrs["value"].shape)], None, None),
     "Placeholder": OpType(rule.given, None, None),
     "NoOp": OpType(lambda op: [], None, None, stateful=True),
     "VariableV2": OpType(lambda op: [(op.attrs["dtype"].ref, op.attrs["shape"])], None, None, stateful=True),
