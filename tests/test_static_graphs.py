@@ -343,6 +343,12 @@ def test_a_function_is_traced_once_for_each_signature() -> None:
     assert len(traced) == double.experimental_get_tracing_count() == 3
 
 
+def test_lists_of_other_lengths_are_another_signature() -> None:
+    counted = tf.function(lambda a, b: tf.add_n([*a, *b]) * (10 * len(a) + len(b)))
+    one = np.float32(1)
+    assert [counted([one], [one, one]), counted([one, one], [one]), counted([one, one], b=[one])] == [36, 63, 63]
+
+
 def test_a_plan_can_be_read_and_is_the_same_each_time() -> None:
     sources = set()
     for _ in range(3):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,30 +34,28 @@ class Traced:
         self.traces: dict[Any, tuple[Session, list[Tensor], Any]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        everything = [*args, *kwargs.values()]
-        if any(isinstance(v, Tensor) for v in leaves(everything)):
+        given = [list(args), kwargs]
+        if any(isinstance(v, Tensor) for v in leaves(given)):
             return self.python_function(*args, **kwargs)
-        session, inputs, outputs = self.trace(args, kwargs)
-        arrays = [v for v in leaves(everything) if isinstance(v, (np.ndarray, np.generic))]
-        return session.run(outputs, dict(zip(inputs, arrays, strict=True)))
+        session, inputs, outputs = self.trace(given)
+        return session.run(outputs, dict(zip(inputs, filter(is_array, leaves(given)), strict=True)))
 
-    def trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Session, list[Tensor], Any]:
+    def trace(self, given: Any) -> tuple[Session, list[Tensor], Any]:
         """The graph for arguments of this kind: its session, its placeholders and its results."""
-        key = (tuple(map(kind, leaves(list(args)))), tuple((k, *map(kind, leaves([v]))) for k, v in kwargs.items()))
+        key = (str(refilled(given, repeat(0))), *map(kind, leaves(given)))
         if key not in self.traces:
             graph = Graph()
             inputs: list[Tensor] = []
 
             def symbolic(value: Any) -> Any:
-                if not isinstance(value, (np.ndarray, np.generic)):
+                if not is_array(value):
                     return value
                 inputs.append(placeholder(as_dtype(value.dtype), value.shape))
                 return inputs[-1]
 
             with graph.as_default():
-                given = refilled(list(args), map(symbolic, leaves(list(args))))
-                named = {k: refilled([v], map(symbolic, leaves([v])))[0] for k, v in kwargs.items()}
-                found = self.python_function(*given, **named)
+                args, kwargs = refilled(given, map(symbolic, leaves(given)))
+                found = self.python_function(*args, **kwargs)
                 outputs = refilled(found, (v if v is None else convert(v) for v in leaves(found)))
             self.traces[key] = (Session(graph=graph), inputs, outputs)
         return self.traces[key]
@@ -66,9 +65,14 @@ class Traced:
         return len(self.traces)
 
 
+def is_array(value: Any) -> bool:
+    """Whether it is an argument of the graph."""
+    return isinstance(value, (np.ndarray, np.generic))
+
+
 def kind(value: Any) -> Any:
     """What a trace depends on: dtype and shape of an array, anything else itself."""
-    if isinstance(value, (np.ndarray, np.generic)):
+    if is_array(value):
         return as_value(value, None).dtype.name, value.shape
     return type(value).__name__, value
 
