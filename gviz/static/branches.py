@@ -11,7 +11,7 @@ from gviz.static.graph import Operation, Tensor
 from gviz.static.structures import described, leaves, refilled, same_structure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
 
 __all__ = ["Branches", "cond"]
@@ -24,12 +24,6 @@ class Branches(Unit):
         super().__init__(name)
         self.predicate, self.sides = predicate, sides
         self.results: tuple[list[Tensor], list[Tensor]] = ([], [])
-
-    def gradient(self, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
-        """The derivative of the branch that is taken: a cond of both derivatives."""
-        from gviz.static.loop_gradient import of_branches
-
-        return of_branches(self, grads)
 
     def built_again(self, name: str, copied: Callable[..., list[Tensor]], new: dict[Tensor, Tensor]) -> Any:
         """The same branches in the context that is open, from other tensors."""

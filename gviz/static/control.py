@@ -17,7 +17,7 @@ from gviz.static.shapes import TensorShape, as_shape, fits
 from gviz.static.structures import described, leaves, refilled, same_structure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from gviz.static.graph import Graph
 
@@ -144,12 +144,6 @@ class Loop(Unit):
                     outside[self.starts[place[unit]]] = None
                     waiting.append(self.results[place[unit]])
         return sorted(kept), list(outside)
-
-    def gradient(self, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
-        """The derivative of the loop, by running it backward."""
-        from gviz.static.loop_gradient import of_loop
-
-        return of_loop(self, grads)
 
     def built_again(self, name: str, copied: Callable[..., list[Tensor]], new: dict[Tensor, Tensor]) -> Any:
         """The same loop in the context that is open, from other tensors."""

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.static.arrays import ones
+from gviz.static.control import unit_of
 from gviz.static.convert import convert, make
 from gviz.static.functions import FORMULAS, OWN, function_of
 from gviz.static.graph import Tensor
+from gviz.static.loop_gradient import OF_UNITS
 from gviz.static.operations import add_n
 from gviz.static.structures import refill, tensors_in
 from gviz.static.table import KEYS, call_of, kind_of
@@ -111,8 +113,7 @@ def spread(
             continue
         with graph.name_scope(unit.name.split("/")[-1] + "_grad" if not graph.names.scope else f"{unit.name}_grad"):
             given = [total(out) for out in unit.outputs]
-            pairs = unit.gradient(given) if hasattr(unit, "gradient") else of_operation(unit, given)
-            for tensor, grad in pairs:
+            for tensor, grad in OF_UNITS.get(type(unit), of_operation)(unit, given):
                 if grad is not None and tensor.dtype.is_floating:
                     parts.setdefault(tensor, []).append(grad)
     return [total(x) for x in xs]
@@ -120,8 +121,6 @@ def spread(
 
 def operations_between(ys: Sequence[Tensor], xs: Sequence[Tensor], stopped: Sequence[Tensor]) -> list[Any]:
     """The operations (a loop or a branch counts as one) that ys need and that depend on xs."""
-    from gviz.static.control import unit_of
-
     needed: dict[Any, None] = {}
     waiting = [y for y in ys if y not in set(stopped)]
     while waiting:

@@ -8,7 +8,7 @@ outputs.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from gviz.static.naming import Names
 from gviz.static.tensor import Operation, Tensor
@@ -57,7 +57,10 @@ class Graph:
         self.check_open()
         for tensor in inputs:
             if tensor.graph is not self:
-                self.refuse_stranger(tensor, inputs)
+                first = inputs[0] if inputs[0] is not tensor else inputs[-1]
+                raise ValueError(
+                    f"{tensor} must be from the same graph as {first} (graphs are {tensor.graph} and {first.graph})."
+                )
         op = Operation(self, self.names.of_operation(name or type), type, (), attrs or {}, (*self._after(inputs), *control))
         op.context = self.context
         op.inputs = tuple(inputs) if self.context is None else self.context.captured(inputs, op)
@@ -74,12 +77,6 @@ class Graph:
         """Raise RuntimeError for a change of a finalised graph."""
         if self.finalized:
             raise RuntimeError("Graph is finalized and cannot be modified.")
-
-    @staticmethod
-    def refuse_stranger(tensor: Tensor, inputs: Sequence[Tensor]) -> NoReturn:
-        """Raise ValueError: tensors of two graphs don't go together."""
-        first = inputs[0] if inputs[0] is not tensor else inputs[-1]
-        raise ValueError(f"{tensor} must be from the same graph as {first} (graphs are {tensor.graph} and {first.graph}).")
 
     @contextmanager
     def name_scope(self, name: str | None) -> Iterator[str]:

@@ -6,21 +6,19 @@ be kept but the loop's variables, which the forward loop puts aside step by step
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from gviz.static.branches import cond
-from gviz.static.control import Context, Unit, unit_of
+from gviz.static.branches import Branches, cond
+from gviz.static.control import Context, Loop, Unit, unit_of
 from gviz.static.convert import make
 from gviz.static.graph import Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from gviz.static.branches import Branches
-    from gviz.static.control import Loop
     from gviz.static.graph import Tensor
 
-__all__ = ["BackLoop", "of_branches", "of_loop"]
+__all__ = ["OF_UNITS", "BackLoop"]
 
 
 class BackLoop(Unit):
@@ -34,10 +32,6 @@ class BackLoop(Unit):
         self.merges: list[Operation] = []
         self.variables: list[Tensor] = []  # the forward loop's, as they were at the step
         self.results: list[Tensor] = []
-
-    def gradient(self, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
-        """Raise TypeError: second derivatives of loops are not there, as in TensorFlow."""
-        raise TypeError("Second-order gradient for while loops not supported.")
 
 
 def copied(results: Sequence[Tensor], inside: Context, given: dict[Tensor, Tensor]) -> list[Tensor]:
@@ -125,3 +119,13 @@ def of_loop(loop: Loop, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor
     if exits:
         back.close(exits, [*back.starts, *inside.captures, *loop.outputs])
         yield from zip([*(loop.starts[i] for i in real), *outside], back.outputs, strict=True)
+
+
+def of_back_loop(loop: BackLoop, grads: Any) -> NoReturn:
+    """Raise TypeError: second derivatives of loops are not there, as in TensorFlow."""
+    raise TypeError("Second-order gradient for while loops not supported.")
+
+
+OF_UNITS: dict[type, Callable[[Any, Sequence[Tensor | None]], Iterator[tuple[Tensor, Tensor | None]]]] = {
+    Branches: of_branches, Loop: of_loop, BackLoop: of_back_loop,
+}  # fmt: skip
