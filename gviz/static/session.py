@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,7 +44,7 @@ class Session:
         self._plans: dict[Any, tuple[Plan, list[Callable[[Any], Any]]]] = {}
         self._random: dict[Operation, np.random.Generator] = {}
         self._closed = False
-        self._entered: Any = None
+        self._entered = ExitStack()
 
     # -------------------------------------------------------------- running
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
@@ -170,14 +170,12 @@ class Session:
             _defaults.remove(self)
 
     def __enter__(self) -> Self:
-        self._entered = (self.graph.as_default(), self.as_default())
-        for manager in self._entered:
-            manager.__enter__()
+        self._entered.enter_context(self.graph.as_default())
+        self._entered.enter_context(self.as_default())
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        for manager in reversed(self._entered):
-            manager.__exit__(None, None, None)
+    def __exit__(self, *raised: object) -> None:
+        self._entered.close()
         self.close()
 
 
