@@ -65,8 +65,7 @@ def gradients(
     if unconnected not in ("none", "zero"):
         raise ValueError(f"Unknown value for unconnected_gradients: {unconnected_gradients!r}")
     with graph.as_default(), graph.name_scope(name):
-        weights = first_gradients(roots, grad_ys)
-        found = spread(graph, roots, wanted, weights, stopped)
+        found = spread(graph, roots, wanted, first_gradients(roots, grad_ys), stopped)
         if unconnected == "zero":
             return [make("ZerosLike", [x]) if g is None else g for g, x in zip(found, wanted, strict=True)]
     return found
@@ -85,11 +84,11 @@ def first_gradients(ys: Sequence[Tensor], given: Any) -> list[Tensor]:
         raise ValueError(f"Must specify a weight for each output: {len(ys)} ys and {len(weights)} grad_ys")
     out = []
     for i, (y, weight) in enumerate(zip(ys, weights, strict=True)):
-        if weight is not None:
-            out.append(convert(weight, y.dtype.base_dtype, f"grad_ys_{i}"))
-            continue
         kind, label = y.dtype.base_dtype, f"grad_ys_{i}"
-        out.append(ones(y.shape, kind, label) if y.shape.is_fully_defined() else make("OnesLike", [y], label))
+        if weight is not None:
+            out.append(convert(weight, kind, label))
+        else:
+            out.append(ones(y.shape, kind, label) if y.shape.is_fully_defined() else make("OnesLike", [y], label))
     return out
 
 
@@ -97,7 +96,6 @@ def spread(
     graph: Graph, ys: Sequence[Tensor], xs: Sequence[Tensor], weights: Sequence[Tensor], stopped: Sequence[Tensor]
 ) -> list[Tensor | None]:
     """Carry gradients back from ys to xs, one operation after the other, the last first."""
-    between = operations_between(ys, xs, stopped)
     parts: dict[Tensor, list[Tensor]] = {}
     for y, weight in zip(ys, weights, strict=True):
         parts.setdefault(y, []).append(weight)
@@ -108,7 +106,7 @@ def spread(
             found[tensor] = add_n(parts[tensor])
         return found.get(tensor)
 
-    for unit in sorted(between, key=lambda u: u.number, reverse=True):
+    for unit in reversed(operations_between(ys, xs, stopped)):
         if not any(out in parts for out in unit.outputs):
             continue
         with graph.name_scope(unit.name.split("/")[-1] + "_grad" if not graph.names.scope else f"{unit.name}_grad"):
@@ -121,13 +119,14 @@ def spread(
 
 def operations_between(ys: Sequence[Tensor], xs: Sequence[Tensor], stopped: Sequence[Tensor]) -> list[Any]:
     """The operations (a loop or a branch counts as one) that ys need and that depend on xs."""
-    needed: dict[Any, None] = {}
-    waiting = [y for y in ys if y not in set(stopped)]
+    needed: set[Any] = set()
+    ends = set(stopped)
+    waiting = [y for y in ys if y not in ends]
     while waiting:
         unit = unit_of(waiting.pop().op)
         if unit not in needed:
-            needed[unit] = None
-            waiting.extend(t for t in unit.inputs if t not in set(stopped))
+            needed.add(unit)
+            waiting.extend(t for t in unit.inputs if t not in ends)
     reached = set(xs)
     out = []
     for unit in sorted(needed, key=lambda u: u.number):
