@@ -60,15 +60,7 @@ def attr(name: str, value: Any) -> bytes | None:
 class FileWriter:
     """Writes a graph where TensorBoard finds it: ``tensorboard --logdir LOGDIR`` shows it.
 
-    The graph is written as it is when it is given; the file that gviz wrote there before is replaced.
-
-    Args:
-        logdir: the folder; it is made where it is missing.
-        graph: what to write at once; None for nothing yet.
-
-    Raises:
-        FileError: the file cannot be written.
-        TypeError: that is no graph.
+    The graph is written as it is when it is given; the file that gviz wrote there before is replaced. The folder is made.
     """
 
     def __init__(self, logdir: str | os.PathLike[str], graph: Graph | None = None, **_ignored: Any) -> None:
