@@ -12,7 +12,7 @@ import numpy as np
 
 from gviz.engine import dtypes, hooks, text
 from gviz.engine.modes import mode
-from gviz.engine.node import NO_GRAD_VIEW, Output, next_seq, parts_shape
+from gviz.engine.node import NO_GRAD_VIEW, Output, next_seq
 from gviz.engine.op import TENSORS
 from gviz.engine.plain import plain
 from gviz.engine.tensor import Tensor, edge_of, from_array
@@ -187,7 +187,7 @@ def make_node(row: Row, args: tuple[Any, ...], arrays: list[Any], *, mixed: bool
     node.shape = first.shape
     if split:
         next_seq()  # an output's edge is younger than its node
-        node.shape = parts_shape(split)
+        node.shape = hooks.parts_shape(split)
     saved = row.save(args, edges, arrays)
     node.saved = saved[0] if len(saved) == 1 and row.saved[0].kind in ("input", "result") and len(row.edges) == 1 else saved
     if mixed or any(isinstance(v, Tensor) and v._array.dtype != first.dtype for v in inputs):

@@ -6,6 +6,7 @@ They cost nothing where they are not used: a node that gets one changes to the c
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -20,9 +21,23 @@ if TYPE_CHECKING:
 
     from gviz.engine.node import Node
 
-__all__ = ["Handle", "Hooked", "append", "careful", "cast_gradients", "hook_node", "retain"]
+__all__ = ["Handle", "Hooked", "append", "careful", "cast_gradients", "hook_node", "parts_shape", "retain"]
 
 CAREFUL: dict[type, type] = {}
+
+
+class Several(tuple[str]):  # noqa: SLOT001 - a tuple takes no slots with something in them
+    """What stands for the shape of a node with several outputs: equal to that of :class:`Parts`, and says how many."""
+
+    outputs: int
+
+
+@cache
+def parts_shape(count: int) -> Several:
+    """The same for all nodes with that many outputs."""
+    shape = Several(Parts.shape)
+    shape.outputs = count
+    return shape
 
 
 class Handle:

@@ -11,7 +11,6 @@ in PyTorch, so that neither keeps the other alive once the graph is gone.
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import count
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -31,7 +30,6 @@ __all__ = [
     "Output",
     "Parts",
     "link",
-    "parts_shape",
     "public_edge",
     "short_name",
 ]
@@ -184,20 +182,6 @@ class Output(Node):
         return Parts({self.number: grad})
 
     apply_tensors = apply
-
-
-class Several(tuple[str]):  # noqa: SLOT001 - a tuple takes no slots with something in them
-    """What stands for the shape of a node with several outputs: equal to that of :class:`Parts`, and says how many."""
-
-    outputs: int
-
-
-@cache
-def parts_shape(count: int) -> Several:
-    """The same for all nodes with that many outputs."""
-    shape = Several(Parts.shape)
-    shape.outputs = count
-    return shape
 
 
 class Parts:

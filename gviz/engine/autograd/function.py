@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from gviz.engine import text
-from gviz.engine.hooks import cast_gradients
+from gviz.engine.hooks import cast_gradients, parts_shape
 from gviz.engine.modes import mode, no_grad
-from gviz.engine.node import Node, Output, Parts, next_seq, parts_shape
+from gviz.engine.node import Node, Output, Parts, next_seq
 from gviz.engine.saved import FREED, Packed, freed_error, guarded, modified_error, version_of
 from gviz.engine.tensor import Tensor, edge_of, from_array
 from gviz.engine.towards import fit
