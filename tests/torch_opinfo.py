@@ -1,6 +1,6 @@
 """PyTorch's own operator tests, run on gviz's engine and on real PyTorch, and compared.
 
-``python tests/torch_opinfo.py [NAME ...] [--samples N] [--dtype NAME] [--show N] [--missing]``
+``python tests/torch_opinfo.py [NAME ...] [--samples N] [--dtype NAME] [--show N] [--missing] [--turned]``
 prints what differs. PyTorch tells of
 each of its operations how it is called, with which inputs, and which inputs it refuses; each of these calls is made here on
 both: as a function, as a method and in place. Compared are results, graph, saved values, gradients, the graph of the gradients,
@@ -71,11 +71,13 @@ class Translation:
     Args:
         torch: real PyTorch.
         engine: where to.
+        turned: whether the last two dims of all tensors change places in memory.
     """
 
-    def __init__(self, torch: Any, engine: Any) -> None:
+    def __init__(self, torch: Any, engine: Any, *, turned: bool = False) -> None:
         self.torch = torch
         self.engine = engine
+        self.turned = turned
         self.memo: dict[int, Any] = {}
         self.functions: dict[int, Any] = {}
         self.kept: list[Any] = []
@@ -108,7 +110,9 @@ class Translation:
     def remember(self, tensor: Any) -> Any:
         """A copy of a tensor; the same for the same."""
         array = tensor.detach().numpy()
-        if array.size and not tensor.is_contiguous():
+        if self.turned and array.ndim > 1:
+            array = array.swapaxes(-1, -2).copy().swapaxes(-1, -2)
+        elif array.size and not tensor.is_contiguous():
             last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
             memory = np.lib.stride_tricks.as_strided(array, (last + 1,), (array.itemsize,)).copy()
             array = np.lib.stride_tricks.as_strided(memory, array.shape, array.strides)
@@ -379,6 +383,7 @@ def compare(
     samples: int,
     *,
     refused: bool = True,
+    turned: bool = False,
     found: Callable[[Case, Found], Any] = lambda *_: None,
 ) -> Report:
     """Compare the operations of these names (patterns; all where there are none).
@@ -388,6 +393,7 @@ def compare(
         dtypes: their names.
         samples: how many of each operation and dtype.
         refused: whether to make the calls that are to be refused, too.
+        turned: whether the last two dims of all tensors change places in memory.
         found: is told of each difference.
     """
     import torch
@@ -402,7 +408,7 @@ def compare(
             continue
         drawn = (cases(torch, op, getattr(torch, d), samples) for d in dtypes if getattr(torch, d) in op.dtypes)
         for case in itertools.chain(*drawn, refusals(torch, op) if refused else ()):
-            theirs, ours = Translation(torch, torch), Translation(torch, engine)
+            theirs, ours = (Translation(torch, e, turned=turned) for e in (torch, engine))
             ours.functions = functions
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -420,6 +426,7 @@ def main() -> None:
     parser.add_argument("--dtype", action="append", help="float64, float32, int64, ...")
     parser.add_argument("--show", type=int, default=3, help="how many differences of each operation are printed")
     parser.add_argument("--missing", action="store_true", help="list the operations that the engine does not have")
+    parser.add_argument("--turned", action="store_true", help="with the last two dims of all tensors the other way in memory")
     given = parser.parse_args()
     shown: Counter[str] = Counter()
 
@@ -430,7 +437,8 @@ def main() -> None:
             sys.stdout.write(f"{case}\n  {what}\n    PyTorch: {theirs}\n    gviz:    {ours}\n")
 
     warnings.simplefilter("ignore")
-    report = compare(given.names, given.dtype or ["float64", "float32", "int64"], given.samples, found=show)
+    dtypes = given.dtype or ["float64", "float32", "int64"]
+    report = compare(given.names, dtypes, given.samples, turned=given.turned, found=show)
     if given.missing:
         sys.stdout.write("".join(f"missing: {name}\n" for name in report.missing))
     for name, count in report.compared.items():

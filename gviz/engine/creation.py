@@ -265,7 +265,8 @@ def like(fill: Any) -> Any:
         pin_memory: bool = False,
     ) -> Tensor:
         kind = plain(dtype) if dtype is not None else input._array.dtype
-        return finish(np.full(input._array.shape, dtypes.number(fill, kind), kind), requires_grad, device)
+        order: Any = "C" if 0 in input._array.strides else "K"
+        return finish(np.full_like(input._array, dtypes.number(fill, kind), kind, order), requires_grad, device)
 
     return make
 

@@ -47,7 +47,7 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any, wherever
         refuse_overlap(tensor._array, (*args, *kwargs.values()))
     elif isinstance(wherever, str) and is_expanded(tensor._array):
         text.warn(wherever)
-    twin = from_array(tensor._array.copy(), edge_of(tensor))
+    twin = from_array(tensor._array.copy("K"), edge_of(tensor))
     result = operation(twin, *args, **kwargs)
     array = result._array
     if array.shape != tensor._array.shape:

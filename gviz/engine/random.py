@@ -120,8 +120,11 @@ def normal(
     std: float = 1.0,
     dtype: DType | None = None,
     generator: Generator | None = None,
+    singly: bool = False,
 ) -> Array:
     """Normal numbers with that mean and standard deviation (``Tensor.normal_``).
+
+    Where elements lie in another order than that of the indices, PyTorch draws them one by one, however many they are.
 
     Raises:
         NotImplementedError: an integer type, with PyTorch's text.
@@ -135,7 +138,7 @@ def normal(
         return parts + wanted.type(mean) if mean else parts
     source = generator or default_generator
     count = math.prod(shape)
-    if count < _BLOCK:
+    if count < _BLOCK or singly:
         values = np.array([value * std + mean for value in source.draw_normal(count)], np.float64)
         return cast(values, wanted).reshape(shape)
     whole = count - count % _BLOCK

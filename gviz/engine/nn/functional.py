@@ -272,7 +272,7 @@ def group_norm(
             f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(sizes)} and "
             f"num_groups={num_groups}"
         )
-    return call["native_group_norm"](input, weight, bias, count, channels, area, num_groups, eps)[0]  # type: ignore[no-any-return]
+    return call["native_group_norm"](call["contiguous_of"](input), weight, bias, count, channels, area, num_groups, eps)[0]  # type: ignore[no-any-return]
 
 
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
@@ -284,7 +284,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     axes = tuple(rank - 1 - i for i in range(len(normalized_shape)))
     square = call["add_scalar"](call["mean_dim"](call["power"](input, 2), axes, True), tiny)
     found = call["mul"](input, call["rsqrt"](square))
-    return found if weight is None else call["mul"](found, weight)  # type: ignore[no-any-return]
+    return call["contiguous_of"](found if weight is None else call["mul"](found, weight))  # type: ignore[no-any-return]
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -143,8 +143,10 @@ def nll_loss(
     out = (sizes[0], *sizes[2:])
     if target._array.shape != out:
         raise RuntimeError(f"Expected target size {list(out)}, got {list(target._array.shape)}")
-    flat = call["view"](input.contiguous(), (*sizes[:2], 1, -1))  # type: ignore[attr-defined]
-    found = call["nll_loss2d"](flat, call["view"](target, (sizes[0], 1, -1)), weight, number, ignore_index)
+    flat, places = (
+        call["view"](call["contiguous_of"](t), (*lead, 1, -1)) for t, lead in ((input, sizes[:2]), (target, sizes[:1]))
+    )
+    found = call["nll_loss2d"](flat, places, weight, number, ignore_index)
     return found if number else call["view"](found, out)  # type: ignore[no-any-return]
 
 

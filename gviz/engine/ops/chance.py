@@ -10,26 +10,33 @@ from gviz.engine.op import op
 NONE = lambda grad: zeros_like(grad)  # noqa: E731 - a formula
 
 
+def drawn(self, draw):
+    """Numbers for a tensor's elements, drawn in the order in which these lie in memory."""
+    order = sorted(range(self.ndim), key=lambda dim: -self.strides[dim])
+    return draw([self.shape[dim] for dim in order]).transpose(np.argsort(order))
+
+
 @op("UniformBackward0", self=NONE)
 def uniform_fill(self, low=0.0, high=1.0, generator=None):
-    return random.uniform(self.shape, low, high, self.dtype, generator)
+    return drawn(self, lambda shape: random.uniform(shape, low, high, self.dtype, generator))
 
 
 @op("NormalBackward0", self=NONE)
 def normal_fill(self, mean=0.0, std=1.0, generator=None):
-    return random.normal(self.shape, mean, std, self.dtype, generator)
+    singly = not self.flags.c_contiguous
+    return drawn(self, lambda shape: random.normal(shape, mean, std, self.dtype, generator, singly))
 
 
 @op("ExponentialBackward0", self=NONE)
 def exponential_fill(self, lambd=1.0, generator=None):
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
-    return random.exponential(self.shape, lambd, generator).astype(self.dtype)
+    return drawn(self, lambda shape: random.exponential(shape, lambd, generator)).astype(self.dtype)
 
 
 @op("BernoulliBackward2", self=NONE)
 def bernoulli_one(self, p=0.5, generator=None):
-    return random.bernoulli(p, self.shape, self.dtype, generator)
+    return drawn(self, lambda shape: random.bernoulli(p, shape, self.dtype, generator))
 
 
 @op("BernoulliBackward1", promote="none", self=NONE, p=NONE)
@@ -44,17 +51,17 @@ def bernoulli(self, generator=None):
 
 @op("RandomBackward0", self=NONE)
 def random_from(self, low, high, generator=None):
-    return random.randint(low, high, self.shape, self.dtype, generator)
+    return drawn(self, lambda shape: random.randint(low, high, shape, self.dtype, generator))
 
 
 @op("RandomBackward1", self=NONE)
 def random_to(self, high, generator=None):
-    return random.randint(0, high, self.shape, self.dtype, generator)
+    return drawn(self, lambda shape: random.randint(0, high, shape, self.dtype, generator))
 
 
 @op("RandomBackward2", self=NONE)
 def random_all(self, generator=None):
-    return random.integers(self.shape, self.dtype, generator)
+    return drawn(self, lambda shape: random.integers(shape, self.dtype, generator))
 
 
 @op("NormalBackward1", mean=lambda grad, mean_sym_sizes: zeros_of(grad, mean_sym_sizes))

@@ -131,4 +131,4 @@ def where(condition, self, other):
 
 @op("MaskedFillBackward0", nondiff=("mask",), promote="none", self=lambda grad, mask: masked_fill(grad, mask, 0))
 def masked_fill(self, mask, value):
-    return np.where(mask, dtypes.number(value, self.dtype, half=True), self)
+    return np.asarray(np.where(mask, dtypes.number(value, self.dtype, half=True), self), order="C")

@@ -15,9 +15,9 @@ def cdist_of(x1, x2, p, mode):
         p == 2 and numel_of(x1) and numel_of(x2) and (large or mode == "use_mm_for_euclid_dist")
     ):  # by one matrix product, an operation of its own
         batch = broadcast_shape(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))
-        if not batch:
-            return euclidean_dist(x1, x2)
-        left, right = (view(contiguous_of(expand(x, (*batch, *x.shape[-2:]))), (-1, *x.shape[-2:])) for x in (x1, x2))
+        left, right = x1, x2
+        if any(size != 1 for size in batch):
+            left, right = (view(contiguous_of(expand(x, (*batch, *x.shape[-2:]))), (-1, *x.shape[-2:])) for x in (x1, x2))
         return view(euclidean_dist(left, right), (*batch, x1.shape[-2], x2.shape[-2]))
     return cdist_forward(x1, x2, p)
 

@@ -58,6 +58,7 @@ def one_dtype(kernel):
 )
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
     axes = tuple(range(input.ndim - len(normalized_shape), input.ndim))
+    input = np.asarray(input, order="C")
     mean = average(input, axes, keepdims=True)
     away = input - mean
     rstd = 1 / np.sqrt(average(away * away, axes, keepdims=True) + input.dtype.type(eps))
@@ -157,6 +158,7 @@ def norm_double_backward(grads, input, weight, grad_out, mean, rstd, axes, train
 )
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
     axes, shape = (0, *range(2, input.ndim)), (-1, *(1,) * (input.ndim - 2))
+    input = np.asarray(input, order="C")
     if training:
         mean, var = input.mean(axis=axes), input.var(axis=axes)
         count = input.size // max(input.shape[1], 1)

@@ -6,7 +6,7 @@ import numpy as np
 
 from gviz.engine.dtypes import number, of
 from gviz.engine.op import ARRAYS, PASS, composite, op
-from gviz.engine.ops.reduction import axes_of, placed
+from gviz.engine.ops.reduction import axes_of, laid_out, placed
 from gviz.engine.ops.rows import alike
 from gviz.engine.text import broadcast_shape, wrap_dim
 
@@ -34,7 +34,7 @@ def check_index(self, dim, index, name):
 )
 def index_select(self, dim, index):
     check_index(self, dim, index, "index_select")
-    return self[along(self, dim, index.reshape(-1))] if self.ndim else self.copy()
+    return np.take(self, index.reshape(-1), dim) if self.ndim else self.copy()
 
 
 @composite
@@ -79,7 +79,7 @@ def check_added(self, dim, index, source):
 )
 def index_add(self, dim, index, source, alpha=1):
     check_added(self, dim, index, source)
-    result = np.array(self)
+    result = np.array(self, order="C")
     flat = result.reshape(1) if not result.ndim else result
     np.add.at(flat, along(flat, dim, index.reshape(-1)), source if alpha == 1 else source * alpha)
     return result
@@ -93,7 +93,7 @@ def index_add(self, dim, index, source, alpha=1):
 )
 def index_copy(self, dim, index, source):
     check_index(self, dim, index, "index_copy")
-    return written(self, dim, index, source)
+    return written(np.asarray(self, order="C"), dim, index, source)
 
 
 def written(self, dim, index, value):
@@ -159,7 +159,7 @@ def masked_scatter(self, mask, source):
     if kind != "Bool":
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {kind}")
     shape = broadcast_shape(self.shape, mask.shape)
-    mask, result = np.broadcast_to(mask, shape), np.array(np.broadcast_to(self, shape))
+    mask, result = np.broadcast_to(mask, shape), np.array(np.broadcast_to(self, shape), order="C")
     if int(mask.sum()) > source.size:
         raise RuntimeError("Number of elements of source < number of ones in mask")
     result[mask] = source.reshape(-1)[: int(mask.sum())]
@@ -218,12 +218,12 @@ def put(self, index, source, accumulate=False):
             f"put_(): self and source expected to have the same dtype, but got self.dtype = {have} and source.dtype = {other}"
         )
     check_flat(self, index)
-    result = np.array(self)
+    flat = np.array(self.reshape(-1))
     if accumulate:
-        np.add.at(result.reshape(-1), index.reshape(-1), source.reshape(-1))
+        np.add.at(flat, index.reshape(-1), source.reshape(-1))
     else:
-        result.reshape(-1)[index.reshape(-1)] = source.reshape(-1)
-    return result
+        flat[index.reshape(-1)] = source.reshape(-1)
+    return flat.reshape(self.shape)
 
 
 # ------------------------------------------------------------------ order
@@ -243,7 +243,7 @@ def sort(self, dim=-1, descending=False):
     axis = wrap_dim(dim, self.ndim)
     if not self.ndim:
         return self.copy(), np.zeros((), np.int64)
-    return placed(self, ordered(self, axis, descending), axis)
+    return tuple(laid_out(part, self) for part in placed(self, ordered(self, axis, descending), axis))
 
 
 alike("sort_stable", "SortBackward1", "sort")

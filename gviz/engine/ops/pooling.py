@@ -279,7 +279,7 @@ def adaptive_max_pool2d_backward(grad_output, self, indices):
 def constant_pad_nd(self, pad, value=0):
     pairs = [(0, 0)] * (self.ndim - len(pad) // 2) + [pad[i : i + 2] for i in range(len(pad) - 2, -1, -2)]
     cut = self[tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(self.shape, pairs, strict=True))]
-    return np.pad(cut, [(max(a, 0), max(b, 0)) for a, b in pairs], constant_values=value)
+    return np.pad(np.asarray(cut, order="C"), [(max(a, 0), max(b, 0)) for a, b in pairs], constant_values=value)
 
 
 # ------------------------------------------------------------------ embedding

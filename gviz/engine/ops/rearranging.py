@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided
 
-from gviz.engine.op import composite, everywhere, op
+from gviz.engine.op import ARRAYS, composite, everywhere, op
+from gviz.engine.ops.reduction import laid_out
 from gviz.engine.ops.rows import alike
 from gviz.engine.ops.shape import turned
 from gviz.engine.text import wrap_dim, wrap_dims
@@ -65,7 +66,7 @@ def repeat_interleave_by(self, repeats, dim):
 
 @op("FlipBackward0", self=lambda grad, dims: flip(grad, dims))
 def flip(self, dims):
-    return np.ascontiguousarray(np.flip(self, wrap_dims(dims, self.ndim))) if self.ndim else self.copy()
+    return laid_out(np.flip(self, wrap_dims(dims, self.ndim)), self)
 
 
 @everywhere
@@ -86,7 +87,9 @@ def roll(self, shifts, dims=()):
 @op("Rot90Backward0", self=lambda grad, k, dims: rot90(grad, -k, dims))
 def rot90(self, k=1, dims=(0, 1)):
     check_turn(self.ndim, tuple(dims))
-    return np.ascontiguousarray(np.rot90(self, k, tuple(dims)))
+    if k % 2:
+        return ARRAYS["flip"](self, (dims[k % 4 == 1],)).swapaxes(*dims)
+    return ARRAYS["flip"](self, dims) if k % 4 else np.array(self, order="C")
 
 
 def check_turn(ndim, dims):

@@ -141,7 +141,7 @@ def count_true(self):
     value=lambda grad, mask: sum_all(masked_select(grad, mask)),
 )
 def masked_fill_tensor(self, mask, value):
-    return np.where(mask, np.asarray(value, self.dtype), self)
+    return np.asarray(np.where(mask, np.asarray(value, self.dtype), self), order="C")
 
 
 SELECT = lambda grad, dim, keepdim, indices, self_sym_sizes: select_backward_of(grad, dim, indices, self_sym_sizes, keepdim)  # noqa: E731
@@ -167,9 +167,16 @@ def extreme(array, dim, keepdim, choose, name):
     return placed(array, np.expand_dims(choose(array, axis=axis), axis), axis, keepdim)
 
 
+def laid_out(array, model):
+    """An array in the memory order of another of the same shape."""
+    found = np.empty_like(model, array.dtype)
+    found[...] = array
+    return found
+
+
 def placed(array, indices, axis, keepdim=True):
     """The elements at places along an axis, and these places; without that axis if so asked."""
-    values = np.take_along_axis(array, indices, axis)
+    values, indices = np.take_along_axis(array, indices, axis), np.asarray(indices, order="C")
     return (values, indices) if keepdim else (values.squeeze(axis), indices.squeeze(axis))
 
 
@@ -234,7 +241,7 @@ def softmax_row(self, dim):
         return self.copy()
     if not self.ndim:
         return np.exp(self - self)  # 1, or nan
-    e = np.exp(self - self.max(axis=dim, keepdims=True, initial=-np.inf))
+    e = np.exp(np.asarray(self, order="C") - self.max(axis=dim, keepdims=True, initial=-np.inf))
     return e / e.sum(axis=dim, keepdims=True)
 
 
@@ -266,7 +273,7 @@ def log_softmax_row(self, dim):
         return self.copy()
     if not self.ndim:
         return self - self
-    shifted = self - self.max(axis=dim, keepdims=True, initial=-np.inf)
+    shifted = np.asarray(self, order="C") - self.max(axis=dim, keepdims=True, initial=-np.inf)
     return shifted - np.log(np.exp(shifted).sum(axis=dim, keepdims=True))
 
 

@@ -13,7 +13,7 @@ from gviz.engine.text import wrap_dim
 @op("CumsumBackward0", self=lambda grad, dim: cumsum_backward(grad, dim))
 def cumsum(self, dim, dtype=None):
     dim = wrap_dim(dim, self.ndim)
-    return summed(self, dtype).cumsum(axis=dim) if self.ndim else summed(self, dtype).copy()
+    return np.asarray(summed(self, dtype), order="C").cumsum(axis=dim) if self.ndim else summed(self, dtype).copy()
 
 
 @composite
@@ -31,7 +31,7 @@ def reversed_cumsum(value, dim):
 @op("CumprodBackward0", self=lambda grad, self, dim, result: cumprod_backward(grad, self, dim, result))
 def cumprod(self, dim):
     dim = wrap_dim(dim, self.ndim)
-    return summed(self).cumprod(axis=dim) if self.ndim else summed(self).copy()
+    return np.asarray(summed(self), order="C").cumprod(axis=dim) if self.ndim else summed(self).copy()
 
 
 @composite

@@ -60,7 +60,7 @@ def gather(self, dim, index):
     if not index.size:
         return np.zeros(index.shape, self.dtype)
     where = places(self, dim, index, name="gather")
-    return self[where] if self.ndim else np.full(index.shape, self)
+    return np.asarray(self[where], order="C") if self.ndim else np.full(index.shape, self)
 
 
 @op(
@@ -71,7 +71,7 @@ def gather(self, dim, index):
     src=lambda grad, dim, index: gather(grad, dim, index),
 )
 def scatter(self, dim, index, src):
-    result, where = np.array(self), places(self, dim, index, src)
+    result, where = np.array(self, order="C"), places(self, dim, index, src)
     if index.size:
         result[where] = src[tuple(slice(n) for n in index.shape)] if self.ndim else src.reshape(-1)[-1]
     return result
@@ -79,7 +79,7 @@ def scatter(self, dim, index, src):
 
 @op("ScatterBackward1", nondiff=("index",), promote="none", self=lambda grad, dim, index: scatter_value(grad, dim, index, 0))
 def scatter_value(self, dim, index, value):
-    result, where = np.array(self), places(self, dim, index)
+    result, where = np.array(self, order="C"), places(self, dim, index)
     if index.size:
         result[where] = number(value, self.dtype, half=True)
     return result
@@ -94,7 +94,7 @@ def scatter_reduced(self, dim, index, src, reduce):
     if reduce not in ways:
         raise RuntimeError("reduce argument must be either add or multiply.")
     src = src if isinstance(src, np.ndarray) else np.full(index.shape, src, self.dtype)
-    result, where = np.array(self), places(self, dim, index, src)
+    result, where = np.array(self, order="C"), places(self, dim, index, src)
     if index.size:
         ways[reduce].at(result, where, src[tuple(slice(n) for n in index.shape)] if self.ndim else src.reshape(-1)[-1])
     return result
@@ -108,7 +108,7 @@ def scatter_reduced(self, dim, index, src, reduce):
     src=lambda grad, dim, index: gather(grad, dim, index),
 )
 def scatter_add(self, dim, index, src):
-    result, where = np.array(self), places(self, dim, index, src)
+    result, where = np.array(self, order="C"), places(self, dim, index, src)
     if index.size:
         np.add.at(result, where, src[tuple(slice(n) for n in index.shape)] if self.ndim else src.sum())
     return result
@@ -124,7 +124,7 @@ def scatter_add(self, dim, index, src):
 def scatter_reduce(self, dim, index, src, reduce, include_self=True):
     if reduce not in START:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    result, where = np.array(self), places(self, dim, index, src)
+    result, where = np.array(self, order="C"), places(self, dim, index, src)
     if not index.size:
         return result
     apply, start = START[reduce]

@@ -44,7 +44,7 @@ def prod_backward(grad, self, result):
         return grad
     if not zeros_in(self):
         return grad * (result / self)
-    return view(prod_safe_zeros(grad, reshape(self, (-1,)), 0), tuple(self.shape))
+    return view(prod_safe_zeros(grad, view(contiguous_of(self), (-1,)), 0), tuple(self.shape))
 
 
 @composite

@@ -192,7 +192,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
 def take_along_dim(input: Tensor, indices: Tensor, dim: Any = None) -> Tensor:
     """Elements at places along a dim; all other dims are broadcast."""
     if dim is None:
-        return call["gather"](call["reshape"](input, (-1,)), 0, call["reshape"](indices, (-1,)))
+        return call["gather"](call["view"](input, (-1,)), 0, call["view"](indices, (-1,)))
     size = input._array.shape[dim]
     indices = call["where"](call["less"](indices, 0), call["add"](indices, size), indices)
     a, b = list(input._array.shape), list(indices._array.shape)

@@ -157,7 +157,7 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
     values = rows[fresh] if dim is None else np.moveaxis(rows[fresh], 0, dim)
     shape = input._array.shape if dim is None else inverse.shape
     wanted = [values] + [inverse.reshape(shape)] * return_inverse + [np.bincount(inverse)] * return_counts
-    found = tuple(from_array(np.asarray(a, order="C"), None) for a in wanted)
+    found = tuple(from_array(np.asarray(a), None) for a in wanted)
     return found if len(found) > 1 else found[0]
 
 

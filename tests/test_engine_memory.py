@@ -1,0 +1,60 @@
+"""Tensors whose elements lie in another order than that of their indices: the same numbers, nodes and strides as in PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gviz import engine
+from gviz.engine.nn import functional as F
+
+torch: Any = engine
+NUMBERS = [[0.5, 2.0, 1.5], [1.0, 0.25, 3.0]]
+
+
+def turned(numbers: Any = None) -> Any:
+    """A leaf that holds these numbers column by column."""
+    return torch.tensor(NUMBERS if numbers is None else numbers).t().contiguous().t().requires_grad_()
+
+
+def test_random_numbers_are_drawn_in_the_order_of_the_memory() -> None:
+    torch.manual_seed(0)
+    drawn = torch.zeros(3, 2).t().uniform_()
+    assert [[round(x, 4) for x in row] for row in drawn.tolist()] == [[0.4963, 0.0885, 0.3074], [0.7682, 0.132, 0.6341]]
+    torch.manual_seed(0)
+    drawn = torch.zeros(4, 5).t().normal_()
+    assert [round(x, 4) for x in drawn[0].tolist()] == [1.541, -1.3986, -0.5966, 0.1227]
+
+
+def test_elements_are_put_and_taken_by_the_order_of_the_indices() -> None:
+    x, places = turned(), torch.tensor([1, 5])
+    put = x.detach().put(places, torch.tensor([7.0, 9.0]))
+    assert put.tolist() == [[0.5, 7.0, 1.5], [1.0, 0.25, 9.0]]
+    torch.take(x, places).sum().backward()
+    assert x.grad.tolist() == [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+
+
+def test_a_volume_of_classes_may_lie_in_any_order() -> None:
+    logits = torch.zeros(2, 3, 1, 3, 2).transpose(-1, -2).requires_grad_()
+    target = torch.zeros(2, 1, 3, 2, dtype=torch.int64).transpose(-1, -2)
+    assert F.cross_entropy(logits, target).item() == pytest.approx(1.0986123)
+
+
+@pytest.mark.parametrize(
+    ("call", "strides"),
+    [
+        (lambda x: x.clone(), (1, 2)), (torch.zeros_like, (1, 2)), (lambda x: x.flip(0), (1, 2)),
+        (lambda x: x.sort(0).values, (1, 2)), (lambda x: x.cumsum(0), (3, 1)), (lambda x: x.softmax(1), (3, 1)),
+        (lambda x: x.masked_fill(x > 1, 0.0), (3, 1)), (lambda x: x.rot90(), (2, 1)), (lambda x: x.rot90(2), (1, 2)),
+        (lambda x: x.index_select(1, torch.tensor([0, 2])), (2, 1)), (lambda x: x.topk(2).indices, (2, 1)),
+        (lambda x: x.gather(0, torch.tensor([[0, 1, 1]])), (3, 1)), (lambda x: F.pad(x, (1, 0)), (4, 1)),
+    ],
+)  # fmt: skip
+def test_results_lie_in_memory_as_in_pytorch(call: Any, strides: tuple[int, ...]) -> None:
+    assert call(turned().detach()).stride() == strides
+
+
+def test_a_mean_square_norm_is_copied_where_its_elements_lie_in_another_order() -> None:
+    assert type(F.rms_norm(turned(), (3,)).grad_fn).__name__ == "CloneBackward0"
+    assert type(F.rms_norm(turned().contiguous(), (3,)).grad_fn).__name__ == "MulBackward0"
