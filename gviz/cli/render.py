@@ -143,10 +143,7 @@ def _for_terminal(how: RenderOptions) -> RenderOptions:
 
     encoding = (sys.stdout.encoding or "").lower().replace("-", "")
     return replace(
-        how,
-        width=get_terminal_size().columns,
-        ascii=not encoding.startswith("utf"),
-        color=streams.in_colour(sys.stdout),
+        how, width=get_terminal_size().columns, ascii=not encoding.startswith("utf"), color=streams.in_colour(sys.stdout)
     )
 
 

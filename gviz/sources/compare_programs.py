@@ -45,11 +45,7 @@ def articles(runs: int) -> list[Pair]:
     options = SourceOptions(values=VALUES)
     with_gradients, _ = of_expression(EXPRESSION, options, runs=runs)
     values_only, _ = of_expression(EXPRESSION, replace(options, backward=False), runs=runs)
-    return [
-        power(runs),
-        replace(with_gradients, found=FOUND["gradients"]),
-        replace(values_only, found=FOUND["values"]),
-    ]
+    return [power(runs), replace(with_gradients, found=FOUND["gradients"]), replace(values_only, found=FOUND["values"])]
 
 
 def power(runs: int) -> Pair:

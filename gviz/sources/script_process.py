@@ -114,11 +114,7 @@ def engine_module(fullname: str) -> ModuleType | None:
 
 @contextmanager
 def as_main(
-    module: ModuleType,
-    folder: str,
-    argv: Sequence[str],
-    finder: EngineFinder,
-    stdout: TextIO | None = None,
+    module: ModuleType, folder: str, argv: Sequence[str], finder: EngineFinder, stdout: TextIO | None = None
 ) -> Iterator[Callable[[], list[Any]]]:
     """Let the block run as ``python file.py`` would: all that it may change is put back afterwards.
 
