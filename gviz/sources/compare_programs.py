@@ -12,7 +12,7 @@ from gviz.sources.compare import Pair, Static
 from gviz.sources.expression import evaluate
 from gviz.sources.expression_check import called_function
 from gviz.sources.expression_limits import Budget
-from gviz.sources.expression_text import operator_sign
+from gviz.sources.expression_parse import parse
 from gviz.sources.names import CONSTANTS, did_you_mean, find_function, load_engine, shown
 from gviz.sources.options import SourceOptions
 from gviz.sources.static_source import checked, define
@@ -156,9 +156,8 @@ def dynamic(
     """
     engine = load_engine()
 
-    writer = _Writer(engine, program, given)
     kinds = [value.dtype for value in given.values()]
-    forward = writer.function(options.roots[0] if options.roots else None)
+    forward = compiled(engine, program, given, options.roots[0] if options.roots else None)
     tensor, differentiated = engine.tensor, [i in wanted for i in range(len(kinds))]
 
     def run(feed: Sequence[Any]) -> list[Any]:
@@ -175,68 +174,39 @@ def dynamic(
     return run
 
 
-class _Writer:
-    """Writes an expression down as a function of the engine's tensors, with names of its own.
+def compiled(engine: Any, program: Program, given: Mapping[str, Any], root: str | None) -> Any:
+    """The expression as a Python function of the names that have a value.
 
-    Args:
-        engine: the engine's module.
-        program: the expression, looked through; it has a static form, so it is made of few kinds of nodes.
-        given: the names that have a value.
+    It returns the root, or what the last statement computes. Functions and constants get names that no expression can have.
     """
+    bound, known, space = {*given, *program.assigned}, set(given), {}
 
-    def __init__(self, engine: Any, program: Program, given: Mapping[str, Any]) -> None:
-        self.engine, self.program = engine, program
-        self.space: dict[str, Any] = {}
-        self.names = {name: f"v{i}" for i, name in enumerate(given)}
-        self.bound = {*given, *program.assigned}
+    class Binder(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            return node if node.id in known else ast.Constant(CONSTANTS[node.id])
 
-    def function(self, root: str | None) -> Any:
-        """The function; it returns the root, or what the last statement computes."""
-        parameters = ", ".join(self.names.values())
-        lines = []
-        for statement in self.program.statements:
-            lines.append(f"    last = {self.text(statement.value)}")
-            for target in statement.targets if isinstance(statement, ast.Assign) else ():
-                if isinstance(target, ast.Name):  # the static form takes no other
-                    self.names[target.id] = self.names.get(target.id) or f"v{len(self.names)}"
-                    lines.append(f"    {self.names[target.id]} = last")
-        source = "\n".join([f"def forward({parameters}):", *lines, f"    return {self.names[root] if root else 'last'}", ""])
-        exec(compile(source, "<expression>", "exec"), self.space)  # noqa: S102 - our own text, of our own names
-        return self.space["forward"]
+        def visit_Call(self, node: ast.Call) -> ast.Call:
+            name = called_function(node, bound)
+            if name is None:
+                node.func = self.visit(node.func)
+            else:
+                space[f"{name}()"] = find_function(engine, name)
+                node.func = ast.Name(f"{name}()", ast.Load())
+            node.args, node.keywords = [self.visit(a) for a in node.args], [self.visit(k) for k in node.keywords]
+            return node
 
-    def bind(self, value: Any) -> str:
-        """A name for a value."""
-        name = f"c{len(self.space)}"
-        self.space[name] = value
-        return name
-
-    def text(self, node: ast.expr) -> str:  # noqa: PLR0911 - one for each form
-        """A piece as Python."""
-        if isinstance(node, ast.Constant):
-            return self.bind(node.value)
-        if isinstance(node, ast.Name):
-            return self.names.get(node.id) or self.bind(CONSTANTS[node.id])
-        if isinstance(node, ast.BinOp):
-            return f"({self.text(node.left)} {operator_sign(node.op)} {self.text(node.right)})"
-        if isinstance(node, ast.Compare):
-            return f"({self.text(node.left)} {operator_sign(node.ops[0])} {self.text(node.comparators[0])})"
-        if isinstance(node, ast.UnaryOp):
-            sign = "" if isinstance(node.op, ast.UAdd) else operator_sign(node.op)
-            return f"({sign}{self.text(node.operand)})"
-        if isinstance(node, ast.List | ast.Tuple):
-            return f"[{', '.join(map(self.text, node.elts))}]"
-        if isinstance(node, ast.Attribute):
-            return f"{self.text(node.value)}.{node.attr}"
-        if isinstance(node, ast.Call):
-            return self.call(node)
-        raise SourceError("this is nothing to compare", place=self.program.source.place(node))
-
-    def call(self, node: ast.Call) -> str:
-        """A function of the engine's, or a tensor's method."""
-        arguments = [*map(self.text, node.args), *(f"{k.arg}={self.text(k.value)}" for k in node.keywords)]
-        name = called_function(node, self.bound)
-        callee = self.text(node.func) if name is None else self.bind(find_function(self.engine, name))
-        return f"{callee}({', '.join(arguments)})"
+    body: list[Any] = parse(program.source)
+    for statement in body:
+        statement.value = Binder().visit(statement.value)
+        known.update(target.id for target in getattr(statement, "targets", ()))  # the static form takes no other targets
+    if root is None and isinstance(body[-1], ast.Expr):
+        body[-1] = ast.Return(body[-1].value)
+    else:
+        body.append(ast.Return(ast.Name(root or body[-1].targets[0].id, ast.Load())))
+    module: Any = ast.parse(f"def forward({', '.join(given)}): pass")
+    module.body[0].body = body
+    exec(compile(ast.fix_missing_locations(module), "<expression>", "exec"), space)  # noqa: S102 - it was looked through
+    return space["forward"]
 
 
 # ------------------------------------------------------------------ feeds
