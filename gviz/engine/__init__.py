@@ -65,6 +65,8 @@ from gviz.engine.limits import finfo as finfo
 from gviz.engine.limits import iinfo as iinfo
 from gviz.engine.modes import enable_grad as enable_grad
 from gviz.engine.modes import inference_mode as inference_mode
+from gviz.engine.modes import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from gviz.engine.modes import is_anomaly_enabled as is_anomaly_enabled
 from gviz.engine.modes import is_grad_enabled as is_grad_enabled
 from gviz.engine.modes import is_inference_mode_enabled as is_inference_mode_enabled
 from gviz.engine.modes import no_grad as no_grad
@@ -72,7 +74,7 @@ from gviz.engine.modes import set_grad_enabled as set_grad_enabled
 from gviz.engine.printing import Size as Size
 from gviz.engine.printing import set_printoptions as set_printoptions
 from gviz.engine.tensor import Tensor as Tensor
-from gviz.engine.text import Device
+from gviz.engine.text import STRIDED, Device, Layout
 
 __version__ = "2.13.0+cpu"
 """The version of PyTorch whose behaviour this is."""
@@ -89,7 +91,7 @@ globals().update(
         "ByteTensor": dtypes.uint8, "CharTensor": dtypes.int8, "BoolTensor": dtypes.bool,
     }.items()
 )  # fmt: skip
-device = Device
+device, layout, strided = Device, Layout, STRIDED
 surface.install(globals())
 
 SUBMODULES = ("autograd", "cuda", "linalg", "nn", "optim", "special")

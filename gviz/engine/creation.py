@@ -22,11 +22,14 @@ def finish(array: Any, requires_grad: bool, device: Any = None) -> Tensor:
 
     Raises:
         RuntimeError: integers cannot require a gradient; another device than the CPU.
+        TypeError: ``requires_grad`` is no bool.
     """
     if device is not None:
         text.check_device(device)
     made = from_array(array, None)
-    if requires_grad:
+    if requires_grad is not False:
+        if requires_grad is not True:
+            raise TypeError(f"argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
         if array.dtype.kind not in "fc":
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         made.requires_grad = True

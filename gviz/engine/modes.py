@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 __all__ = [
     "enable_grad",
     "inference_mode",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "mode",
@@ -134,6 +136,16 @@ class set_grad_enabled(GradMode):
     def clone(self) -> GradMode:
         """A fresh manager of the same mode."""
         return set_grad_enabled(self.on)
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether backward keeps watch, see :func:`~gviz.engine.autograd.watch.set_detect_anomaly`."""
+    return bool(mode.anomaly)
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether it looks for NaN when it does."""
+    return mode.anomaly in ("", "nan")
 
 
 def is_grad_enabled() -> bool:

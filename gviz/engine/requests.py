@@ -61,9 +61,14 @@ def grad(
 
     Raises:
         RuntimeError: in PyTorch's words; also where an input is not in the graph and ``allow_unused`` is not given.
+        ValueError: ``materialize_grads`` without ``allow_unused``.
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.grad.html
     """
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")

@@ -66,6 +66,17 @@ DEVICES = (
 )  # fmt: skip
 
 
+class Layout:
+    """``torch.layout``: how elements lie in memory; there is only ``torch.strided``."""
+
+    def __repr__(self) -> str:
+        """As PyTorch prints it."""
+        return "torch.strided"
+
+
+STRIDED = Layout()
+
+
 class Device:
     """``torch.device``: only the CPU is there."""
 

@@ -9,6 +9,7 @@ import numpy as np
 from gviz.engine.modes import enable_grad
 from gviz.engine.requests import grad
 from gviz.engine.tensor import Tensor, from_array
+from gviz.engine.text import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,11 +81,19 @@ def gradcheck(
         raise ValueError(
             "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
         )
-    for tensor in (t for _, t in wanted if t.is_leaf):
-        tensor._array = np.array(tensor._array)
+    for place, tensor in wanted:
+        if tensor._array.dtype != np.float64:
+            warn(
+                f"Input #{place} requires gradient and is not a double precision floating point or complex. This check will "
+                "likely fail if all the inputs are not of double precision floating point or complex. "
+            )
+        if tensor.is_leaf:
+            tensor._array = np.array(tensor._array)
     outputs = tensors_of(func(*given))
     for number, out in enumerate(o for o in outputs if isinstance(o, Tensor)):
         if not out.requires_grad:
+            if any(numerical(func, given, tensor, number, eps).any() for _, tensor in wanted):
+                raise GradcheckError("Numerical gradient for function expected to be zero")
             continue
         for position, (_, tensor) in enumerate(wanted):
             by_differences = numerical(func, given, tensor, number, eps)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from gviz.engine.nn import functional as F
 from gviz.engine.nn.dropout_functions import check_probability
+from gviz.engine.nn.loss_functions import told_of_old
 from gviz.engine.nn.options import Layer
 from gviz.engine.nn.window_functions import tuple_of
 
@@ -34,6 +35,8 @@ class Function(Layer):
         """Keep the options; a stride that is not told is the size of the window."""
         if values.get("stride", 0) is None:
             values["stride"] = values["kernel_size"]
+        if (values.get("size_average"), values.get("reduce")) != (None, None):
+            values["reduction"] = told_of_old(values["size_average"], values["reduce"])
         if str(self.function).startswith("dropout"):
             check_probability(values["p"])
         for name, value in values.items():

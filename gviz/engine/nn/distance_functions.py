@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.engine.inplace import in_place
 from gviz.engine.modes import no_grad
-from gviz.engine.nn.loss_functions import reduced
+from gviz.engine.nn.loss_functions import old, reduced
 from gviz.engine.op import TENSORS as call
 from gviz.engine.ops.losses import REDUCTIONS
 
@@ -46,6 +46,7 @@ def same_rank(name: str, named: dict[str, Tensor]) -> None:
         raise RuntimeError(f"{name} : All input tensors should have same dimension but got sizes: {sizes} ")
 
 
+@old
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
@@ -61,6 +62,7 @@ def less_from(number: float, value: Tensor) -> Any:
     return call["sub"](call["scalar_like"](value, number), value)
 
 
+@old
 def hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
@@ -71,6 +73,7 @@ def hinge_embedding_loss(
     return reduced(call["add"](negative, positive), reduction)
 
 
+@old
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
@@ -98,6 +101,7 @@ def check_triplet(margin: float, *tensors: Tensor) -> None:
         )
 
 
+@old
 def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
     swap: bool = False, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
@@ -123,6 +127,7 @@ def triplet_margin_with_distance_loss(
     return reduced(call["clamp_min"](margin + near - far, 0), reduction)
 
 
+@old
 def poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: Any = None, eps: float = 1e-8,
     reduce: Any = None, reduction: str = "mean",
@@ -161,6 +166,7 @@ def gaussian_nll_loss(
     return reduced(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)
 
 
+@old
 def multilabel_soft_margin_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",

@@ -161,12 +161,24 @@ def embedding(
     input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: Any = None, norm_type: float = 2.0,
     scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Tensor:  # fmt: skip
-    """The rows of ``weight`` at the indices ``input``."""
-    if padding_idx is None:
-        padding_idx = -1
-    elif padding_idx < 0:
-        padding_idx += weight._array.shape[0]
+    """The rows of ``weight`` at the indices ``input``.
+
+    Raises:
+        AssertionError: there is no row ``padding_idx``.
+    """
+    padding_idx = -1 if padding_idx is None else row_number(padding_idx, weight._array.shape[0])
     return call["embedding"](weight, input, padding_idx, scale_grad_by_freq, sparse)  # type: ignore[no-any-return]
+
+
+def row_number(padding_idx: int, rows: int) -> int:
+    """Which row is the padding, counted from the start.
+
+    Raises:
+        AssertionError: there is no such row.
+    """
+    if not -rows <= padding_idx < rows:
+        raise AssertionError("Padding_idx must be within num_embeddings")
+    return padding_idx % rows
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
@@ -232,6 +244,13 @@ def batch_norm(
         return out if bias is None else out + bias[0]  # type: ignore[index,no-any-return]
     if training and array.size == array.shape[1]:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+    channels = array.shape[1]
+    for name, given in {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}.items():
+        if given is None:
+            if name.startswith("running") and not training:
+                raise RuntimeError(f"{name} must be defined in evaluation mode")
+        elif given._array.size != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {given._array.size}")
     return call["native_batch_norm"](input, weight, bias, running_mean, running_var, training, momentum, eps)  # type: ignore[no-any-return]
 
 

@@ -20,7 +20,14 @@ __all__ = ["fold", "interpolate", "pad", "pixel_shuffle", "pixel_unshuffle", "un
 
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
     """Values around a tensor, the last dimension's first, constant or from inside; a negative number cuts."""
-    sizes = tuple(pad)
+    sizes, rank = tuple(pad), input._array.ndim
+    if len(sizes) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(sizes) > 2 * rank:
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(sizes)} and input of dimension {rank}"
+        )
     if mode == "constant":
         return call["constant_pad_nd"](input, sizes, 0 if value is None else value)  # type: ignore[no-any-return]
     rows = {
@@ -31,7 +38,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    rank, dims = input._array.ndim, len(sizes) // 2
+    dims = len(sizes) // 2
     if dims not in (1, 2, 3) or rank not in (dims + 1, dims + 2):
         raise NotImplementedError(
             f"Padding size {len(sizes)} is not supported for {rank}D input tensor.\n"

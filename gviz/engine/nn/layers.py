@@ -118,8 +118,8 @@ class Embedding(Weighted, home="sparse", options=TABLE):
         given, frozen = values.pop("_weight"), values.pop("_freeze")
         if given is not None:
             self.weight = Parameter(given)
-        if (values["padding_idx"] or 0) < 0:
-            values["padding_idx"] += values["num_embeddings"]
+        if values["padding_idx"] is not None:
+            values["padding_idx"] = F.row_number(values["padding_idx"], values["num_embeddings"])
         super()._take(values)
         self.weight.requires_grad_(not frozen)
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from gviz.engine import inplace as writing
 from gviz.engine import text
+from gviz.engine.dtypes import of
 from gviz.engine.op import TENSORS as call
+from gviz.engine.op import parameters
 from gviz.engine.ops import losses as rows
 from gviz.engine.tensor import Tensor, from_array
 
@@ -23,6 +26,28 @@ def reduction_number(reduction: str) -> int:
     if reduction not in rows.REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return rows.REDUCTIONS[reduction]
+
+
+def told_of_old(size_average: bool | None, reduce: bool | None) -> str:
+    """The reduction that two old arguments mean, with PyTorch's warning."""
+    means = "none" if reduce is False else "sum" if size_average is False else "mean"
+    text.warn(f"size_average and reduce args will be deprecated, please use reduction='{means}' instead.")
+    return means
+
+
+def old(loss: Any) -> Any:
+    """A loss that takes ``size_average`` and ``reduce``, too, as PyTorch's did before there was ``reduction``."""
+    names = parameters(loss)
+    places = [(name, names.index(name)) for name in ("size_average", "reduce", "reduction")]
+
+    @wraps(loss)
+    def call(*args: Any, **options: Any) -> Any:
+        given = [args[place] if place < len(args) else options.get(name) for name, place in places[:2]]
+        if given != [None, None]:
+            options["reduction"], args = told_of_old(*given), args[: places[2][1]]
+        return loss(*args, **options)
+
+    return call
 
 
 def reduced(losses: Tensor, reduction: str) -> Tensor:
@@ -43,6 +68,7 @@ def pair(input: Tensor, target: Tensor, name: str | None = None) -> tuple[Tensor
     return call["expand"](input, shape), call["expand"](target, shape)
 
 
+@old
 def mse_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None
 ) -> Tensor:
@@ -50,6 +76,7 @@ def mse_loss(
     return call["mse_loss"](*pair(input, target), reduction_number(reduction))  # type: ignore[no-any-return]
 
 
+@old
 def l1_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None
 ) -> Tensor:
@@ -58,6 +85,7 @@ def l1_loss(
     return reduced(call["absolute"](call["sub"](input, target)), reduction)
 
 
+@old
 def smooth_l1_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", beta: float = 1.0
 ) -> Tensor:
@@ -75,6 +103,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     return call["huber_loss"](*pair(input, target), reduction_number(reduction), float(delta))  # type: ignore[no-any-return]
 
 
+@old
 def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
@@ -82,6 +111,7 @@ def soft_margin_loss(
     return call["soft_margin_loss"](input, target, reduction_number(reduction))  # type: ignore[no-any-return]
 
 
+@old
 def kl_div(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     log_target: bool = False,
@@ -98,6 +128,7 @@ def kl_div(
     return reduced(losses, reduction)
 
 
+@old
 def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
@@ -114,6 +145,7 @@ def binary_cross_entropy(
     return call["binary_cross_entropy"](input, target, weight, number)  # type: ignore[no-any-return]
 
 
+@old
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean", pos_weight: Tensor | None = None,
@@ -125,6 +157,7 @@ def binary_cross_entropy_with_logits(
     return call["bce_with_logits"](input, target, weight, pos_weight, number)  # type: ignore[no-any-return]
 
 
+@old
 def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
     reduce: Any = None, reduction: str = "mean",
@@ -136,6 +169,8 @@ def nll_loss(
     if len(sizes) > 1 and (not target._array.ndim or sizes[0] != target._array.shape[0]):
         have = target._array.shape[0] if target._array.ndim else 0
         raise ValueError(f"Expected input batch_size ({sizes[0]}) to match target batch_size ({have}).")
+    if (kind := target._array.dtype) not in (np.int64, np.uint8):
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {of(kind).scalar_name}")
     if len(sizes) <= 2:
         return call["nll_loss"](input, target, weight, number, ignore_index)  # type: ignore[no-any-return]
     if len(sizes) == 4:
@@ -150,6 +185,7 @@ def nll_loss(
     return found if number else call["view"](found, out)  # type: ignore[no-any-return]
 
 
+@old
 def cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
     reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
@@ -161,7 +197,7 @@ def cross_entropy(
     logs = call["log_softmax_row"](input, axis)
     if target._array.shape == input._array.shape and target._array.dtype.kind == "f":
         return soft_cross_entropy(logs, target, weight, reduction, label_smoothing)
-    loss = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
+    loss: Tensor = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
     if not label_smoothing:
         return loss
     shape = [1] * logs._array.ndim

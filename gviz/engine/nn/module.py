@@ -214,6 +214,7 @@ class Module(Hooks):
             for key, value in {**module._parameters, **kept}.items():
                 if value is not None:
                     found[dot + key] = value if keep_vars else value.detach()
+        vars(found)["_metadata"] = {}  # tells a state of today from one before batch norms counted
         return found
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Incompatible:
@@ -223,7 +224,8 @@ class Module(Hooks):
             RuntimeError: names are missing or too many (if ``strict``), or shapes differ.
         """
         own = self.state_dict(keep_vars=True)
-        missing = [key for key in own if key not in state_dict]
+        uncounted = not hasattr(state_dict, "_metadata")
+        missing = [k for k in own if k not in state_dict and not (uncounted and k.endswith("num_batches_tracked"))]
         unexpected = [key for key in state_dict if key not in own]
         errors: list[str] = []
         if strict and unexpected:
@@ -295,6 +297,12 @@ class Module(Hooks):
         from gviz.engine.dtypes import float64
 
         return self.to(float64)
+
+    def half(self) -> Self:
+        """In float16."""
+        from gviz.engine.dtypes import float16
+
+        return self.to(float16)
 
     def float(self) -> Self:
         """In float32."""

@@ -47,17 +47,55 @@ class Remembering(Weighted, options={**SIZES, "bias": True, **MADE}):
 class Cell(Remembering):
     """Base of the cells."""
 
+    states = 1
+
     def _shapes(self, bias: bool) -> dict[str, Any]:
         found = self.maps_of(self.input_size)
         return found if bias else {**found, "bias_ih": None, "bias_hh": None}
 
-    def maps(self, input: Tensor, hidden: Tensor) -> tuple[Any, Any]:
-        """The linear maps of the input and of the state."""
-        return F.linear(input, self.weight_ih, self.bias_ih), F.linear(hidden, self.weight_hh, self.bias_hh)
+    def step(self, *maps: Any) -> Any:
+        """The next state, of the maps of the input and of the state, and of the states."""
+        raise NotImplementedError
 
-    def zeros(self, input: Tensor) -> Tensor:
-        """The state to begin with."""
-        return from_array(np.zeros((*input._array.shape[:-1], self.hidden_size), input._array.dtype), None)
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        """The next state, for a batch or for one example.
+
+        Raises:
+            ValueError: input or state have too many dimensions.
+            RuntimeError: their sizes do not belong together.
+        """
+        name, rank, lone = type(self).__name__, input._array.ndim, self.states == 1
+        states = () if hx is None else (hx,) if lone else tuple(hx)
+        if rank not in (1, 2):
+            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {rank}D instead")
+        for i, state in enumerate(states):
+            if state._array.ndim not in (1, 2):
+                told = "hidden" if lone else f"hx[{i}]"
+                raise ValueError(f"{name}: Expected {told} to be 1D or 2D, got {state._array.ndim}D instead")
+        if rank == 1:
+            input, states = call["unsqueeze"](input, 0), tuple(call["unsqueeze"](state, 0) for state in states)
+        if hx is None:
+            states = (from_array(np.zeros((input._array.shape[0], self.hidden_size), input._array.dtype), None),) * self.states
+        self.check(input._array.shape, [state._array.shape for state in states])
+        maps = F.linear(input, self.weight_ih, self.bias_ih), F.linear(states[0], self.weight_hh, self.bias_hh)
+        found = self.step(*maps, *states)
+        if rank == 2:
+            return found
+        return call["squeeze_dim"](found, 0) if lone else tuple(call["squeeze_dim"](one, 0) for one in found)
+
+    def check(self, taken: Any, states: list[Any]) -> None:
+        """Whether the sizes of input and states belong together.
+
+        Raises:
+            RuntimeError: they do not.
+        """
+        if taken[1] != self.input_size:
+            raise RuntimeError(f"input has inconsistent input_size: got {taken[1]} expected {self.input_size}")
+        for i, sizes in enumerate(states):
+            if sizes[0] != taken[0]:
+                raise RuntimeError(f"Input batch size {taken[0]} doesn't match hidden{i} batch size {sizes[0]}")
+            if sizes[1] != self.hidden_size:
+                raise RuntimeError(f"hidden{i} has inconsistent hidden_size: got {sizes[1]}, expected {self.hidden_size}")
 
 
 class RNNCell(Cell, home="rnn", options={**SIZES, "bias": True, "nonlinearity": "tanh", **MADE}):
@@ -65,9 +103,8 @@ class RNNCell(Cell, home="rnn", options={**SIZES, "bias": True, "nonlinearity": 
 
     gates = 1
 
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> Any:
-        """The next state."""
-        of_input, of_state = self.maps(input, self.zeros(input) if hx is None else hx)
+    def step(self, of_input: Any, of_state: Any, hidden: Any) -> Any:
+        """The function of the sum."""
         return call[self.nonlinearity](call["add"](of_state, of_input))
 
     def extra_repr(self) -> str:
@@ -78,12 +115,10 @@ class RNNCell(Cell, home="rnn", options={**SIZES, "bias": True, "nonlinearity": 
 class LSTMCell(Cell, home="rnn"):
     """A cell with gates for what to take in, forget and put out."""
 
-    gates = 4
+    gates, states = 4, 2
 
-    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> Any:
+    def step(self, of_input: Any, of_state: Any, hidden: Any, memory: Any) -> Any:
         """The next state and memory."""
-        hidden, memory = (self.zeros(input),) * 2 if hx is None else hx
-        of_input, of_state = self.maps(input, hidden)
         take, forget, new, out = parts(of_state + of_input, 4)
         take, forget, new, out = call["sigmoid"](take), call["sigmoid"](forget), call["tanh"](new), call["sigmoid"](out)
         memory = call["mul"](forget, memory).add_(call["mul"](take, new))
@@ -95,10 +130,9 @@ class GRUCell(Cell, home="rnn"):
 
     gates = 3
 
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> Any:
+    def step(self, of_input: Any, of_state: Any, hidden: Any) -> Any:
         """The next state."""
-        hidden: Any = self.zeros(input) if hx is None else hx
-        return gated(*self.maps(input, hidden), hidden)
+        return gated(of_input, of_state, hidden)
 
 
 def gated(of_input: Any, of_state: Any, hidden: Any) -> Any:

@@ -64,6 +64,16 @@ def random_all(self, generator=None):
     return drawn(self, lambda shape: random.integers(shape, self.dtype, generator))
 
 
+def check_spread(std):
+    """Whether deviations can be ones.
+
+    Raises:
+        RuntimeError: one is negative.
+    """
+    if (std < 0).any():
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+
+
 @op("NormalBackward1", mean=lambda grad, mean_sym_sizes: zeros_of(grad, mean_sym_sizes))
 def normal_mean(mean, std=1.0, generator=None):
     return random.normal(mean.shape, 0.0, std, mean.dtype, generator) + mean
@@ -71,6 +81,7 @@ def normal_mean(mean, std=1.0, generator=None):
 
 @op("NormalBackward2", std=lambda grad, std_sym_sizes: zeros_of(grad, std_sym_sizes))
 def normal_std(mean, std, generator=None):
+    check_spread(std)
     return random.normal(std.shape, 0.0, 1.0, std.dtype, generator) * std + std.dtype.type(mean)
 
 
@@ -80,4 +91,5 @@ def normal_std(mean, std, generator=None):
     std=lambda grad, std_sym_sizes: zeros_of(grad, std_sym_sizes),
 )
 def normal(mean, std, generator=None):
+    check_spread(std)
     return random.normal(np.broadcast_shapes(mean.shape, std.shape), 0.0, 1.0, mean.dtype, generator) * std + mean

@@ -330,4 +330,6 @@ def count_nonzero(self, dim=None):
 
 @op(None, nondiff=("self", "other"))
 def isclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    if self.dtype != other.dtype:
+        raise RuntimeError(f"{of(self.dtype).scalar_name} did not match {of(other.dtype).scalar_name}")
     return np.isclose(self, other, rtol, atol, equal_nan)

@@ -6,6 +6,7 @@ import numpy as np
 
 from gviz.engine.op import composite, everywhere, op
 from gviz.engine.ops.convolution import windows
+from gviz.engine.text import type_name
 
 
 def pooled_size(size, kernel, stride, padding, dilation, ceil_mode):
@@ -278,6 +279,8 @@ def adaptive_max_pool2d_backward(grad_output, self, indices):
 @op("ConstantPadNdBackward0", self=lambda grad, pad: constant_pad_nd(grad, negated(pad), 0))
 def constant_pad_nd(self, pad, value=0):
     pairs = [(0, 0)] * (self.ndim - len(pad) // 2) + [pad[i : i + 2] for i in range(len(pad) - 2, -1, -2)]
+    if any(n + min(a, 0) + min(b, 0) < 0 for n, (a, b) in zip(self.shape, pairs, strict=True)):
+        raise RuntimeError("narrow(): length must be non-negative.")
     cut = self[tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(self.shape, pairs, strict=True))]
     return np.pad(np.asarray(cut, order="C"), [(max(a, 0), max(b, 0)) for a, b in pairs], constant_values=value)
 
@@ -294,6 +297,12 @@ def constant_pad_nd(self, pad, value=0):
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
+    if indices.dtype not in (np.int64, np.int32):
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"{'CPUBoolType' if indices.dtype == bool else type_name(indices.dtype)} instead (while checking arguments for "
+            "embedding)"
+        )
     if indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]):
         raise IndexError("index out of range in self")
     return weight[indices]

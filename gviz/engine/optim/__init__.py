@@ -73,6 +73,7 @@ class Optimizer:
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; returns what ``closure`` (which computes it anew) gave."""
         loss = None
+        self._opt_called = True  # as PyTorch notes it for the schedules
         with no_grad():
             if closure is not None:
                 with enable_grad():

@@ -5,12 +5,22 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from gviz.engine import text
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gviz.engine.optim import Optimizer
 
 __all__ = ["CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "MultiStepLR", "StepLR"]
+
+
+EARLY = (
+    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call them in the "
+    "opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will result in PyTorch skipping the "
+    "first value of the learning rate schedule. See more details at "
+    "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
+)
 
 
 class LRScheduler:
@@ -22,6 +32,8 @@ class LRScheduler:
             group.setdefault("initial_lr", group["lr"])
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
+        self._step_count = 0
+        self._is_initial = self._get_lr_called_within_step = False
         self.step()
 
     def get_lr(self) -> Iterable[float]:
@@ -34,9 +46,21 @@ class LRScheduler:
 
     def step(self, epoch: Any = None) -> None:
         """Go on by one epoch."""
+        if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", False):
+            text.warn(EARLY)
+        self._step_count += 1
         self.last_epoch += 1
         for group, lr in zip(self.optimizer.param_groups, list(self.get_lr()), strict=True):
             group["lr"] = lr
+        self._last_lr = self.get_last_lr()
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that it keeps, but the optimizer."""
+        return {name: value for name, value in vars(self).items() if name != "optimizer"}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from there."""
+        vars(self).update(state_dict)
 
 
 class LambdaLR(LRScheduler):

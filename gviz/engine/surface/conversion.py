@@ -9,6 +9,7 @@ import numpy as np
 from gviz.engine import creation, dtypes, text
 from gviz.engine.op import TENSORS as call
 from gviz.engine.tensor import Tensor
+from gviz.engine.text import STRIDED
 
 
 def to(
@@ -95,6 +96,9 @@ def asked(question: Any) -> Any:
 ROWS = {"clone": "clone"}
 
 METHODS: dict[str, Any] = {
+    **{f"is_{what}": property(lambda _: False) for what in ("cuda", "sparse", "quantized", "mkldnn", "meta")},
+    "layout": property(lambda _: STRIDED), "itemsize": property(Tensor.element_size),
+    "nbytes": property(lambda self: self._array.nbytes),
     "to": to, "type": type_method, "type_as": type_as, "cpu": itself, "cuda": cuda,
     "new_zeros": new_filled(0), "new_ones": new_filled(1),
     "float": caster(dtypes.float32), "double": caster(dtypes.float64), "half": caster(dtypes.float16),

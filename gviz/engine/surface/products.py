@@ -52,8 +52,8 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     inputs, arrow, output = equation.replace(" ", "").partition("->")
     labels = [labels_of(part) for part in inputs.split(",")]
     if len(labels) != len(given):
-        more = "more" if len(labels) > len(given) else "fewer"
-        raise RuntimeError(f"einsum(): {more} subscripts were provided than the number of operands")
+        more = "more" if len(labels) < len(given) else "fewer"
+        raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
     for i, (names, operand) in enumerate(zip(labels, given, strict=True)):
         ndim = operand._array.ndim
         if len(names) != ndim and not (ELLIPSIS in names and len(names) - 1 <= ndim):

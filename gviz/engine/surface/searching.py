@@ -207,6 +207,13 @@ def result_type(tensor1: Any, tensor2: Any) -> Any:
     return dtypes.of(dtypes.result_type(*(plain(getattr(v, "_array", v)) for v in (tensor1, tensor2))))
 
 
+def can_cast(from_: Any, to: Any) -> bool:
+    """Whether a dtype may become another: never from floating point to integers, nor from numbers to bool."""
+    kinds = "biufc"
+    rank = [max(kinds.index(kind.np.kind), 1 if kind.np.kind in "iu" else 0) for kind in (from_, to)]
+    return rank[0] <= rank[1] or {from_.np.kind, to.np.kind} <= {"i", "u"}
+
+
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """Every choice of one element each."""
     if len(tensors) == 1:
@@ -223,5 +230,5 @@ BOTH: dict[str, Any] = {
 FUNCTIONS: dict[str, Any] = {
     "searchsorted": searchsorted, "bucketize": bucketize, "isin": isin, "trapezoid": trapezoid, "trapz": trapezoid,
     "tril_indices": triangle_indices(True), "triu_indices": triangle_indices(False), "broadcast_shapes": broadcast_shapes,
-    "result_type": result_type, "cartesian_prod": cartesian_prod,
+    "result_type": result_type, "can_cast": can_cast, "cartesian_prod": cartesian_prod,
 }  # fmt: skip

@@ -173,6 +173,12 @@ def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
 
 def property_t(self: Tensor) -> Tensor:
     """``x.T``: the dimensions in reverse."""
+    if self._array.ndim not in (0, 2):
+        text.warn_once(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
+            "error in a future release. Consider `x.mT` to transpose batches of matrices or "
+            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
+        )
     return call["permute"](self, tuple(reversed(range(self._array.ndim))))
 
 

@@ -1,0 +1,62 @@
+"""Short programs with what real PyTorch prints for them: values, graphs, warnings and errors, as a person would see them.
+
+``snippets.txt`` has the programs, ``snippets.out`` what PyTorch printed, both with a line ``%%`` between two of them.
+``python tests/snippets.py`` (with the real torch) records anew.
+"""
+
+from __future__ import annotations
+
+import copy
+import io
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).parent
+RECORDED = HERE / "snippets.out"
+
+
+def programs() -> list[str]:
+    """The programs."""
+    return (HERE / "snippets.txt").read_text(encoding="utf-8").rstrip("\n").split("\n%%\n")
+
+
+def recorded() -> list[str]:
+    """What PyTorch printed for each."""
+    return RECORDED.read_text(encoding="utf-8").rstrip("\n").split("\n%%\n")
+
+
+def transcript(torch: Any, program: str) -> str:
+    """What a program prints, the error that ends it and the warnings it gives, without addresses and places in files."""
+    out = io.StringIO()
+
+    def show(*values: Any) -> None:
+        print(*values, file=out)
+
+    torch.manual_seed(0)
+    names = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "np": np, "copy": copy, "print": show}
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            exec(program, names)  # noqa: S102 - programs of ours
+        except Exception as error:  # noqa: BLE001 - whatever a program does wrong is what is compared
+            show("error:", type(error).__name__, error)
+    for one in warned:
+        if one.category is not RuntimeWarning and "__array_wrap__" not in str(one.message):  # not numpy's
+            told = re.sub(r" \(Triggered internally.*", "", str(one.message), flags=re.DOTALL)
+            show("warning:", one.category.__name__, told.partition("Traceback of forward call")[0])
+    return re.sub(r"0x[0-9a-f]+", "0x", out.getvalue()).replace("gviz.engine", "torch").strip()
+
+
+def main() -> None:
+    """Record."""
+    import torch
+
+    RECORDED.write_text("\n%%\n".join(transcript(torch, program) for program in programs()) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,24 @@
+"""Short programs print the same as in PyTorch, from a record of it, and the record is what PyTorch prints."""
+
+from __future__ import annotations
+
+import pytest
+from snippets import programs, recorded, transcript
+
+from gviz import engine
+from gviz.engine.text import WARNED
+
+PAIRS = list(zip(programs(), recorded(), strict=True))
+
+
+@pytest.mark.parametrize(("program", "printed"), PAIRS, ids=range(len(PAIRS)))
+def test_a_program_prints_what_it_prints_in_pytorch(program: str, printed: str) -> None:
+    WARNED.clear()
+    assert transcript(engine, program) == printed
+
+
+@pytest.mark.torch
+def test_the_record_is_what_pytorch_prints() -> None:
+    torch = pytest.importorskip("torch")
+    differing = [(program, found) for program, printed in PAIRS if (found := transcript(torch, program)) != printed]
+    assert differing == []
