@@ -319,8 +319,5 @@ def linear(input, weight, bias=None):
         return addmm(bias, input, t(weight))
     if not (contiguous(input) and bias.shape):
         return matmul(input, t(weight)) + bias
-    rows = 1
-    for size in input.shape[:-1]:
-        rows *= size
-    flat = view(input, (rows, input.shape[-1]))
+    flat = view(input, (count_of(input.shape[:-1]), input.shape[-1]))
     return view(addmm(bias, flat, t(weight)), (*input.shape[:-1], weight.shape[0]))

@@ -94,28 +94,25 @@ def clamp_tensor(self, min=None, max=None):
 @composite
 def clamp_backward_self(grad, self, min, max):
     """The gradient where the value lies between its bounds."""
-    zero = 0.0
     if min is not None and max is not None:
-        return where(logical_and(greater_equal(self, min), less_equal(self, max)), grad, zero)
-    return where(greater_equal(self, min), grad, zero) if max is None else where(less_equal(self, max), grad, zero)
+        return where(logical_and(greater_equal(self, min), less_equal(self, max)), grad, 0.0)
+    return where(greater_equal(self, min), grad, 0.0) if max is None else where(less_equal(self, max), grad, 0.0)
 
 
 @composite
 def clamp_backward_min(grad, self, min, max):
     """The gradient where the lower bound was taken (and is below the upper one)."""
-    zero = 0.0
     if max is None:
-        return where(less(self, min), grad, zero)
-    return where(logical_and(less(min, max), less(self, min)), grad, zero)
+        return where(less(self, min), grad, 0.0)
+    return where(logical_and(less(min, max), less(self, min)), grad, 0.0)
 
 
 @composite
 def clamp_backward_max(grad, self, min, max):
     """The gradient where the upper bound was taken."""
-    zero = 0.0
     if min is None:
-        return where(greater(self, max), grad, zero)
-    return where(logical_or(greater(self, max), less(max, min)), grad, zero)
+        return where(greater(self, max), grad, 0.0)
+    return where(logical_or(greater(self, max), less(max, min)), grad, 0.0)
 
 
 @op(

@@ -23,6 +23,23 @@ def windows(array, kernel, stride, dilation):
     return seen[(slice(None), slice(None), *(slice(None, None, s) for s in stride), *(slice(None, None, d) for d in dilation))]
 
 
+def folded(parts, size, stride, padding, dilation, order=1):
+    """The way back of :func:`windows`: parts (..., *kernel, rows, columns) added up where they lie in an image of that size.
+
+    Each element gets its parts from the first place in a window to the last, or (order -1) the other way round.
+    """
+    places = [
+        [slice(i * d, i * d + (n - 1) * s + 1, s) for i in range(k)]
+        for k, n, s, d in zip(parts.shape[-4:-2], parts.shape[-2:], stride, dilation, strict=True)
+    ]
+    reach = [max(n + 2 * p, along[-1].stop) for n, p, along in zip(size, padding, places, strict=True)]
+    wide = np.zeros((*parts.shape[:-4], *reach), parts.dtype)
+    for i, j in list(np.ndindex(*parts.shape[-4:-2]))[::order]:
+        wide[..., places[0][i], places[1][j]] += parts[..., i, j, :, :]
+    (top, left), (height, width) = padding, size
+    return np.ascontiguousarray(wide[..., top : top + height, left : left + width])
+
+
 def columns(array, kernel, stride, dilation, groups):
     """Windows as matrices (groups, n * out, c / groups * kernel), and the output's size."""
     seen = windows(array, kernel, stride, dilation)
@@ -143,19 +160,15 @@ def convolution_backward(
 def convolution_double_backward(grads, grad_output, input, weight, options):
     """A convolution is linear in input and in weight: each second derivative is one of its own gradients."""
     grad_input, grad_weight, grad_bias = (*grads, None, None)[:3]
-    parts = []
-    if grad_input is not None:
-        parts.append(convolution(grad_input, weight, None, *options))
-    if grad_weight is not None:
-        parts.append(convolution(input, grad_weight, None, *options))
-    if grad_bias is not None:
-        parts.append(expand(reshape(grad_bias, (-1, *(1,) * (len(input.shape) - 2))), grad_output.shape))
-    first = None
-    for part in parts:
-        first = part if first is None else first + part
+    first = added([
+        None if grad_input is None else convolution(grad_input, weight, None, *options),
+        None if grad_weight is None else convolution(input, grad_weight, None, *options),
+        None if grad_bias is None else expand(reshape(grad_bias, (-1, *(1,) * (len(input.shape) - 2))), grad_output.shape),
+    ])  # fmt: skip
+    to_input, to_weight = (True, False, False), (False, True, False)
     second = third = None
     if grad_weight is not None:
-        second = convolution_backward(grad_output, input, grad_weight, (0,), *options, (True, False, False))[0]
+        second = convolution_backward(grad_output, input, grad_weight, (0,), *options, to_input)[0]
     if grad_input is not None:
-        third = convolution_backward(grad_output, grad_input, weight, (0,), *options, (False, True, False))[1]
+        third = convolution_backward(grad_output, grad_input, weight, (0,), *options, to_weight)[1]
     return first, second, third

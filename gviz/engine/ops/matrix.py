@@ -27,10 +27,9 @@ def check_same_dtype(a, b, kernel="addmm_impl_cpu_"):
     mat2=lambda grad, self, mat2_sym_sizes, mat2_sym_strides: mm_right(grad, self, mat2_sym_sizes, mat2_sym_strides),
 )
 def mm(self, mat2):
-    if self.ndim != 2:
-        raise RuntimeError("self must be a matrix")
-    if mat2.ndim != 2:
-        raise RuntimeError("mat2 must be a matrix")
+    for name, given in (("self", self), ("mat2", mat2)):
+        if given.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix")
     check_shapes(self, mat2)
     check_same_dtype(self, mat2)
     return self @ mat2
@@ -78,11 +77,9 @@ def mm_right(grad, mat1, sizes, strides):
     ),
 )
 def addmm(self, mat1, mat2, beta=1, alpha=1):
-    if mat1.ndim != 2 or mat2.ndim != 2:
-        raise RuntimeError(
-            f"{'mat1' if mat1.ndim != 2 else 'mat2'} must be a matrix, got "
-            f"{mat1.ndim if mat1.ndim != 2 else mat2.ndim}-D tensor"
-        )
+    for name, given in (("mat1", mat1), ("mat2", mat2)):
+        if given.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {given.ndim}-D tensor")
     for name, a in (("self", self), ("mat1", mat1)):
         if a.dtype != mat2.dtype:
             first, second = of(a.dtype).scalar_name, of(mat2.dtype).scalar_name
@@ -220,10 +217,7 @@ def matmul_folded(self, other):
     swapped = len(other.shape) > len(self.shape)
     big = transpose(other, -2, -1) if swapped else self
     small = (t(self) if len(self.shape) == 2 else self) if swapped else other
-    rows = 1
-    for size in big.shape[:-1]:
-        rows *= size
-    folded = reshape(big, (rows, big.shape[-1]))
+    folded = reshape(big, (count_of(big.shape[:-1]), big.shape[-1]))
     shape = tuple(big.shape[:-1])
     if len(small.shape) == 1:
         return unsafe_view(mv(folded, small), shape)
@@ -244,9 +238,7 @@ def matmul_batched(self, other):
     n, m = (self.shape[-2] if left > 1 else 1), self.shape[-1]
     k, p = (other.shape[-2] if right > 1 else other.shape[0]), (other.shape[-1] if right > 1 else 1)
     batch = broadcast_shape(tuple(self.shape[:-2]), tuple(other.shape[:-2]))
-    count = 1
-    for size in batch:
-        count *= size
+    count = count_of(batch)
     first = reshape(expand(self, (*batch, n, m)), (count, n, m))
     if right == 1:
         second = unsqueeze(reshape(expand(other, (*batch, k)), (count, k)), 2)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gviz.engine.dtypes import no_kernel, of
-from gviz.engine.op import composite, everywhere, op
+from gviz.engine.op import ARRAYS, composite, everywhere, op
 from gviz.engine.ops.totals import average
 
 
@@ -84,7 +84,7 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
     normal = (input - mean) * rstd
     grad = grad_out if weight is None else grad_out * weight
     return (
-        project(grad, normal, inner) * rstd if mask[0] else None,
+        ARRAYS["projected"](grad, normal, inner) * rstd if mask[0] else None,
         (grad_out * normal).sum(axis=outer) if mask[1] else None,
         grad_out.sum(axis=outer) if mask[2] else None,
     )
@@ -97,15 +97,9 @@ def last_axes(input, normalized_shape):
     return tuple(range(rank - len(normalized_shape), rank))
 
 
-def project(value, normal, axes):
-    """A value less its mean and its part along the normalized input."""
-    mean = value.mean(axis=axes, keepdims=True)
-    return value - mean - normal * (value * normal).mean(axis=axes, keepdims=True)
-
-
 @composite
 def projected(value, normal, axes):
-    """The same on tensors."""
+    """A value less its mean and its part along the normalized input."""
     return value - mean_dim(value, axes, True) - normal * mean_dim(value * normal, axes, True)
 
 
@@ -125,10 +119,7 @@ def norm_double_backward(grads, input, weight, grad_out, mean, rstd, axes, train
         parts.append(normal * to_weight)
     if to_bias is not None:
         parts.append(expand(to_bias, grad_out.shape))
-    first = None
-    for part in parts:
-        first = part if first is None else first + part
-    second = None
+    first, second = added(parts), None
     if training and to_input is not None:
         both = mean_dim(to_input * normal, axes, True)
         along = mean_dim(scaled * normal, axes, True)
@@ -193,7 +184,7 @@ def native_batch_norm_backward(grad_out, input, weight, running_mean, running_va
     rstd = (save_invstd if train else 1 / np.sqrt(running_var + input.dtype.type(eps))).reshape(shape)
     normal = (input - mean) * rstd
     grad = grad_out if weight is None else grad_out * weight.reshape(shape)
-    back = (project(grad, normal, axes) if train else grad) * rstd if mask[0] else None
+    back = (ARRAYS["projected"](grad, normal, axes) if train else grad) * rstd if mask[0] else None
     return back, (grad_out * normal).sum(axis=axes) if mask[1] else None, grad_out.sum(axis=axes) if mask[2] else None
 
 

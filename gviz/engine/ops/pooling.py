@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.op import composite, everywhere, op
-from gviz.engine.ops.convolution import windows
+from gviz.engine.op import composite, op
+from gviz.engine.ops.convolution import folded, windows
 from gviz.engine.text import type_name
 
 
@@ -105,12 +105,6 @@ def max_pool_double_backward(grad, indices, dims):
     return reshape(found, tuple(indices.shape))
 
 
-@everywhere
-def count_of(shape):
-    """Number of elements of a shape."""
-    return int(np.prod(shape))
-
-
 # ------------------------------------------------------------------ averages
 def divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, divisor_override):
     """By what each window's sum is divided, not by zero."""
@@ -118,19 +112,12 @@ def divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, div
         raise RuntimeError("divisor must be not zero")
     if divisor_override:
         return np.asarray(divisor_override, self.dtype)
-    ones = np.ones((1, 1, *self.shape[-2:]), self.dtype)
-    if count_include_pad:
-        ones = np.pad(ones, [(0, 0), (0, 0), *((p, p) for p in padding)], constant_values=1)
-        wide = framed(ones, kernel_size, step, (0, 0), (1, 1), False, 0) if not ceil_mode else ones
-        reach = [
-            (pooled_size(n, k, s, p, 1, ceil_mode) - 1) * s + k
-            for n, k, s, p in zip(self.shape[-2:], kernel_size, step, padding, strict=True)
-        ]
-        extra = [(0, max(r - n, 0)) for r, n in zip(reach, wide.shape[-2:], strict=True)]
-        wide = np.pad(wide, [(0, 0), (0, 0), *extra])
-    else:
-        wide = framed(ones, kernel_size, step, padding, (1, 1), ceil_mode, 0)
-    return windows(wide, kernel_size, step, (1, 1)).sum((-2, -1))[0, 0]
+    counts = []
+    for n, k, s, p in zip(self.shape[-2:], kernel_size, step, padding, strict=True):
+        start = np.arange(pooled_size(n, k, s, p, 1, ceil_mode)) * s - p
+        end = np.minimum(start + k, n + p)
+        counts.append(end - start if count_include_pad else np.minimum(end, n) - np.maximum(start, 0))
+    return np.multiply.outer(*counts).astype(self.dtype)
 
 
 @op(
@@ -159,15 +146,8 @@ def avg_pool2d(self, kernel_size, stride, padding, ceil_mode, count_include_pad,
 def avg_pool2d_backward(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
     step = stride or kernel_size
     each = grad_output / divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, divisor_override)
-    numbers = np.arange(int(np.prod(self.shape[-2:]))).reshape(1, 1, *self.shape[-2:])
-    places = windows(framed(numbers, kernel_size, step, padding, (1, 1), ceil_mode, -1), kernel_size, step, (1, 1))
-    places = places[0, 0].reshape(*each.shape[-2:], -1)
-    lead = int(np.prod(self.shape[:-2]))
-    flat = np.zeros((lead, numbers.size + 1), grad_output.dtype)  # the last place takes what falls on the padding
-    count = places.shape[0] * places.shape[1]
-    values = np.broadcast_to(each.reshape(lead, count, 1), (lead, count, places.shape[2])).reshape(lead, places.size)
-    np.add.at(flat, (np.arange(lead)[:, None], places.reshape(1, -1)), values)
-    return flat[:, :-1].reshape(self.shape)
+    parts = np.broadcast_to(each[..., None, None, :, :], (*each.shape[:-2], *kernel_size, *each.shape[-2:]))
+    return folded(parts, self.shape[-2:], step, padding, (1, 1), order=-1)
 
 
 def shares(size, out):

@@ -124,10 +124,7 @@ def sumproduct_pair(left, right, dims):
 @composite
 def sizes_at(value, dims):
     """The number of elements along some dims together."""
-    count = 1
-    for dim in dims:
-        count *= value.shape[dim]
-    return count
+    return count_of([value.shape[dim] for dim in dims])
 
 
 @composite

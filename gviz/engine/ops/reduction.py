@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from gviz.engine.dtypes import no_kernel, of
@@ -88,31 +90,32 @@ def check_mean(array):
 def reduced_count(sizes, dims):
     """How many elements go into one result."""
     dims = (dims,) if isinstance(dims, int) else dims
-    count = 1
-    for dim in wrap_dims(dims, len(sizes)) if dims else range(len(sizes)):
-        count *= sizes[dim]
-    return count
+    return prod(sizes[dim] for dim in wrap_dims(dims, len(sizes))) if dims else prod(sizes)
 
 
 # ------------------------------------------------------------------ extremes
-def check_not_empty(array, name):
-    """PyTorch's refusal of a maximum over nothing."""
-    if array.size == 0:
+def check_reduced(array, dim, name):
+    """Refuse to look for an extreme of nothing."""
+    axes = axes_of(array, dim)
+    if axes is None and not array.size:
         raise RuntimeError(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
-            "the 'dim' argument."
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
+            "'dim' argument."
         )
+    for axis in axes or ():
+        if not array.shape[axis]:
+            raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
 
 
 @op("MaxBackward1", self=lambda grad, self, result: evenly_distribute(grad, self, result))
 def max_all(self):
-    check_not_empty(self, "max")
+    check_reduced(self, None, "max")
     return self.max()
 
 
 @op("MinBackward1", self=lambda grad, self, result: evenly_distribute(grad, self, result))
 def min_all(self):
-    check_not_empty(self, "min")
+    check_reduced(self, None, "min")
     return self.min()
 
 
@@ -162,8 +165,7 @@ def extreme(array, dim, keepdim, choose, name):
     axis = wrap_dim(dim, array.ndim)
     if array.ndim == 0:
         return array.copy(), np.zeros((), np.int64)
-    if array.shape[axis] == 0:
-        raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
+    check_reduced(array, axis, name)
     return placed(array, np.expand_dims(choose(array, axis=axis), axis), axis, keepdim)
 
 
@@ -194,8 +196,7 @@ def check_argument(array, dim, name):
         raise RuntimeError(f"{name}(): does not support bool input")
     if dim is None and not array.size:
         raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
-    if dim is not None and array.ndim and not array.shape[axis := wrap_dim(dim, array.ndim)]:
-        raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
+    check_reduced(array, dim, name)
 
 
 @op(None, nondiff=("self",))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine.op import op
-from gviz.engine.ops.convolution import padded, windows
+from gviz.engine.ops.convolution import folded, padded, windows
 from gviz.engine.ops.rows import pair
 
 
@@ -111,11 +111,7 @@ def col2im(self, output_size, kernel_size, dilation, padding, stride):
             f"{rows} * {cols} = {rows * cols}, but got input.size(2)={self.shape[-1]}."
         )
     parts = self.reshape(*self.shape[:-2], self.shape[-2] // (kh * kw), kh, kw, rows, cols)
-    wide = np.zeros((*parts.shape[:-4], height + 2 * ph, width + 2 * pw), self.dtype)
-    for i, j in np.ndindex(kh, kw):
-        places = (slice(i * dh, i * dh + (rows - 1) * sh + 1, sh), slice(j * dw, j * dw + (cols - 1) * sw + 1, sw))
-        wide[(..., *places)] += parts[..., i, j, :, :]
-    return np.ascontiguousarray(wide[..., ph : ph + height, pw : pw + width])
+    return folded(parts, output_size, stride, padding, dilation)
 
 
 @op("PixelShuffleBackward0", self=lambda grad, upscale_factor: pixel_unshuffle(grad, upscale_factor))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from operator import index
 
 import numpy as np
@@ -165,6 +166,13 @@ def squeeze_dims(self, dim):
 
 
 @composite
+def added(parts):
+    """Those of several gradients that there are, added."""
+    found = [part for part in parts if part is not None]
+    return sum(found[1:], found[0]) if found else None
+
+
+@composite
 def unsqueeze_to(grad, sizes):
     """Put back every dimension of size one."""
     for dim, size in enumerate(sizes):
@@ -211,6 +219,12 @@ def contiguous(value):
     """Whether the elements lie in memory in the order of the indices."""
     array = getattr(value, "_array", value)
     return array.__class__ is not np.ndarray or array.flags.c_contiguous
+
+
+@everywhere
+def count_of(sizes):
+    """How many elements a shape holds."""
+    return prod(sizes)
 
 
 @everywhere

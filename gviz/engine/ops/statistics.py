@@ -6,7 +6,7 @@ import numpy as np
 
 from gviz.engine.dtypes import of
 from gviz.engine.op import ARRAYS, composite, everywhere, op
-from gviz.engine.ops.reduction import axes_of, summed
+from gviz.engine.ops.reduction import axes_of, check_reduced, summed
 from gviz.engine.ops.totals import add_up, average, multiply_up
 from gviz.engine.text import warn, wrap_dim
 
@@ -150,11 +150,9 @@ def mean_beside(self, dim, keepdim):
 @composite
 def var_mean_backward(grads, self, dim, correction, keepdim):
     """The gradients of a variance and of a mean, those that there are, added."""
-    parts = [] if grads[0] is None else [var_backward(grads[0], self, dim, correction, keepdim)]
-    if grads[1] is not None:
-        count = reduced_count(tuple(self.shape), dim)
-        parts.append(sum_backward(grads[1], tuple(self.shape), dim, keepdim) / count)
-    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+    spread = None if grads[0] is None else var_backward(grads[0], self, dim, correction, keepdim)
+    size = tuple(self.shape)
+    return added([spread, None if grads[1] is None else sum_backward(grads[1], size, dim, keepdim) / reduced_count(size, dim)])
 
 
 @composite
@@ -281,18 +279,6 @@ def amin(self, dim=(), keepdim=False):
     return self.min(axis=axes_of(self, dim), keepdims=keepdim)
 
 
-def check_reduced(self, dim, name):
-    """Refuse to look for an extreme of nothing."""
-    if not dim and not self.size:
-        raise RuntimeError(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
-            "'dim' argument."
-        )
-    for axis in axes_of(self, dim) or ():
-        if self.shape[axis] == 0:
-            raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
-
-
 @composite
 def extreme_backward(grad, self, dim, keepdim, result):
     """The gradient shared among all elements that equal the extreme."""
@@ -318,8 +304,9 @@ def aminmax(self, dim=None, keepdim=False):
 def aminmax_backward(grads, self, dim, keepdim, min, max):
     """The gradients of both extremes, those that there are, added."""
     dims = () if dim is None else (dim,)
-    parts = [extreme_backward(g, self, dims, keepdim, r) for g, r in zip(grads, (min, max), strict=True) if g is not None]
-    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+    return added(
+        [g if g is None else extreme_backward(g, self, dims, keepdim, r) for g, r in zip(grads, (min, max), strict=True)]
+    )
 
 
 @op("NansumBackward0", self=lambda grad, self, dim, keepdim: nansum_backward(grad, self, dim, keepdim))
