@@ -41,6 +41,10 @@ def test_an_expression_is_built_once_and_anew_and_gives_the_same_numbers(gviz: P
     assert row["ratio"] == pytest.approx(static["run"] / dynamic["run"])
 
 
+def test_frozen_names_may_have_commas_as_in_other_commands(gviz: Program) -> None:
+    assert found(gviz, "y=a*b*c", "--frozen", "a,b", "--runs", 2)["computes"] == "the value and the gradients of c"
+
+
 def test_the_table_says_what_is_built_and_that_times_are_of_this_machine(gviz: Program) -> None:
     done = gviz("compare", *E, "--runs", 3)
     assert done.status == 0, done.err

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import SourceCommand
+from gviz.cli.options import NAMES, SourceCommand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ _EXAMPLE = 'such a file looks like [{"a": 1, "b": 2}, {"a": 3, "b": 4}]'
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
 @click.option("--values", metavar="FILE.json", help='Values from a file: {"x": 2, "W": [[1, 2], [3, 4]]}.')
 @click.option("--root", metavar="NAME", help="The root, where it is not what the last statement assigns.")
-@click.option("--frozen", multiple=True, metavar="NAME", help="Requires no gradient.")
+@click.option("--frozen", **NAMES, help="Requires no gradient.")
 @click.option("--dtype", metavar="DTYPE", help="Of the values: float32 (the default), float64 ...")
 @click.option("--no-backward", is_flag=True, help="Compute the value alone, without gradients.")
 @click.option("--rankdir", type=click.Choice(["TB", "BT", "LR", "RL"], case_sensitive=False), default="BT", show_default=True,

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import click
 
-__all__ = ["SHOWN", "SourceCommand", "show_option", "takes_source"]
+__all__ = ["NAMES", "SHOWN", "SourceCommand", "show_option", "takes_source"]
 
 Command: TypeAlias = Callable[..., int]
 
@@ -87,13 +87,13 @@ show_option = click.option(
     help=f"What the boxes tell: {', '.join(SHOWN)}, or none (TorchViz's own picture), or all.",
 )
 
-_NAMES: dict[str, Any] = {"multiple": True, "callback": _names, "metavar": "NAME"}
+NAMES: dict[str, Any] = {"multiple": True, "callback": _names, "metavar": "NAME"}
 
 _SOURCE_OPTIONS = (
     click.option("--values", metavar="FILE.json", help='Values from a file: {"x": 2, "W": [[1, 2], [3, 4]]}.'),
-    click.option("--root", **_NAMES, help="The root; repeat it, or use commas, for several."),
-    click.option("--frozen", **_NAMES, help="Requires no gradient, and so is not in the graph."),
-    click.option("--retain", **_NAMES, help="An intermediate that keeps its gradient."),
+    click.option("--root", **NAMES, help="The root; repeat it, or use commas, for several."),
+    click.option("--frozen", **NAMES, help="Requires no gradient, and so is not in the graph."),
+    click.option("--retain", **NAMES, help="An intermediate that keeps its gradient."),
     click.option("--dtype", metavar="DTYPE", help="Of the values: float32 (the default), float64 ..."),
     click.option("--no-backward", is_flag=True, help="Leave out the backward pass that an expression gets."),
     click.option("--grad-output", metavar="ones", help="What backward starts from where the root is no scalar."),
