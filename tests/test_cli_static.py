@@ -251,6 +251,22 @@ def test_the_plan_is_a_function(gviz: Program) -> None:
     compile(text, "plan", "exec")
 
 
+def test_the_plan_with_gradients_returns_them_too(gviz: Program) -> None:
+    text = ok(gviz("static", "y=a*b", "a=2", "b=3", "--gradients", "--plan")).out
+    space: dict[str, Any] = {"k_0": 1.0}
+    exec(text, space)  # noqa: S102 - the plan is a function
+    assert space["run"]({}, None, 2.0, 3.0) == (6.0, 3.0, 2.0)
+
+
+def test_names_that_tensorflow_does_not_take_are_written_in_ascii(gviz: Program) -> None:
+    found = values(static_json(gviz, "σ=sigmoid(λ);σ*_x", "λ=0", "_x=4"))
+    assert (found["lamda"], found["sigma"], found["x"], found["mul"]) == (0, 0.5, 4, 2)
+
+
+def test_a_value_that_is_not_used_is_told(gviz: Program) -> None:
+    assert "y=3 is not used: the expression has no y" in ok(gviz("static", "x*2", "y=3", "--table")).err
+
+
 def test_the_plan_of_a_loop_and_of_branches(gviz: Program) -> None:
     assert "while True:" in ok(gviz("static", SAMPLES / "while_static.py", "--plan")).out
     branches = (
@@ -322,6 +338,7 @@ def test_a_failing_script_is_drawn_as_far_as_it_came(gviz: Program) -> None:
         (("y=1/0*x",), ("division by zero", "y=1/0*x\n    ^^^")),
         (("x+", "x=1"), ("x+",)),
         (("y=x", "--root", "z"), ("--root z: there is no such name",)),
+        ((f"y={'+'.join(['x'] * 1000)}",), ("the expression is too long", "split it into several statements")),
         (("nofile.py",), ("there is no file nofile.py",)),
         (("y=x", "-o", "y.xyz"), ("there is no format 'xyz'",)),
     ],

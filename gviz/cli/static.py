@@ -123,10 +123,10 @@ def with_gradients(reading: Reading) -> Reading:
         hint = "in a script, write tf.gradients(y, [x]); gviz draws the operations that it adds"
         raise SourceError("--gradients is for expressions: a script says itself what to differentiate", hint=hint)
     try:
-        gradients(found.root, list(found.feeds))
+        slopes = tuple(slope for slope in gradients(found.root, list(found.feeds)) if slope is not None)
     except (LookupError, TypeError, ValueError) as error:
         raise SourceError(str(error)) from None
-    return replace(reading, graph=drawn(found))
+    return replace(reading, graph=drawn(found), static=replace(found, slopes=slopes))
 
 
 def collapsed(graph: Graph, scopes: tuple[str, ...]) -> Graph:
@@ -147,7 +147,7 @@ def collapsed(graph: Graph, scopes: tuple[str, ...]) -> Graph:
 
 
 def plan_text(reading: Reading, roots: Sequence[str] = ()) -> str:
-    """What a run of the root, of a script's tensors and operations of these names, or of all that nothing uses becomes.
+    """What a run of the root (and of its derivatives, where they were added), of a script's names, or of all ends becomes.
 
     Raises:
         SourceError: there is nothing to run.
@@ -160,7 +160,7 @@ def plan_text(reading: Reading, roots: Sequence[str] = ()) -> str:
     if found is None:
         raise SourceError("--plan needs the graph itself, not a saved picture of it")
     session = Session(graph=found.graph)
-    fetches: Any = found.root
+    fetches: Any = found.root if not found.slopes else [found.root, *found.slopes]
     for name in roots:
         if name not in found.names:
             raise SourceError(f"--root {name}: there is no such name", hint=f"there are {', '.join(found.names) or 'none'}")

@@ -24,7 +24,7 @@ from gviz.sources.values import find_dtype, make_value, normalized, unused_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "notes_on_names"]
 
 
 def evaluate(text: str, options: SourceOptions | None = None) -> Evaluated:
@@ -54,7 +54,7 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Evaluated:
         raise SourceError("the expression is empty", hint='write one, as in gviz render "y=(x+w)*(w+1)" x=2 w=1')
     program = check(statements, source, options.values)
     _check_frozen(program, options)
-    notes = _notes_on_names(program, options)
+    notes = notes_on_names(program, options)
     run = _Run(program, options)
     last = run.compute()
     tensors = run.naming.tensors
@@ -200,7 +200,7 @@ def _check_frozen(program: Program, options: SourceOptions) -> None:
         )
 
 
-def _notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
+def notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
     """What to say of values that are missing, not used, or known without being given."""
     notes: list[Note] = []
     missing = [name for name in program.free if name not in options.values]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 import operator
+import unicodedata
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
+from gviz.sources.expression import notes_on_names
 from gviz.sources.expression_check import check
 from gviz.sources.expression_limits import Budget, TooLargeError, check_power
-from gviz.sources.expression_parse import Source, parse
+from gviz.sources.expression_parse import Source, parse, too_deep
 from gviz.sources.expression_run import of_numbers
 from gviz.sources.expression_text import operator_sign
 from gviz.sources.names import CONSTANTS
@@ -41,6 +43,7 @@ class StaticSource:
         feeds: placeholder -> array, for an expression with values.
         notes: what there is to say.
         title: what it is called: an expression's root, a script's file.
+        slopes: the derivatives of the root that were added.
     """
 
     graph: Any
@@ -49,6 +52,7 @@ class StaticSource:
     feeds: dict[Any, Any] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     title: str = ""
+    slopes: tuple[Any, ...] = ()
 
 
 FUNCTIONS = {
@@ -90,9 +94,7 @@ def build(text: str, options: SourceOptions) -> StaticSource:
         SourceError: it cannot be read, or uses what static graphs have not.
     """
     program, given = checked(text, options)
-    missing = [name for name in program.free if name not in options.values]
-    told = (Note(f"{', '.join(missing)} not given: 1.0 used"),) if missing else ()
-    return replace(define(program, given, options.roots), notes=(*_unused(options), *told))
+    return replace(define(program, given, options.roots), notes=(*_unused(options), *notes_on_names(program, options)))
 
 
 def checked(text: str, options: SourceOptions) -> tuple[Program, dict[str, Any]]:
@@ -106,7 +108,7 @@ def checked(text: str, options: SourceOptions) -> tuple[Program, dict[str, Any]]
     source = Source(text)
     statements = parse(source)
     if not statements:
-        raise SourceError("the expression is empty", hint='write one, as in gviz static "e=a*b+log(d)*c"')
+        raise SourceError("the expression is empty", hint='write one, as in "e=a*b+log(d)*c"')
     program = check(statements, source, options.values)
     dtype, budget = find_dtype(engine, options.dtype), Budget()
     return program, {
@@ -128,10 +130,13 @@ def define(program: Program, given: dict[str, Any], wanted: Sequence[str] = ()) 
     feeds = {}
     with graph.as_default():
         for name, value in given.items():
-            names[name] = tf.placeholder(str(value.dtype).removeprefix("torch."), tuple(value.shape), name=name)
+            names[name] = tf.placeholder(str(value.dtype).removeprefix("torch."), tuple(value.shape), name=in_ascii(name))
             feeds[names[name]] = value.numpy()
         builder = _Builder(tf, program, names)
-        last = [builder.statement(statement) for statement in program.statements][-1]
+        try:
+            last = [builder.statement(statement) for statement in program.statements][-1]
+        except RecursionError:
+            raise too_deep(program.source) from None
         last = last if isinstance(last, tf.Tensor) else tf.constant(last)
     root = builder.root(wanted[0]) if wanted else last
     title = next((name for name, tensor in names.items() if tensor is root), "")
@@ -176,7 +181,7 @@ class _Builder:
         for target in statement.targets:
             if not isinstance(target, ast.Name):
                 raise self.refusal(target, "a static graph's expression assigns one name at a time")
-            found = self.value(statement.value, target.id) if found is None else found
+            found = self.value(statement.value, in_ascii(target.id)) if found is None else found
             self.names[target.id] = found
         return found
 
@@ -269,6 +274,17 @@ class _Builder:
         elif FUNCTIONS[function] in ("concat", "stack") and len(args) == 1 and "axis" not in options:
             options["axis"] = 0
         return found(*args, **options, **named)
+
+
+def in_ascii(name: str) -> str:
+    """A name as TensorFlow takes it.
+
+    >>> in_ascii("λ1"), in_ascii("café"), in_ascii("_x")
+    ('lamda1', 'cafe', 'x')
+    """
+    letters = (c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
+    words = (c if c.isascii() else unicodedata.name(c, "x").rsplit(" ", 1)[-1].lower() for c in letters)
+    return "".join(words).lstrip("_") or "x"
 
 
 def swapped(rank: int | None, axes: Sequence[int]) -> list[list[int]]:
