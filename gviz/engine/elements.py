@@ -15,8 +15,8 @@ __all__ = ["Elements", "steps_of"]
 
 
 def steps_of(array: Any) -> tuple[int, ...]:
-    """Strides in elements; those of an empty array as if it had one element along each dimension, where numpy says 0."""
-    if array.size:
+    """Strides in elements; those of a new empty array as if it had one element along each dimension, where numpy says 0."""
+    if array.size or any(array.strides):
         item = array.itemsize
         return tuple(s // item for s in array.strides)
     steps, step = [], 1

@@ -52,7 +52,7 @@ def scaled(array, alpha, beside):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if array.dtype.kind != "b" and isinstance(alpha, bool):
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    return array if alpha == 1 else array * array.dtype.type(alpha)
+    return array if alpha == 1 else array * np.asarray(alpha).astype(array.dtype)
 
 
 def common(self, number):

@@ -92,7 +92,7 @@ def addmm(self, mat1, mat2, beta=1, alpha=1):
 def scaled(self, product, beta, alpha):
     """``beta * self + alpha * product``; the addend has to fit."""
     ARRAYS["expand"](self, product.shape)  # its message where it does not
-    beta, alpha = (self.dtype.type(v) if self.dtype.kind in "iu" else v for v in (beta, alpha))
+    beta, alpha = (np.asarray(v).astype(self.dtype) if self.dtype.kind in "iub" else v for v in (beta, alpha))
     addend = np.zeros_like(self) if beta == 0 else self if beta == 1 else self * beta
     return addend + (product if alpha == 1 else product * alpha)
 

@@ -81,7 +81,9 @@ def index_add(self, dim, index, source, alpha=1):
     check_added(self, dim, index, source)
     result = np.array(self, order="C")
     flat = result.reshape(1) if not result.ndim else result
-    np.add.at(flat, along(flat, dim, index.reshape(-1)), source if alpha == 1 else source * alpha)
+    np.add.at(
+        flat, along(flat, dim, index.reshape(-1)), source if alpha == 1 else source * np.asarray(alpha).astype(source.dtype)
+    )
     return result
 
 

@@ -71,7 +71,7 @@ def baddbmm(self, batch1, batch2, beta=1, alpha=1):
 )
 def addbmm(self, batch1, batch2, beta=1, alpha=1):
     check_same_dtype(batch1, batch2)
-    return scaled(self, ARRAYS["bmm"](batch1, batch2).sum(axis=0), beta, alpha)
+    return scaled(self, ARRAYS["bmm"](batch1, batch2).sum(axis=0, dtype=batch1.dtype), beta, alpha)
 
 
 @op(
@@ -130,12 +130,12 @@ def sizes_at(value, dims):
 @composite
 def tensordot_over(self, other, dims1, dims2):
     """Two tensors multiplied and summed over pairs of dims: permuted to two matrices, or vectors, and multiplied."""
-    first, second = self, other
+    first, second, dtype = self, other, getattr(self.dtype, "np", self.dtype)
     for i, j in zip(dims1, dims2, strict=True):
         if other.shape[j] == 1 and self.shape[i] != 1:
-            first = sum_dim(first, (i,), True)
+            first = sum_dim(first, (i,), True, dtype)
         elif self.shape[i] == 1 and other.shape[j] != 1:
-            second = sum_dim(second, (j,), True)
+            second = sum_dim(second, (j,), True, dtype)
         elif self.shape[i] != other.shape[j]:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {self.shape[i]} in dim {i} and second has size "
@@ -151,7 +151,7 @@ def tensordot_over(self, other, dims1, dims2):
         if viewable(left, (inner,)) and viewable(right, (inner,)):
             left, right = (v if len(v.shape) == 1 else reshape(v, (inner,)) for v in (left, right))
             return reshape(dot(left, right), shape)
-        return reshape(sum_all(mul(squeeze_all(left), squeeze_all(right))), shape)
+        return reshape(sum_typed(mul(squeeze_all(left), squeeze_all(right)), dtype), shape)
     left = reshape(left, (sizes_at(first, rows), inner))
     right = reshape(permute(second, (*dims2, *columns)), (inner, sizes_at(second, columns)))
     return reshape(mm(left, right), shape)

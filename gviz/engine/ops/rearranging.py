@@ -6,7 +6,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided
 
 from gviz.engine.op import ARRAYS, composite, everywhere, op
-from gviz.engine.ops.reduction import laid_out
+from gviz.engine.ops.reduction import laid_out, summed
 from gviz.engine.ops.rows import alike
 from gviz.engine.ops.shape import turned
 from gviz.engine.text import wrap_dim, wrap_dims
@@ -167,7 +167,7 @@ def diag_embed(self, offset=0, dim1=-2, dim2=-1):
 def trace(self):
     if self.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
-    return np.trace(self)
+    return np.trace(summed(self))
 
 
 @composite

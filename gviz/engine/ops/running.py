@@ -13,7 +13,8 @@ from gviz.engine.text import wrap_dim
 @op("CumsumBackward0", self=lambda grad, dim: cumsum_backward(grad, dim))
 def cumsum(self, dim, dtype=None):
     dim = wrap_dim(dim, self.ndim)
-    return np.asarray(summed(self, dtype), order="C").cumsum(axis=dim) if self.ndim else summed(self, dtype).copy()
+    values = np.array(summed(self, dtype), order="C")
+    return values.cumsum(axis=dim, dtype=values.dtype) if self.ndim else values
 
 
 @composite
@@ -28,10 +29,11 @@ def reversed_cumsum(value, dim):
     return flip(cumsum(flip(value, (dim,)), dim), (dim,))
 
 
-@op("CumprodBackward0", self=lambda grad, self, dim, result: cumprod_backward(grad, self, dim, result))
-def cumprod(self, dim):
+@op("CumprodBackward0", self=lambda grad, self, dim, result: cumprod_backward(cast_like(grad, self), self, dim, result))
+def cumprod(self, dim, dtype=None):
     dim = wrap_dim(dim, self.ndim)
-    return np.asarray(summed(self), order="C").cumprod(axis=dim) if self.ndim else summed(self).copy()
+    values = np.array(summed(self, dtype), order="C")
+    return values.cumprod(axis=dim, dtype=values.dtype) if self.ndim else values
 
 
 @composite

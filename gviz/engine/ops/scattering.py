@@ -136,7 +136,7 @@ def scatter_reduce(self, dim, index, src, reduce, include_self=True):
         count = np.full_like(self, include_self, dtype=np.int64)
         np.add.at(count, where, 1)
         count = np.maximum(count, 1)
-        return result / count.astype(self.dtype) if self.dtype.kind == "f" else result // count
+        return result / count.astype(self.dtype) if self.dtype.kind == "f" else (result // count).astype(self.dtype)
     return result
 
 
@@ -146,7 +146,9 @@ START = {"sum": (np.add, 0), "mean": (np.add, 0), "prod": (np.multiply, 1), "ama
 
 
 def limit(dtype, start):
-    """The least or largest integer."""
+    """The least or largest integer, or truth value."""
+    if dtype.kind == "b":
+        return start > 0
     return np.iinfo(dtype).max if start > 0 else np.iinfo(dtype).min
 
 

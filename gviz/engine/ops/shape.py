@@ -8,6 +8,7 @@ from operator import index
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided
 
+from gviz.engine.elements import steps_of
 from gviz.engine.op import PASS, composite, everywhere, op
 from gviz.engine.text import type_name, wrap_dim, wrap_dims
 
@@ -73,17 +74,22 @@ def t(self):
     return turned(self, "t")
 
 
+def stepped(array):
+    """An array with PyTorch's strides: numpy gives those of an empty one as 0, from which no change of its dims is seen."""
+    return array if array.size else strided(array, array.shape, [s * array.itemsize for s in steps_of(array)])
+
+
 def turned(matrix, name):
     """A matrix with its rows as columns, or a vector."""
     if matrix.ndim > 2:
         raise RuntimeError(f"{name}() expects a tensor with <= 2 dimensions, but self is {matrix.ndim}D")
-    return matrix.T
+    return stepped(matrix).T
 
 
 @op("TransposeBackward0", view=True, self=lambda grad, dim0, dim1: transpose(grad, dim0, dim1))
 def transpose(self, dim0, dim1):
     dim0, dim1 = wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)
-    return self.swapaxes(dim0, dim1) if self.ndim else self.view()
+    return stepped(self).swapaxes(dim0, dim1) if self.ndim else self.view()
 
 
 @op("PermuteBackward0", view=True, self=lambda grad, dims: permute(grad, inverse_order(dims)))
@@ -97,7 +103,7 @@ def permute(self, dims):
     order = [wrap_dim(d, self.ndim) for d in dims]
     if len(set(order)) != len(order):
         raise RuntimeError("permute(): duplicate dims are not allowed.")
-    return self.transpose(order)
+    return stepped(self).transpose(order)
 
 
 @everywhere

@@ -15,10 +15,22 @@ if TYPE_CHECKING:
 SAME_NAME = (
     "floor", "ceil", "trunc", "frac", "asin", "acos", "atan", "sinh", "cosh", "exp2", "erf", "erfc",
     "log2", "logit", "log10", "atan2", "hypot", "deg2rad", "nan_to_num", "tril", "triu", "index_copy", "masked_scatter", "put",
-    "logical_and", "logical_or", "logical_xor", "logical_not", "lgamma", "digamma", "erfinv", "igamma", "igammac", "ldexp",
+    "logical_and", "logical_or", "logical_xor", "logical_not", "lgamma", "digamma", "erfinv", "igamma", "igammac",
     "nextafter", "heaviside", "renorm",
 )  # fmt: skip
 """Rows with an in-place method of the same name."""
+
+
+def ldexp(self: Tensor, other: Tensor) -> Tensor:
+    """``self * 2**other``, which no integers can hold.
+
+    Raises:
+        RuntimeError: they were to.
+    """
+    if not self.dtype.is_floating_point:
+        raise RuntimeError(f"ldexp can't be cast to the desired output type {self.dtype.scalar_name}")
+    return call["ldexp"](self, other)
+
 
 CHOSEN = {
     **{
@@ -28,7 +40,7 @@ CHOSEN = {
             "xlogy", "copysign",
         )
     },
-    "asinh": "asinh_", "acosh": "acosh_", "atanh": "atanh_",
+    "ldexp": ldexp, "asinh": "asinh_", "acosh": "acosh_", "atanh": "atanh_",
     "round": pointwise.rounded, "index_add": rearranging.BOTH["index_add"], "index_fill": rearranging.index_fill,
     "scatter": rearranging.scatter, "scatter_reduce": rearranging.BOTH["scatter_reduce"],
     "cumsum": statistics.cumsum, "cumprod": statistics.cumprod,

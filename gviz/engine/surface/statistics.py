@@ -25,7 +25,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """The running product along a dim."""
-    return call["cumprod"](typed(input, dtype), dim)
+    return call["cumprod"](input, dim, dtype_of(dtype))
 
 
 def spread(key: str) -> Any:
