@@ -76,6 +76,7 @@ def write_out(name: str, out: Tensor, compute: Callable[[], Any], args: Iterable
         )
     array = compute()._array
     refuse_cast(array.dtype, out._array.dtype)
+    refuse_overlap(out._array, args)
     if out._array.shape != array.shape:
         if out._array.size:
             text.warn(text.RESIZED.format(list(out._array.shape), list(array.shape)))

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 __all__ = ["guarded_row", "public", "takes_numbers"]
 
 ARITHMETIC = frozenset({
-    "add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "remainder", "rsub", "pow",
+    "add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "remainder", "pow",
     "result_type", "xlogy",
 })  # fmt: skip
 """Functions that take a number for any tensor."""
 COMPARISONS = frozenset({
     "eq", "ne", "not_equal", "lt", "less", "le", "less_equal", "gt", "greater", "ge", "greater_equal", "fmod", "lerp", "clamp",
     "clip", "clamp_min", "clamp_max", "masked_fill", "bitwise_and", "bitwise_or", "bitwise_xor",
+    "bitwise_left_shift", "bitwise_right_shift", "copysign", "max", "min", "rsub",
 })  # fmt: skip
 """Functions that take a number for any tensor but the first."""
 TENSOR_NAMES = frozenset({
@@ -52,7 +53,11 @@ def public(function: Any, name: str, *, method: bool, place: str = "") -> Any:
     if not isinstance(function, FunctionType):
         return function
 
+    strict = name in COMPARISONS and not method
+
     def call(*args: Any, **kwargs: Any) -> Any:
+        if strict and args and not isinstance(args[0], Tensor):
+            check(name, args, kwargs, method=False)
         try:
             return function(*args, **kwargs)
         except REFUSALS as error:

@@ -334,4 +334,7 @@ def count_nonzero(self, dim=None):
 def isclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     if self.dtype != other.dtype:
         raise RuntimeError(f"{of(self.dtype).scalar_name} did not match {of(other.dtype).scalar_name}")
+    for name, most in (("rtol", rtol), ("atol", atol)):
+        if most < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {most:g}")
     return np.isclose(self, other, rtol, atol, equal_nan)

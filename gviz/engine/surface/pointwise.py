@@ -105,19 +105,20 @@ def new_full(self: Tensor, size: Any, fill_value: Any, **options: Any) -> Tensor
     return made
 
 
-def bitwise(function: Any, kernel: str = "") -> Any:
+def bitwise(function: Any, kernel: str = "", operands: Any = OPERANDS) -> Any:
     """A function of integers or booleans, bit by bit.
 
     Args:
         function: numpy's.
         kernel: PyTorch's name for it, where that is another one.
+        operands: what it takes.
     """
 
     def operator(input: Any, other: Any) -> Any:
         return apply(input, other) if isinstance(other, OPERANDS) else NotImplemented
 
     def apply(input: Any, other: Any) -> Any:
-        if not (isinstance(input, OPERANDS) and isinstance(other, OPERANDS)):
+        if not (isinstance(input, operands) and isinstance(other, operands)):
             raise TypeError("neither tensors nor numbers")
         values = [getattr(v, "_array", v) for v in (input, other)]
         kind = dtypes.result_type(*values)
@@ -176,7 +177,7 @@ BOTH: dict[str, Any] = {
     "masked_fill": masked_fill, "equal": equal, "allclose": allclose, "is_same_size": is_same_size, "xlogy": xlogy,
     "isposinf": question(np.isposinf), "isneginf": question(np.isneginf), "isreal": question(np.isreal),
     "signbit": question(np.signbit), "bitwise_not": arithmetic.invert,
-    "gcd": bitwise(np.gcd), "lcm": bitwise(np.lcm), "bitwise_left_shift": bitwise(np.left_shift, "lshift"),
+    "gcd": bitwise(np.gcd, operands=Tensor), "lcm": bitwise(np.lcm, operands=Tensor), "bitwise_left_shift": bitwise(np.left_shift, "lshift"),
     "bitwise_right_shift": bitwise(np.right_shift, "rshift"),
     "copysign": copysign, "float_power": float_power,
     "bitwise_and": BITWISE["and"], "bitwise_or": BITWISE["or"], "bitwise_xor": BITWISE["xor"],
