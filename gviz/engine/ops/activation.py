@@ -13,11 +13,6 @@ error_function = np.frompyfunc(math.erf, 1, 1)
 SQRT_2_OVER_PI = math.sqrt(2 / math.pi)
 
 
-@op(None, nondiff=("self",))
-def scalar_like(self, value):
-    return np.asarray(value, self.dtype)
-
-
 # ------------------------------------------------------------------ piecewise linear
 @op("LeakyReluBackward0", self=lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope))
 def leaky_relu(self, negative_slope=0.01):

@@ -6,17 +6,11 @@ import numpy as np
 
 from gviz.engine.dtypes import number
 from gviz.engine.op import ARRAYS, PASS, TENSORS, composite, op
+from gviz.engine.ops.rows import row
 from gviz.engine.text import broadcast_shape
 
-
-@op("CloneBackward0", self=PASS)
-def clone(self):
-    return np.array(self, order="C" if 0 in self.strides else "K")
-
-
-@op("CloneBackward0", self=PASS)
-def clone_contiguous(self):
-    return np.array(self, order="C")
+row("clone", "CloneBackward0", lambda self: np.array(self, order="C" if 0 in self.strides else "K"), self=PASS)
+row("clone_contiguous", "CloneBackward0", lambda self: np.array(self, order="C"), self=PASS)
 
 
 @op("CopyBackwards", promote="none", self=lambda grad: zeros_like(grad), src=PASS)
@@ -36,9 +30,7 @@ def fill_tensor(self, value):
     return np.full_like(self, value)
 
 
-@op("ZeroBackward0", self=lambda grad: zeros_like(grad))
-def zero(self):
-    return np.zeros_like(self)
+row("zero", "ZeroBackward0", lambda self: np.zeros_like(self), self=lambda grad: zeros_like(grad))
 
 
 @op(
@@ -57,14 +49,13 @@ def cast_like(value, other):
     return value if value.dtype == other.dtype else to_dtype(value, getattr(other.dtype, "np", other.dtype))
 
 
-@op(None, nondiff=("self",))
-def zeros_like(self):
-    return np.zeros_like(self)
-
-
-@op(None, nondiff=("self",))
-def zeros_of(self, size):
-    return np.zeros(size, self.dtype)
+row("zeros_like", None, lambda self: np.zeros_like(self), nondiff=("self",))
+row("zeros_of", None, lambda self, size: np.zeros(size, self.dtype), nondiff=("self",))
+row("ones_of", None, lambda self, size: np.ones(size, self.dtype), nondiff=("self",))
+row("whole", None, lambda self, one: np.full_like(self, one), nondiff=("self",))
+row("scalar_like", None, lambda self, value: np.asarray(value, self.dtype), nondiff=("self",))
+row("least", None, lambda self: np.asarray(np.finfo(self.dtype).min, self.dtype), nondiff=("self",))
+row("counted", None, lambda self, other: self.astype(other.dtype), nondiff=("self", "other"))
 
 
 def overwritten_array(value, operation, operand, part=()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine.op import composite, op
-from gviz.engine.ops.rows import pair
+from gviz.engine.ops.rows import pair, row
 from gviz.engine.ops.totals import add_up, average
 
 REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
@@ -113,9 +113,7 @@ def huber_loss_backward(grad_output, self, target, reduction, delta):
     return grad_output * (np.clip(difference, kind(-delta), kind(delta)) * share(difference, reduction))
 
 
-@op(None, nondiff=("self", "target"))
-def near(self, target, bound):
-    return np.abs(self - target) < bound
+row("near", None, lambda self, target, bound: np.abs(self - target) < bound, nondiff=("self", "target"))
 
 
 # ------------------------------------------------------------------ cross entropies of probabilities
@@ -263,7 +261,7 @@ for key, node in (("nll_loss", "NllLoss"), ("nll_loss2d", "NllLoss2D")):
             grad, self, target, weight, reduction, ignore_index, total_weight
         ),
         lambda grad, target, weight, reduction, ignore_index: forward(grad, target, weight, reduction, ignore_index),
-        row={"nondiff": ("target", "weight"), "extras": ("total_weight",)},
+        first={"nondiff": ("target", "weight"), "extras": ("total_weight",)},
         nondiff=("target", "weight", "total_weight"),
         self=lambda grad: zeros_like(grad),
     )

@@ -7,7 +7,7 @@ import numpy as np
 from gviz.engine.dtypes import number, of
 from gviz.engine.op import ARRAYS, PASS, composite, op
 from gviz.engine.ops.reduction import axes_of, laid_out, placed
-from gviz.engine.ops.rows import alike
+from gviz.engine.ops.rows import alike, row
 from gviz.engine.text import broadcast_shape, wrap_dim
 
 
@@ -128,9 +128,7 @@ def index_fill_tensor(self, dim, index, value):
     return written(self, dim, index, value)
 
 
-@op(None, nondiff=("self",))
-def distinct(self):
-    return np.unique(self)
+row("distinct", None, lambda self: np.unique(self), nondiff=("self",))
 
 
 @op("MaskedSelectBackward0", nondiff=("mask",), self=lambda grad, self, mask: masked_select_backward(grad, self, mask))
@@ -319,9 +317,7 @@ def mode(self, dim=-1, keepdim=False):
 
 
 # ------------------------------------------------------------------ counting
-@op(None, nondiff=("self",))
-def nonzero(self):
-    return np.argwhere(self)
+row("nonzero", None, lambda self: np.argwhere(self), nondiff=("self",))
 
 
 @op(None, nondiff=("self",))

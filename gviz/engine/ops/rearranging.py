@@ -7,7 +7,7 @@ from numpy.lib.stride_tricks import as_strided as strided
 
 from gviz.engine.op import ARRAYS, composite, everywhere, op
 from gviz.engine.ops.reduction import laid_out, summed
-from gviz.engine.ops.rows import alike
+from gviz.engine.ops.rows import alike, row
 from gviz.engine.ops.shape import turned
 from gviz.engine.text import wrap_dim, wrap_dims
 
@@ -17,11 +17,7 @@ def reshape_alias(self, size):
     return np.reshape(self, size, copy=False)
 
 
-@op("TBackward1", promote="none", self=lambda grad: t(grad))
-def t_(self):
-    return turned(self, "t_")
-
-
+row("t_", "TBackward1", lambda self: turned(self, "t_"), promote="none", self=lambda grad: t(grad))
 alike("transpose_", "TransposeBackward1", "transpose")
 alike("unsqueeze_", "UnsqueezeBackward1", "unsqueeze")
 alike("squeeze_all_", "SqueezeBackward3", "squeeze_all")

@@ -8,6 +8,7 @@ import numpy as np
 
 from gviz.engine.dtypes import no_kernel, of
 from gviz.engine.op import composite, everywhere, op
+from gviz.engine.ops.rows import row
 from gviz.engine.ops.totals import add_up, average
 from gviz.engine.text import wrap_dim, wrap_dims
 
@@ -131,9 +132,7 @@ def same_or_nan(self, other):
     return np.isnan(self) if np.isnan(other).any() else np.equal(self, other)
 
 
-@op(None, nondiff=("self",))
-def count_true(self):
-    return np.asarray(self).sum()
+row("count_true", None, lambda self: np.asarray(self).sum(), nondiff=("self",))
 
 
 @op(

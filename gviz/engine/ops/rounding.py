@@ -6,38 +6,17 @@ import numpy as np
 
 from gviz.engine.op import PASS, composite, op
 from gviz.engine.ops.arithmetic import common
+from gviz.engine.ops.rows import row
 
 FLAT = lambda grad: zeros_like(grad)  # noqa: E731 - a formula like any other
 
 
-@op("FloorBackward0", self=FLAT)
-def floor(self):
-    return np.floor(self)
-
-
-@op("CeilBackward0", self=FLAT)
-def ceil(self):
-    return np.ceil(self)
-
-
-@op("TruncBackward0", self=FLAT)
-def trunc(self):
-    return np.trunc(self)
-
-
-@op("RoundBackward0", self=FLAT)
-def round_even(self):
-    return np.rint(self) if self.dtype.kind == "f" else self.copy()
-
-
-@op("RoundBackward1", self=FLAT)
-def round_decimals(self, decimals):
-    return np.round(self, decimals)
-
-
-@op("FracBackward0", self=PASS)
-def frac(self):
-    return self - np.trunc(self)
+row("floor", "FloorBackward0", lambda self: np.floor(self), self=FLAT)
+row("ceil", "CeilBackward0", lambda self: np.ceil(self), self=FLAT)
+row("trunc", "TruncBackward0", lambda self: np.trunc(self), self=FLAT)
+row("round_even", "RoundBackward0", lambda self: np.rint(self) if self.dtype.kind == "f" else self.copy(), self=FLAT)
+row("round_decimals", "RoundBackward1", lambda self, decimals: np.round(self, decimals), self=FLAT)
+row("frac", "FracBackward0", lambda self: self - np.trunc(self), self=PASS)
 
 
 def check_divisor(self, other):

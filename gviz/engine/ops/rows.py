@@ -8,18 +8,23 @@ from typing import Any
 from gviz.engine.op import ROWS, op
 
 
+def row(key, node, forward, **declared: Any):
+    """A row whose forward is an expression, and gets the row's name."""
+    op(node, **declared)(FunctionType(forward.__code__, forward.__globals__, key, forward.__defaults__, forward.__closure__))
+
+
 def function(key, node, forward, formula):
     """A row for a function of one floating point variable (integers become the default float)."""
-    stored(key, forward, op(node, promote="float", self=formula))
+    row(key, node, forward, promote="float", self=formula)
 
 
 def alike(key, node, other):
     """A row that is another one but for the name of its node: an in-place form, which of a view makes no view."""
-    row = ROWS[other]
-    stored(key, row.forward, op(node, nondiff=row.nondiff, outputs=row.outputs, promote=row.promote, **row.formulas))
+    same = ROWS[other]
+    row(key, node, same.forward, nondiff=same.nondiff, outputs=same.outputs, promote=same.promote, **same.formulas)
 
 
-def pair(key, node, forward, backward, formula, second, row=None, **declared: Any):
+def pair(key, node, forward, backward, formula, second, first=None, **declared: Any):
     """A row, and the row ``KEY_backward`` of its derivative, made of functions that several such pairs share.
 
     Args:
@@ -29,17 +34,12 @@ def pair(key, node, forward, backward, formula, second, row=None, **declared: An
         backward: its derivative on arrays, the gradient first.
         formula: the derivative, which calls it by the name ``backward``.
         second: the derivative of that for the gradient, which calls the row itself by the name ``forward``.
-        row: what else the row says.
+        first: what else the row says.
         declared: what else the row of the derivative says.
     """
     names = {"forward": key, "backward": f"{key}_backward"}
-    stored(key, forward, op(f"{node}Backward0", self=calling(names, formula), **row or {}))
-    stored(f"{key}_backward", backward, op(f"{node}BackwardBackward0", grad_output=calling(names, second), **declared))
-
-
-def stored(key, forward, store):
-    """Store a row whose forward gets its name."""
-    store(FunctionType(forward.__code__, forward.__globals__, key, forward.__defaults__, forward.__closure__))
+    row(key, f"{node}Backward0", forward, self=calling(names, formula), **first or {})
+    row(f"{key}_backward", f"{node}BackwardBackward0", backward, grad_output=calling(names, second), **declared)
 
 
 def calling(names, formula):

@@ -104,8 +104,3 @@ def logcumsumexp_backward(grad, self, result, dim):
 def reversed_logcumsumexp(value, dim):
     """Running sums of exponentials from the end."""
     return flip(logcumsumexp(flip(value, (dim,)), dim), (dim,))
-
-
-@op(None, nondiff=("self",))
-def least(self):
-    return np.asarray(np.finfo(self.dtype).min, self.dtype)

@@ -183,13 +183,3 @@ def scatter_prod_backward(grad, self, dim, index, src, include_self, result):
     rest = scatter_reduce(self, dim, index, masked_fill(src, single, 1.0), "prod", include_self)
     others = gather(grad * result, dim, index) / masked_fill(src, zero, 1.0)
     return own, where(single, gather(grad * rest, dim, index), others)
-
-
-@op(None, nondiff=("self",))
-def whole(self, one):
-    return np.full_like(self, one)
-
-
-@op(None, nondiff=("self", "other"))
-def counted(self, other):
-    return self.astype(other.dtype)

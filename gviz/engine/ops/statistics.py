@@ -70,11 +70,6 @@ def prod_safe_zeros(grad, self, dim):
     return grad * (before * flip(after, (dim,)))
 
 
-@op(None, nondiff=("self",))
-def ones_of(self, size):
-    return np.ones(size, self.dtype)
-
-
 # ------------------------------------------------------------------ variance
 @op("VarBackward0",
     self=lambda grad, self, dim, correction, keepdim: var_backward(grad, self, dim, correction, keepdim))  # fmt: skip
