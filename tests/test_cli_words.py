@@ -41,6 +41,7 @@ def test_no_command_is_a_usage_error_that_shows_the_help(gviz: Program) -> None:
         (["frobnicate"], "The commands are render, inspect, static, compare, ops, formats."),
         (["render"], "Missing argument 'SOURCE'"),
         (["render", "y=x", "--foo"], "No such option"),
+        (["static", "-o"], "requires an argument.\ngviz static --help"),
         (["render", "y=x", "--show", "colour"], "'colour' is none of value, grad"),
         (["render", "y=x", "--show", "none,grad"], "none goes with nothing else"),
         (["render", "y=x", "--rankdir", "XY"], "--rankdir"),

@@ -112,7 +112,9 @@ def _reported(arguments: list[str]) -> int:
         status = _invoke(arguments)
         streams.flush()
     except click.UsageError as error:
-        whose = "gviz" if error.ctx is None else error.ctx.command_path
+        whose = (
+            error.ctx.command_path if error.ctx is not None else " ".join(["gviz", *arguments[:1]])
+        )  # an option without value
         streams.complain(f"{error.format_message()}\n{whose} --help has an example.")
         return EXIT_USAGE
     except GvizError as error:
