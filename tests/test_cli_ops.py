@@ -232,6 +232,15 @@ def test_a_script_is_not_run(gviz: Program) -> None:
     assert [path.name for path in gviz.folder.iterdir()] == ["net.py"]
 
 
+def test_a_person_is_told_that_nothing_is_missing(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text("import torch\n")
+    assert "net.py: nothing of PyTorch is missing" in gviz.on_terminal("ops", "--missing", "net.py").out
+
+
+def test_spaces_in_a_sign_may_be_left_out(gviz: Program) -> None:
+    assert gviz("ops", "x+y").out == gviz("ops", "x + y").out != ""
+
+
 def test_neighbours_are_looked_into(gviz: Program) -> None:
     (gviz.folder / "net.py").write_text("import part\n")
     (gviz.folder / "part.py").write_text("import torch\n\ntorch.no_such_thing()\n")

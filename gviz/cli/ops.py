@@ -185,21 +185,23 @@ def _print_missing(what: str, *, as_json: bool) -> int:
     """Print what is missing, a line a name; the exit status."""
     from gviz.cli.table import aligned
     from gviz.sources.missing import of_module, of_script
+    from gviz.sources.options import Note
 
     if what == "torch" or what.startswith("torch."):
         names: Sequence[str] = of_module(what)
-        if as_json:
-            _print_json({"module": what, "missing": names})
-        elif names:
-            streams.write_product("".join(f"{name}\n" for name in names))
-        return 1 if names else 0
-    missing: Sequence[Missing] = of_script(what)
+        lines: list[tuple[str, ...]] = [(name,) for name in names]
+        record: dict[str, Any] = {"module": what, "missing": names}
+    else:
+        missing: Sequence[Missing] = of_script(what)
+        lines = [(f"{m.file}:{m.line}", m.name, "" if m.is_sure else "if that is a tensor") for m in missing]
+        record = {
+            "file": what,
+            "missing": [{"name": m.name, "file": m.file, "line": m.line, "sure": m.is_sure} for m in missing],
+        }
     if as_json:
-        _print_json(
-            {"file": what, "missing": [{"name": m.name, "file": m.file, "line": m.line, "sure": m.is_sure} for m in missing]}
-        )
-    elif missing:
-        streams.write_product(
-            aligned([(f"{m.file}:{m.line}", m.name, "" if m.is_sure else "if that is a tensor") for m in missing])
-        )
-    return 1 if missing else 0
+        _print_json(record)
+    elif lines:
+        streams.write_product(aligned(lines))
+    else:
+        streams.say(Note(f"{what}: nothing of PyTorch is missing", "dim"))
+    return 1 if lines else 0

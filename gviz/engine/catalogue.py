@@ -100,11 +100,12 @@ def matching(pattern: str) -> list[Operation]:
     """The operations that a pattern means.
 
     Args:
-        pattern: a name (``mul``, ``torch.mul``, ``*``, ``MulBackward0``), else that of a function that they are part of
+        pattern: a name (``mul``, ``torch.mul``, ``x*y``, ``MulBackward0``), else that of a function that they are part of
             (``matmul``), else a glob (``Mul*``) or a part of names (``softm``), whatever its case.
     """
     glob = pattern.lower() if set(pattern) & set("*?[") else f"*{pattern.lower()}*"
-    for fits in (pattern.__eq__, lambda name: fnmatch.fnmatchcase(name.lower(), glob)):
+    dense = pattern.replace(" ", "")
+    for fits in (lambda name: name.replace(" ", "") == dense, lambda name: fnmatch.fnmatchcase(name.lower(), glob)):
         for names in (Operation.names, lambda operation: (s for form in operation.part_of for s in spellings(form))):
             found = [operation for operation in operations() if any(map(fits, names(operation)))]
             if found:
