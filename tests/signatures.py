@@ -74,6 +74,7 @@ def places(torch: Any) -> Iterator[tuple[str, str, Any, bool]]:
             function = getattr(theirs, name, None)
             if isinstance(function, types.BuiltinFunctionType) and name != "from_numpy":
                 yield prefix + name, at + {"logsigmoid": "log_sigmoid"}.get(name, name), function, prefix == "."
+    yield "_VF.split", "split", torch._VF.split, False  # what Python's split calls
 
 
 def main() -> None:

@@ -85,6 +85,25 @@ REFUSED = [
     ("torch.zeros('a')", "zeros(): argument 'size' (position 1) must be tuple of ints, not str"),
     ("~x", "~ (operator.invert) is only implemented on integer and Boolean-type tensors"),
     ("x['a']", "new(): invalid data type 'str'"),
+    ("torch.argmax(x, True)", "argmax(): argument 'dim' (position 2) must be int, not bool"),
+    ("x.max(0, [])", "max(): argument 'keepdim' (position 2) must be bool, not list"),
+    ("torch.argmax(x, keepdim=7)", "argmax(): argument 'keepdim' must be bool, not int"),
+    ("x.prod(None, torch.float32)", "prod(): argument 'dim' (position 1) must be int, not NoneType"),
+    ("torch.amax(x, {})", "amax(): argument 'dim' (position 2) must be tuple of ints, not dict"),
+    ("x.flatten(True)", "flatten(): argument 'start_dim' (position 1) must be int, not bool"),
+    ("x.nan_to_num([])", "nan_to_num(): argument 'nan' (position 1) must be float, not list"),
+    ("torch.roll(x, True)", "roll(): argument 'shifts' (position 2) must be tuple of ints, not bool"),
+    ("torch.reshape(x, True)", "reshape(): argument 'shape' (position 2) must be tuple of ints, not bool"),
+    ("torch.reshape(x, 4)", "reshape(): argument 'shape' (position 2) must be tuple of ints, not int"),
+    ("torch.permute(x, 1, 0)", "permute() takes 2 positional arguments but 3 were given"),
+    ("x.split()", "Tensor.split() missing 1 required positional argument: 'split_size'"),
+    ("torch.split(x, 1j)", "split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not complex"),
+    ("x.norm(foo=1)", "Tensor.norm() got an unexpected keyword argument 'foo'"),
+    ("x.norm([])", "linalg_vector_norm(): argument 'ord' (position 2) must be Number, not list"),
+    (
+        "torch.roll(x, (0, 'a'), (0, 'b'))",
+        "roll(): argument 'dims' failed to unpack the object at pos 2 with error \"type must be tuple of ints,but got str\"",
+    ),
     ("x.requires_grad_(3)", "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not int"),
 ]
 
@@ -105,6 +124,9 @@ def test_an_argument_is_refused_in_pytorchs_words(text: str, words: str) -> None
         ("torch.cat([])", ValueError, "torch.cat(): expected a non-empty list of Tensors"),
         ("torch.zeros(-1)", RuntimeError, "zeros: Dimension size must be non-negative."),
         ("torch.ones(-1)", RuntimeError, "Trying to create tensor with negative dimension -1: [-1]"),
+        ("x.norm('a')", RuntimeError, "linalg.matrix_norm: Order a not supported."),
+        ("i.clamp(1j)", NotImplementedError, "clamp is not supported for complex types"),
+        ("x.clamp(1j)", RuntimeError, "value cannot be converted to type double without overflow"),
         ("x.cuda()", AssertionError, "Torch not compiled with CUDA enabled"),
         ("nn.Linear(2, 2)(torch.arange(3))", RuntimeError, "mat1 and mat2 must have the same dtype, but got Long and Float"),
         ("setattr(x, 'requires_grad', 3)", RuntimeError, "requires_grad must be a bool"),
@@ -124,7 +146,22 @@ def test_sizes_that_do_not_fit_are_told_of_the_last_dimension_first() -> None:
         torch.ones(2, 2).expand(3, 3)
 
 
-@pytest.mark.parametrize("text", ["torch.where(x > 0, x)", "torch.where(x > 0, 1)", "torch.arange()", "torch.linspace(0, 1)"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch.where(x > 0, x)",
+        "torch.where(x, None)",
+        "torch.max(x, None)",
+        "x.pow(None)",
+        "x.any(True)",
+        "torch.split(x, True)",
+        "torch.std(x, {})",
+        "x.prod([1])",
+        "torch.where(x > 0, 1)",
+        "torch.arange()",
+        "torch.linspace(0, 1)",
+    ],
+)
 def test_a_call_that_fits_none_of_several_forms_lists_them(text: str) -> None:
     with pytest.raises(TypeError, match=r"\(\) received an invalid combination of arguments - got \(.*\), but expected"):
         evaluate(text)

@@ -12,7 +12,8 @@ from gviz.engine.results import result_class
 from gviz.engine.surface import products
 from gviz.engine.surface.arithmetic import keyed
 from gviz.engine.surface.products import inverse
-from gviz.engine.surface.reductions import as_dims, dtype_of, typed
+from gviz.engine.surface.reductions import typed
+from gviz.engine.surface.statistics import vector_norm
 from gviz.engine.tensor import from_array
 from gviz.engine.text import LinAlgError
 
@@ -30,17 +31,14 @@ det, solve, cross = keyed("linalg_det", 1), keyed("linalg_solve", 2), keyed("lin
 solve_triangular = keyed("linalg_solve_triangular", 2)
 
 
-def vector_norm(x: Tensor, ord: Any = 2.0, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The norm of all elements, or along dims."""
-    return call["vector_norm"](x, ord, None if dim is None else as_dims(dim), keepdim, dtype_of(dtype))
-
-
 def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The norm of matrices: Frobenius, of singular values, or the largest (or smallest) sum of a column or a row.
 
     Raises:
         RuntimeError: no such norm.
     """
+    if isinstance(ord, str) and ord not in {"fro", "nuc"}:
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     dims = tuple(d % A.ndim for d in dim)
     if ord == "fro":
         return vector_norm(A, 2, dims, keepdim, dtype=dtype)

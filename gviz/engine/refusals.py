@@ -1,8 +1,9 @@
 """Public functions: what PyTorch takes, and its type of error and words for what it does not take.
 
-Nothing is checked before a call that can succeed: only what a call raised is looked at again, by PyTorch's own list of call
-forms (``signatures.py``). Where they refuse the call, the caller hears that; where they take it with words that the function
-here does not know (numpy's names, ``out=None``), it is called again without them; else what it raised stands.
+Before a call that can succeed only a glance is taken at flags, dims and the like, which numpy would take in any shape
+(:data:`USUAL`). What is unusual there, and what a call raised, is looked at by PyTorch's own list of call forms
+(``signatures.py``). Where they refuse the call, the caller hears that; where they take it with words that the function here
+does not know (numpy's names, ``out=None``), it is called again without them; else what it raised stands.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from gviz.engine.tensor import Tensor
+from gviz.engine.text import Size
 
 if TYPE_CHECKING:
     from gviz.engine.op import Row
@@ -33,6 +35,22 @@ TENSOR_NAMES = frozenset({
     "batch2", "index", "end", "mask",
 })  # fmt: skip
 """Parameters of a plain function over rows that are tensors: it has no annotations that would say so."""
+SIZES: frozenset[Any] = frozenset({tuple, list, Size})
+FLAGS: frozenset[Any] = frozenset({bool})
+WHOLE: frozenset[Any] = frozenset({int})
+REAL: frozenset[Any] = frozenset({int, float, type(None)})
+USUAL: dict[str, frozenset[Any]] = {
+    **dict.fromkeys(("keepdim", "descending", "largest", "sorted", "unbiased", "stable", "accumulate", "replacement"), FLAGS),
+    **dict.fromkeys(("non_blocking", "wrap"), FLAGS),
+    **dict.fromkeys(("dim0", "dim1", "start_dim", "end_dim", "diagonal", "split_size", "chunks", "k", "bins"), WHOLE),
+    **dict.fromkeys(("nan", "posinf", "neginf"), REAL),
+    **dict.fromkeys(("min", "max"), REAL | {Tensor}),
+    "dim": SIZES | {int, Tensor},
+    **dict.fromkeys(("shifts", "dims"), SIZES | {int}),
+    "exponent": frozenset({int, float, Tensor}),
+    "fill_value": REAL,
+}
+"""The types that parameters of these names have nearly always; others are looked at."""
 REFUSALS = (TypeError, AttributeError, ValueError, IndexError, KeyError, RuntimeError)
 
 
@@ -52,12 +70,22 @@ def public(function: Any, name: str, *, method: bool, place: str = "") -> Any:
     """
     if not isinstance(function, FunctionType):
         return function
+    code = function.__code__
+    watched = to_watch(code.co_varnames[: code.co_argcount])
+    if not method and code.co_flags & VARIOUS and code.co_varnames[0] == "input":
+        watched.append((1, SIZES))  # only methods take sizes one by one
 
     strict = name in COMPARISONS and not method
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if strict and args and not isinstance(args[0], Tensor):
             check(name, args, kwargs, method=False)
+        count = len(args)
+        for i, usual in watched:
+            if i < count and args[i].__class__ not in usual:
+                check(place + name, args, kwargs, method=method)
+        if kwargs and has_unusual(kwargs):
+            check(place + name, args, kwargs, method=method)
         try:
             return function(*args, **kwargs)
         except REFUSALS as error:
@@ -73,10 +101,17 @@ def guarded_row(row: Row, fallback: Any, name: str, *, method: bool) -> Any:
     """A row's general function under a public name: numbers only where PyTorch takes them, refusals in its words."""
     strict = [i for i in row.inputs if row.parameters[i] not in row.lists]
     strict = [] if name in ARITHMETIC else strict[:1] if name in COMPARISONS else strict
+    watched = to_watch(row.parameters)
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        count = len(args)
+        for i, usual in watched:
+            if i < count and args[i].__class__ not in usual:
+                check(name, args, kwargs, method=method)
+        if kwargs and has_unusual(kwargs):
+            check(name, args, kwargs, method=method)
         for i in strict:
-            if i < len(args) and not isinstance(args[i], Tensor):
+            if i < count and not isinstance(args[i], Tensor):
                 check(name, args, kwargs, method=method)
         try:
             return fallback(*args, **kwargs)
@@ -84,6 +119,20 @@ def guarded_row(row: Row, fallback: Any, name: str, *, method: bool) -> Any:
             return looked_at(fallback, name, error, args, kwargs, method=method)
 
     return call
+
+
+VARIOUS = 4
+"""The flag of a Python function that takes any number of arguments."""
+
+
+def to_watch(names: tuple[str, ...]) -> list[tuple[int, frozenset[Any]]]:
+    """The places of parameters that have a usual type."""
+    return [(i, USUAL[name]) for i, name in enumerate(names) if name in USUAL]
+
+
+def has_unusual(kwargs: dict[str, Any]) -> bool:
+    """Whether a keyword's value has another type than such ones nearly always have."""
+    return any(key in USUAL and value.__class__ not in USUAL[key] for key, value in kwargs.items())
 
 
 def check(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, method: bool) -> None:
@@ -111,7 +160,7 @@ def looked_at(
 
     short = name.removeprefix("F.")
     if forms_of("." * method + name) is None:
-        raise in_python(function, short, error, args) from None
+        raise in_python(function, "Tensor." * method + short, error, args) from None
     try:
         words = accepted(name, args[1:] if method else args, kwargs, method=method)
     except TypeError as refused:
@@ -135,6 +184,7 @@ def in_python(function: Any, name: str, error: Exception, args: tuple[Any, ...])
         tensor = note.startswith("Tensor") if notes else parameter in TENSOR_NAMES
         known = value is None and (note.endswith("None") or i >= len(names) - len(function.__defaults__ or ()))
         if (tensor or (i == 0 and parameter in {"input", "self"})) and not isinstance(value, Tensor) and not known:
+            name = name.removeprefix("Tensor.")
             return TypeError(f"{name}(): argument '{parameter}' (position {i + 1}) must be Tensor, not {type(value).__name__}")
     start = f"{function.__qualname__}()"
     if isinstance(error, TypeError) and str(error).startswith(start):

@@ -217,7 +217,7 @@ def accepted(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, method
     forms = forms_of("." * method + name)
     if forms is None:
         raise KeyError(name)
-    shown = name.removeprefix("F.").replace("logsigmoid", "log_sigmoid")
+    shown = name.rpartition(".")[2].replace("logsigmoid", "log_sigmoid")
     if not forms:
         refuse_any(shown, args, kwargs)
         return {}
@@ -321,14 +321,14 @@ def plain_words(form: Form, name: str, args: tuple[Any, ...], kwargs: dict[str, 
         TypeError: a list of whole numbers goes on with something else.
     """
     words = {}
-    for i, p in enumerate(form.parameters):
+    for i, p in reversed(list(enumerate(form.parameters))):  # as C++ reads them
         key = keyword_of(p, kwargs) if i >= len(args) else None
         value = args[i] if i < len(args) else kwargs[key] if key is not None else None
         if len(args) > form.positional == 1:
             value = args
         if p.kind in {"IntArrayRef", "SymIntArrayRef"} and isinstance(value, list | tuple):
             for at, one in enumerate(value):
-                if not is_index(one):
+                if not (is_index(one) or (at and isinstance(one, bool))):
                     raise TypeError(
                         f"{name}(): argument '{p.name}' failed to unpack the object at pos {at + 1} with error "
                         f'"type must be {SHOWN[p.kind]},but got {type_text(one)}"'

@@ -11,6 +11,7 @@ from gviz.engine.general import NUMBERS, OPERANDS
 from gviz.engine.modes import mode
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.conversion import itself
+from gviz.engine.surface.reductions import UNSET
 from gviz.engine.tensor import Tensor, from_array
 
 
@@ -128,15 +129,15 @@ def places(condition: Tensor) -> tuple[Tensor, ...]:
     return tuple(from_array(a, None) for a in np.nonzero(np.atleast_1d(condition._array)))
 
 
-def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+def where(condition: Tensor, input: Any = UNSET, other: Any = UNSET) -> Any:
     """Elements of ``input`` where the condition holds, else of ``other``; alone, the indices where it holds.
 
     Raises:
         TypeError: one of the two is missing.
     """
-    if (input is None) != (other is None):
+    if (input is UNSET) != (other is UNSET) or input is None or other is None:
         raise TypeError("where() takes both input and other, or none of them")
-    if input is None:
+    if input is UNSET:
         return places(condition)
     return call["where"](condition, input, other)
 
@@ -154,6 +155,12 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if isinstance(min, complex) or isinstance(max, complex):
+        if input._array.dtype.kind != "f":
+            raise NotImplementedError("clamp is not supported for complex types")
+        if any(isinstance(bound, complex) and bound.imag for bound in (min, max)):
+            raise RuntimeError("value cannot be converted to type double without overflow")
+        min, max = (bound.real if isinstance(bound, complex) else bound for bound in (min, max))
     tensors = isinstance(min, Tensor) or isinstance(max, Tensor)
     return call["clamp_tensor" if tensors else "clamp_scalar"](input, min, max)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any
 
 from gviz.engine import dtypes
@@ -25,7 +26,9 @@ def dtype_of(dtype: Any) -> Any:
 
 def as_dims(dim: Any) -> tuple[int, ...]:
     """One dim or several as a tuple, as PyTorch saves them."""
-    return (dim,) if isinstance(dim, int) else tuple(dim)
+    if isinstance(dim, list | tuple):
+        return tuple(dim)
+    return (index(dim),)
 
 
 def sum_of(input: Tensor, dim: Any = UNSET, keepdim: bool = False, *, dtype: Any = None, axis: Any = UNSET) -> Tensor:

@@ -8,6 +8,7 @@ import numpy as np
 
 from gviz.engine import text
 from gviz.engine.op import TENSORS as call
+from gviz.engine.refusals import public
 from gviz.engine.surface.indexing import get_item
 
 if TYPE_CHECKING:
@@ -20,9 +21,15 @@ def flat_sizes(size: tuple[Any, ...]) -> tuple[Any, ...]:
     Raises:
         TypeError: nothing was given.
     """
-    if not size:
-        raise TypeError("no sizes")
-    return tuple(size[0]) if len(size) == 1 and isinstance(size[0], list | tuple) else size
+    if len(size) != 1:
+        if not size:
+            raise TypeError("no sizes")
+        return size
+    if isinstance(size[0], list | tuple):
+        return tuple(size[0])
+    if isinstance(size[0], bool):
+        raise TypeError("a flag is no size")
+    return size
 
 
 def sized(key: str) -> Any:
@@ -41,11 +48,6 @@ def sized_as(key: str) -> Any:
         return call[key](self, other._array.shape)
 
     return method
-
-
-def broadcast_to(input: Tensor, size: Any) -> Tensor:
-    """Expanded to that shape."""
-    return call["expand"](input, tuple(size))
 
 
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
@@ -98,11 +100,35 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
     return call["stack"](tensor_list("stack", tensors), dim)
 
 
-def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> Any:
+def pieces(input: Tensor, split_size: int, dim: int = 0) -> Any:
+    """Pieces of a size."""
+    return call["split_size"](input, split_size, dim)
+
+
+def pieces_of(input: Tensor, split_sizes: Any, dim: int = 0) -> Any:
+    """Pieces of several sizes."""
+    if not isinstance(split_sizes, list | tuple):
+        raise TypeError("no sizes")
+    return call["split_with_sizes"](input, tuple(split_sizes), dim)
+
+
+INNER = {
+    "split": public(pieces, "split", method=False, place="_VF."),
+    "split_with_sizes": public(pieces_of, "split_with_sizes", method=False),
+}
+"""What Python's ``split`` calls, as in PyTorch: built-in functions, with refusals of their own."""
+
+
+def split_method(self: Tensor, split_size: Any, dim: int = 0) -> Any:
     """Pieces of a size, or of several sizes."""
-    if isinstance(split_size_or_sections, int):
-        return call["split_size"](input, split_size_or_sections, dim)
-    return call["split_with_sizes"](input, tuple(split_size_or_sections), dim)
+    if hasattr(split_size, "_array") and split_size._array.size == 1:
+        split_size = int(split_size)
+    return INNER["split" if isinstance(split_size, int) else "split_with_sizes"](self, split_size, dim)
+
+
+def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> Any:
+    """The same as a function."""
+    return split_method(tensor, split_size_or_sections, dim)
 
 
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
@@ -208,16 +234,16 @@ ROWS = {
 
 BOTH: dict[str, Any] = {
     "reshape": sized("reshape"), "permute": sized("permute"), "squeeze": squeeze, "flatten": flatten, "ravel": ravel,
-    "split": split, "chunk": chunk, "broadcast_to": broadcast_to, "tensor_split": tensor_split,
+    "chunk": chunk, "broadcast_to": sized("expand"), "tensor_split": tensor_split,
     "hsplit": splitter("hsplit", 1, 1), "vsplit": splitter("vsplit", 0, 2), "dsplit": splitter("dsplit", 2, 3),
     "adjoint": exchanged("adjoint()"),
 }  # fmt: skip
 
 METHODS: dict[str, Any] = {
     "view": sized("view"), "expand": sized("expand"), "expand_as": sized_as("expand"), "view_as": sized_as("view"),
-    "reshape_as": sized_as("reshape"),
+    "reshape_as": sized_as("reshape"), "split": split_method,
     "contiguous": contiguous, "__getitem__": get_item, "T": property(property_t), "mT": property(exchanged("mT")),
     "mH": property(exchanged("mH")), "H": property(exchanged("H")),
 }  # fmt: skip
 
-FUNCTIONS: dict[str, Any] = {"cat": cat, "concat": cat, "concatenate": cat, "stack": stack}
+FUNCTIONS: dict[str, Any] = {"split": split, "cat": cat, "concat": cat, "concatenate": cat, "stack": stack}

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gviz.engine.op import TENSORS as call
+from gviz.engine.refusals import public
 from gviz.engine.surface.arithmetic import keyed, places
 from gviz.engine.surface.reductions import UNSET, as_dims, dtype_of, typed
 from gviz.engine.tensor import Tensor, from_array
@@ -14,6 +15,8 @@ from gviz.engine.tensor import Tensor, from_array
 
 def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The product of all elements, or along a dim."""
+    if isinstance(dim, list | tuple):
+        raise TypeError("one dim only")
     input = typed(input, dtype)
     return call["prod_all"](input) if dim is None else call["prod_dim"](input, dim, keepdim)
 
@@ -68,14 +71,33 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     return call["logsumexp"](input, as_dims(dim), keepdim)
 
 
-def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
-    """The p-norm of all elements, or along dims."""
-    if p == "nuc":
-        from gviz.engine.linalg import matrix_norm
+def vector_norm(x: Tensor, ord: Any = 2.0, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The norm of all elements, or along dims."""
+    if isinstance(ord, Tensor):
+        ord = ord.item()
+    return call["vector_norm"](x, ord, None if dim is None else as_dims(dim), keepdim, dtype_of(dtype))
 
-        return matrix_norm(typed(input, dtype), p, (0, 1) if dim is None else dim, keepdim)
-    ord = 2 if p in {"fro", None} else p
-    return call["vector_norm"](input, ord, None if dim is None else as_dims(dim), keepdim, dtype_of(dtype))
+
+BUILT_IN_NORM = public(vector_norm, "linalg_vector_norm", method=False)
+"""What Python's ``norm`` calls, as in PyTorch: a built-in function, with refusals of its own."""
+
+
+def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
+    """The p-norm of all elements, or along dims; for a text that of matrices."""
+    dims = [dim] if isinstance(dim, int) else dim
+    if not isinstance(p, str) or (p == "fro" and (dims is None or len(dims) <= 2)):
+        ord = 2.0 if p is None or p.__class__ is str else p
+        if dims is None and keepdim is False and dtype is None:
+            return BUILT_IN_NORM(input, ord)
+        return BUILT_IN_NORM(input, ord, dims, keepdim, dtype=dtype)
+    from gviz.engine.linalg import matrix_norm
+
+    return matrix_norm(input, p, list(range(input._array.ndim)) if dims is None else dims, keepdim, dtype=dtype)
+
+
+def norm_method(self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    """The same as a method."""
+    return norm(self, p, dim, keepdim, dtype=dtype)
 
 
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
@@ -139,9 +161,11 @@ ROWS = {
 
 BOTH: dict[str, Any] = {
     "prod": prod, "cumsum": cumsum, "cumprod": cumprod, "var": spread("var"), "std": spread("std"),
-    "amax": extreme("amax"), "amin": extreme("amin"), "logsumexp": logsumexp, "norm": norm, "sort": sort, "argsort": argsort,
+    "amax": extreme("amax"), "amin": extreme("amin"), "logsumexp": logsumexp, "sort": sort, "argsort": argsort,
     "aminmax": keyed("aminmax", 1), "nansum": nansum, "nanmean": nanmean,
     "median": middle("median"), "nanmedian": middle("nanmedian"), "nonzero": nonzero, "unique": unique, "bincount": bincount,
 }  # fmt: skip
 
-FUNCTIONS: dict[str, Any] = {"var_mean": spread("var_mean"), "std_mean": spread("std_mean")}
+METHODS: dict[str, Any] = {"norm": norm_method}
+
+FUNCTIONS: dict[str, Any] = {"norm": norm, "var_mean": spread("var_mean"), "std_mean": spread("std_mean")}
