@@ -177,8 +177,8 @@ BOTH: dict[str, Any] = {
     "masked_fill": masked_fill, "equal": equal, "allclose": allclose, "is_same_size": is_same_size, "xlogy": xlogy,
     "isposinf": question(np.isposinf), "isneginf": question(np.isneginf), "isreal": question(np.isreal),
     "signbit": question(np.signbit), "bitwise_not": arithmetic.invert,
-    "gcd": bitwise(np.gcd, operands=Tensor), "lcm": bitwise(np.lcm, operands=Tensor), "bitwise_left_shift": bitwise(np.left_shift, "lshift"),
-    "bitwise_right_shift": bitwise(np.right_shift, "rshift"),
+    "gcd": bitwise(np.gcd, operands=Tensor), "lcm": bitwise(np.lcm, operands=Tensor),
+    "bitwise_left_shift": bitwise(np.left_shift, "lshift"), "bitwise_right_shift": bitwise(np.right_shift, "rshift"),
     "copysign": copysign, "float_power": float_power,
     "bitwise_and": BITWISE["and"], "bitwise_or": BITWISE["or"], "bitwise_xor": BITWISE["xor"],
 }  # fmt: skip
