@@ -19,7 +19,6 @@ from gviz.engine.refusals import public
 from gviz.engine.surface import (
     arithmetic,
     conversion,
-    overwriting,
     pointwise,
     products,
     rearranging,
@@ -44,7 +43,6 @@ FAMILIES = (
     searching,
     rearranging,
     products,
-    overwriting,
     creation,
     sampling,
 )

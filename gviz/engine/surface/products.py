@@ -13,9 +13,6 @@ from gviz.engine.results import result_class
 from gviz.engine.surface.arithmetic import keyed
 from gviz.engine.tensor import Tensor, from_array
 
-WITH_FACTORS = ("addmm", "addmv", "addr", "baddbmm", "addbmm")
-"""``beta * input + alpha * product``."""
-
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Multiplied and summed over the last dims of one and the first of the other, or over pairs of dims.
@@ -284,8 +281,9 @@ ROWS = {
 }
 
 BOTH: dict[str, Any] = {
-    **{name: keyed(name, 3) for name in WITH_FACTORS}, "inner": inner, "outer": outer, "ger": outer,
-    "inverse": inverse, "cross": cross, "slogdet": slogdet, "cov": cov, "corrcoef": corrcoef,
+    **{name: keyed(name, 3) for name in ("addmm", "addmv", "addr", "baddbmm", "addbmm")},
+    "inner": inner, "outer": outer, "ger": outer, "inverse": inverse, "cross": cross, "slogdet": slogdet,
+    "cov": cov, "corrcoef": corrcoef,
 }  # fmt: skip
 
 FUNCTIONS: dict[str, Any] = {"tensordot": tensordot, "einsum": einsum, "cdist": cdist, "bilinear": call["bilinear"]}

@@ -1,4 +1,4 @@
-"""In-place methods: each is made from the operation whose result it writes."""
+"""In-place methods: those made from the operation whose result they write, and those that change the shape."""
 
 from __future__ import annotations
 
@@ -6,18 +6,35 @@ from typing import Any
 
 from gviz.engine import creation, inplace, text
 from gviz.engine.op import TENSORS as call
-from gviz.engine.surface.arithmetic import add, clamp, div, power, square, sub
+from gviz.engine.surface import arithmetic, pointwise, products, rearranging, shape, statistics
 from gviz.engine.tensor import Tensor
 
-IN_PLACE: dict[str, Any] = {
-    "add_": add, "sub_": sub, "mul_": "mul", "div_": div, "pow_": power, "square_": square, "neg_": "neg",
-    "reciprocal_": "reciprocal", "abs_": "absolute", "sign_": "sign", "exp_": "exp", "log_": "log", "log1p_": "log1p",
-    "expm1_": "expm1", "sqrt_": "sqrt", "rsqrt_": "rsqrt", "sin_": "sin", "cos_": "cos", "tan_": "tan", "tanh_": "tanh",
-    "sigmoid_": "sigmoid", "relu_": "relu", "clamp_": clamp, "clip_": clamp, "scatter_add_": "scatter_add",
-}  # fmt: skip
-"""In-place method -> the operation it writes the result of."""
+MEANT = {
+    name: meant
+    for family in (arithmetic, pointwise, products, rearranging, shape, statistics)
+    for table in (family.ROWS, family.BOTH)
+    for name, meant in table.items()
+}
+"""What the methods mean that are not in place."""
 
-AUGMENTED = {"__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__ipow__": "pow_"}
+NAMES = (
+    "add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "remainder", "fmod", "pow",
+    "square", "neg", "negative", "reciprocal", "abs", "absolute", "sign", "sgn", "copysign", "exp", "exp2", "expm1", "log",
+    "log2", "log10", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "arcsin", "acos", "arccos",
+    "atan", "arctan", "atan2", "arctan2", "sinc", "hypot", "deg2rad", "rad2deg", "sigmoid", "logit", "relu", "clamp", "clip",
+    "clamp_min", "clamp_max", "floor", "ceil", "trunc", "fix", "frac", "round", "nan_to_num", "erf", "erfc", "erfinv", "lgamma",
+    "digamma", "igamma", "igammac", "xlogy", "lerp", "addcmul", "addcdiv", "addmm", "addmv", "addr", "baddbmm", "addbmm",
+    "cumsum", "cumprod", "renorm", "nextafter", "heaviside", "gcd", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor",
+    "bitwise_not", "bitwise_left_shift", "bitwise_right_shift", "logical_and", "logical_or", "logical_xor", "logical_not",
+    "tril", "triu", "put", "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy", "index_fill",
+    "masked_scatter",
+)  # fmt: skip
+"""Methods with an in-place form that is that operation, its result written."""
+
+AUGMENTED = {
+    "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__ipow__": "pow_",
+    "__imod__": "remainder_", "__ifloordiv__": "floor_divide_",
+}  # fmt: skip
 
 
 def in_place_form(operation: Any, *, wherever: bool | str = False) -> Any:
@@ -28,6 +45,17 @@ def in_place_form(operation: Any, *, wherever: bool | str = False) -> Any:
         return inplace.in_place(chosen, self, *args, wherever=wherever, **kwargs)
 
     return method
+
+
+def ldexp(self: Tensor, other: Tensor) -> Tensor:
+    """``self * 2**other``, which no integers can hold.
+
+    Raises:
+        RuntimeError: they were to.
+    """
+    if not self.dtype.is_floating_point:
+        raise RuntimeError(f"ldexp can't be cast to the desired output type {self.dtype.scalar_name}")
+    return call["ldexp"](self, other)
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:
@@ -47,12 +75,59 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     return inplace.in_place(call["copy_into"], self, source, wherever=inplace.same_place(self._array, source._array))
 
 
+def reshaping(key: str) -> Any:
+    """A method that changes the tensor's own shape: ``t_`` and its kin."""
+
+    def method(self: Tensor, *args: Any) -> Tensor:
+        return inplace.reshape_in_place(call[key], self, *args)
+
+    return method
+
+
+def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
+    """Drop dims of size one: all, or those named."""
+    if dim is None:
+        return inplace.reshape_in_place(call["squeeze_all_"], self)
+    return inplace.reshape_in_place(call["squeeze_dim_" if isinstance(dim, int) else "squeeze_dims_"], self, dim)
+
+
+def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Write one value on the diagonal.
+
+    Raises:
+        RuntimeError: fewer than two dims, or more than two that differ.
+    """
+    if self._array.ndim < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if self._array.ndim > 2 and len(set(self._array.shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    steps = self.stride()
+    line = call["as_strided"](self, (min(self._array.shape),), (sum(steps),), 0)
+    inplace.in_place(call["fill"], line, fill_value)
+    return self
+
+
 METHODS: dict[str, Any] = {
-    "fill_": fill_,
-    "copy_": copy_,
-    "__setitem__": inplace.set_item,
-    **{name: in_place_form(operation) for name, operation in IN_PLACE.items()},
-    "zero_": in_place_form("zero", wherever=True),
+    **{f"{name}_": in_place_form(MEANT[name]) for name in NAMES},
+    **{f"{a}{name}_": in_place_form(f"a{name}_") for name in ("sinh", "cosh", "tanh") for a in ("a", "arc")},
+    "polygamma_": in_place_form(lambda self, n: call["polygamma_"](n, self)), "ldexp_": in_place_form(ldexp),
+    "masked_fill_": in_place_form(MEANT["masked_fill"], wherever=text.EXPANDED.format("masked_fill_", "mask", "scalar")),
     "index_put_": in_place_form("index_put", wherever=text.EXPANDED.format("index_put_", "indices", "tensor")),
-}
+    "zero_": in_place_form("zero", wherever=True), "fill_": fill_, "copy_": copy_, "fill_diagonal_": fill_diagonal_,
+    "t_": reshaping("t_"), "transpose_": reshaping("transpose_"), "swapaxes_": reshaping("transpose_"),
+    "swapdims_": reshaping("transpose_"), "unsqueeze_": reshaping("unsqueeze_"), "squeeze_": squeeze_,
+    "__setitem__": inplace.set_item,
+}  # fmt: skip
 METHODS.update((name, METHODS[method]) for name, method in AUGMENTED.items())
+
+FUNCTIONS: dict[str, Any] = {
+    f"{name}_": METHODS[f"{name}_"]
+    for name in (
+        "abs", "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "asin", "asinh", "atan", "atanh",
+        "ceil", "clamp", "clamp_max", "clamp_min", "clip", "cos", "cosh", "deg2rad", "erf", "erfc", "exp", "exp2", "expm1",
+        "fill", "fix", "floor", "frac", "gcd", "index_put", "lcm", "ldexp", "log", "log10", "log1p", "log2", "logit",
+        "nan_to_num", "neg", "negative", "rad2deg", "reciprocal", "relu", "round", "rsqrt", "sigmoid", "sin", "sinc", "sinh",
+        "sqrt", "square", "tan", "tanh", "trunc", "xlogy", "zero",
+    )
+}  # fmt: skip
+"""In-place operations that PyTorch offers as functions too."""
