@@ -35,10 +35,9 @@ _SCRIPT = "an expression has assignments and formulas only; for a whole program:
 _MODULE = "modules need a script: gviz render file.py; here, write the formula with names for the weights: y = x @ W.T + b"
 
 _KINDS: dict[type[ast.AST], tuple[str, str]] = {
-    ast.Import: ("import is not possible in an expression", "every function is there already: write log(x) or torch.log(x)"),
-    ast.ImportFrom: (
-        "import is not possible in an expression",
-        "every function is there already: write log(x) or torch.log(x)",
+    **dict.fromkeys(
+        (ast.Import, ast.ImportFrom),
+        ("import is not possible in an expression", "every function is there already: write log(x) or torch.log(x)"),
     ),
     ast.AnnAssign: ("a type is not said in an expression", "write y = x*2; --dtype float64 sets the dtype"),
     ast.Delete: ("del is not possible in an expression", _SCRIPT),
@@ -47,17 +46,17 @@ _KINDS: dict[type[ast.AST], tuple[str, str]] = {
     ast.NamedExpr: (":= is not possible in an expression", "make it a statement of its own: a = x + w; y = a*2"),
     ast.Starred: ("* before a name is not possible in an expression", "write the arguments one by one"),
     ast.JoinedStr: ("a text is not possible in an expression", "numbers, names and functions are"),
-    ast.ListComp: ("a loop is not possible in an expression", "write the terms out, or use a script: gviz render file.py"),
-    ast.SetComp: ("a loop is not possible in an expression", "write the terms out, or use a script: gviz render file.py"),
-    ast.DictComp: ("a loop is not possible in an expression", "write the terms out, or use a script: gviz render file.py"),
-    ast.GeneratorExp: ("a loop is not possible in an expression", "write the terms out, or use a script: gviz render file.py"),
-    ast.Set: ("{ } are not brackets of an expression", "write round ones: (x + w)*2"),
-    ast.Dict: ("{ } are not brackets of an expression", "write round ones: (x + w)*2"),
-    ast.Tuple: ("names in brackets cannot be assigned", "write one level of names, as in v, i = max(x, dim=0)"),
-    ast.List: ("names in brackets cannot be assigned", "write one level of names, as in v, i = max(x, dim=0)"),
+    **dict.fromkeys(
+        (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
+        ("a loop is not possible in an expression", "write the terms out, or use a script: gviz render file.py"),
+    ),
+    **dict.fromkeys((ast.Set, ast.Dict), ("{ } are not brackets of an expression", "write round ones: (x + w)*2")),
+    **dict.fromkeys(
+        (ast.Tuple, ast.List),
+        ("names in brackets cannot be assigned", "write one level of names, as in v, i = max(x, dim=0)"),
+    ),
     ast.Await: ("await is not possible in an expression", _SCRIPT),
-    ast.Yield: ("yield is not possible in an expression", _SCRIPT),
-    ast.YieldFrom: ("yield is not possible in an expression", _SCRIPT),
+    **dict.fromkeys((ast.Yield, ast.YieldFrom), ("yield is not possible in an expression", _SCRIPT)),
     ast.BoolOp: ("and, or are not possible with tensors", "write (x > 0) & (x < 1), or logical_and, logical_or"),
     ast.Subscript: ("a part of a tensor cannot be assigned", "that changes it in place; use a script: gviz render file.py"),
     ast.Attribute: ("an attribute cannot be assigned", "assign to a name of its own, as in y = x*2"),
@@ -177,12 +176,10 @@ def _method(function: ast.Attribute) -> tuple[str, str | None]:
     name = function.attr
     base = function.value.id if isinstance(function.value, ast.Name) else None
     meant = OTHER_NAMES.get(name, name)
-    if base in OTHER_MODULES:
+    if base in {*OTHER_MODULES, "torch", "F"}:
         hint = f"write {meant}(...)" if meant in functions_here() else did_you_mean(name, functions_here(), _SCRIPT)
-        return f"there is no {base} in an expression", hint
-    if base in ("torch", "F"):
-        hint = f"write {meant}(...)" if meant in functions_here() else did_you_mean(name, functions_here(), _SCRIPT)
-        return f"there is no function {base}.{name} in an expression", hint
+        what = base if base in OTHER_MODULES else f"function {base}.{name}"
+        return f"there is no {what} in an expression", hint
     return _PRIVATE.get(name) or _unknown_method(name)
 
 
