@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import NAMES, SourceCommand
+from gviz.cli.options import NAMES, SourceCommand, dtype_option, format_option, rankdir_option, values_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,15 +31,14 @@ _EXAMPLE = 'such a file looks like [{"a": 1, "b": 2}, {"a": 3, "b": 4}]'
 @click.option("--runs", type=click.IntRange(1, MOST_RUNS), help="How often, with values near the given ones. [default: 50]")
 @click.option("--feeds", metavar="FILE.json", help='The values of each run: [{"a": 1, "b": 2}, {"a": 3, "b": 4}].')
 @click.option("-o", "--output", metavar="FILE", help="Both graphs side by side; its suffix is the format, as for render.")
-@click.option("--format", "suffix", metavar="SUFFIX", help="The format, where the file's suffix does not tell it.")
+@format_option
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
-@click.option("--values", metavar="FILE.json", help='Values from a file: {"x": 2, "W": [[1, 2], [3, 4]]}.')
+@values_option
 @click.option("--root", metavar="NAME", help="The root, where it is not what the last statement assigns.")
 @click.option("--frozen", **NAMES, help="Requires no gradient.")
-@click.option("--dtype", metavar="DTYPE", help="Of the values: float32 (the default), float64 ...")
+@dtype_option
 @click.option("--no-backward", is_flag=True, help="Compute the value alone, without gradients.")
-@click.option("--rankdir", type=click.Choice(["TB", "BT", "LR", "RL"], case_sensitive=False), default="BT", show_default=True,
-              metavar="TB|BT|LR|RL", help="The way the values lie in the picture.")  # fmt: skip
+@rankdir_option("BT", "The way the values lie in the picture.")
 def compare(
     *, words: Sequence[str], after: Sequence[str], runs: int | None, feeds: str | None, output: str | None, suffix: str | None,
     as_json: bool, rankdir: str, **given: Any
@@ -137,9 +136,9 @@ def read_feeds(file: str) -> list[dict[str, str]]:
 # ------------------------------------------------------------------ what is printed
 def as_text(found: Sequence[Comparison]) -> str:
     """A table and bars for each program."""
-    encoding = (sys.stdout.encoding or "").lower().replace("-", "") if streams.is_terminal(sys.stdout) else "utf8"
-    width = min(get_terminal_size().columns, WIDEST) if streams.is_terminal(sys.stdout) else WIDEST
-    block = "█" if encoding.startswith("utf") else "#"
+    on_terminal = streams.is_terminal(sys.stdout)
+    width = min(get_terminal_size().columns, WIDEST) if on_terminal else WIDEST
+    block = "#" if on_terminal and not streams.takes_unicode(sys.stdout) else "█"
     parts = [part(each, width, block) for each in found]
     return "\n".join([*parts, *(_wrapped(line, width) for line in HOW)]) + "\n"
 

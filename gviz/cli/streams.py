@@ -16,18 +16,9 @@ if TYPE_CHECKING:
     from gviz.sources import Note
 
 __all__ = [
-    "abandon",
-    "complain",
-    "flush",
-    "hear_warnings",
-    "in_colour",
-    "interruptible",
-    "is_terminal",
-    "product_alone",
-    "replace_unprintable",
-    "say",
-    "write_product",
-]
+    "abandon", "complain", "flush", "hear_warnings", "in_colour", "interruptible", "is_terminal", "product_alone",
+    "replace_unprintable", "say", "takes_unicode", "write_product",
+]  # fmt: skip
 
 _STYLES = {"error": "31;1", "warning": "33", "dim": "2"}
 
@@ -51,6 +42,11 @@ def is_open(stream: TextIO) -> bool:
 def in_colour(stream: TextIO | None) -> bool:
     """Whether colours are welcome there: a terminal, and NO_COLOR (https://no-color.org) is not set."""
     return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def takes_unicode(stream: TextIO) -> bool:
+    """Whether bars and lines of a tree can be shown there."""
+    return (stream.encoding or "").lower().startswith("utf")
 
 
 def say(note: Note) -> None:
@@ -132,10 +128,17 @@ def write_product(data: str | bytes) -> None:
     if sys.stdout is None or not is_open(sys.stdout):
         raise FileError("standard output is closed", hint="name a file with -o FILE")
     raw = data if isinstance(data, bytes) else _encoded(data)
-    try:
+    with _full_disk_told():
         sys.stdout.flush()
         sys.stdout.buffer.write(raw)
         sys.stdout.buffer.flush()
+
+
+@contextmanager
+def _full_disk_told() -> Iterator[None]:
+    """Within it, what the system would not write is a FileError; a reader that left stays a BrokenPipeError."""
+    try:
+        yield
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -202,13 +205,8 @@ def flush() -> None:
             abandon(sys.stderr)
     if sys.stdout is None or not is_open(sys.stdout):
         return
-    try:
+    with _full_disk_told():
         sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        abandon(sys.stdout)
-        raise FileError(f"cannot write to standard output: {error.strerror}") from None
 
 
 def abandon(*unwanted: TextIO | None) -> None:
