@@ -11,7 +11,10 @@ from typing import Any, TypeAlias
 
 import click
 
-__all__ = ["NAMES", "SHOWN", "SourceCommand", "show_option", "takes_source"]
+__all__ = [
+    "NAMES", "SHOWN", "SourceCommand", "dtype_option", "format_option", "graphviz_option", "rankdir_option", "show_option",
+    "takes_source", "values_option",
+]  # fmt: skip
 
 Command: TypeAlias = Callable[..., int]
 
@@ -79,39 +82,47 @@ def _shown(context: click.Context, parameter: click.Parameter, given: str) -> tu
 
 
 show_option = click.option(
-    "--show",
-    callback=_shown,
-    default="value,grad",
-    show_default=True,
-    metavar="WHAT,...",
+    "--show", callback=_shown, default="value,grad", show_default=True, metavar="WHAT,...",
     help=f"What the boxes tell: {', '.join(SHOWN)}, or none (TorchViz's own picture), or all.",
+)  # fmt: skip
+
+format_option = click.option(
+    "--format", "suffix", metavar="SUFFIX", help="The format, where the file's suffix does not tell it."
 )
+
+graphviz_option = click.option(
+    "--graphviz",
+    type=click.Choice(["auto", "embedded", "system"]),
+    default="auto",
+    show_default=True,
+    help="What makes images: the Graphviz that came with gviz, or the system's dot.",
+)
+
+
+def rankdir_option(default: str, what: str) -> Callable[[Command], Command]:
+    """``--rankdir``, of which each command has another default and another explanation."""
+    ways = click.Choice(["TB", "BT", "LR", "RL"], case_sensitive=False)
+    return click.option("--rankdir", type=ways, default=default, metavar="TB|BT|LR|RL", show_default=True, help=what)
+
 
 NAMES: dict[str, Any] = {"multiple": True, "callback": _names, "metavar": "NAME"}
 
+values_option = click.option("--values", metavar="FILE.json", help='Values from a file: {"x": 2, "W": [[1, 2], [3, 4]]}.')
+dtype_option = click.option("--dtype", metavar="DTYPE", help="Of the values: float32 (the default), float64 ...")
+
 _SOURCE_OPTIONS = (
-    click.option("--values", metavar="FILE.json", help='Values from a file: {"x": 2, "W": [[1, 2], [3, 4]]}.'),
+    values_option,
     click.option("--root", **NAMES, help="The root; repeat it, or use commas, for several."),
     click.option("--frozen", **NAMES, help="Requires no gradient, and so is not in the graph."),
     click.option("--retain", **NAMES, help="An intermediate that keeps its gradient."),
-    click.option("--dtype", metavar="DTYPE", help="Of the values: float32 (the default), float64 ..."),
+    dtype_option,
     click.option("--no-backward", is_flag=True, help="Leave out the backward pass that an expression gets."),
     click.option("--grad-output", metavar="ones", help="What backward starts from where the root is no scalar."),
-    click.option(
-        "--engine",
-        type=click.Choice(["gviz", "torch", "auto"]),
-        default="auto",
-        show_default=True,
-        help="What runs a script: gviz's own engine, or the real PyTorch where it is installed.",
-    ),
-    click.option(
-        "--on-error",
-        type=click.Choice(["draw", "stop"]),
-        default="draw",
-        show_default=True,
-        help="Where a script raises: draw the graph as far as it came, or stop.",
-    ),
-)
+    click.option("--engine", type=click.Choice(["gviz", "torch", "auto"]), default="auto", show_default=True,
+                 help="What runs a script: gviz's own engine, or the real PyTorch where it is installed."),
+    click.option("--on-error", type=click.Choice(["draw", "stop"]), default="draw", show_default=True,
+                 help="Where a script raises: draw the graph as far as it came, or stop."),
+)  # fmt: skip
 
 
 def takes_source(command: Command) -> Command:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import SourceCommand, show_option, takes_source
+from gviz.cli.options import SourceCommand, format_option, graphviz_option, rankdir_option, show_option, takes_source
 
 if TYPE_CHECKING:
     from gviz.graph import Graph
@@ -32,32 +32,13 @@ LONGEST_STEM = 100
 @click.option(
     "-o", "--output", metavar="FILE", help="Where to: its suffix is the format, - is standard output. [default: ROOT.pdf]"
 )
-@click.option("--format", "suffix", metavar="SUFFIX", help="The format, where the file's suffix does not tell it.")
-@click.option(
-    "--rankdir",
-    type=click.Choice(["TB", "BT", "LR", "RL"], case_sensitive=False),
-    default="TB",
-    metavar="TB|BT|LR|RL",
-    show_default=True,
-    help="The way the leaves lie: from top to bottom, from left to right ...",
-)
-@click.option(
-    "--graphviz",
-    type=click.Choice(["auto", "embedded", "system"]),
-    default="auto",
-    show_default=True,
-    help="What makes images: the Graphviz that came with gviz, or the system's dot.",
-)
+@format_option
+@rankdir_option("TB", "The way the leaves lie: from top to bottom, from left to right ...")
+@graphviz_option
 def render(
-    *,
-    source: str,
-    options: SourceOptions,
-    show: tuple[str, ...],
-    output: str | None,
-    suffix: str | None,
-    rankdir: str,
+    *, source: str, options: SourceOptions, show: tuple[str, ...], output: str | None, suffix: str | None, rankdir: str,
     graphviz: str,
-) -> int:
+) -> int:  # fmt: skip
     """Draw the graph behind SOURCE.
 
     SOURCE is an expression, a .py script (it is executed), a saved graph .json, or - for standard input.
@@ -141,10 +122,8 @@ def _for_terminal(how: RenderOptions) -> RenderOptions:
     """The same options, for a tree that fits this terminal."""
     from shutil import get_terminal_size
 
-    encoding = (sys.stdout.encoding or "").lower().replace("-", "")
-    return replace(
-        how, width=get_terminal_size().columns, ascii=not encoding.startswith("utf"), color=streams.in_colour(sys.stdout)
-    )
+    colour, ascii_only = streams.in_colour(sys.stdout), not streams.takes_unicode(sys.stdout)
+    return replace(how, width=get_terminal_size().columns, ascii=ascii_only, color=colour)
 
 
 def _save_by_name(graph: Graph, how: RenderOptions) -> None:

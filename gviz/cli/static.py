@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import SourceCommand, show_option, takes_source
+from gviz.cli.options import SourceCommand, format_option, graphviz_option, rankdir_option, show_option, takes_source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,31 +23,18 @@ __all__ = ["static"]
 @takes_source
 @show_option
 @click.option("-o", "--output", metavar="FILE", help="Where to, as for render. [default: ROOT.pdf]")
-@click.option("--format", "suffix", metavar="SUFFIX", help="The format, where the file's suffix does not tell it.")
+@format_option
 @click.option("--gradients", is_flag=True, help="Add the operations of the root's derivatives, in a scope of their own.")
 @click.option("--collapse", metavar="SCOPE", multiple=True, help="Draw a name scope, as in gradients, as one box; repeat it.")
 @click.option("--graph", metavar="NAME", default="", help="The script's graph of that name, in place of the default graph.")
 @click.option("--plan", "as_plan", is_flag=True, help="Print the flat function that a run of the root becomes.")
 @click.option("--table", "as_table", is_flag=True, help="Print the table of operations.")
-@click.option("--rankdir", type=click.Choice(["TB", "BT", "LR", "RL"], case_sensitive=False), default="BT", show_default=True,
-              metavar="TB|BT|LR|RL", help="The way the placeholders lie: BT has them at the bottom.")  # fmt: skip
-@click.option("--graphviz", type=click.Choice(["auto", "embedded", "system"]), default="auto", show_default=True,
-              help="What makes images: the Graphviz that came with gviz, or the system's dot.")  # fmt: skip
+@rankdir_option("BT", "The way the placeholders lie: BT has them at the bottom.")
+@graphviz_option
 def static(
-    *,
-    source: str,
-    options: SourceOptions,
-    show: tuple[str, ...],
-    output: str | None,
-    suffix: str | None,
-    gradients: bool,
-    collapse: tuple[str, ...],
-    graph: str,
-    as_plan: bool,
-    as_table: bool,
-    rankdir: str,
-    graphviz: str,
-) -> int:
+    *, source: str, options: SourceOptions, show: tuple[str, ...], output: str | None, suffix: str | None, gradients: bool,
+    collapse: tuple[str, ...], graph: str, as_plan: bool, as_table: bool, rankdir: str, graphviz: str,
+) -> int:  # fmt: skip
     """Draw SOURCE as a static graph, as TensorFlow 1 builds it.
 
     Operations are boxes, tensors are arrows with their shapes. SOURCE is an expression (its names become placeholders), a
