@@ -45,11 +45,7 @@ class LazyGroup(click.Group):
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the first argument names.
-
-        Raises:
-            click.UsageError: there is none of that name.
-        """
+        """The command that the first argument names; UsageError where there is none."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             _refuse_command(ctx, args[0])
         return super().resolve_command(ctx, args)

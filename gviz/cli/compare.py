@@ -117,11 +117,7 @@ def programs(
 
 
 def read_feeds(file: str) -> list[dict[str, str]]:
-    """Feeds from a JSON file.
-
-    Raises:
-        FileError: it cannot be read, or holds no feeds.
-    """
+    """Feeds from a JSON file; FileError where it cannot be read, or holds no feeds."""
     from gviz.cli.values import as_texts, read_json
     from gviz.errors import FileError
 

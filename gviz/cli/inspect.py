@@ -61,11 +61,7 @@ def to_json(graph: Graph) -> str:
 
 
 def _print_table(reading: Reading) -> None:
-    """Print the table, for a person on a terminal and for a program in a pipe.
-
-    Raises:
-        SourceError: the graph has no tensors to list.
-    """
+    """Print the table, for a person on a terminal and for a program in a pipe; SourceError where there are no tensors."""
     from gviz.cli.table import TensorTable
     from gviz.errors import SourceError
 

@@ -68,11 +68,7 @@ def ops(*, pattern: str | None, missing: str | None, as_json: bool) -> int:
 
 
 def _refuse(pattern: str) -> None:
-    """Say that there is no such operation, and what may have been meant.
-
-    Raises:
-        SourceError: always.
-    """
+    """Raise SourceError: there is no such operation; it says what may have been meant."""
     from difflib import get_close_matches
 
     from gviz.engine.catalogue import operations

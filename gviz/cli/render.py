@@ -92,11 +92,7 @@ def deliver(graph: Graph, how: RenderOptions, output: str | None) -> None:
 
 
 def format_of(output: str | None) -> str:
-    """The format that the output asks for by itself; "" where its name does not tell.
-
-    Raises:
-        FileError: the output is a folder.
-    """
+    """The format that the output asks for by itself, "" where its name does not tell; FileError for a folder."""
     if output is None:
         return "pdf"
     if output == "-":

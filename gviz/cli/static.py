@@ -117,11 +117,7 @@ def with_gradients(reading: Reading) -> Reading:
 
 
 def collapsed(graph: Graph, scopes: tuple[str, ...]) -> Graph:
-    """The graph with some scopes as one box each.
-
-    Raises:
-        SourceError: there is no such scope.
-    """
+    """The graph with some scopes as one box each; SourceError where there is no such scope."""
     if not scopes:
         return graph
     from gviz.errors import SourceError

@@ -132,11 +132,7 @@ _EXAMPLE = 'such a file looks like {"x": 2, "W": [[1, 2], [3, 4]]}'
 
 
 def as_texts(file: str, values: dict[str, Any], example: str) -> dict[str, str]:
-    """Values as people type them.
-
-    Raises:
-        FileError: one is neither a number, a list nor a text.
-    """
+    """Values as people type them; FileError where one is neither a number, a list nor a text."""
     for name, value in values.items():
         if value is None or isinstance(value, dict):
             raise FileError(f"{file}: the value of {name!r} is neither a number nor a list", hint=example)

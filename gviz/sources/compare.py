@@ -116,11 +116,7 @@ class Comparison:
 
 
 def compare(pair: Pair) -> Comparison:
-    """Build, run, check and time both forms.
-
-    Raises:
-        SourceError: the static graph cannot be built or run.
-    """
+    """Build, run, check and time both forms; SourceError where the static graph cannot be built or run."""
     tf: Any = import_module("gviz.static")
     try:
         static, build = timed_build(pair.build)

@@ -90,11 +90,7 @@ def bound(name: str, args: Sequence[Any], kwargs: Mapping[str, Any], enough: flo
 
 
 def check_power(operator: str, left: float, right: float) -> None:
-    """Refuse arithmetic of whole numbers with a result of too many digits, before it is computed.
-
-    Raises:
-        TooLargeError: it says the number.
-    """
+    """Raise TooLargeError for whole numbers whose result has too many digits, before it is computed."""
     if not isinstance(left, int) or not isinstance(right, int):
         return
     digits = {

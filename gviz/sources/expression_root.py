@@ -49,11 +49,7 @@ def find_roots(program: Program, options: SourceOptions, tensors: Mapping[str, A
 
 
 def retain(names: Sequence[str], tensors: Mapping[str, Any]) -> Iterator[Note]:
-    """Let intermediates keep their gradients.
-
-    Raises:
-        SourceError: no such tensor, or one without gradients.
-    """
+    """Let intermediates keep their gradients; SourceError for no such tensor, or one without gradients."""
     for name in names:
         if name not in tensors:
             raise _unknown(name, "--retain", tensors)

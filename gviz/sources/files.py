@@ -46,11 +46,7 @@ def looks_like_a_file(source: str) -> bool:
 
 
 def read_file(path: str) -> bytes:
-    """The bytes of a file.
-
-    Raises:
-        FileError: a folder, not there, not readable, or without end.
-    """
+    """The bytes of a file; FileError for a folder, and for what is not there, not readable or without end."""
     try:
         with open(path, "rb") as stream:
             data = stream.read(MAX_BYTES + 1)
@@ -69,11 +65,7 @@ def read_file(path: str) -> bytes:
 
 
 def check_size(data: bytes | str, file: str) -> None:
-    """Refuse what goes on for ever, or is a disk image.
-
-    Raises:
-        FileError: it is too large.
-    """
+    """Raise FileError for what goes on for ever, or is a disk image."""
     if len(data) > MAX_BYTES:
         raise FileError(f"{file} is larger than {MAX_BYTES // 2**20} MiB: that is no script and no graph")
 
@@ -155,11 +147,7 @@ def coding_line(data: bytes, file: str) -> Place:
 
 
 def read_stdin(stdin: TextIO | None) -> str:
-    """Everything on standard input, decoded as a file would be.
-
-    Raises:
-        FileError: standard input is closed, empty, or no text.
-    """
+    """Everything on standard input, decoded as a file would be; FileError where it is closed, empty or no text."""
     if stdin is None:  # the caller closed it before gviz began
         raise FileError("standard input cannot be read: it is closed")
     try:

@@ -70,11 +70,7 @@ def _too_many_digits(source: Source) -> SourceError:
 
 
 def check_names(source: Source) -> None:
-    """Refuse characters that Python would take as part of a name, though a reader sees an operator: ``x·w``, ``xᵀ``.
-
-    Raises:
-        SourceError: there is one.
-    """
+    """Raise SourceError for characters that Python takes as part of a name, and a reader as a sign: ``x·w``, ``xᵀ``."""
     for line, column, character in foreign(source.code):
         if replacement(character) is not None and ("x" + character).isidentifier() and not character.isdecimal():
             raise _foreign_at(source, line, column, character)

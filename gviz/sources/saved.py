@@ -104,11 +104,7 @@ def _cut_hint(error: json.JSONDecodeError) -> str | None:
 
 
 def _check_parts(data: object) -> None:
-    """Refuse JSON of another form, in the words of its writer rather than Python's.
-
-    Raises:
-        ValueError: which field, of which node, edge or tensor.
-    """
+    """Raise ValueError for JSON of another form, in the words of its writer rather than Python's."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         return  # the graph itself says that
     for part in ("nodes", "edges", "roots", "tensors"):
@@ -151,11 +147,7 @@ def _shown(value: object) -> str:
 
 
 def _check(graph: Graph) -> None:
-    """Refuse fields of a wrong kind.
-
-    Raises:
-        ValueError: which one.
-    """
+    """Raise ValueError for a field of a wrong kind."""
     for what, items in (("node", graph.nodes), ("edge", graph.edges), ("tensor", graph.tensors)):
         for item in items:
             name = f"{item.source} -> {item.target}" if isinstance(item, Edge) else repr(getattr(item, "id", item.name))

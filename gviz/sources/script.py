@@ -163,11 +163,7 @@ def _static(space: dict[str, Any], options: SourceOptions, title: str) -> Any:
 
 
 def _compile(parsed: snippet.Parsed, script: Script) -> Any:
-    """The program's code object.
-
-    Raises:
-        SourceError: what only the compiler notices, such as a return outside of a function.
-    """
+    """The program's code; SourceError for what only the compiler notices, such as a return outside of a function."""
     try:
         return compile(parsed.tree, script.code_file, "exec", dont_inherit=True)
     except SyntaxError as error:
@@ -303,11 +299,7 @@ def _kinds(engine: Any) -> Kinds:
 
 
 def _read(ending: Ending, options: SourceOptions, talk: Talk, *, rootless: bool) -> Reading:
-    """The graph of what a script left behind.
-
-    Raises:
-        SourceError: there is no graph, or the script failed and is not to be drawn.
-    """
+    """The graph of what a script left behind; SourceError where there is none, or where it failed and is not to be drawn."""
     failure, left = ending.failure, ending.left
     if failure is not None and options.on_error == "stop":
         raise failure.error

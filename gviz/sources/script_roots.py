@@ -104,11 +104,7 @@ def _by_name(tensors: Sequence[Any], left: Left) -> Names:
 
 
 def _wanted(name: str, left: Left) -> Any:
-    """The tensor that the user asks for by name.
-
-    Raises:
-        SourceError: there is none of that name, or no gradient flows to it.
-    """
+    """The tensor that the user asks for; SourceError where none has that name, or no gradient flows to it."""
     for names in (left.names, left.then, left.local):
         if name in names:
             if not _has_graph(names[name]):

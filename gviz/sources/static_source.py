@@ -98,11 +98,7 @@ def build(text: str, options: SourceOptions) -> StaticSource:
 
 
 def checked(text: str, options: SourceOptions) -> tuple[Program, dict[str, Any]]:
-    """An expression, looked through, and the value of each of its names, as the engine's tensors.
-
-    Raises:
-        SourceError: it cannot be read.
-    """
+    """An expression, looked through, and each name's value as the engine's tensor; SourceError where it cannot be read."""
     from gviz import engine
 
     source = Source(text)
@@ -162,7 +158,7 @@ def _unused(options: SourceOptions) -> Iterator[Note]:
 
 
 class _Builder:
-    """Builds an expression's operations, deepest first; the check has bounded the depth.
+    """Builds an expression's operations, deepest first.
 
     Args:
         tf: ``gviz.static``.

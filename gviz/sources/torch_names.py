@@ -100,11 +100,7 @@ def has_torch() -> bool:
 
 
 def load(name: str) -> Any:
-    """The engine's module: the one that the script knows as torch.
-
-    Raises:
-        MissingError: it cannot be imported.
-    """
+    """The engine's module: the one that the script knows as torch; MissingError where it cannot be imported."""
     import importlib
 
     try:

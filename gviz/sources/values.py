@@ -109,11 +109,7 @@ def normalized(name: str, source: Source | None = None) -> str:
 
 
 def find_dtype(engine: Any, name: str | None) -> Any:
-    """The engine's dtype of that name; float32 for None.
-
-    Raises:
-        SourceError: no such dtype, or one that has no gradients.
-    """
+    """The engine's dtype of that name, float32 for None; SourceError for another name, or one without gradients."""
     plain = (name or "float32").removeprefix("torch.")
     plain = _DTYPE_NAMES.get(plain, plain)
     if plain in FLOATING and getattr(engine, plain, None) is not None:
