@@ -6,8 +6,9 @@ import numpy as np
 
 from gviz.engine.dtypes import number, of
 from gviz.engine.op import ARRAYS, PASS, composite, op
+from gviz.engine.ops.ordering import first_pairs, ordered, place_pair, sort_pairs
 from gviz.engine.ops.reduction import axes_of, laid_out, placed
-from gviz.engine.ops.rows import alike, row
+from gviz.engine.ops.rows import row
 from gviz.engine.text import broadcast_shape, wrap_dim
 
 
@@ -230,23 +231,23 @@ def put(self, index, source, accumulate=False):
 PLACED = lambda grad, dim, indices, self_sym_sizes: select_backward_of(grad, dim, indices, self_sym_sizes, True)  # noqa: E731
 
 
-def ordered(array, axis, descending):
-    """Indices that sort along an axis, equal elements in their old order."""
-    if not descending:
-        return np.argsort(array, axis=axis, kind="stable")
-    turned = np.argsort(np.flip(array, axis), axis=axis, kind="stable")
-    return array.shape[axis] - 1 - np.flip(turned, axis)
-
-
 @op("SortBackward0", outputs=("values", "indices"), self=PLACED)
 def sort(self, dim=-1, descending=False):
     axis = wrap_dim(dim, self.ndim)
     if not self.ndim:
         return self.copy(), np.zeros((), np.int64)
-    return tuple(laid_out(part, self) for part in placed(self, ordered(self, axis, descending), axis))
+    return sorted_as(self, axis, ordered(self, axis, descending, sort_pairs))
 
 
-alike("sort_stable", "SortBackward1", "sort")
+@op("SortBackward1", outputs=("values", "indices"), self=PLACED)
+def sort_stable(self, dim=-1, descending=False):
+    axis = wrap_dim(dim, self.ndim)
+    return sorted_as(self, axis, ordered(self, axis, descending)) if self.ndim else ARRAYS["sort"](self)
+
+
+def sorted_as(array, axis, order):
+    """The elements in an order along an axis, in the array's own memory order, and that order."""
+    return tuple(laid_out(found, array) for found in placed(array, order, axis))
 
 
 @op("TopkBackward0", outputs=("values", "indices"), self=PLACED)
@@ -256,15 +257,15 @@ def topk(self, k, dim=-1, largest=True, sorted=True):
         raise RuntimeError("selected index k out of range")
     if not self.ndim:
         return self.copy(), np.zeros((), np.int64)
-    return placed(self, ordered(self, axis, largest)[along(self, axis, slice(0, k))], axis)
+    return placed(self, ordered(self, axis, largest, first_pairs(k))[along(self, axis, slice(0, k))], axis)
 
 
-def ranked(self, k, dim, keepdim):
+def ranked(self, k, dim, keepdim, way=None):
     """The k-th smallest along a dimension, counted from 0, and where it is."""
     axis = wrap_dim(dim, self.ndim)
     if not self.ndim:
         return self.copy(), np.zeros((), np.int64)
-    return placed(self, ordered(self, axis, False)[along(self, axis, slice(k, k + 1))], axis, keepdim)
+    return placed(self, ordered(self, axis, False, way)[along(self, axis, slice(k, k + 1))], axis, keepdim)
 
 
 SELECTED = lambda grad, dim, indices, self_sym_sizes, keepdim: select_backward_of(grad, dim, indices, self_sym_sizes, keepdim)  # noqa: E731
@@ -274,7 +275,7 @@ SELECTED = lambda grad, dim, indices, self_sym_sizes, keepdim: select_backward_o
 def kthvalue(self, k, dim=-1, keepdim=False):
     if not 1 <= k <= (self.shape[wrap_dim(dim, self.ndim)] if self.ndim else 1):
         raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(wrap_dim(dim, self.ndim)))
-    return ranked(self, k - 1, dim, keepdim)
+    return ranked(self, k - 1, dim, keepdim, place_pair(k - 1))
 
 
 @op("MedianBackward0", self=lambda grad, self, result: evenly_distribute(grad, self, result))
@@ -309,7 +310,7 @@ def mode(self, dim=-1, keepdim=False):
     axis = wrap_dim(dim, self.ndim)
     if not self.ndim:
         return self.copy(), np.zeros((), np.int64)
-    order = ordered(self, axis, False)
+    order = ordered(self, axis, False, sort_pairs)
     values = np.take_along_axis(self, order, axis)
     often = np.equal(np.expand_dims(values, axis), np.expand_dims(values, axis + 1)).sum(axis=axis)
     first = np.expand_dims(np.argmax(often, axis), axis)  # the smallest of those that are there most often

@@ -119,7 +119,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool
 
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
     """Where the sorted values along a dim were."""
-    return call["sort"](input, dim, descending)[1]
+    return call["sort_stable" if stable else "sort"](input, dim, descending)[1]
 
 
 def middle(name: str) -> Any:
