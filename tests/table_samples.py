@@ -256,6 +256,8 @@ WORDS["rows2"] = lambda _: [engine.from_numpy(np.array([1, 0]))]
 WORDS["classes"] = lambda _: engine.from_numpy(np.array([2, 0]))
 WORDS["classes2"] = lambda _: engine.from_numpy(np.array([[2, 0], [1, 1]]))
 WORDS["pooled"] = lambda _: engine.from_numpy(np.array([[[[0, 7]]]]))
+WORDS["pooled3d"] = lambda _: engine.from_numpy(np.array([[[[[3]], [[6]]]]]))
+WORDS["several"] = lambda _: engine.from_numpy(np.array([[2, 0, -1], [1, -1, 0]]))
 WORDS["total"] = lambda _: engine.from_numpy(np.asarray(2.0))
 SIZES.update({"I": (1, 2, 5), "K": (2, 2, 3), "J": (1, 1, 2, 4), "J2": (1, 1, 1, 2), "C2": (2, 3, 2), "O": (1, 2, 3),
               "M": (2, 1)})  # fmt: skip
@@ -314,24 +316,36 @@ SAMPLES.update({
        [("JQ", "J", (1, 0, 1, 0))] for kind in ("reflection", "replication") for n in (1, 2, 3)},
     "im2col": [("J", (2, 2), (1, 1), (1, 0), (1, 2))], "col2im": [("CI", (3, 3), (2, 2), (1, 1), (0, 0), (1, 1))],
     "pixel_shuffle": [("PS", 2)], "pixel_unshuffle": [("J", 2)],
+    "channel_shuffle": [("GN", 2)], "pdist_forward": [("S", 2.0), ("S", 3.0)], "pdist_backward": [("V", "S", 2.0, "V")],
+    "multi_margin_loss": [("A", "classes", 1, 0.7, None, 1), ("A", "classes", 2, 0.7, "V", 0)],
+    "multi_margin_loss_backward": [("Z", "A", "classes", 1, 0.7, None, 1)],
+    "multilabel_margin_loss": [("A", "places", 1), ("A", "several", 2)],
+    "multilabel_margin_loss_backward": [("Z", "A", "places", 1, "mask")],
+    "max_pool3d_with_indices": [("CB", (1, 2, 2), (), (0, 0, 0), (1, 1, 1), False)],
+    "max_pool3d_with_indices_backward": [("C2P", "CB", (1, 2, 2), (), (0, 0, 0), (1, 1, 1), False, "pooled3d")],
+    "avg_pool3d": [("CB", (1, 2, 2), (), (0, 0, 0), False, True, None)],
+    "avg_pool3d_backward": [("C2P", "CB", (1, 2, 2), (), (0, 0, 0), False, True, None)],
+    "adaptive_max_pool3d": [("CB", (2, 1, 1))], "adaptive_max_pool3d_backward": [("C2P", "CB", "pooled3d")],
     "safe_softmax": [("A", -1)],
     "flash_attention": [("HQ", "HK", "HK", 0.0, False, None, None), ("HQ", "HK", "HK", 0.0, True, None, 0.5)],
 })  # fmt: skip
 SIZES.update({"GN": (2, 4, 3), "GL": (1, 1, 1, 4), "CB": (1, 1, 2, 3, 2), "CC": (1, 1, 2, 2, 2),
-              "CD": (1, 1, 3, 3, 3), "JP": (1, 1, 2, 5),
+              "CD": (1, 1, 3, 3, 3), "C2P": (1, 1, 2, 1, 1), "JP": (1, 1, 2, 5),
               "JQ": (1, 1, 3, 5), "CI": (1, 4, 4), "PS": (1, 4, 1, 2), "HQ": (1, 2, 2, 3),
               "HK": (1, 2, 3, 3)})  # fmt: skip
 
 NO_SLOPE = frozenset({
     "rrelu_with_noise_", "asinh_", "acosh_", "atanh_", "log_sigmoid_backward", "native_batch_norm_backward",
-    "native_layer_norm_backward", "cdist_backward", "linalg_cholesky", "cholesky", "linalg_eigh", "igamma",
+    "native_layer_norm_backward", "cdist_backward", "pdist_backward", "linalg_cholesky", "cholesky", "linalg_eigh", "igamma",
     "igammac", "nextafter",
     "uniform_fill", "normal_fill", "exponential_fill", "bernoulli_one", "bernoulli_each", "bernoulli", "random_from",
     "random_to", "random_all", "normal_mean", "normal_std", "normal",
 })  # fmt: skip
 """Rows whose derivative PyTorch refuses, whose inputs (or their elements) depend on each other, or which are random."""
 
-ONCE: frozenset[str] = frozenset({"cdist_forward", "flash_attention", "hardsigmoid"})
+ONCE: frozenset[str] = frozenset({
+    "cdist_forward", "flash_attention", "hardsigmoid", "multi_margin_loss", "multilabel_margin_loss", "pdist_forward",
+})  # fmt: skip
 """Rows that PyTorch differentiates only once."""
 
 

@@ -18,6 +18,9 @@ LAYERS: dict[str, tuple[tuple[int, ...], ...]] = {
     "Upsample((4, 5))": ((1, 2, 3, 3),),
     "Embedding(4, 3, padding_idx=-1)": (),
     "Embedding(4, 3, scale_grad_by_freq=True)": (),
+    "Embedding(4, 3, max_norm=0.5, norm_type=1.0)": (),
+    "UpsamplingNearest2d(scale_factor=2)": ((1, 2, 3, 3),),
+    "UpsamplingBilinear2d((4, 5))": ((1, 2, 3, 3),),
     "Conv1d(4, 2, 3, padding='same', groups=2)": ((2, 4, 5),),
     "Conv2d(2, 3, (2, 3), 2, 1, bias=False)": ((2, 2, 5, 5),),
     "Conv2d(2, 3, 3, padding=1, dilation=2, padding_mode='circular')": ((2, 2, 5, 5),),
@@ -27,6 +30,7 @@ LAYERS: dict[str, tuple[tuple[int, ...], ...]] = {
     "ConvTranspose1d(2, 3, 3, 2, 1, 1)": ((1, 2, 4),),
     "ConvTranspose2d(2, 4, 3, 2, 1, 1, 2, False, 1)": ((1, 2, 3, 3),),
     "ConvTranspose2d(2, 4, 3, padding_mode='reflect')": (),
+    "ConvTranspose3d(2, 1, 2, 2)": ((1, 2, 2, 2, 2),),
     "LayerNorm(3)": ((2, 3),),
     "LayerNorm((2, 3), 1e-3, bias=False)": ((2, 2, 3),),
     "LayerNorm([3], elementwise_affine=False)": ((2, 3),),
@@ -55,6 +59,19 @@ LAYERS: dict[str, tuple[tuple[int, ...], ...]] = {
     "MaxPool2d(2, 1, return_indices=True)": ((1, 2, 3, 3),),
     "AvgPool1d(2)": ((2, 4, 4),),
     "AdaptiveAvgPool2d((2, None))": ((1, 2, 3, 3),),
+    "MaxPool3d(2, 1, 1, return_indices=True)": ((1, 2, 3, 3, 3),),
+    "AvgPool3d(2, divisor_override=3)": ((1, 2, 4, 4, 4),),
+    "AdaptiveMaxPool3d((1, 2, None), True)": ((2, 3, 3, 3),),
+    "LPPool1d(2, 2)": ((2, 3, 5),),
+    "LPPool2d(3, (2, 1), 1, True)": ((1, 2, 4, 4),),
+    "LPPool3d(float('inf'), 2)": ((1, 2, 2, 2, 2),),
+    "LocalResponseNorm(2)": ((1, 3, 4),),
+    "LocalResponseNorm(3, 0.1, 0.5, 2.0)": ((1, 4, 2, 2),),
+    "ChannelShuffle(2)": ((1, 4, 2),),
+    "MultiMarginLoss(2, 0.5, torch.ones(3))": (),
+    "MultiLabelMarginLoss(reduction='sum')": (),
+    "AlphaDropout(0.3, True)": ((3, 4),),
+    "FeatureAlphaDropout()": ((2, 4, 3),),
     "ZeroPad2d(1)": ((1, 2, 2),),
     "ReflectionPad1d((1, 2))": ((2, 3, 4),),
     "Unflatten(1, (2, 2))": ((2, 4),),
@@ -108,6 +125,33 @@ OPTIMIZERS = (
     "Adagrad(g, 0.1, 0.1, 0.1, 0.5)", "Adagrad(g, initial_accumulator_value=-1)",
     "Adagrad([{'params': g, 'lr': 0.5}], eps=0.1)",
 )  # fmt: skip
+
+
+CALLED = (
+    "torch.nn.Embedding(5, 3, max_norm=0.5, _weight=torch.arange(15.0).view(5, 3))(torch.tensor([1, 1, 3]))",
+    "torch.nn.functional.gumbel_softmax(x, 0.5)", "torch.nn.functional.gumbel_softmax(x, hard=True, eps=1)",
+    "torch.nn.functional.gumbel_softmax(x, hard=True, dim=0)", "torch.nn.functional.lp_pool2d(x[None], -float('inf'), 2)",
+    "torch.nn.functional.alpha_dropout(x * 1, 0.3, True, True)", "torch.nn.functional.alpha_dropout(x, 1.0, True)",
+    "torch.nn.functional.feature_alpha_dropout(x[0], training=True)", "torch.nn.functional.dropout(x, 1.0)",
+    "torch.nn.functional.max_pool1d_with_indices(x, 2)[0]", "torch.nn.functional.adaptive_max_pool1d_with_indices(x, 2)[1]",
+    "torch.nn.functional.max_pool2d_with_indices(x[None], 2)[1]", "torch.nn.functional.local_response_norm(x, 2)",
+    "torch.nn.functional.upsample_nearest(x[None], 3)", "torch.nn.functional.upsample_bilinear(x[None], scale_factor=2)",
+    "torch.nn.functional.upsample_bilinear(x[None, None], scale_factor=2)", "torch.nn.functional.interpolate(x, 3, mode='no')",
+    "torch.pdist(x, 3)", "torch.pdist(x.t())", "torch.nn.functional.pdist(x, float('inf'))", "torch.pdist(x, -1)",
+    "torch.nn.functional.multi_margin_loss(x, torch.tensor([3, 0, 1]), 2, 0.5, x[0].detach(), reduction='none')",
+    "torch.nn.functional.multilabel_margin_loss(x, torch.tensor([[3, 0, -1, 1], [-1, 0, 0, 0], [1, 1, 2, 3]]))",
+)  # fmt: skip
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("call", CALLED)
+def test_a_function_gives_the_numbers_and_the_graph_of_pytorch(call: str) -> None:
+    p = both()
+    p.do("x = torch.tensor([[1.0, -2.0, 0.5, 3.0], [0.0, 1.5, -1.0, 2.0], [2.5, 1.0, 1.0, -0.5]]).requires_grad_()")
+    p.do("torch.manual_seed(3) and None")
+    if p.do(f"y = {call}") and p.do("y = y * 2 if y.requires_grad else y"):
+        p.do("torch.autograd.grad(y.sum(), x) if y.requires_grad else None")
+        p.do("g = torch.autograd.grad(y.sum(), x, create_graph=True)[0] if y.requires_grad else None")
 
 
 @pytest.mark.torch

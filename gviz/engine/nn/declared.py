@@ -21,7 +21,7 @@ UNKEPT = ("size_average", "reduce", "*")
 """What is no option of the function: what PyTorch takes and no longer keeps, and the mark of options that go by name only."""
 WEIGHTS = ("weight", "pos_weight")
 """Options that are tensors, and buffers of the module."""
-RANDOM = ("dropout", "dropout1d", "dropout2d", "dropout3d", "rrelu")
+RANDOM = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout", "rrelu")
 """Functions that do something else while training."""
 
 
@@ -33,11 +33,11 @@ class Function(Layer):
 
     def _take(self, values: dict[str, Any]) -> None:
         """Keep the options; a stride that is not told is the size of the window."""
-        if values.get("stride", 0) is None:
+        if "padding" in values and values.get("stride", 0) is None:
             values["stride"] = values["kernel_size"]
         if (values.get("size_average"), values.get("reduce")) != (None, None):
             values["reduction"] = told_of_old(values["size_average"], values["reduce"])
-        if str(self.function).startswith("dropout"):
+        if "dropout" in str(self.function):
             check_probability(values["p"])
         for name, value in values.items():
             if name in WEIGHTS:
@@ -50,6 +50,7 @@ class Function(Layer):
         given = {name: getattr(self, name) for name in self._options if name not in UNKEPT}
         if self.function in RANDOM:
             given["training"] = self.training
+            given["inplace"] = given["inplace"] and "alpha" not in self.function  # which these layers do not pass on
         function = getattr(F, self.function) if isinstance(self.function, str) else self.function
         return function(*inputs, **given)
 
@@ -121,6 +122,8 @@ loss("BCEWithLogitsLoss", "binary_cross_entropy_with_logits", WEIGHT, pos_weight
 loss("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss", WEIGHT)
 loss("NLLLoss", "nll_loss", WEIGHT, between=IGNORED)
 loss("CrossEntropyLoss", "cross_entropy", WEIGHT, between=IGNORED, label_smoothing=0.0)
+loss("MultiLabelMarginLoss", "multilabel_margin_loss")
+loss("MultiMarginLoss", "multi_margin_loss", ("p", 1), ("margin", 1.0), WEIGHT)
 loss("HingeEmbeddingLoss", "hinge_embedding_loss", ("margin", 1.0))
 loss("MarginRankingLoss", "margin_ranking_loss", ("margin", 0.0))
 loss("CosineEmbeddingLoss", "cosine_embedding_loss", ("margin", 0.0))
@@ -138,16 +141,26 @@ WINDOW: dict[str, Any] = {"kernel_size": ..., "stride": None, "padding": 0}
 LARGEST = {**WINDOW, "dilation": 1, "return_indices": False, "ceil_mode": False}
 MEAN = {**WINDOW, "ceil_mode": False, "count_include_pad": True}
 SIZES = "kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-for name in ("max_pool1d", "max_pool2d"):
-    shown = SIZES + ", dilation={self.dilation}, ceil_mode={self.ceil_mode}"
-    declare("pooling", f"MaxPool{name[-2:]}", name, shown, refuser="_MaxPoolNd", **LARGEST)
-declare("pooling", "AvgPool1d", "avg_pool1d", SIZES, dict.fromkeys(WINDOW, 1), **MEAN)
-declare("pooling", "AvgPool2d", "avg_pool2d", SIZES, **MEAN, divisor_override=None)
+POWERS = {"norm_type": ..., "kernel_size": ..., "stride": None, "ceil_mode": False}
+POWERED = "norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, ceil_mode={self.ceil_mode}"
+SHARED = {"output_size": ..., "return_indices": False}
+
+
+def powers(name: str) -> Any:
+    """The function of a layer that makes its power a float."""
+    return lambda x, norm_type, **sizes: getattr(F, name)(x, float(norm_type), **sizes)
+
+
 for d in ("1d", "2d", "3d"):
+    shown = SIZES + ", dilation={self.dilation}, ceil_mode={self.ceil_mode}"
+    declare("pooling", f"MaxPool{d}", f"max_pool{d}", shown, refuser="_MaxPoolNd", **LARGEST)
+    declare("pooling", f"LPPool{d}", powers(f"lp_pool{d}"), POWERED, refuser="_LPPoolNd", **POWERS)
     declare("pooling", f"AdaptiveAvgPool{d}", f"adaptive_avg_pool{d}", refuser="_AdaptiveAvgPoolNd", output_size=...)
-for d in ("1d", "2d"):
     declare("pooling", f"AdaptiveMaxPool{d}", f"adaptive_max_pool{d}", "output_size={self.output_size}",
-            refuser="_AdaptiveMaxPoolNd", output_size=..., return_indices=False)  # fmt: skip
+            refuser="_AdaptiveMaxPoolNd", **SHARED)  # fmt: skip
+declare("pooling", "AvgPool1d", "avg_pool1d", SIZES, dict.fromkeys(WINDOW, 1), **MEAN)
+for d in ("2d", "3d"):
+    declare("pooling", f"AvgPool{d}", f"avg_pool{d}", SIZES, **MEAN, divisor_override=None)
 
 
 def border(mode: str) -> Any:
@@ -162,11 +175,14 @@ for n in (1, 2, 3):
         declare("padding", f"{kind}Pad{n}d", border(mode), "{self.padding}", sides, padding=...)
 declare("pixelshuffle", "PixelShuffle", "pixel_shuffle", upscale_factor=...)
 declare("pixelshuffle", "PixelUnshuffle", "pixel_unshuffle", downscale_factor=...)
+declare("channelshuffle", "ChannelShuffle", "channel_shuffle", groups=...)
+declare("normalization", "LocalResponseNorm", "local_response_norm",
+        "{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}", size=..., alpha=1e-4, beta=0.75, k=1.0)  # fmt: skip
 declare("fold", "Unfold", "unfold", kernel_size=..., dilation=1, padding=0, stride=1)
 declare("fold", "Fold", "fold", output_size=..., kernel_size=..., dilation=1, padding=0, stride=1)
 declare("flatten", "Flatten", lambda x, **dims: x.flatten(**dims), start_dim=1, end_dim=-1)
 declare("flatten", "Unflatten", lambda x, dim, unflattened_size: x.unflatten(dim, unflattened_size), dim=...,
         unflattened_size=...)  # fmt: skip
-for end in ("", "1d", "2d", "3d"):
-    declare("dropout", f"Dropout{end}", f"dropout{end}", "p={self.p}, inplace={self.inplace}", None, "_DropoutNd", p=0.5,
-            inplace=False)  # fmt: skip
+for name in ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout"):
+    function = name.replace("AlphaDropout", "Alpha_dropout").replace("Feature", "feature_").lower()
+    declare("dropout", name, function, "p={self.p}, inplace={self.inplace}", None, "_DropoutNd", p=0.5, inplace=False)

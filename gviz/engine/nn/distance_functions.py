@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.engine.inplace import in_place
 from gviz.engine.modes import no_grad
-from gviz.engine.nn.loss_functions import old, reduced
+from gviz.engine.nn.loss_functions import old, reduced, reduction_number
 from gviz.engine.op import TENSORS as call
+from gviz.engine.ops import margins as _margins  # noqa: F401 - stores its rows
 from gviz.engine.ops.losses import REDUCTIONS
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "cosine_embedding_loss", "cosine_similarity", "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss",
-    "multilabel_soft_margin_loss", "pairwise_distance", "poisson_nll_loss", "triplet_margin_loss",
-    "triplet_margin_with_distance_loss",
+    "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "pairwise_distance", "pdist",
+    "poisson_nll_loss", "triplet_margin_loss", "triplet_margin_with_distance_loss",
 ]  # fmt: skip
 
 
@@ -37,6 +38,11 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     """The p-norm of the differences along the last dimension."""
     apart = call["add_scalar"](call["sub"](x1, x2), eps)
     return call["norm"](apart, float(p), (apart._array.ndim - 1,), keepdim)  # type: ignore[no-any-return]
+
+
+def pdist(input: Tensor, p: float = 2) -> Any:
+    """The distance of each row to each row after it."""
+    return call["pdist"](input, p)
 
 
 def same_rank(name: str, named: dict[str, Tensor]) -> None:
@@ -125,6 +131,28 @@ def triplet_margin_with_distance_loss(
     if swap:
         far = call["minimum"](far, distance(positive, negative))
     return reduced(call["clamp_min"](margin + near - far, 0), reduction)
+
+
+@old
+def multi_margin_loss(
+    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: Any = None,
+    reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """How far other classes are less than the margin below each example's own."""
+    number = reduction_number(reduction)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight._array.ndim != 1:
+        raise ValueError("weight must be one-dimensional")
+    return call["multi_margin_loss"](input, target, p, margin, weight, number)
+
+
+@old
+def multilabel_margin_loss(
+    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Any:
+    """How far other classes are less than 1 below those of each example, which stand before the first -1."""
+    return call["multilabel_margin_loss"](input, target, reduction_number(reduction))
 
 
 @old

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from gviz.engine import random, text
 from gviz.engine.op import TENSORS as call
 from gviz.engine.tensor import Tensor, from_array
 
-__all__ = ["dropout", "dropout1d", "dropout2d", "dropout3d"]
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
 DEPRECATED = (
     "dropout{d}d: Received a {n}-D input to dropout{d}d, which is deprecated and will result in an error in a future release. "
@@ -27,14 +28,25 @@ ONE_SPATIAL = (
 )
 
 
-def dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: Any) -> Tensor:
-    """What of that shape is drawn together set to zero with probability ``p``, the rest scaled up; only in training."""
+ALPHA = 1.7580993408473766
+"""What a dropped element becomes, negative: the limit of :func:`functional.selu`."""
+
+
+def dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: Any, alpha: bool = False) -> Any:
+    """What of that shape is drawn together set to zero with probability ``p``, the rest scaled up; only in training.
+
+    With ``alpha`` it is set to -:data:`ALPHA`, and all of it scaled and shifted to keep mean and variance.
+    """
     if not training or p == 0 or not input._array.size:
         return input
     kind = input._array.dtype
-    noise = np.zeros(shape, kind) if p == 1 else random.bernoulli(1 - p, shape, kind) / kind.type(1 - p)
-    mask = from_array(noise, None)
-    return writing.in_place(call["mul"], input, mask) if inplace else call["mul"](input, mask)
+    noise = np.zeros((), kind) if p == 1 else random.bernoulli(1 - p, shape, kind)
+    scale = 1 / (math.sqrt((ALPHA * ALPHA * p + 1) * (1 - p)) if alpha else 1 - p) if p < 1 else 1
+    factor = from_array(noise * kind.type(scale) if alpha else noise / kind.type(1 - p or 1), None)
+    found: Any = writing.in_place(call["mul"], input, factor) if inplace else call["mul"](input, factor)
+    if not alpha or p == 1:
+        return found
+    return found.add_(from_array((noise - 1) * kind.type(ALPHA * scale) + kind.type(ALPHA * scale * p), None))
 
 
 def check_probability(p: float) -> None:
@@ -43,10 +55,22 @@ def check_probability(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Elements set to zero with probability ``p``, the others scaled up; only in training."""
     check_probability(p)
     return dropped(input, p, training, inplace, input._array.shape)
+
+
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+    """:func:`dropout` that keeps mean and variance of what :func:`functional.selu` gave."""
+    check_probability(p)
+    return dropped(input, p, training, inplace, input._array.shape, alpha=True)
+
+
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+    """:func:`alpha_dropout` of whole channels."""
+    check_probability(p)
+    return channels_dropped(input, p, training, inplace, alpha=True)
 
 
 def of_channels(dims: int) -> Any:
@@ -70,20 +94,19 @@ def of_channels(dims: int) -> Any:
         if rank == dims + 2:
             return channels_dropped(input, p, training, inplace)
         if inplace:
-            found = channels_dropped(input.unsqueeze_(0), p, training, inplace)  # type: ignore[attr-defined]
-            return found.squeeze_(0)  # type: ignore[attr-defined]
+            return channels_dropped(input.unsqueeze_(0), p, training, inplace).squeeze_(0)  # type: ignore[attr-defined]
         return call["squeeze_dim"](channels_dropped(call["unsqueeze"](input, 0), p, training, inplace), 0)
 
     apply.__name__ = f"dropout{dims}d"
     return apply
 
 
-def channels_dropped(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+def channels_dropped(input: Tensor, p: float, training: bool, inplace: bool, alpha: bool = False) -> Any:
     """Whole channels, the second dimension, set to zero."""
     sizes = input._array.shape
     if len(sizes) < 2 and training and 0 < p < 1 and input._array.size:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    return dropped(input, p, training, inplace, (*sizes[:2], *(1,) * (len(sizes) - 2)))
+    return dropped(input, p, training, inplace, (*sizes[:2], *(1,) * (len(sizes) - 2)), alpha)
 
 
 dropout1d, dropout2d, dropout3d = map(of_channels, (1, 2, 3))

@@ -21,11 +21,11 @@ from gviz.engine.surface import reductions
 from gviz.engine.tensor import Tensor, from_array
 
 __all__ = [
-    "batch_norm", "bilinear", "celu", "celu_", "elu", "elu_", "embedding", "gelu", "glu", "group_norm",
+    "batch_norm", "bilinear", "celu", "celu_", "elu", "elu_", "embedding", "gelu", "glu", "group_norm", "gumbel_softmax",
     "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "instance_norm", "layer_norm", "leaky_relu",
-    "leaky_relu_", "linear", "log_softmax", "logsigmoid", "mish", "normalize", "one_hot", "prelu", "relu", "relu6", "relu_",
-    "rms_norm", "rrelu", "rrelu_", "scaled_dot_product_attention", "selu", "selu_", "sigmoid", "silu", "softmax", "softmin",
-    "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
+    "leaky_relu_", "linear", "local_response_norm", "log_softmax", "logsigmoid", "mish", "normalize", "one_hot", "prelu",
+    "relu", "relu6", "relu_", "rms_norm", "rrelu", "rrelu_", "scaled_dot_product_attention", "selu", "selu_", "sigmoid",
+    "silu", "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
 ]  # fmt: skip
 
 
@@ -143,6 +143,18 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     return reductions.softmax(call["neg"](input), implicit_dim("softmin", input, dim), dtype)
 
 
+def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
+    """:func:`softmax` of the logits with Gumbel noise; ``hard`` is a one at the largest, with the gradient of the soft one."""
+    if eps != 1e-10:
+        text.warn("`eps` parameter is deprecated and has no effect.")
+    noise: Any = call["zeros_like"](logits.detach())
+    soft = ((logits + -noise.exponential_().log()) / tau).softmax(dim)
+    if not hard:
+        return soft
+    one = noise.zero_().scatter_(dim, soft.max(dim, keepdim=True)[1], 1.0)
+    return one - soft.detach() + soft
+
+
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """A leaky relu whose slope is learned, one for all or one per channel."""
     rank = input._array.ndim
@@ -161,12 +173,14 @@ def embedding(
     input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: Any = None, norm_type: float = 2.0,
     scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Tensor:  # fmt: skip
-    """The rows of ``weight`` at the indices ``input``.
-
-    Raises:
-        AssertionError: there is no row ``padding_idx``.
-    """
+    """The rows of ``weight`` at the indices ``input``."""
     padding_idx = -1 if padding_idx is None else row_number(padding_idx, weight._array.shape[0])
+    if max_norm is not None:
+        rows, size = np.unique(input._array), weight._array.dtype.type
+        lengths = np.linalg.norm(weight._array[rows], norm_type, axis=1, keepdims=True)
+        shrunk = np.where(lengths > max_norm, size(max_norm) / (lengths + size(1e-7)), size(1))
+        weight._array[rows] *= shrunk
+        weight.version_cell().count += 1
     return call["embedding"](weight, input, padding_idx, scale_grad_by_freq, sparse)  # type: ignore[no-any-return]
 
 
@@ -304,6 +318,23 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     square = call["add_scalar"](call["mean_dim"](call["power"](input, 2), axes, True), tiny)
     found = call["mul"](input, call["rsqrt"](square))
     return call["contiguous_of"](found if weight is None else call["mul"](found, weight))  # type: ignore[no-any-return]
+
+
+def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
+    """Each channel divided by a power of the mean square of those around it."""
+    sizes = input._array.shape
+    if len(sizes) < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality                          input (got {len(sizes)} dimensions)")
+    if not input._array.size:
+        return input
+    square, sides = input.mul(input), (size // 2, (size - 1) // 2)
+    if len(sizes) == 3:
+        square = image_functions.pad(square.unsqueeze(1), (0, 0, *sides))
+        square = window_functions.avg_pool2d(square, (size, 1), stride=1).squeeze(1)
+    else:
+        square = image_functions.pad(square.view(sizes[0], 1, *sizes[1:3], -1), (0, 0, 0, 0, *sides))
+        square = window_functions.avg_pool3d(square, (size, 1, 1), stride=1).squeeze(1).view(sizes)
+    return input / square.mul(alpha).add(k).pow(beta)
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gviz.engine import text
 from gviz.engine.nn.window_functions import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, tuple_of
 from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import resampling as _resampling  # noqa: F401 - stores its rows
@@ -15,7 +16,10 @@ from gviz.engine.tensor import from_array
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
 
-__all__ = ["fold", "interpolate", "pad", "pixel_shuffle", "pixel_unshuffle", "unfold", "upsample"]
+__all__ = [
+    "channel_shuffle", "fold", "interpolate", "pad", "pixel_shuffle", "pixel_unshuffle", "unfold", "upsample",
+    "upsample_bilinear", "upsample_nearest",
+]  # fmt: skip
 
 
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
@@ -84,7 +88,7 @@ RESIZED = {
 def interpolate(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None, antialias: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Any:  # fmt: skip
     """A signal or an image enlarged or reduced."""
     sizes = input._array.shape[2:]
     smooth = mode in ("linear", "bilinear", "bicubic", "trilinear")
@@ -106,16 +110,36 @@ def interpolate(
     if mode == "area" and 1 <= len(sizes) <= 3:
         return AREA[len(sizes) - 1](input, out)
     key = RESIZED.get(mode, {}).get(len(sizes))
-    if antialias or key is None:
-        raise NotImplementedError(f"interpolate(mode={mode!r}) of {len(sizes) + 2}D input is not in gviz's engine")
-    return call[key](input, out, *([bool(align_corners)] if smooth else []), *scales)  # type: ignore[no-any-return]
+    if key is None:
+        needed, rank = {"linear": 3, "bilinear": 4, "trilinear": 5}.get(mode), len(sizes) + 2
+        raise NotImplementedError(
+            f"Got {rank}D input, but {mode} mode needs {needed}D input"
+            if needed and rank in (3, 4, 5)
+            else f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {rank}D) for the modes: nearest | linear | "
+            f"bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
+        )
+    if antialias:
+        raise NotImplementedError("interpolate(antialias=True) is not in gviz's engine")
+    return call[key](input, out, *([bool(align_corners)] if smooth else []), *scales)
 
 
 def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
-) -> Tensor:
+) -> Any:
     """The old name of :func:`interpolate`."""
     return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Any:
+    """The old name of :func:`interpolate` by the nearest element."""
+    text.warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.")
+    return interpolate(input, size, scale_factor)
+
+
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Any:
+    """The old name of :func:`interpolate` between four elements, corner to corner."""
+    text.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.")
+    return interpolate(input, size, scale_factor, "bilinear", align_corners=True)
 
 
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
@@ -136,3 +160,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Any:
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Any:
     """A fine image made into channels."""
     return call["pixel_unshuffle"](input, downscale_factor)
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Any:
+    """Channels in another order: the first of each group, then the second of each."""
+    return call["channel_shuffle"](input, groups)

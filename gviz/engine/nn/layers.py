@@ -111,6 +111,21 @@ class Upsample(Layer, home="upsampling", options=RESIZED):
         return f"{told}, mode={self.mode!r}"
 
 
+class UpsamplingNearest2d(Upsample, home="upsampling", options={"size": None, "scale_factor": None}):
+    """:class:`Upsample` by the nearest element."""
+
+    way: ClassVar[dict[str, Any]] = {}
+
+    def _take(self, values: dict[str, Any]) -> None:
+        super()._take({**RESIZED, **values, **self.way})
+
+
+class UpsamplingBilinear2d(UpsamplingNearest2d, home="upsampling"):
+    """:class:`Upsample` between four elements, corner to corner."""
+
+    way: ClassVar[dict[str, Any]] = {"mode": "bilinear", "align_corners": True}
+
+
 class Embedding(Weighted, home="sparse", options=TABLE):
     """A table of vectors, looked up by number."""
 
@@ -199,8 +214,7 @@ class Convolution(Weighted):
 SIZES = {"in_channels": ..., "out_channels": ..., "kernel_size": ..., "stride": 1, "padding": 0}
 SLID = {**SIZES, "dilation": 1, "groups": 1, "bias": True, "padding_mode": "zeros", **MADE}
 TURNED = {**SIZES, "output_padding": 0, "groups": 1, "bias": True, "dilation": 1, "padding_mode": "zeros", **MADE}
-for dims, kinds in ((1, ("Conv", "ConvTranspose")), (2, ("Conv", "ConvTranspose")), (3, ("Conv",))):
-    for kind in kinds:
-        turned = kind == "ConvTranspose"
+for dims in (1, 2, 3):
+    for kind, turned in (("Conv", False), ("ConvTranspose", True)):
         name, told = f"{kind}{dims}d", {"dims": dims, "transposed": turned, "__doc__": f"``{kind}{dims}d``."}
         type(name, (Convolution,), told, home="conv", options=TURNED if turned else SLID)

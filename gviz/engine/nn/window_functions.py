@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from gviz.engine.op import TENSORS as call
@@ -13,9 +14,11 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
-    "avg_pool1d", "avg_pool2d",
-    "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "max_pool1d", "max_pool2d",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d", "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d",
+    "adaptive_max_pool3d_with_indices", "avg_pool1d", "avg_pool2d", "avg_pool3d", "conv1d", "conv2d", "conv3d",
+    "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_pool1d",
+    "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices",
 ]  # fmt: skip
 
 
@@ -87,19 +90,49 @@ def transposed(dims: int) -> Any:
 
 
 conv1d, conv2d, conv3d = map(slid, (1, 2, 3))
-conv_transpose1d, conv_transpose2d = map(transposed, (1, 2))
+conv_transpose1d, conv_transpose2d, conv_transpose3d = map(transposed, (1, 2, 3))
 
 
-def max_pool2d(
-    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:  # fmt: skip
-    """The largest element of each window."""
-    step = () if stride is None else tuple_of(stride, 2)
-    found = call["max_pool2d_with_indices"](
-        input, tuple_of(kernel_size, 2), step, tuple_of(padding, 2), tuple_of(dilation, 2), ceil_mode
-    )
-    return tuple(found) if return_indices else found[0]
+# ------------------------------------------------------------------ poolings
+def step_of(stride: Any, dims: int) -> tuple[int, ...]:
+    """How far the windows are apart; nothing where that is their size."""
+    return () if stride is None else tuple_of(stride, dims)
+
+
+def largest(dims: int, always: bool = False) -> Any:
+    """The public pooling that gives the largest element of each window, ``always`` with its place."""
+    row = f"max_pool{dims}d_with_indices"
+
+    def apply(
+        input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:  # fmt: skip
+        sizes = (tuple_of(kernel_size, dims), step_of(stride, dims), tuple_of(padding, dims), tuple_of(dilation, dims))
+        found = call[row](input, *sizes, ceil_mode)
+        return tuple(found) if always or return_indices else found[0]
+
+    apply.__name__ = row if always else f"max_pool{dims}d"
+    return apply
+
+
+def means(dims: int) -> Any:
+    """The public pooling that gives the mean of each window."""
+    row = f"avg_pool{dims}d"
+
+    def apply(
+        input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+        count_include_pad: bool = True, divisor_override: int | None = None,
+    ) -> Any:  # fmt: skip
+        sizes = (tuple_of(kernel_size, dims), step_of(stride, dims), tuple_of(padding, dims))
+        return call[row](input, *sizes, ceil_mode, count_include_pad, divisor_override)
+
+    apply.__name__ = row
+    return apply
+
+
+max_pool2d, max_pool3d = map(largest, (2, 3))
+max_pool2d_with_indices, max_pool3d_with_indices = (largest(dims, always=True) for dims in (2, 3))
+avg_pool2d, avg_pool3d = map(means, (2, 3))
 
 
 def in_one_dimension(name: str, pool: Any, input: Tensor, sizes: dict[str, tuple[int, Any]], *options: Any) -> Any:
@@ -157,15 +190,12 @@ def max_pool1d(
     return found if return_indices else found[0]
 
 
-def avg_pool2d(
-    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-    count_include_pad: bool = True, divisor_override: int | None = None,
-) -> Tensor:  # fmt: skip
-    """The mean of each window."""
-    step = () if stride is None else tuple_of(stride, 2)
-    return call["avg_pool2d"](  # type: ignore[no-any-return]
-        input, tuple_of(kernel_size, 2), step, tuple_of(padding, 2), ceil_mode, count_include_pad, divisor_override
-    )
+def max_pool1d_with_indices(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """:func:`max_pool1d`, and the place of each element."""
+    return max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
 def avg_pool1d(
@@ -178,7 +208,26 @@ def avg_pool1d(
     return in_one_dimension("avg_pool1d", call["avg_pool2d"], input, sizes, ceil_mode, count_include_pad, None)
 
 
-def windows_of(input: Tensor, output_size: Any, dims: int = 2) -> tuple[int, ...]:
+def powers(dims: int, pool: Any, largest: Any) -> Any:
+    """The public pooling that gives the p-norm of each window."""
+
+    def apply(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
+        if norm_type == math.inf:
+            return largest(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+        if norm_type == -math.inf:
+            return -largest(-input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+        mean = pool(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+        return (mean.sign() * mean.abs().relu()).mul(math.prod(tuple_of(kernel_size, dims))).pow(1.0 / norm_type)
+
+    apply.__name__ = f"lp_pool{dims}d"
+    return apply
+
+
+lp_pool1d, lp_pool2d = powers(1, avg_pool1d, max_pool1d), powers(2, avg_pool2d, max_pool2d)
+lp_pool3d = powers(3, avg_pool3d, max_pool3d)
+
+
+def windows_of(input: Tensor, output_size: Any, dims: int) -> tuple[int, ...]:
     """The output's sizes along the last dimensions; what is not told is the input's."""
     if isinstance(output_size, int):
         return (output_size,) * dims
@@ -188,48 +237,56 @@ def windows_of(input: Tensor, output_size: Any, dims: int = 2) -> tuple[int, ...
     return tuple(n if o is None else o for n, o in zip(sizes, output_size, strict=False))
 
 
-def check_output_size(name: str, size: tuple[int, ...], dims: int) -> None:
-    """Refuse numbers of windows that there cannot be."""
-    if len(size) != dims:
-        raise RuntimeError(f"{name}: output_size must be {dims}")
-    if min(size) < 0:
-        given = f"{size[0]}, " + ",".join(map(str, size[1:]))
-        raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but received {{{given}}}")
+def adaptive_means(dims: int) -> Any:
+    """The public pooling that gives the means of as many windows as the output is to have."""
+    row = f"adaptive_avg_pool{dims}d"
+
+    def apply(input: Tensor, output_size: Any) -> Any:
+        size = windows_of(input, output_size, dims)
+        if len(size) != dims:
+            raise RuntimeError(f"{row}: output_size must be {dims}")
+        if min(size) < 0:
+            given = f"{size[0]}, " + ",".join(map(str, size[1:]))
+            raise RuntimeError(f"{row}: elements of output_size must be greater than or equal to 0 but received {{{given}}}")
+        if set(size) == {1}:
+            return call["mean_dim"](input, tuple(range(-1, -dims - 1, -1)), True)
+        return call[row](input, size)
+
+    apply.__name__ = row
+    return apply
 
 
-def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Means over as many windows as the output is to have."""
-    size = windows_of(input, output_size)
-    check_output_size("adaptive_avg_pool2d", size, 2)
-    if size == (1, 1):
-        return call["mean_dim"](input, (-1, -2), True)  # type: ignore[no-any-return]
-    return call["adaptive_avg_pool2d"](input, size)  # type: ignore[no-any-return]
+def adaptive_largest(dims: int, always: bool = False) -> Any:
+    """The public pooling that gives the largest elements of as many windows, ``always`` with their places."""
+    row = f"adaptive_max_pool{dims}d"
+
+    def apply(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+        size = windows_of(input, output_size, dims)
+        if len(size) != dims:
+            raise RuntimeError(f"{row}(): internal error: output_size.size() must be {dims}")
+        found = call[row](input, size)
+        return tuple(found) if always or return_indices else found[0]
+
+    apply.__name__ = row + "_with_indices" * always
+    return apply
+
+
+adaptive_avg_pool2d, adaptive_avg_pool3d = map(adaptive_means, (2, 3))
+adaptive_max_pool2d, adaptive_max_pool3d = map(adaptive_largest, (2, 3))
+adaptive_max_pool2d_with_indices, adaptive_max_pool3d_with_indices = (adaptive_largest(d, always=True) for d in (2, 3))
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Any:
-    """Means over as many windows as the output is to have, along one dimension."""
+    """Means of as many windows along one dimension."""
     return in_one_dimension("adaptive_avg_pool1d", adaptive_avg_pool2d, input, {"output_size": (1, output_size)})
 
 
-def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """Means over as many windows of a volume as the output is to have; refuses what :func:`adaptive_avg_pool2d` does."""
-    size = windows_of(input, output_size, 3)
-    check_output_size("adaptive_avg_pool3d", size, 3)
-    if size == (1, 1, 1):
-        return call["mean_dim"](input, (-1, -2, -3), True)  # type: ignore[no-any-return]
-    return call["adaptive_avg_pool3d"](input, size)  # type: ignore[no-any-return]
-
-
-def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The largest elements of as many windows as the output is to have."""
-    size = windows_of(input, output_size)
-    if len(size) != 2:
-        raise RuntimeError("adaptive_max_pool2d(): internal error: output_size.size() must be 2")
-    found = call["adaptive_max_pool2d"](input, size)
-    return tuple(found) if return_indices else found[0]
-
-
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The largest elements of as many windows as the output is to have, along one dimension."""
-    found = in_one_dimension("adaptive_max_pool1d", call["adaptive_max_pool2d"], input, {"output_size": (1, output_size)})
+    """The largest elements of as many windows along one dimension."""
+    found = adaptive_max_pool1d_with_indices(input, output_size)
     return found if return_indices else found[0]
+
+
+def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """:func:`adaptive_max_pool1d`, and the place of each element."""
+    return in_one_dimension("adaptive_max_pool1d", call["adaptive_max_pool2d"], input, {"output_size": (1, output_size)})

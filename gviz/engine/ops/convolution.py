@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
@@ -24,20 +26,22 @@ def windows(array, kernel, stride, dilation):
 
 
 def folded(parts, size, stride, padding, dilation, order=1):
-    """The way back of :func:`windows`: parts (..., *kernel, rows, columns) added up where they lie in an image of that size.
+    """The way back of :func:`windows`: parts (..., *kernel, *out) added up where they lie in an array of that size.
 
     Each element gets its parts from the first place in a window to the last, or (order -1) the other way round.
     """
+    dims = len(size)
+    kernel, out = parts.shape[-2 * dims : -dims], parts.shape[-dims:]
     places = [
         [slice(i * d, i * d + (n - 1) * s + 1, s) for i in range(k)]
-        for k, n, s, d in zip(parts.shape[-4:-2], parts.shape[-2:], stride, dilation, strict=True)
+        for k, n, s, d in zip(kernel, out, stride, dilation, strict=True)
     ]
     reach = [max(n + 2 * p, along[-1].stop) for n, p, along in zip(size, padding, places, strict=True)]
-    wide = np.zeros((*parts.shape[:-4], *reach), parts.dtype)
-    for i, j in list(np.ndindex(*parts.shape[-4:-2]))[::order]:
-        wide[..., places[0][i], places[1][j]] += parts[..., i, j, :, :]
-    (top, left), (height, width) = padding, size
-    return np.ascontiguousarray(wide[..., top : top + height, left : left + width])
+    wide: Any = np.zeros((*parts.shape[: -2 * dims], *reach), parts.dtype)
+    whole = (slice(None),) * dims
+    for inside in list(np.ndindex(*kernel))[::order]:
+        wide[(..., *(along[i] for along, i in zip(places, inside, strict=True)))] += parts[(..., *inside, *whole)]
+    return np.ascontiguousarray(wide[(..., *(slice(p, p + n) for p, n in zip(padding, size, strict=True)))])
 
 
 def columns(array, kernel, stride, dilation, groups):

@@ -59,6 +59,34 @@ def cdist_backward(grad_output, x1, x2, p, cdist):
     return each.sum(axis=-2).astype(x1.dtype, copy=False)
 
 
+NEVER_PDIST = lambda grad: not_implemented("_pdist_backward")  # noqa: E731 - a formula
+
+
+@op("PdistBackward0", self=lambda grad, self, p, result: pdist_backward(grad, self, p, result))
+def pdist_forward(self, p):
+    if self.dtype.kind != "f":
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    return ARRAYS["cdist_forward"](self, self, p)[np.triu_indices(len(self), 1)]
+
+
+@op("PdistBackwardBackward0", grad=NEVER_PDIST, self=NEVER_PDIST, pdist=NEVER_PDIST)
+def pdist_backward(grad, self, p, pdist):
+    places = np.triu_indices(len(self), 1)
+    scale, far = np.zeros((2, len(self), len(self)), self.dtype)
+    scale[places], far[places] = grad, pdist
+    return ARRAYS["cdist_backward"](scale + scale.T, self, self, p, far + far.T)
+
+
+@composite
+def pdist(input, p=2.0):
+    """The distance of each row to each row after it."""
+    if len(input.shape) != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {len(input.shape)}D")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    return pdist_forward(contiguous_of(input), float(p))
+
+
 @op("EuclideanDistBackward0", x1__x2=lambda grad, x1, x2, result: euclidean_dist_backward(grad, x1, x2, result))
 def euclidean_dist(x1, x2):
     return ARRAYS["cdist_forward"](x1, x2, 2.0)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 
 from gviz.engine.op import composite, op
 from gviz.engine.ops.convolution import folded, windows
+from gviz.engine.ops.rows import pair
 from gviz.engine.text import type_name
 
 
@@ -16,8 +19,9 @@ def pooled_size(size, kernel, stride, padding, dilation, ceil_mode):
     return count - 1 if ceil_mode and (count - 1) * stride >= size + padding else count
 
 
-def check_windows(array, kernel, stride, padding, dilation):
+def check_windows(array, kernel, stride, padding, dilation, name):
     """Refuse windows that cannot be, or an input that has none."""
+    dims = len(kernel)
     for s, p, k, d in zip(stride, padding, kernel, dilation, strict=True):
         if s == 0:
             raise RuntimeError("stride should not be zero")
@@ -27,64 +31,58 @@ def check_windows(array, kernel, stride, padding, dilation):
             raise RuntimeError(
                 f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}"
             )
-    for (high, wide), name, short in (
-        (kernel, "kernel size", "k"),
-        (stride, "stride", "d"),
-        (dilation, "dilation", "dilation"),
-    ):
-        if min(high, wide) <= 0:
-            raise RuntimeError(f"{name} should be greater than zero, but got {short}H: {high} {short}W: {wide}")
-    if 0 in array.shape[array.ndim - 3 :]:
+    for sizes, what, short in ((kernel, "kernel size", "k"), (stride, "stride", "d"), (dilation, "dilation", "dilation")):
+        if min(sizes) <= 0:
+            told = " ".join(f"{short}{letter}: {n}" for letter, n in zip("THW"[-dims:], sizes, strict=True))
+            raise RuntimeError(f"{what} should be greater than zero, but got {told}")
+    if 0 in array.shape[array.ndim - dims - 1 :]:
         raise RuntimeError(
             f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(array.shape)}"
+            if dims == 2
+            else f"{name}(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
+            f"{list(array.shape)} and non-batch dimension 0 has length zero!"
         )
 
 
-def framed(array, kernel, stride, padding, dilation, ceil_mode, fill):
-    """The input as (n, c, h, w) with ``fill`` around it, as far as the windows reach; refuses where there is none."""
-    check_windows(array, kernel, stride, padding, dilation)
-    out = [pooled_size(*facts, ceil_mode) for facts in zip(array.shape[-2:], kernel, stride, padding, dilation, strict=True)]
-    full = array[None] if array.ndim == 3 else array
+def framed(array, kernel, stride, padding, dilation, ceil_mode, fill, name=""):
+    """The input as (n, c, *space) with ``fill`` around it, as far as the windows reach; refuses where there is none."""
+    dims = len(kernel)
+    if dims == 3 and array.ndim not in (4, 5):
+        raise RuntimeError("non-empty 4D or 5D (batch mode) tensor expected for input")
+    check_windows(array, kernel, stride, padding, dilation, name)
+    sizes = array.shape[-dims:]
+    if name == "avg_pool3d" and any(n + 2 * p < k for n, p, k in zip(sizes, padding, kernel, strict=True)):
+        image, least = (
+            " ".join(f"{short}{x}: {n}" for x, n in zip("THW", ns, strict=True)) for short, ns in (("", sizes), ("k", kernel))
+        )
+        raise RuntimeError(f"input image ({image}) smaller than kernel size ({least})")
+    out = [pooled_size(*facts, ceil_mode) for facts in zip(sizes, kernel, stride, padding, dilation, strict=True)]
+    full = array[None] if array.ndim == dims + 1 else array
     if min(out) < 1:
-        size, small = "x".join(map(str, array.shape[-3:])), "x".join(map(str, (array.shape[-3], *out)))
+        channels = array.shape[-dims - 1]
+        size, small = "x".join(map(str, (channels, *sizes))), "x".join(map(str, (channels, *out)))
         raise RuntimeError(f"Given input size: ({size}). Calculated output size: ({small}). Output size is too small")
     reach = [(n - 1) * s + d * (k - 1) + 1 for n, s, d, k in zip(out, stride, dilation, kernel, strict=True)]
-    after = [max(r - n - p, 0) for r, n, p in zip(reach, full.shape[-2:], padding, strict=True)]
+    after = [max(r - n - p, 0) for r, n, p in zip(reach, sizes, padding, strict=True)]
     wide = np.pad(full, [(0, 0), (0, 0), *zip(padding, after, strict=True)], constant_values=fill)
-    return wide[:, :, : reach[0], : reach[1]]
+    return wide[(slice(None), slice(None), *map(slice, reach))]
 
 
-@op(
-    "MaxPool2DWithIndicesBackward0",
-    outputs=("result0", "result1"),
-    self=lambda grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1: max_pool2d_with_indices_backward(
-        grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1
-    ),
-)
-def max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode):
-    step = stride or kernel_size
+def largest(self, kernel_size, stride, padding, dilation, ceil_mode):
+    """The largest element of each window, and its place in the input."""
+    step, dims = stride or kernel_size, len(kernel_size)
     low = -np.inf if self.dtype.kind == "f" else np.iinfo(self.dtype).min
-    wide = framed(self, kernel_size, step, padding, dilation, ceil_mode, low)
+    wide = framed(self, kernel_size, step, padding, dilation, ceil_mode, low, f"max_pool{dims}d_with_indices_out_cpu_template")
     seen = windows(wide, kernel_size, step, dilation)
-    flat = seen.reshape(*seen.shape[:4], kernel_size[0] * kernel_size[1])
+    flat = seen.reshape(*seen.shape[: dims + 2], int(np.prod(kernel_size)))
     best = np.where(np.isnan(flat), np.inf, flat).argmax(-1) if self.dtype.kind == "f" else flat.argmax(-1)
     values = np.take_along_axis(flat, best[..., None], -1)[..., 0]
-    rows = np.arange(best.shape[2])[:, None] * step[0] + best // kernel_size[1] * dilation[0] - padding[0]
-    cols = np.arange(best.shape[3]) * step[1] + best % kernel_size[1] * dilation[1] - padding[1]
-    indices = rows * self.shape[-1] + cols
-    shape = (*self.shape[:-2], *best.shape[2:])
-    return values.reshape(shape), indices.reshape(shape).astype(np.int64)
-
-
-@op(
-    "MaxPool2DWithIndicesBackwardBackward0",
-    nondiff=("indices",),
-    promote="none",
-    grad_output=lambda grad, indices: max_pool_double_backward(grad, indices, 2),
-    self=lambda grad: zeros_like(grad),
-)
-def max_pool2d_with_indices_backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices):
-    return scattered(grad_output, indices, self.shape, 2)
+    indices = np.zeros(best.shape, np.int64)
+    for axis, inside in enumerate(np.unravel_index(best, kernel_size)):
+        first = np.arange(best.shape[axis + 2]).reshape(-1, *(1,) * (dims - 1 - axis)) * step[axis] - padding[axis]
+        indices = indices * self.shape[axis - dims] + first + inside * dilation[axis]
+    shape = (*self.shape[:-dims], *best.shape[2:])
+    return values.reshape(shape), indices.reshape(shape)
 
 
 def scattered(grad, indices, shape, dims):
@@ -105,6 +103,23 @@ def max_pool_double_backward(grad, indices, dims):
     return reshape(found, tuple(indices.shape))
 
 
+AT_INDICES = {
+    2: lambda grad, indices: max_pool_double_backward(grad, indices, 2),
+    3: lambda grad, indices: max_pool_double_backward(grad, indices, 3),
+}
+INDEXED = {"outputs": ("result0", "result1")}
+OF_INDICES = {"nondiff": ("indices",), "promote": "none", "self": lambda grad: zeros_like(grad)}
+for dims, second in AT_INDICES.items():
+    pair(
+        f"max_pool{dims}d_with_indices", f"MaxPool{dims}DWithIndices", largest,
+        lambda grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices: (
+            scattered(grad_output, indices, self.shape, len(kernel_size))),
+        lambda grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1: (
+            backward(grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1)),
+        second, INDEXED, **OF_INDICES,
+    )  # fmt: skip
+
+
 # ------------------------------------------------------------------ averages
 def divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, divisor_override):
     """By what each window's sum is divided, not by zero."""
@@ -113,41 +128,47 @@ def divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, div
     if divisor_override:
         return np.asarray(divisor_override, self.dtype)
     counts = []
-    for n, k, s, p in zip(self.shape[-2:], kernel_size, step, padding, strict=True):
+    for n, k, s, p in zip(self.shape[-len(kernel_size) :], kernel_size, step, padding, strict=True):
         start = np.arange(pooled_size(n, k, s, p, 1, ceil_mode)) * s - p
         end = np.minimum(start + k, n + p)
         counts.append(end - start if count_include_pad else np.minimum(end, n) - np.maximum(start, 0))
-    return np.multiply.outer(*counts).astype(self.dtype)
+    return reduce(np.multiply.outer, counts).astype(self.dtype)
 
 
-@op(
-    "AvgPool2DBackward0",
-    self=lambda grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: avg_pool2d_backward(
-        grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    ),
-)
-def avg_pool2d(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
-    step = stride or kernel_size
-    wide = framed(self, kernel_size, step, padding, (1, 1), ceil_mode, 0)
-    total = windows(wide, kernel_size, step, (1, 1)).sum((-2, -1))
+def summed(wide, kernel_size, step):
+    """The sum of each window."""
+    dims = len(kernel_size)
+    return windows(wide, kernel_size, step, (1,) * dims).sum(tuple(range(-dims, 0)))
+
+
+def averaged(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+    """The mean of each window."""
+    step, dims = stride or kernel_size, len(kernel_size)
+    wide = framed(self, kernel_size, step, padding, (1,) * dims, ceil_mode, 0, f"avg_pool{dims}d")
+    total = summed(wide, kernel_size, step)
     total = total / divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, divisor_override)
     total = total.astype(self.dtype, copy=False)  # of integers towards zero
-    return total.reshape(*self.shape[:-2], *total.shape[2:])
+    return total.reshape(*self.shape[:-dims], *total.shape[2:])
 
 
-@op(
-    "AvgPool2DBackwardBackward0",
-    promote="none",
-    grad_output=lambda grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: avg_pool2d(
-        grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    ),
-    self=lambda grad: zeros_like(grad),
-)
-def avg_pool2d_backward(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
-    step = stride or kernel_size
+def averaged_back(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+    """The gradient of :func:`averaged`."""
+    step, dims = stride or kernel_size, len(kernel_size)
     each = grad_output / divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, divisor_override)
-    parts = np.broadcast_to(each[..., None, None, :, :], (*each.shape[:-2], *kernel_size, *each.shape[-2:]))
-    return folded(parts, self.shape[-2:], step, padding, (1, 1), order=-1)
+    lead, still = each.shape[:-dims], (1,) * dims
+    parts = np.broadcast_to(each.reshape(*lead, *still, *each.shape[-dims:]), (*lead, *kernel_size, *each.shape[-dims:]))
+    return folded(parts, self.shape[-dims:], step, padding, still, order=-1)
+
+
+for dims in (2, 3):
+    pair(
+        f"avg_pool{dims}d", f"AvgPool{dims}D", averaged, averaged_back,
+        lambda grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: (
+            backward(grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)),
+        lambda grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: (
+            forward(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)),
+        promote="none", self=lambda grad: zeros_like(grad),
+    )  # fmt: skip
 
 
 def shares(size, out):
@@ -221,38 +242,34 @@ def adaptive_avg_pool3d_backward(grad_output, self):
     return shared_back(grad_output, self, 3)
 
 
-@op(
-    "AdaptiveMaxPool2DBackward0",
-    outputs=("result0", "result1"),
-    self=lambda grad, self, result1: adaptive_max_pool2d_backward(grad, self, result1),
-)
-def adaptive_max_pool2d(self, output_size):
-    check_adaptive("adaptive_max_pool2d", self, 2, "but got:")
+def largest_of_shares(self, output_size):
+    """The largest element of each adaptive window, and its place in the input."""
+    dims = len(output_size)
+    check_adaptive(f"adaptive_max_pool{dims}d", self, dims, "but got:")
     if min(output_size) < 0:
-        shape = [*self.shape[:-2], *output_size]
+        shape = [*self.shape[:-dims], *output_size]
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(output_size)}: {shape}")
-    height, width = self.shape[-2:]
-    values = np.empty((*self.shape[:-2], *output_size), self.dtype)
+    sizes = self.shape[-dims:]
+    numbers = np.arange(int(np.prod(sizes))).reshape(sizes)
+    values = np.empty((*self.shape[:-dims], *output_size), self.dtype)
     indices = np.empty(values.shape, np.int64)
-    spans = [[(i * n // o, -(-(i + 1) * n // o)) for i in range(o)] for n, o in zip((height, width), output_size, strict=True)]
-    for i, (top, bottom) in enumerate(spans[0]):
-        for j, (left, right) in enumerate(spans[1]):
-            flat = self[..., top:bottom, left:right].reshape(*self.shape[:-2], (bottom - top) * (right - left))
-            best = np.where(np.isnan(flat), np.inf, flat).argmax(-1)
-            values[..., i, j] = np.take_along_axis(flat, best[..., None], -1)[..., 0]
-            indices[..., i, j] = (top + best // (right - left)) * width + left + best % (right - left)
+    for place in np.ndindex(*output_size):
+        span = tuple(slice(i * n // o, -(-(i + 1) * n // o)) for i, n, o in zip(place, sizes, output_size, strict=True))
+        inside = numbers[span].reshape(-1)
+        flat = self[(..., *span)].reshape(*self.shape[:-dims], inside.size)
+        best = np.where(np.isnan(flat), np.inf, flat).argmax(-1)
+        values[(..., *place)] = np.take_along_axis(flat, best[..., None], -1)[..., 0]
+        indices[(..., *place)] = inside[best]
     return values, indices
 
 
-@op(
-    "AdaptiveMaxPool2DBackwardBackward0",
-    nondiff=("indices",),
-    promote="none",
-    grad_output=lambda grad, indices: max_pool_double_backward(grad, indices, 2),
-    self=lambda grad: zeros_like(grad),
-)
-def adaptive_max_pool2d_backward(grad_output, self, indices):
-    return scattered(grad_output, indices, self.shape, 2)
+for dims, second in AT_INDICES.items():
+    pair(
+        f"adaptive_max_pool{dims}d", f"AdaptiveMaxPool{dims}D", largest_of_shares,
+        (lambda grad_output, self, indices: scattered(grad_output, indices, self.shape, 2)) if dims == 2
+        else (lambda grad_output, self, indices: scattered(grad_output, indices, self.shape, 3)),
+        lambda grad, self, result1: backward(grad, self, result1), second, INDEXED, **OF_INDICES,
+    )  # fmt: skip
 
 
 # ------------------------------------------------------------------ padding

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.op import op
+from gviz.engine.op import composite, op
 from gviz.engine.ops.convolution import folded, padded, windows
 from gviz.engine.ops.rows import pair
 
@@ -137,3 +137,21 @@ def pixel_unshuffle(self, downscale_factor):
             )
     split = self.reshape(-1, channels, height // r, r, width // r, r).transpose(0, 1, 3, 5, 2, 4)
     return split.reshape(*self.shape[:-3], channels * r * r, height // r, width // r)
+
+
+@op("ChannelShuffleBackward0", self=lambda grad, groups: channel_shuffle_backward(grad, groups))
+def channel_shuffle(self, groups):
+    if self.ndim < 3:
+        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(self.shape)}")
+    if groups <= 0:
+        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+    if self.shape[1] % groups:
+        raise RuntimeError(f"Number of channels must be divisible by groups. Got {self.shape[1]} channels and {groups} groups.")
+    split = self.reshape(self.shape[0], groups, self.shape[1] // groups, *self.shape[2:])
+    return split.swapaxes(1, 2).reshape(self.shape)
+
+
+@composite
+def channel_shuffle_backward(grad, groups):
+    """The shuffle that undoes one."""
+    return channel_shuffle(grad, grad.shape[1] // groups)

@@ -286,4 +286,10 @@ BOTH: dict[str, Any] = {
     "cov": cov, "corrcoef": corrcoef,
 }  # fmt: skip
 
-FUNCTIONS: dict[str, Any] = {"tensordot": tensordot, "einsum": einsum, "cdist": cdist, "bilinear": call["bilinear"]}
+FUNCTIONS: dict[str, Any] = {
+    "tensordot": tensordot,
+    "einsum": einsum,
+    "cdist": cdist,
+    "pdist": call["pdist"],
+    "bilinear": call["bilinear"],
+}
