@@ -86,7 +86,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     """The p-norm of all elements, or along dims; for a text that of matrices."""
     dims = [dim] if isinstance(dim, int) else dim
     if not isinstance(p, str) or (p == "fro" and (dims is None or len(dims) <= 2)):
-        ord = 2.0 if p is None or p.__class__ is str else p
+        ord = 2.0 if p is None else 2 if isinstance(p, str) else p
         if dims is None and keepdim is False and dtype is None:
             return BUILT_IN_NORM(input, ord)
         return BUILT_IN_NORM(input, ord, dims, keepdim, dtype=dtype)
