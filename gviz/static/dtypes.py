@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["DTYPES", "DType", "as_dtype", "as_value", "bool_", "float32", "int32"]
+__all__ = ["DTYPES", "DType", "as_dtype", "as_value", "bool_", "float32", "int32", "is_array"]
 
 
 class DType:
@@ -85,6 +85,11 @@ def as_dtype(value: Any) -> DType:
     return DTYPES[name]
 
 
+def is_array(value: Any) -> bool:
+    """Whether it is an array of numpy's, or a number with numpy's dtype."""
+    return isinstance(value, (np.ndarray, np.generic))
+
+
 def as_value(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
     """A Python value as an array: Python's own numbers are float32 and int32, arrays keep their dtype.
 
@@ -98,7 +103,7 @@ def as_value(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
     if array.dtype.kind in "US":
         array = array.astype(object)
     kind = array.dtype.kind
-    if isinstance(value, (np.ndarray, np.generic)):
+    if is_array(value):
         return array if dtype is None else array.astype(dtype.as_numpy_dtype)
     if dtype is None:
         if kind == "i" and array.size and not np.array_equal(array, array.astype(np.int32)):

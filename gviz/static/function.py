@@ -6,11 +6,9 @@ import functools
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from gviz.static.arrays import placeholder
 from gviz.static.convert import convert
-from gviz.static.dtypes import as_dtype, as_value
+from gviz.static.dtypes import as_dtype, as_value, is_array
 from gviz.static.graph import Graph, Tensor
 from gviz.static.session import Session
 from gviz.static.structures import leaves, refilled
@@ -63,11 +61,6 @@ class Traced:
     def experimental_get_tracing_count(self) -> int:
         """How many graphs there are."""
         return len(self.traces)
-
-
-def is_array(value: Any) -> bool:
-    """Whether it is an argument of the graph."""
-    return isinstance(value, (np.ndarray, np.generic))
 
 
 def kind(value: Any) -> Any:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.engine.op import ARRAYS, direct
+from gviz.static.dtypes import is_array
 from gviz.static.shapes import listed
+from gviz.static.structures import leaves, refilled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +77,7 @@ def choose(condition: Any, one: Any, other: Any) -> Any:
     lead = len(one.shape) - len(condition.shape)
     if lead > 0 and len(condition.shape) == 1:
         condition = condition.reshape((-1, *(1,) * lead))
-    return np.where(condition, one, other) if isinstance(one, (np.ndarray, np.generic)) else one.where(condition, other)
+    return np.where(condition, one, other) if is_array(one) else one.where(condition, other)
 
 
 def slice_by(x: Any, begin: Any, end: Any, step: Any, kinds: Any) -> Any:
@@ -150,26 +152,14 @@ def by_engine(key: str, args: tuple[Any, ...], place: int, which: tuple[int, ...
     from gviz.engine.op import TENSORS
     from gviz.engine.tensor import from_array
 
-    tensors: list[Any] = []
-    nested = False
-
-    def wrapped(value: Any) -> Any:
-        nonlocal nested
-        if isinstance(value, (tuple, list)):
-            return type(value)(wrapped(v) for v in value)
-        if isinstance(value, torch.Tensor):  # the derivative of a derivative
-            nested = True
-            tensors.append(value if value.requires_grad else value.detach())
-        elif isinstance(value, (np.ndarray, np.generic)):
-            tensors.append(from_array(np.asarray(value), None))
-        else:
-            return value
-        if len(tensors) == place + 1 and not tensors[-1].requires_grad:
-            tensors[-1].requires_grad_()
-        return tensors[-1]
-
+    nested = any(isinstance(v, torch.Tensor) for v in leaves(args))  # the derivative of a derivative
+    items: list[Any] = [from_array(np.asarray(v), None) if is_array(v) else v for v in leaves(args)]
+    items = [v.detach() if isinstance(v, torch.Tensor) and not v.requires_grad else v for v in items]
+    tensors = [v for v in items if isinstance(v, torch.Tensor)]
+    if not tensors[place].requires_grad:
+        tensors[place].requires_grad_()
     with torch.enable_grad():
-        out = (OWN[key] if key in OWN else TENSORS[key])(*wrapped(args))
+        out = (OWN[key] if key in OWN else TENSORS[key])(*refilled(args, iter(items)))
         outs = [out[i] for i in which] if isinstance(out, (tuple, list)) else [out]
         weights = [g if isinstance(g, torch.Tensor) else from_array(np.asarray(g), None) for g in grads]
         pairs = [(o, g) for o, g in zip(outs, weights, strict=True) if o.requires_grad]
