@@ -162,14 +162,10 @@ class Graph:
         """The tensor ``operation:index``; KeyError where there is none, ValueError for an operation's name."""
         op_name, colon, index = name.rpartition(":")
         if not colon or not index.isdigit():
-            if name in self._operations:
-                raise ValueError(
-                    f"The name {name!r} refers to an Operation, not a Tensor. "
-                    'Tensor names must be of the form "<op_name>:<output_index>".'
-                )
+            what = "refers to" if name in self._operations else "looks like"
+            kind = "an Operation" if name in self._operations else "an (invalid) Operation name"
             raise ValueError(
-                f"The name {name!r} looks like an (invalid) Operation name, not a Tensor. "
-                'Tensor names must be of the form "<op_name>:<output_index>".'
+                f'The name {name!r} {what} {kind}, not a Tensor. Tensor names must be of the form "<op_name>:<output_index>".'
             )
         missing = f"The name {name!r} refers to a Tensor which does not exist. The operation, {op_name!r}, "
         if op_name not in self._operations:

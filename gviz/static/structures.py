@@ -38,14 +38,12 @@ def refilled(structure: Any, items: Iterator[Any]) -> Any:
 
 def same_structure(one: Any, other: Any, *, kinds: bool = False) -> bool:
     """Whether two nested structures have the same form; with ``kinds`` a list is no tuple."""
-    if isinstance(one, dict) or isinstance(other, dict):
-        both = isinstance(one, dict) and isinstance(other, dict) and set(one) == set(other)
-        return both and all(same_structure(one[k], other[k], kinds=kinds) for k in one)
-    if isinstance(one, (list, tuple)) or isinstance(other, (list, tuple)):
-        both = isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)) and len(one) == len(other)
-        alike = both and (not kinds or type(one) is type(other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return set(one) == set(other) and all(same_structure(one[k], other[k], kinds=kinds) for k in one)
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        alike = len(one) == len(other) and (not kinds or type(one) is type(other))
         return alike and all(same_structure(a, b, kinds=kinds) for a, b in zip(one, other, strict=True))
-    return True
+    return not isinstance(one, (dict, list, tuple)) and not isinstance(other, (dict, list, tuple))
 
 
 def described(structure: Any) -> str:
