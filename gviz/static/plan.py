@@ -8,6 +8,7 @@ that nobody needs any more lend their memory to later ones. The text is :attr:`P
 from __future__ import annotations
 
 import math
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -24,7 +25,7 @@ from gviz.static.structures import refill, tensors_in
 from gviz.static.table import call_of, kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gviz.static.graph import Operation
 
@@ -77,9 +78,7 @@ class Plan:
         self._outside.update(params)
         with np.errstate(all="ignore"):
             self._emit(fetches)
-        for fetch in fetches:
-            if isinstance(fetch, Tensor) and fetch.op.type == "VariableV2" and fetch not in self._fed:
-                self._read(fetch)
+        self._refresh(fetch for fetch in fetches if isinstance(fetch, Tensor))
         results: set[str] = set()
         values = [self._fetched(f, results) for f in fetches if isinstance(f, Tensor)]
         lend_memory(self.steps, results, self._bind)
@@ -136,9 +135,7 @@ class Plan:
             WRITERS[op.type](self, op)
             return
         key, args = call_of(op)
-        for tensor in op.inputs:  # a variable is read where its value is used
-            if tensor.op.type == "VariableV2" and tensor.op in self._done and tensor not in self._fed:
-                self._read(tensor)
+        self._refresh(op.inputs)
         if key == "pass":
             self._alias(op.outputs[0], op.inputs[0])
             return
@@ -259,11 +256,13 @@ class Plan:
     def _is_initialized(self, op: Operation) -> None:
         self._write(op, f"np.bool_({self._bind(op.inputs[0].op)} in state)")
 
-    def _read(self, tensor: Tensor) -> None:
-        """A line that reads a variable."""
-        name = self._names[tensor] = self._new()
-        self.steps.append(Step(name, f"state[{self._bind(tensor.op)}]", tensor.op, None, (), self._depth))
-        self._outside.add(name)
+    def _refresh(self, tensors: Iterable[Tensor]) -> None:
+        """Read variables where their values are used."""
+        for tensor in tensors:
+            if tensor.op.type == "VariableV2" and tensor.op in self._done and tensor not in self._fed:
+                name = self._names[tensor] = self._new()
+                self._line(f"state[{self._bind(tensor.op)}]", tensor.op, name)
+                self._outside.add(name)
 
     def _stored(self, op: Operation) -> None:
         """A new value of a variable."""
@@ -298,23 +297,20 @@ class Plan:
         if trace:
             self._line(f"{trace} = []", loop)
         self._line("while True:", loop)
-        before = self._enter_block()
-        self._names.update((m.outputs[0], name) for m, name in zip(merges, names, strict=True))
-        self._done.update(merges)
-        self._emit([loop.condition])
-        self._line(f"if not {self._text(loop.condition)}: break", loop, args=used)
-        self._names.update((s.outputs[1], name) for s, name in zip(switches, names, strict=True))
-        self._done.update(switches)
-        if trace:
-            self._line(f"{trace}.append(({', '.join(names)},))", loop)
-        self._emit(results)
-        self._line(", ".join(self._text(t) for t in results), loop, ", ".join(names))
-        refuse = self._bind(refuse_endless, "refuse_endless")
-        self._line(f"{steps} += 1", loop)
-        self._line(f"if {steps} > {self.limit}: {refuse}({loop.name!r}, {self.limit})", loop)
-        self._leave_block(before)
-        self._names.update((loop.outputs[i], name) for i, name in zip(kept, names, strict=True))
-        self._outside.update(names)
+        with self._block([loop.outputs[i] for i in kept], names):
+            self._names.update((m.outputs[0], name) for m, name in zip(merges, names, strict=True))
+            self._done.update(merges)
+            self._emit([loop.condition])
+            self._line(f"if not {self._text(loop.condition)}: break", loop, args=used)
+            self._names.update((s.outputs[1], name) for s, name in zip(switches, names, strict=True))
+            self._done.update(switches)
+            if trace:
+                self._line(f"{trace}.append(({', '.join(names)},))", loop)
+            self._emit(results)
+            self._line(", ".join(self._text(t) for t in results), loop, ", ".join(names))
+            refuse = self._bind(refuse_endless, "refuse_endless")
+            self._line(f"{steps} += 1", loop)
+            self._line(f"if {steps} > {self.limit}: {refuse}({loop.name!r}, {self.limit})", loop)
 
     def _back_loop(self, loop: BackLoop) -> None:
         """``for`` the forward loop's steps, the last first."""
@@ -323,37 +319,32 @@ class Plan:
         used = [self._text(t) for t in loop.inputs]
         self._line(", ".join(self._text(t) for t in loop.starts), loop, ", ".join(names), used)
         self._line(f"for {', '.join(variables)}, in reversed({self._traces[loop.forward]}):", loop)
-        kept = self._enter_block()
-        for merge, name in zip(loop.merges, names, strict=True):
-            self._names[merge.outputs[0]] = name
-        self._done.update(loop.merges)
-        self._names.update(zip(loop.variables, variables, strict=True))
-        self._emit(loop.results)
-        self._line(", ".join(self._text(t) for t in loop.results), loop, ", ".join(names))
-        self._leave_block(kept)
-        self._names.update(zip(loop.outputs, names, strict=True))
-        self._outside.update(names)
+        with self._block(loop.outputs, names):
+            self._names.update((m.outputs[0], name) for m, name in zip(loop.merges, names, strict=True))
+            self._done.update(loop.merges)
+            self._names.update(zip(loop.variables, variables, strict=True))
+            self._emit(loop.results)
+            self._line(", ".join(self._text(t) for t in loop.results), loop, ", ".join(names))
 
     def _branches(self, unit: Branches) -> None:
         """``if`` and ``else``."""
         names = [self._new() for _ in unit.outputs]
         for side, word in ((1, f"if {self._text(unit.predicate)}:"), (0, "else:")):
             self._line(word, unit, args=[self._text(t) for t in unit.inputs])
-            kept = self._enter_block()
-            self._emit(unit.results[side])
-            self._line(", ".join(self._text(t) for t in unit.results[side]), unit, ", ".join(names))
-            self._leave_block(kept)
-        self._names.update(zip(unit.outputs, names, strict=True))
-        self._outside.update(names)
+            with self._block(unit.outputs, names):
+                self._emit(unit.results[side])
+                self._line(", ".join(self._text(t) for t in unit.results[side]), unit, ", ".join(names))
 
-    def _enter_block(self) -> Any:
-        """What is computed inside is not there outside."""
+    @contextmanager
+    def _block(self, outputs: Sequence[Tensor], names: Sequence[str]) -> Iterator[None]:
+        """Indented lines: what is computed inside is not there outside, but for the outputs under these names."""
+        kept = dict(self._names), dict(self._calls), set(self._done)
         self._depth += 1
-        return dict(self._names), dict(self._calls), set(self._done)
-
-    def _leave_block(self, kept: Any) -> None:
+        yield
         self._depth -= 1
         self._names, self._calls, self._done = kept
+        self._names.update(zip(outputs, names, strict=True))
+        self._outside.update(names)
 
 
 STORED = {
