@@ -95,13 +95,18 @@ def unbind(self, dim=0):
 
 
 @composite
-def unbind_backward(grads, dim, sizes):
-    """The outputs' gradients stacked, zeros for those that got none."""
-    dim = wrap_dim(dim, len(sizes))
-    size = (*sizes[:dim], *sizes[dim + 1 :])
+def filled(grads, sizes):
+    """The outputs' gradients, zeros of these sizes for those that got none."""
     some = next(g for g in grads if g is not None)
-    full = list(grads) + [None] * (sizes[dim] - len(grads))
-    return stack([zeros_of(some, size) if g is None else g for g in full], dim)
+    full = list(grads) + [None] * (len(sizes) - len(grads))
+    return [zeros_of(some, size) if g is None else g for g, size in zip(full, sizes, strict=True)]
+
+
+@composite
+def unbind_backward(grads, dim, sizes):
+    """The outputs' gradients stacked."""
+    dim = wrap_dim(dim, len(sizes))
+    return stack(filled(grads, [(*sizes[:dim], *sizes[dim + 1 :])] * sizes[dim]), dim)
 
 
 @op(
@@ -169,12 +174,6 @@ def pieces(array, sizes, dim):
 
 @composite
 def split_backward(grads, sizes, dim, full):
-    """The outputs' gradients joined again, zeros for those that got none."""
+    """The outputs' gradients joined again."""
     dim = wrap_dim(dim, len(full))
-    some = next(g for g in grads if g is not None)
-    lengths = piece_sizes(sizes, full[dim])
-    filled = list(grads) + [None] * (len(lengths) - len(grads))
-    parts = [
-        zeros_of(some, (*full[:dim], n, *full[dim + 1 :])) if g is None else g for g, n in zip(filled, lengths, strict=True)
-    ]
-    return cat(parts, dim)
+    return cat(filled(grads, [(*full[:dim], n, *full[dim + 1 :]) for n in piece_sizes(sizes, full[dim])]), dim)

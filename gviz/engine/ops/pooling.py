@@ -68,6 +68,12 @@ def framed(array, kernel, stride, padding, dilation, ceil_mode, fill, name=""):
     return wide[(slice(None), slice(None), *map(slice, reach))]
 
 
+def greatest(rows):
+    """Where the greatest element of each row is: the first of equal ones; the last that is not a number, if there is one."""
+    nans = np.isnan(rows)
+    return np.where(nans.any(-1), rows.shape[-1] - 1 - nans[..., ::-1].argmax(-1), rows.argmax(-1))
+
+
 def largest(self, kernel_size, stride, padding, dilation, ceil_mode):
     """The largest element of each window, and its place in the input."""
     step, dims = stride or kernel_size, len(kernel_size)
@@ -75,7 +81,7 @@ def largest(self, kernel_size, stride, padding, dilation, ceil_mode):
     wide = framed(self, kernel_size, step, padding, dilation, ceil_mode, low, f"max_pool{dims}d_with_indices_out_cpu_template")
     seen = windows(wide, kernel_size, step, dilation)
     flat = seen.reshape(*seen.shape[: dims + 2], int(np.prod(kernel_size)))
-    best = np.where(np.isnan(flat), np.inf, flat).argmax(-1) if self.dtype.kind == "f" else flat.argmax(-1)
+    best = greatest(flat)
     values = np.take_along_axis(flat, best[..., None], -1)[..., 0]
     indices = np.zeros(best.shape, np.int64)
     for axis, inside in enumerate(np.unravel_index(best, kernel_size)):
@@ -173,10 +179,8 @@ for dims in (2, 3):
 
 def shares(size, out):
     """A matrix (out, size): what each element counts in each adaptive window."""
-    starts = [i * size // out for i in range(out)]
-    ends = [-(-(i + 1) * size // out) for i in range(out)]
-    place = np.arange(size)
-    return np.array([((place >= s) & (place < e)) / (e - s) for s, e in zip(starts, ends, strict=True)]).reshape(out, size)
+    place, spans = np.arange(size), [(i * size // out, -(-(i + 1) * size // out)) for i in range(out)]
+    return np.array([((place >= s) & (place < e)) / (e - s) for s, e in spans]).reshape(out, size)
 
 
 def along(array, matrices):
@@ -257,7 +261,7 @@ def largest_of_shares(self, output_size):
         span = tuple(slice(i * n // o, -(-(i + 1) * n // o)) for i, n, o in zip(place, sizes, output_size, strict=True))
         inside = numbers[span].reshape(-1)
         flat = self[(..., *span)].reshape(*self.shape[:-dims], inside.size)
-        best = np.where(np.isnan(flat), np.inf, flat).argmax(-1)
+        best = greatest(flat)
         values[(..., *place)] = np.take_along_axis(flat, best[..., None], -1)[..., 0]
         indices[(..., *place)] = inside[best]
     return values, indices

@@ -184,26 +184,21 @@ def diagonal_places(self, sizes):
     self=lambda grad, self_sym_sizes, dimension, size, step: unfold_backward(grad, self_sym_sizes, dimension, size, step),
 )
 def unfold(self, dimension, size, step):
-    return windows(self, dimension, size, step)
-
-
-def windows(array, dimension, size, step):
-    """Windows along a dimension, none longer than it, as a view: the windows' own dimension comes last."""
-    dim = wrap_dim(dimension, array.ndim)
-    length, stride = (array.shape[dim], array.strides[dim]) if array.ndim else (1, array.itemsize)
+    dim = wrap_dim(dimension, self.ndim)
+    length, stride = (self.shape[dim], self.strides[dim]) if self.ndim else (1, self.itemsize)
     if size > length:
         raise RuntimeError(f"maximum size for tensor at dimension {dim} is {length} but size is {size}")
-    shape, strides = list(array.shape) or [1], list(array.strides) or [stride]
+    shape, strides = list(self.shape) or [1], list(self.strides) or [stride]
     shape[dim], strides[dim] = (length - size) // step + 1, stride * step
-    if not array.ndim:
+    if not self.ndim:
         shape, strides = [], []
-    return strided(array, (*shape, size), (*strides, stride))
+    return strided(self, (*shape, size), (*strides, stride))
 
 
 @op("UnfoldBackwardBackward0", grad_in=lambda grad, dim, size, step: unfold(grad, dim, size, step))
 def unfold_backward(grad_in, input_sizes, dim, size, step):
     full = np.zeros(input_sizes, grad_in.dtype)
-    np.add.at(windows(full, dim, size, step), np.s_[...], grad_in)  # type: ignore[arg-type]
+    np.add.at(ARRAYS["unfold"](full, dim, size, step), np.s_[...], grad_in)  # type: ignore[arg-type]
     return full
 
 

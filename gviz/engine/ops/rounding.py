@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.op import PASS, composite, op
+from gviz.engine.op import ARRAYS, PASS, composite, op
 from gviz.engine.ops.arithmetic import common
 from gviz.engine.ops.rows import row
 
@@ -25,25 +25,20 @@ def check_divisor(self, other):
         raise RuntimeError("ZeroDivisionError")
 
 
-def divided(self, other, mode):
-    """A quotient rounded down ("floor") or towards zero ("trunc")."""
-    check_divisor(np.asarray(self), other)
-    if mode == "floor":
-        return np.floor_divide(self, other)
-    if mode == "trunc":
-        return np.trunc(self / other).astype(self.dtype, copy=False)
-    if mode is None:
-        return np.true_divide(self, other)
-    raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
-
-
 @op(
     "DivBackward2",
     self=lambda grad, other, rounding_mode: div_mode_self(grad, other, rounding_mode),
     other=lambda grad, self, other, rounding_mode: div_mode_other(grad, self, other, rounding_mode),
 )
 def div_mode(self, other, rounding_mode=None):
-    return divided(self, other, rounding_mode)
+    check_divisor(np.asarray(self), other)
+    if rounding_mode == "floor":
+        return np.floor_divide(self, other)
+    if rounding_mode == "trunc":
+        return np.trunc(self / other).astype(self.dtype, copy=False)
+    if rounding_mode is None:
+        return np.true_divide(self, other)
+    raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
 
 
 @composite
@@ -63,17 +58,17 @@ NOT_DIFFERENTIABLE = lambda grad: refuse_derivative("floor_divide")  # noqa: E73
 
 @op("NotImplemented", self=NOT_DIFFERENTIABLE)
 def floor_divide_scalar(self, other):
-    return divided(common(self, other), other, "floor")
+    return ARRAYS["div_mode"](common(self, other), other, "floor")
 
 
 @op("NotImplemented", self=NOT_DIFFERENTIABLE, other=NOT_DIFFERENTIABLE)
 def floor_divide(self, other):
-    return divided(self, other, "floor")
+    return ARRAYS["div_mode"](self, other, "floor")
 
 
 @op("NotImplemented", other=NOT_DIFFERENTIABLE)
 def floor_divide_base(self, other):
-    return divided(common(other, self).dtype.type(self), common(other, self), "floor")
+    return ARRAYS["div_mode"](common(other, self).dtype.type(self), common(other, self), "floor")
 
 
 @composite
@@ -90,23 +85,18 @@ def not_implemented(name):
 
 @op("RemainderBackward0", self=PASS)
 def remainder_scalar(self, other):
-    return remainder_of(common(self, other), other)
+    return ARRAYS["remainder"](common(self, other), other)
 
 
 @op("RemainderBackward1", self=PASS, other=lambda grad, self, other: neg(grad) * div_mode(self, other, "floor"))
 def remainder(self, other):
-    return remainder_of(self, other)
+    check_divisor(np.asarray(self), other)
+    return np.remainder(self, other)
 
 
 @op("NotImplemented", other=lambda grad: refuse_derivative("remainder"))
 def remainder_base(self, other):
-    return remainder_of(common(other, self).dtype.type(self), common(other, self))
-
-
-def remainder_of(self, other):
-    """What is left of a division that is rounded down: it has the sign of the divisor."""
-    check_divisor(np.asarray(self), other)
-    return np.remainder(self, other)
+    return ARRAYS["remainder"](common(other, self).dtype.type(self), common(other, self))
 
 
 @op("FmodBackward0", self=PASS)

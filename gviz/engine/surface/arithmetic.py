@@ -26,18 +26,18 @@ def keyed(key: str, count: int) -> Any:
     return choose
 
 
-def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
-    """``input + alpha * other``."""
-    if alpha == 1 and alpha is not True:
-        return call["add"](input, other)
-    return call["add_alpha"](input, as_operand(input, other), alpha)
+def with_alpha(key: str) -> Any:
+    """``input + alpha * other``, or ``input - alpha * other``."""
+
+    def choose(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+        if alpha == 1 and alpha is not True:
+            return call[key](input, other)
+        return call[f"{key}_alpha"](input, as_operand(input, other), alpha)
+
+    return choose
 
 
-def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
-    """``input - alpha * other``."""
-    if alpha == 1 and alpha is not True:
-        return call["sub"](input, other)
-    return call["sub_alpha"](input, as_operand(input, other), alpha)
+add, sub = with_alpha("add"), with_alpha("sub")
 
 
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
