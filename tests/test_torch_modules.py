@@ -116,6 +116,25 @@ def test_options_that_a_layer_does_not_have_are_refused_in_the_words_of_pytorch(
         p.do(f"_ = repr(torch.nn.{name}({call}))")
 
 
+INPUTS = ("", "x, x, x, x, x", "foo=x", "x, foo=x", "input=x", "x, target=x", "x, x, x, var=x")
+FORWARD = (
+    "ReLU()", "Softmax(1)", "MSELoss()", "CrossEntropyLoss()", "MaxPool2d(2)", "AvgPool2d(2)", "Flatten()", "Dropout(0.5)",
+    "CosineSimilarity()", "TripletMarginLoss()", "GaussianNLLLoss()", "PoissonNLLLoss()", "LPPool1d(2, 2)", "Softmax2d()",
+    "Linear(2, 2)", "LayerNorm(2)", "Identity()", "Embedding(2, 2)", "Upsample(2)",
+)  # fmt: skip
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("layer", FORWARD)
+def test_a_layer_takes_its_inputs_by_name_and_refuses_others_in_the_words_of_pytorch(layer: str) -> None:
+    p = both()
+    p.do("torch.manual_seed(3) and None")
+    p.do("x = torch.ones(2, 2)")
+    p.do(f"net = torch.nn.{layer}")
+    for inputs in INPUTS:
+        p.do(f"y = net({inputs})")
+
+
 OPTIMIZERS = (
     "SGD(g)", "SGD(g, 0.1, 0.9, nesterov=True, weight_decay=0.1)", "SGD(g, momentum=0.9, dampening=0.5, maximize=True)",
     "SGD(g, nesterov=True)", "SGD(g, -1)", "SGD(g, momentum=-1)", "SGD()", "SGD(g, rate=1)", "SGD(g, 1, 2, 3, 4, 5, 6, 7)",

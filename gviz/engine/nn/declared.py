@@ -6,6 +6,7 @@ defaults, ``...`` where there is none. The layer shows all of them as ``name=val
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from gviz.engine.nn import functional as F
@@ -13,6 +14,8 @@ from gviz.engine.nn.dropout_functions import check_probability
 from gviz.engine.nn.loss_functions import told_of_old
 from gviz.engine.nn.options import Layer
 from gviz.engine.nn.window_functions import tuple_of
+from gviz.engine.op import parameters
+from gviz.engine.text import bound
 
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
@@ -29,6 +32,7 @@ class Function(Layer):
     """A function as a module, with its options kept."""
 
     function: ClassVar[Any]
+    inputs: ClassVar[dict[str, Any]]
     tuples: ClassVar[dict[str, int]]
 
     def _take(self, values: dict[str, Any]) -> None:
@@ -45,8 +49,10 @@ class Function(Layer):
             elif name not in UNKEPT:
                 setattr(self, name, tuple_of(value, self.tuples[name]) if name in self.tuples else value)
 
-    def forward(self, *inputs: Tensor) -> Any:
+    def forward(self, *inputs: Tensor, **named: Tensor) -> Any:
         """The function of the input, or of the inputs."""
+        if named or len(inputs) != len(self.inputs):
+            inputs = tuple(bound(f"{type(self).__name__}.forward", self.inputs, inputs, named, before=1).values())
         given = {name: getattr(self, name) for name in self._options if name not in UNKEPT}
         if self.function in RANDOM:
             given["training"] = self.training
@@ -66,14 +72,26 @@ def declare(
     home: str, name: str, function: Any, shown: str | None = None, tuples: Any = None, refuser: str = "", **options: Any
 ) -> None:
     """Add a layer that PyTorch has in that file; ``tuples`` are options that become so many numbers."""
-    own = staticmethod(function) if callable(function) else function
-    body = {"function": own, "tuples": tuples or {}, "_shown": shown, "__doc__": f"``{name}``."}
+    own: Any = getattr(F, function) if isinstance(function, str) else function
+    while hasattr(own, "__wrapped__"):
+        own = own.__wrapped__
+    names = takewhile(lambda parameter: parameter not in options, parameters(own))
+    inputs = {"log_input": ..., "target": ...} if name == "PoissonNLLLoss" else {"input" if n == "x" else n: ... for n in names}
+    own = function if isinstance(function, str) else staticmethod(function)
+    body = {"function": own, "inputs": inputs, "tuples": tuples or {}, "_shown": shown, "__doc__": f"``{name}``."}
     type(name, (Function,), body, home=home, options=options, refuser=refuser)
 
 
 def activation(name: str, function: Any, shown: str | None = None, **options: Any) -> None:
     """Add an activation."""
     declare("activation", name, function, shown, **options)
+
+
+def softmax_of_channels(input: Tensor) -> Any:
+    """The softmax of each pixel's channels."""
+    if (rank := input._array.ndim) not in (3, 4):
+        raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {rank}D instead")
+    return F.softmax(input, -3)
 
 
 activation("ReLU", "relu", inplace=False)
@@ -102,7 +120,7 @@ activation("Tanhshrink", "tanhshrink")
 activation("Softmax", "softmax", dim=None)
 activation("LogSoftmax", "log_softmax", dim=None)
 activation("Softmin", "softmin", dim=None)
-activation("Softmax2d", lambda x: F.softmax(x, -3))
+activation("Softmax2d", softmax_of_channels)
 
 
 def loss(name: str, function: str, *before: tuple[str, Any], between: Any = None, **after: Any) -> None:
