@@ -51,6 +51,12 @@ USUAL: dict[str, frozenset[Any]] = {
     "fill_value": REAL,
 }
 """The types that parameters of these names have nearly always; others are looked at."""
+ASKED = {
+    **dict.fromkeys(("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"), "size"), "binary_cross_entropy": "size",
+    "binary_cross_entropy_with_logits": "size", "sigmoid": "sigmoid", "tanh": "tanh", "tanhshrink": "tanh", "softsign": "abs",
+    "glu": "dim", "normalize": "norm",
+}  # fmt: skip
+"""What functions that PyTorch has in Python ask of their argument first, whatever it is."""
 REFUSALS = (TypeError, AttributeError, ValueError, IndexError, KeyError, RuntimeError)
 
 
@@ -177,6 +183,11 @@ def looked_at(
 
 def in_python(function: Any, name: str, error: Exception, args: tuple[Any, ...]) -> Exception:
     """The error of a function that PyTorch has in Python too: under its public name, or of the built-in one that it calls."""
+    if asked := ASKED.get(name):
+        for value in args[1::-1] if asked == "size" else args[:1]:  # a loss asks its target first
+            if not isinstance(value, Tensor):
+                return AttributeError(f"'{type(value).__name__}' object has no attribute '{asked}'")
+    function = getattr(function, "__wrapped__", function)
     code = function.__code__
     names, notes = code.co_varnames[: code.co_argcount], function.__annotations__
     for i, (parameter, value) in enumerate(zip(names, args, strict=False)):

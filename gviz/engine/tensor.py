@@ -46,6 +46,7 @@ class Tensor(Elements, hooks.Hooked):
 
     __slots__ = ("__dict__", "__weakref__", "_array", "_edge", "_rare")
     __array_priority__ = 1000
+    __module__ = "torch"  # as type(x) shows it
     _array: Any
     _edge: Any
     _rare: Rare | None

@@ -81,6 +81,8 @@ class Device:
     """``torch.device``: only the CPU is there."""
 
     __slots__ = ("index", "type")
+    __module__ = "torch"
+    __qualname__ = "device"
 
     def __init__(self, device: Any = "cpu", index: int | None = None) -> None:
         if isinstance(device, int):

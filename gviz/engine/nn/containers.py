@@ -217,3 +217,7 @@ class ParameterList(Numbered):
     def extra_repr(self) -> str:
         """One line for each."""
         return parameter_lines(enumerate(self), lambda value: value.dtype)
+
+
+for container in (Sequential, ModuleList, ModuleDict, ParameterDict, ParameterList):
+    container.__module__ = "torch.nn.modules.container"

@@ -9,6 +9,7 @@ import numpy as np
 
 from gviz.engine import inplace as writing
 from gviz.engine import random, text
+from gviz.engine.dtypes import of
 from gviz.engine.op import TENSORS as call
 from gviz.engine.tensor import Tensor, from_array
 
@@ -40,6 +41,8 @@ def dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: Any, 
     if not training or p == 0 or not input._array.size:
         return input
     kind = input._array.dtype
+    if kind.kind not in "fc":
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {of(kind).scalar_name}")
     noise = np.zeros((), kind) if p == 1 else random.bernoulli(1 - p, shape, kind)
     scale = 1 / (math.sqrt((ALPHA * ALPHA * p + 1) * (1 - p)) if alpha else 1 - p) if p < 1 else 1
     factor = from_array(noise * kind.type(scale) if alpha else noise / kind.type(1 - p or 1), None)

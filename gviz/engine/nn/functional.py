@@ -9,161 +9,28 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import inplace as writing
-from gviz.engine import random, text
-from gviz.engine.nn import distance_functions, dropout_functions, image_functions, loss_functions, window_functions
+from gviz.engine.nn import (
+    activation_functions,
+    distance_functions,
+    dropout_functions,
+    image_functions,
+    loss_functions,
+    window_functions,
+)
+from gviz.engine.nn.checks import check_bilinear, check_shape
 from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import attention as _attention  # noqa: F401 - stores its rows
-from gviz.engine.ops import gates as _gates  # noqa: F401
 from gviz.engine.ops.normalization import check_mixed
 from gviz.engine.refusals import public
-from gviz.engine.surface import reductions
 from gviz.engine.tensor import Tensor, from_array
 
 __all__ = [
-    "batch_norm", "bilinear", "celu", "celu_", "elu", "elu_", "embedding", "gelu", "glu", "group_norm", "gumbel_softmax",
-    "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "instance_norm", "layer_norm", "leaky_relu",
-    "leaky_relu_", "linear", "local_response_norm", "log_softmax", "logsigmoid", "mish", "normalize", "one_hot", "prelu",
-    "relu", "relu6", "relu_", "rms_norm", "rrelu", "rrelu_", "scaled_dot_product_attention", "selu", "selu_", "sigmoid",
-    "silu", "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
+    "batch_norm", "bilinear", "embedding", "group_norm", "instance_norm", "layer_norm", "linear",
+    "local_response_norm", "normalize", "one_hot",
+    "rms_norm", "scaled_dot_product_attention",
 ]  # fmt: skip
 
 
-# ------------------------------------------------------------------ activations
-def activation(key: str, in_place: bool | None = None, **options: Any) -> Any:
-    """The public function of a row with one tensor and options: ``inplace`` among them, or always in place, or never.
-
-    Where it is done in place, a row of that name with an underscore is taken if there is one: its derivative is another.
-    """
-    written = f"{key}_" if f"{key}_" in call else key
-    taken = {**options, "inplace": False} if in_place is None else options
-    usual = None if in_place or ... in options.values() else tuple(options.values())
-
-    def apply(input: Tensor, *args: Any, **given: Any) -> Tensor:
-        if usual is not None and not args and not given:
-            return call[key](input, *usual)  # type: ignore[no-any-return]
-        values = text.bound(key, taken, args, given, before=1, needs=f"_{key}")
-        inplace = values.pop("inplace", in_place)
-        return writing.in_place(call[written], input, *values.values()) if inplace else call[key](input, *values.values())
-
-    apply.__name__ = key
-    return apply
-
-
-relu, relu_ = activation("relu"), activation("relu", in_place=True)
-silu = activation("silu")
-mish = activation("mish")
-hardswish = activation("hardswish")
-hardsigmoid = activation("hardsigmoid")
-sigmoid = activation("sigmoid")
-tanh = activation("tanh")
-logsigmoid = activation("log_sigmoid")
-leaky_relu, leaky_relu_ = (activation("leaky_relu", always, negative_slope=0.01) for always in (None, True))
-hardtanh, hardtanh_ = activation("hardtanh", min_val=-1.0, max_val=1.0), activation("hardtanh", True, min_val=-1, max_val=1)
-threshold, threshold_ = (activation("threshold", always, threshold=..., value=...) for always in (None, True))
-elu, elu_ = activation("elu", alpha=1.0), activation("elu", True, alpha=1)
-celu, celu_ = (activation("celu", always, alpha=1.0) for always in (None, True))
-gelu = activation("gelu", approximate="none")
-softplus = activation("softplus", beta=1, threshold=20)
-hardshrink = activation("hardshrink", lambd=0.5)
-softshrink = activation("softshrink", lambd=0.5)
-
-
-def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """The self-normalizing form of :func:`elu`."""
-    given = (1.6732632423543772, 1.0507009873554805, 1)
-    return writing.in_place(call["elu_"], input, *given) if inplace else call["elu"](input, *given)
-
-
-def selu_(input: Tensor) -> Tensor:
-    """:func:`selu` in place."""
-    return selu(input, inplace=True)
-
-
-def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """Values kept between 0 and 6."""
-    return hardtanh(input, 0, 6, inplace)  # type: ignore[no-any-return]
-
-
-def rrelu(
-    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
-) -> Tensor:
-    """A leaky relu whose slopes are drawn at random while training, else are their mean."""
-    noise = np.zeros_like(input._array)
-    if training:
-        noise[...] = 1
-        below = input._array <= 0
-        noise[below] = random.uniform((int(below.sum()),), lower, upper, np.dtype(np.float64), None)
-    given = (from_array(noise, None), lower, upper, training)
-    return writing.in_place(call["rrelu_with_noise_"], input, *given) if inplace else call["rrelu_with_noise"](input, *given)
-
-
-def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
-    """:func:`rrelu` in place."""
-    return rrelu(input, lower, upper, training, inplace=True)
-
-
-def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half times the sigmoid of the second."""
-    if not input._array.ndim:
-        raise RuntimeError("glu does not support scalars because halving size must be even")
-    return call["glu"](input, dim)  # type: ignore[no-any-return]
-
-
-def softsign(input: Tensor) -> Tensor:
-    """``x / (|x| + 1)``."""
-    return input / (call["absolute"](input) + 1)  # type: ignore[no-any-return]
-
-
-def tanhshrink(input: Tensor) -> Tensor:
-    """``x - tanh(x)``."""
-    return input - call["tanh"](input)  # type: ignore[no-any-return]
-
-
-def implicit_dim(name: str, input: Tensor, dim: int | None) -> int:
-    """The dim of a softmax; one that was not told is chosen, with PyTorch's warning."""
-    if dim is not None:
-        return dim
-    text.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
-    return 0 if input._array.ndim in (0, 1, 3) else 1
-
-
-def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """Exponentials that sum to one along ``dim``."""
-    return reductions.softmax(input, implicit_dim("softmax", input, dim), dtype)
-
-
-def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """The logarithm of :func:`softmax`, computed stably."""
-    return reductions.log_softmax(input, implicit_dim("log_softmax", input, dim), dtype)
-
-
-def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """:func:`softmax` of the negative."""
-    return reductions.softmax(call["neg"](input), implicit_dim("softmin", input, dim), dtype)
-
-
-def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
-    """:func:`softmax` of the logits with Gumbel noise; ``hard`` is a one at the largest, with the gradient of the soft one."""
-    if eps != 1e-10:
-        text.warn("`eps` parameter is deprecated and has no effect.")
-    noise: Any = call["zeros_like"](logits.detach())
-    soft = ((logits + -noise.exponential_().log()) / tau).softmax(dim)
-    if not hard:
-        return soft
-    one = noise.zero_().scatter_(dim, soft.max(dim, keepdim=True)[1], 1.0)
-    return one - soft.detach() + soft
-
-
-def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """A leaky relu whose slope is learned, one for all or one per channel."""
-    rank = input._array.ndim
-    if weight._array.ndim != rank:
-        weight = call["view"](weight, (1, weight._array.size, *(1,) * (rank - 2)) if rank > 1 else (1,) * rank)
-    return call["prelu_kernel"](input, weight)  # type: ignore[no-any-return]
-
-
-# ------------------------------------------------------------------ layers
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``."""
     return call["linear"](input, weight, bias)  # type: ignore[no-any-return]
@@ -240,6 +107,7 @@ def layer_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05
 ) -> Tensor:
     """The last dimensions brought to mean 0 and variance 1, then scaled and shifted."""
+    check_shape("layer_norm", normalized_shape)
     shape = tuple(normalized_shape)
     check_mixed(*(None if t is None else t._array for t in (input, weight, bias)))
     check_normalized(input, shape, "*, ", weight=weight, bias=bias)
@@ -310,6 +178,7 @@ def group_norm(
 
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """The last dimensions divided by the root of their mean square, then scaled."""
+    check_shape("rms_norm", normalized_shape)
     if input._array.ndim < len(normalized_shape):
         raise ValueError(f"Input tensor must have at least {len(normalized_shape)} dimensions, but got {input._array.ndim}")
     check_normalized(input, tuple(normalized_shape), "*", weight=weight)
@@ -339,6 +208,7 @@ def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``x W y`` for each output's matrix ``W``."""
+    check_bilinear(input1, input2, weight, bias)
     return call["bilinear"](input1, input2, weight, bias)  # type: ignore[no-any-return]
 
 
@@ -369,7 +239,7 @@ def scaled_dot_product_attention(
     return call["matmul"](dropout_functions.dropout(shares, dropout_p), value)  # type: ignore[no-any-return]
 
 
-for module in (distance_functions, dropout_functions, image_functions, loss_functions, window_functions):
+for module in (activation_functions, distance_functions, dropout_functions, image_functions, loss_functions, window_functions):
     globals().update((name, getattr(module, name)) for name in module.__all__)
     __all__ += module.__all__
 globals().update((name, public(globals()[name], name, method=False, place="F.")) for name in __all__)

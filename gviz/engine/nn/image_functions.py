@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.engine import text
+from gviz.engine.nn.checks import check_resized, check_spaces
 from gviz.engine.nn.window_functions import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, tuple_of
 from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import resampling as _resampling  # noqa: F401 - stores its rows
@@ -100,6 +101,7 @@ def interpolate(
         raise ValueError("only one of size or scale_factor should be defined")
     if size is None and scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
+    check_spaces(sizes, size, scale_factor)
     scales: Any = (None,) * len(sizes)
     if scale_factor is not None:
         given = scale_factor if isinstance(scale_factor, (tuple, list)) else (scale_factor,) * len(sizes)
@@ -107,19 +109,12 @@ def interpolate(
         if not recompute_scale_factor:
             scales = tuple(map(float, given))
     out = tuple_of(size, len(sizes))
-    if mode == "area" and 1 <= len(sizes) <= 3:
+    check_resized(input._array.ndim, mode, sizes, out, antialias=antialias)
+    if mode == "area":
         return AREA[len(sizes) - 1](input, out)
     key = RESIZED.get(mode, {}).get(len(sizes))
-    if key is None:
-        needed, rank = {"linear": 3, "bilinear": 4, "trilinear": 5}.get(mode), len(sizes) + 2
-        raise NotImplementedError(
-            f"Got {rank}D input, but {mode} mode needs {needed}D input"
-            if needed and rank in (3, 4, 5)
-            else f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {rank}D) for the modes: nearest | linear | "
-            f"bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
-        )
-    if antialias:
-        raise NotImplementedError("interpolate(antialias=True) is not in gviz's engine")
+    if antialias or key is None:
+        raise NotImplementedError(f"interpolate(mode={mode!r}, antialias={antialias}) is not in gviz's engine")
     return call[key](input, out, *([bool(align_corners)] if smooth else []), *scales)
 
 

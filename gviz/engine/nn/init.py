@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine import dtypes, random
+from gviz.engine import dtypes, random, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +30,13 @@ def write(tensor: Tensor, values: Any) -> Tensor:
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Uniform between a and b."""
     return write(tensor, random.uniform(tensor._array.shape, a, b, tensor._array.dtype, generator))
+
+
+def is_empty(tensor: Tensor) -> bool:
+    """Whether there is nothing to fill, with PyTorch's warning."""
+    if not tensor._array.size:
+        text.warn("Initializing zero-element tensors is a no-op")
+    return not tensor._array.size
 
 
 def within(tensors: Iterable[Tensor], count: int) -> None:
@@ -110,6 +117,8 @@ def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
     """He's uniform values."""
+    if is_empty(tensor):
+        return tensor
     bound = math.sqrt(3.0) * kaiming_std(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound, generator)
 
@@ -118,6 +127,8 @@ def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
     """He's normal values."""
+    if is_empty(tensor):
+        return tensor
     return normal_(tensor, 0.0, kaiming_std(tensor, a, mode, nonlinearity), generator)
 
 

@@ -90,7 +90,7 @@ class PReLU(Weighted, home="activation", options={"num_parameters": 1, "init": 0
 
     def forward(self, input: Tensor) -> Tensor:
         """``x`` where it is positive, else its product with the slope."""
-        return F.prelu(input, self.weight)
+        return F.prelu(input, self.weight)  # type: ignore[no-any-return]
 
 
 class Upsample(Layer, home="upsampling", options=RESIZED):
@@ -177,6 +177,11 @@ class Convolution(Weighted):
                 raise ValueError(f"{ends} must be divisible by groups")
         if values["padding_mode"] not in (modes := {"zeros", "reflect", "replicate", "circular"}):
             raise ValueError(f"padding_mode must be one of {modes}, but got padding_mode='{values['padding_mode']}'")
+        if isinstance(padding := values["padding"], str):
+            if padding not in (strings := {"same", "valid"}):
+                raise ValueError(f"Invalid padding string {padding!r}, should be one of {strings}")
+            if padding == "same" and any(step != 1 for step in tuple_of(values["stride"], self.dims)):
+                raise ValueError("padding='same' is not supported for strided convolutions")
         sizes = ("kernel_size", "stride", "padding", "dilation", "output_padding")
         values = {"output_padding": 0, **values}
         super()._take({k: tuple_of(v, self.dims) if k in sizes and not isinstance(v, str) else v for k, v in values.items()})

@@ -10,6 +10,7 @@ import numpy as np
 from gviz.engine import inplace as writing
 from gviz.engine import text
 from gviz.engine.dtypes import of
+from gviz.engine.nn.checks import check_classes, check_floats
 from gviz.engine.op import TENSORS as call
 from gviz.engine.op import parameters
 from gviz.engine.ops import losses as rows
@@ -91,6 +92,8 @@ def smooth_l1_loss(
 ) -> Tensor:
     """Squared differences below ``beta``, absolute ones above."""
     input, target = pair(input, target)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0.0:
         return reduced(call["absolute"](call["sub"](input, target)), reduction)
     return call["smooth_l1_loss"](input, target, reduction_number(reduction), float(beta))  # type: ignore[no-any-return]
@@ -108,6 +111,8 @@ def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
     """``log(1 + exp(-target * input))``."""
+    if not all(isinstance(t, Tensor) for t in (input, target)):
+        raise TypeError
     return call["soft_margin_loss"](input, target, reduction_number(reduction))  # type: ignore[no-any-return]
 
 
@@ -117,6 +122,16 @@ def kl_div(
     log_target: bool = False,
 ) -> Tensor:  # fmt: skip
     """The divergence of a distribution from the one whose logarithm ``input`` is."""
+    if reduction == "mean" and size_average is None is reduce:
+        text.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by "
+            "the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as "
+            "'batchmean' in the next major release."
+        )
+    if not all(isinstance(t, Tensor) for t in (input, target)):
+        raise TypeError
+    if input._array.dtype.kind != "f" or target._array.dtype.kind != "f":
+        raise RuntimeError("kl_div: Integral inputs not supported.")
     if log_target:
         difference = call["sub"](target, input)
         losses = call["mul"](call["exp"](target), difference)
@@ -140,6 +155,10 @@ def binary_cross_entropy(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
             "Please ensure they have the same size."
         )
+    check_floats("binary_cross_entropy", input)
+    if target._array.dtype != input._array.dtype:
+        found, wanted = (of(t._array.dtype).scalar_name for t in (target, input))
+        raise RuntimeError(f"Found dtype {found} but expected {wanted}")
     if weight is not None:
         weight = call["expand"](weight, call["broadcast_shape"](target._array.shape, weight._array.shape))
     return call["binary_cross_entropy"](input, target, weight, number)  # type: ignore[no-any-return]
@@ -154,6 +173,7 @@ def binary_cross_entropy_with_logits(
     number = reduction_number(reduction)
     if target._array.shape != input._array.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    check_floats("log_sigmoid_cpu", input)
     return call["bce_with_logits"](input, target, weight, pos_weight, number)  # type: ignore[no-any-return]
 
 
@@ -169,15 +189,14 @@ def nll_loss(
     if len(sizes) > 1 and (not target._array.ndim or sizes[0] != target._array.shape[0]):
         have = target._array.shape[0] if target._array.ndim else 0
         raise ValueError(f"Expected input batch_size ({sizes[0]}) to match target batch_size ({have}).")
-    if (kind := target._array.dtype) not in (np.int64, np.uint8):
-        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {of(kind).scalar_name}")
+    out = (sizes[0], *sizes[2:])
+    if len(sizes) not in (1, 2, 4) and target._array.shape != out:
+        raise RuntimeError(f"Expected target size {list(out)}, got {list(target._array.shape)}")
+    check_classes(input, target, weight)
     if len(sizes) <= 2:
         return call["nll_loss"](input, target, weight, number, ignore_index)  # type: ignore[no-any-return]
     if len(sizes) == 4:
         return call["nll_loss2d"](input, target, weight, number, ignore_index)  # type: ignore[no-any-return]
-    out = (sizes[0], *sizes[2:])
-    if target._array.shape != out:
-        raise RuntimeError(f"Expected target size {list(out)}, got {list(target._array.shape)}")
     flat, places = (
         call["view"](call["contiguous_of"](t), (*lead, 1, -1)) for t, lead in ((input, sizes[:2]), (target, sizes[:1]))
     )
@@ -193,9 +212,11 @@ def cross_entropy(
     """The cross entropy of unnormalized scores: with classes, or with probabilities of the input's shape."""
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    if target._array.shape == input._array.shape and (kind := target._array.dtype).kind != "f":
+        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {of(kind).scalar_name}")
     axis = 0 if input._array.ndim == 1 else 1
     logs = call["log_softmax_row"](input, axis)
-    if target._array.shape == input._array.shape and target._array.dtype.kind == "f":
+    if target._array.shape == input._array.shape:
         return soft_cross_entropy(logs, target, weight, reduction, label_smoothing)
     loss: Tensor = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
     if not label_smoothing:

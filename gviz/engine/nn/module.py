@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from gviz.engine.dtypes import dtype
 from gviz.engine.modes import no_grad
 from gviz.engine.nn.hooks import Hooks
 from gviz.engine.nn.parameter import Parameter
@@ -37,6 +38,7 @@ class Incompatible(NamedTuple):
 class Module(Hooks):
     """A layer or a network: assign parameters and other modules to it, and write ``forward``."""
 
+    __module__ = "torch.nn.modules.module"
     training: bool
     _shown: ClassVar[str | None] = ""
     """What stands in the brackets when it is printed: a format of ``self``."""
@@ -165,7 +167,7 @@ class Module(Hooks):
     def members(self, home: str, prefix: str, *, recurse: bool, once: bool = True) -> Iterator[tuple[str, Any]]:
         """What all modules below have in one of their dicts."""
         seen: set[int] = set()
-        for name, module in self.named_modules(prefix=prefix) if recurse else [(prefix, self)]:
+        for name, module in self.named_modules(prefix=prefix, remove_duplicate=once) if recurse else [(prefix, self)]:
             for key, value in getattr(module, home).items():
                 if value is None or (once and id(value) in seen):
                     continue
@@ -196,13 +198,14 @@ class Module(Hooks):
         """The module of that dotted name."""
         module: Any = self
         for part in target.split(".") if target else ():
+            if not hasattr(module, part):
+                raise AttributeError(f"{type(module).__name__} has no attribute `{part}`")
             module = getattr(module, part)
         return module  # type: ignore[no-any-return]
 
     def get_parameter(self, target: str) -> Any:
         """The parameter of that dotted name."""
-        path, _, name = target.rpartition(".")
-        return getattr(self.get_submodule(path), name)
+        return self.get_submodule(target)
 
     # ---------------------------------------------------------------- state
     def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict[str, Tensor]:
@@ -279,6 +282,9 @@ class Module(Hooks):
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Cast floating point parameters and buffers; a device can only be the CPU."""
+        wanted = kwargs.get("dtype", next((arg for arg in args if isinstance(arg, dtype)), None))
+        if wanted is not None and not (wanted.is_floating_point or wanted.is_complex):
+            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={wanted}")
         for module in self.modules():
             for parameter in module._parameters.values():
                 if parameter is not None and parameter.is_floating_point():
@@ -297,6 +303,10 @@ class Module(Hooks):
         from gviz.engine.dtypes import float64
 
         return self.to(float64)
+
+    def type(self, dst_type: Any) -> Self:
+        """In that type."""
+        return self.to(dst_type)
 
     def half(self) -> Self:
         """In float16."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gviz.engine.creation import sizes
 from gviz.engine.dtypes import as_dtype, get_default_dtype
 from gviz.engine.printing import parameter_text
 from gviz.engine.tensor import Tensor, from_array
@@ -25,6 +26,10 @@ class Parameter(Tensor):
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
         """A leaf on the same memory."""
+        if data is not None and not isinstance(data, Tensor):
+            raise AttributeError(f"'{type(data).__name__}' object has no attribute 'detach'")
+        if data is not None and requires_grad and data._array.dtype.kind not in "fc":
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         made = object.__new__(cls)
         made._array = np.empty(0, np.float32) if data is None else data._array
         made._edge = made._rare = None
@@ -53,4 +58,4 @@ def Buffer(data: Tensor, *, persistent: bool = True) -> Tensor:
 
 def filled(shape: tuple[int, ...], value: float = 0.0, dtype: Any = None) -> Tensor:
     """A tensor of one value."""
-    return from_array(np.full(shape, value, (as_dtype(dtype) if dtype else get_default_dtype()).np), None)
+    return from_array(np.full(sizes((shape,)), value, (as_dtype(dtype) if dtype else get_default_dtype()).np), None)

@@ -9,8 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from gviz.engine import text
 from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
+from gviz.engine.nn.checks import check_sequence
 from gviz.engine.nn.options import MADE, Weighted
 from gviz.engine.op import TENSORS as call
 from gviz.engine.tensor import Tensor, from_array
@@ -152,6 +154,14 @@ def parts(value: Tensor, count: int) -> Any:
 class Recurrent(Remembering, options={**SIZES, **USUAL, **MADE}):
     """Base of the layers that run a cell over a sequence: weights for each layer and direction, and the loop."""
 
+    def _take(self, values: dict[str, Any]) -> None:
+        if values["dropout"] > 0 and values["num_layers"] == 1:
+            text.warn(
+                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
+                f"greater than 1, but got dropout={values['dropout']} and num_layers=1"
+            )
+        super()._take(values)
+
     def _shapes(self, bias: bool) -> dict[str, Any]:
         ways = ("", "_reverse")[: 1 + self.bidirectional]
         self.suffixes = [f"l{n}{way}" for n in range(self.num_layers) for way in ways]
@@ -167,6 +177,7 @@ class Recurrent(Remembering, options={**SIZES, **USUAL, **MADE}):
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         """The states of the last layer at every step, and the last state of every layer."""
+        check_sequence(type(self).__name__, input, hx, self.input_size)
         batched = input._array.ndim == 3
         if not batched:
             input, hx = call["unsqueeze"](input, 1), None if hx is None else call["unsqueeze"](hx, 1)
@@ -175,6 +186,9 @@ class Recurrent(Remembering, options={**SIZES, **USUAL, **MADE}):
         if hx is None:
             shape = (len(self.suffixes), input._array.shape[1], self.hidden_size)
             hx = from_array(np.zeros(shape, input._array.dtype), None)
+        wanted, got = (len(self.suffixes), input._array.shape[1], self.hidden_size), hx._array.shape
+        if wanted != got:
+            raise RuntimeError(f"Expected hidden size {wanted}, got {list(got)}")
         states, last = call["unbind"](hx, 0), []
         for number in range(self.num_layers):
             ways = [i for i, suffix in enumerate(self.suffixes) if suffix.removesuffix("_reverse") == f"l{number}"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from gviz.engine.nn.checks import check_one_type, check_output_padding, check_space, check_steps
 from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import convolution as _convolution  # noqa: F401 - stores its rows
 from gviz.engine.ops import pooling as _pooling
@@ -41,7 +42,13 @@ def convolve(
             f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: "
             f"{list(input._array.shape)}"
         )
+    check_steps(dims, stride=stride, padding=padding, dilation=dilation)
+    if groups <= 0:
+        raise RuntimeError("non-positive groups is not supported")
+    check_one_type(input, weight, bias)
     steps, spaces = tuple_of(stride, dims), tuple_of(dilation, dims)
+    if transposed:
+        check_output_padding(output_padding, steps, spaces)
     if rank == dims + 1:
         input = call["unsqueeze"](input, 0)
     if isinstance(padding, str):
@@ -107,6 +114,7 @@ def largest(dims: int, always: bool = False) -> Any:
         input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:  # fmt: skip
+        check_space(f"max_pool{dims}d", dims, input, kernel_size)
         sizes = (tuple_of(kernel_size, dims), step_of(stride, dims), tuple_of(padding, dims), tuple_of(dilation, dims))
         found = call[row](input, *sizes, ceil_mode)
         return tuple(found) if always or return_indices else found[0]
@@ -123,6 +131,7 @@ def means(dims: int) -> Any:
         input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
         count_include_pad: bool = True, divisor_override: int | None = None,
     ) -> Any:  # fmt: skip
+        check_space(row, dims, input, kernel_size)
         sizes = (tuple_of(kernel_size, dims), step_of(stride, dims), tuple_of(padding, dims))
         return call[row](input, *sizes, ceil_mode, count_include_pad, divisor_override)
 

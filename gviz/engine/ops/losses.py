@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gviz.engine.dtypes import no_kernel
 from gviz.engine.op import composite, op
 from gviz.engine.ops.rows import pair, row
 from gviz.engine.ops.totals import add_up, average
@@ -14,6 +15,12 @@ REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 def reduced(losses, reduction):
     """A loss per element, or their mean or sum."""
     return losses if reduction == 0 else average(losses) if reduction == 1 else add_up(losses)
+
+
+def check_floats(array, kernel):
+    """Refuse what is not floating point, as PyTorch's kernel of that name does."""
+    if array.dtype.kind not in "fc":
+        raise no_kernel(kernel, array.dtype)
 
 
 def share(array, reduction):
@@ -40,6 +47,7 @@ def shared_as(value, reduction):
     target=lambda grad, self, target, reduction: mse_loss_backward(grad, target, self, reduction),
 )
 def mse_loss(self, target, reduction):
+    check_floats(self, "mse_cpu")
     difference = self - target
     return reduced(difference * difference, reduction)
 
@@ -61,6 +69,7 @@ def mse_loss_backward(grad_output, self, target, reduction):
     target=lambda grad, self, target, reduction, beta: smooth_l1_loss_backward(grad, target, self, reduction, beta),
 )
 def smooth_l1_loss(self, target, reduction, beta=1.0):
+    check_floats(self, "smooth_l1_cpu")
     kind = self.dtype.type
     far = np.abs(self - target)
     return reduced(np.where(far < beta, kind(0.5) * far * far / kind(beta), far - kind(0.5 * beta)), reduction)
@@ -90,6 +99,7 @@ def smooth_l1_loss_backward(grad_output, self, target, reduction, beta):
     target=lambda grad, self, target, reduction, delta: huber_loss_backward(grad, target, self, reduction, delta),
 )
 def huber_loss(self, target, reduction, delta=1.0):
+    check_floats(self, "huber_cpu")
     kind = self.dtype.type
     far = np.abs(self - target)
     return reduced(np.where(far <= delta, kind(0.5) * far * far, kind(delta) * (far - kind(0.5 * delta))), reduction)

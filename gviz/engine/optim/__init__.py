@@ -7,10 +7,12 @@ Source: https://docs.pytorch.org/docs/2.13/optim.html, and generated/torch.optim
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gviz.engine import text
 from gviz.engine.modes import enable_grad, no_grad
 from gviz.engine.optim import lr_scheduler
 from gviz.engine.tensor import Tensor, from_array
@@ -38,7 +40,7 @@ class Optimizer:
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got torch.FloatTensor"
             )
         self.defaults = defaults
-        self.state: dict[Any, dict[str, Any]] = {}
+        self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         groups = list(params)
         if not groups:
@@ -55,6 +57,11 @@ class Optimizer:
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(tensor).__name__}")
             if not tensor.is_leaf and not tensor.retains_grad:
                 raise ValueError("can't optimize a non-leaf Tensor")
+        if len({id(tensor) for tensor in tensors}) < len(tensors):
+            text.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
+                "github.com/pytorch/pytorch/issues/40967 for more information"
+            )
         known = {id(p) for group in self.param_groups for p in group["params"]}
         if any(id(tensor) in known for tensor in tensors):
             raise ValueError("some parameters appear in more than one parameter group")
@@ -91,7 +98,7 @@ class Optimizer:
             grad = -grad
         if group["weight_decay"] != 0 and not group.get("decoupled_weight_decay"):
             grad = grad + tensor._array * tensor._array.dtype.type(group["weight_decay"])
-        self.update(tensor._array, grad, state := self.state.setdefault(tensor, {}), group)
+        self.update(tensor._array, grad, state := self.state[tensor], group)
         tensor.version_cell().count += 1
         if not state:
             del self.state[tensor]
@@ -125,10 +132,13 @@ class Optimizer:
                 )
             own.update({k: v for k, v in given.items() if k != "params"})
         tensors = [p for group in self.param_groups for p in group["params"]]
-        self.state = {
-            tensors[i]: {k: from_array(v._array.copy(), None) if isinstance(v, Tensor) else v for k, v in kept.items()}
-            for i, kept in state_dict["state"].items()
-        }
+        self.state = defaultdict(
+            dict,
+            {
+                tensors[i]: {k: from_array(v._array.copy(), None) if isinstance(v, Tensor) else v for k, v in kept.items()}
+                for i, kept in state_dict["state"].items()
+            },
+        )
 
     def __repr__(self) -> str:
         """As PyTorch prints it."""
@@ -289,3 +299,7 @@ class Adagrad(Optimizer):
 def __getattr__(name: str) -> object:
     """What is not there is missing in PyTorch's words."""
     raise AttributeError(f"module 'torch.optim' has no attribute '{name}'")
+
+
+for kind in (SGD, Adam, AdamW, RMSprop, Adagrad):
+    kind.__module__ = f"torch.optim.{kind.__name__.lower()}"
