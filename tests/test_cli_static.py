@@ -258,6 +258,12 @@ def test_the_plan_with_gradients_returns_them_too(gviz: Program) -> None:
     assert space["run"]({}, None, 2.0, 3.0) == (6.0, 3.0, 2.0)
 
 
+def test_derivatives_that_use_shapes_are_drawn(gviz: Program) -> None:
+    graph = static_json(gviz, "y=softmax(relu(x@W+b)).sum()", "x=ones(2,3)", "W=ones(3,4)", "b=0.5", "--gradients")
+    assert "Sizes" in {node["label"] for node in graph["nodes"]}
+    assert values(graph)["y"] == 2
+
+
 def test_names_that_tensorflow_does_not_take_are_written_in_ascii(gviz: Program) -> None:
     found = values(static_json(gviz, "σ=sigmoid(λ);σ*_x", "λ=0", "_x=4"))
     assert (found["lamda"], found["sigma"], found["x"], found["mul"]) == (0, 0.5, 4, 2)

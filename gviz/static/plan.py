@@ -230,12 +230,12 @@ class Plan:
             self._constants[tensor] = self._constants[other]
 
     def _fetched(self, tensor: Tensor, results: set[str]) -> str:
-        """A result; what lives on elsewhere, or may be a view of that, is copied."""
+        """A result as an array; what lives on elsewhere, or may be a view of that, is copied."""
         name = self._text(tensor)
         step = self._targets.get(name)
         twice = name in results
         results.add(name)
-        if step is None or name in self._outside or twice:
+        if step is None or name in self._outside or twice or step.op.type == "Sizes":
             return f"np.array({name})[()]"
         return name if is_elementwise(step) else f"({name} if {name}.base is None else {name}.copy())"
 
