@@ -224,7 +224,7 @@ def put(self, index, source, accumulate=False):
         np.add.at(flat, index.reshape(-1), source.reshape(-1))
     else:
         flat[index.reshape(-1)] = source.reshape(-1)
-    return flat.reshape(self.shape)
+    return laid_out(flat.reshape(self.shape), self)
 
 
 # ------------------------------------------------------------------ order

@@ -30,7 +30,7 @@ alike("squeeze_dims_", "SqueezeBackward5", "squeeze_dims")
 def repeat(self, repeats):
     if len(repeats) < self.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
-    return np.array(np.tile(self, repeats))
+    return np.array(np.tile(self, repeats), order="C")
 
 
 @composite

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine.dtypes import of
-from gviz.engine.op import ARRAYS, composite, everywhere, op
+from gviz.engine.op import ARRAYS, ROWS, composite, everywhere, op
 from gviz.engine.ops.reduction import axes_of, check_reduced, summed
 from gviz.engine.ops.totals import add_up, average, multiply_up
 from gviz.engine.text import warn, wrap_dim
@@ -216,7 +216,10 @@ def norm_backward(grad, self, ord, result, dim, keepdim):
 
 @op(None, nondiff=("self", "mask"))
 def count_chosen(self, mask, dim):
-    return mask.sum(axis=axes_of(mask, dim), keepdims=True).astype(self.dtype)
+    return mask.sum(axis=axes_of(mask, dim), keepdims=True)
+
+
+ARRAYS["count_chosen"] = lambda self, mask, dim: ROWS["count_chosen"].forward(self, mask, dim).astype(self.dtype)
 
 
 @op(

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from gviz.engine import text
 from gviz.engine.dtypes import of
+from gviz.engine.inplace import in_place
 from gviz.engine.op import TENSORS as call
 from gviz.engine.results import result_class
 from gviz.engine.surface.arithmetic import keyed
@@ -236,6 +238,9 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
         free = total - call["div"](call["mul_scalar"](call["sum_all"](call["mul"](weights, aweights)), correction), total)
     else:
         free = total - correction if correction else total
+    if free._array <= 0:
+        text.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.")
+        free = in_place(call["zero"], free)
     centred = call["sub"](rows, call["unsqueeze"](mean, 1))
     other = centred if weights is None else call["mul"](centred, weights)
     return call["squeeze_all"](call["div"](call["mm"](centred, call["t"](other)), free))

@@ -154,7 +154,7 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
     fresh = np.ones(len(rows), bool)
     fresh[1:] = (flat[1:] != flat[:-1]).any(axis=1)
     inverse = np.cumsum(fresh) - 1
-    values = rows[fresh] if dim is None else np.moveaxis(rows[fresh], 0, dim)
+    values = rows[fresh] if dim is None else np.moveaxis(np.array(rows[fresh], order="C"), 0, dim)
     shape = input._array.shape if dim is None else inverse.shape
     wanted = [values] + [inverse.reshape(shape)] * return_inverse + [np.bincount(inverse)] * return_counts
     found = tuple(from_array(np.asarray(a), None) for a in wanted)
