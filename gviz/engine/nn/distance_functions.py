@@ -53,10 +53,7 @@ def same_rank(name: str, named: dict[str, Tensor]) -> None:
 
 
 @old
-def margin_ranking_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None,
-    reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, reduction: str = "mean") -> Tensor:
     """How far the first falls short of being more than the second (target 1), or less (-1)."""
     same_rank("margin_ranking_loss", {"input1": input1, "input2": input2, "target": target})
     short = call["add_scalar"](call["mul"](call["neg"](target), call["sub"](input1, input2)), margin)
@@ -69,9 +66,7 @@ def less_from(number: float, value: Tensor) -> Any:
 
 
 @old
-def hinge_embedding_loss(
-    input: Tensor, target: Tensor, margin: float = 1.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-) -> Tensor:
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = "mean") -> Tensor:
     """The input where the target is 1; where it is -1 how far it falls short of the margin."""
     apart = in_place(call["clamp_min"], less_from(margin, input), 0)
     negative = call["where"](call["not_equal"](target, 1), apart, 0.0)
@@ -80,12 +75,11 @@ def hinge_embedding_loss(
 
 
 @old
-def cosine_embedding_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None,
-    reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, reduction: str = "mean") -> Tensor:
     """How far vectors are from alike (target 1), or how much more alike than the margin (-1)."""
     axis, tiny = target._array.ndim, 1e-12
+    if axis > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     product = call["sum_dim"](call["mul"](input1, input2), (axis,), False)
     squares = [call["add_scalar"](call["sum_dim"](call["mul"](x, x), (axis,), False), tiny) for x in (input1, input2)]
     cosine = call["div"](product, call["sqrt"](call["mul"](*squares)))
@@ -109,9 +103,15 @@ def check_triplet(margin: float, *tensors: Tensor) -> None:
 
 @old
 def triplet_margin_loss(
-    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
-    swap: bool = False, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
     """How much nearer than the margin the negative example is, compared with the positive one."""
     check_triplet(margin, anchor, positive, negative)
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
@@ -135,9 +135,8 @@ def triplet_margin_with_distance_loss(
 
 @old
 def multi_margin_loss(
-    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: Any = None,
-    reduce: Any = None, reduction: str = "mean",
-) -> Any:  # fmt: skip
+    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, reduction: str = "mean"
+) -> Any:
     """How far other classes are less than the margin below each example's own."""
     number = reduction_number(reduction)
     if p not in (1, 2):
@@ -148,18 +147,15 @@ def multi_margin_loss(
 
 
 @old
-def multilabel_margin_loss(
-    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-) -> Any:
+def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Any:
     """How far other classes are less than 1 below those of each example, which stand before the first -1."""
     return call["multilabel_margin_loss"](input, target, reduction_number(reduction))
 
 
 @old
 def poisson_nll_loss(
-    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: Any = None, eps: float = 1e-8,
-    reduce: Any = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean"
+) -> Tensor:
     """The negative log likelihood of counts; ``input`` is their rate, or its logarithm."""
     product = call["mul"](target, input if log_input else call["log"](call["add_scalar"](input, eps)))
     losses = call["sub"](call["exp"](input) if log_input else input, product)
@@ -169,6 +165,12 @@ def poisson_nll_loss(
         stirling = call["masked_fill"](call["add"](whole, rest), call["less_equal"](target, 1), 0)
         losses = call["add"](losses, stirling)
     return reduced(losses, reduction)
+
+
+def check_reduction(reduction: str) -> None:
+    """Refuse a reduction that there is not, where PyTorch has the loss in Python."""
+    if reduction not in REDUCTIONS:
+        raise ValueError(f"{reduction} is not valid")
 
 
 def gaussian_nll_loss(
@@ -185,8 +187,7 @@ def gaussian_nll_loss(
             var = call["unsqueeze"](var, -1)
         elif len(sizes) != len(own) or sum(n for m, n in zip(sizes, own, strict=True) if m != n) != 1:
             raise ValueError("var is of incorrect size")
-    if reduction not in REDUCTIONS:
-        raise ValueError(f"{reduction} is not valid")
+    check_reduction(reduction)
     var = call["clone"](var)
     with no_grad():
         var.clamp_(eps)
@@ -195,11 +196,9 @@ def gaussian_nll_loss(
 
 
 @old
-def multilabel_soft_margin_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
-    reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean") -> Tensor:
     """The cross entropy of each class on its own, averaged over the classes."""
+    check_reduction(reduction)
     log = call["log_sigmoid"]
     losses: Any = -(target * log(input) + (1 - target) * log(-input))  # type: ignore[operator]
     losses = losses if weight is None else losses * weight

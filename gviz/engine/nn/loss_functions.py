@@ -38,15 +38,19 @@ def told_of_old(size_average: bool | None, reduce: bool | None) -> str:
 
 def old(loss: Any) -> Any:
     """A loss that takes ``size_average`` and ``reduce``, too, as PyTorch's did before there was ``reduction``."""
-    names = parameters(loss)
-    places = [(name, names.index(name)) for name in ("size_average", "reduce", "reduction")]
+    names = list(parameters(loss))
+    options = dict.fromkeys(names, ...) | dict(zip(reversed(names), reversed(loss.__defaults__), strict=False))
+    place = names.index("reduction")
+    first = place - (names[place - 1] in ("ignore_index", "eps"))
+    placed = [*names[:first], "size_average", *names[first:place], "reduce", *names[place:]]
 
     @wraps(loss)
-    def call(*args: Any, **options: Any) -> Any:
-        given = [args[place] if place < len(args) else options.get(name) for name, place in places[:2]]
-        if given != [None, None]:
-            options["reduction"], args = told_of_old(*given), args[: places[2][1]]
-        return loss(*args, **options)
+    def call(*args: Any, **given: Any) -> Any:
+        if len(args) <= first and not {"size_average", "reduce"} & given.keys():
+            return loss(*args, **given)
+        values = text.bound(loss.__name__, {name: options.get(name) for name in placed}, args, given)
+        before = values.pop("size_average"), values.pop("reduce")
+        return loss(**values | ({} if before == (None, None) else {"reduction": told_of_old(*before)}))
 
     return call
 
@@ -70,26 +74,20 @@ def pair(input: Tensor, target: Tensor, name: str | None = None) -> tuple[Tensor
 
 
 @old
-def mse_loss(
-    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None
-) -> Tensor:
+def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean", weight: Any = None) -> Tensor:
     """Squared differences."""
     return call["mse_loss"](*pair(input, target), reduction_number(reduction))  # type: ignore[no-any-return]
 
 
 @old
-def l1_loss(
-    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None
-) -> Tensor:
+def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", weight: Any = None) -> Tensor:
     """Absolute differences."""
     input, target = pair(input, target)
     return reduced(call["absolute"](call["sub"](input, target)), reduction)
 
 
 @old
-def smooth_l1_loss(
-    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", beta: float = 1.0
-) -> Tensor:
+def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
     """Squared differences below ``beta``, absolute ones above."""
     input, target = pair(input, target)
     if beta < 0:
@@ -107,9 +105,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
 
 
 @old
-def soft_margin_loss(
-    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-) -> Tensor:
+def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """``log(1 + exp(-target * input))``."""
     if not all(isinstance(t, Tensor) for t in (input, target)):
         raise TypeError
@@ -117,10 +113,7 @@ def soft_margin_loss(
 
 
 @old
-def kl_div(
-    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-    log_target: bool = False,
-) -> Tensor:  # fmt: skip
+def kl_div(input: Tensor, target: Tensor, reduction: str = "mean", log_target: bool = False) -> Tensor:
     """The divergence of a distribution from the one whose logarithm ``input`` is."""
     if reduction == "mean" and size_average is None is reduce:
         text.warn(
@@ -144,10 +137,7 @@ def kl_div(
 
 
 @old
-def binary_cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
-    reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean") -> Tensor:
     """The cross entropy of probabilities and targets in [0, 1]."""
     number = reduction_number(reduction)
     if target._array.shape != input._array.shape:
@@ -166,9 +156,8 @@ def binary_cross_entropy(
 
 @old
 def binary_cross_entropy_with_logits(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
-    reduction: str = "mean", pos_weight: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean", pos_weight: Tensor | None = None
+) -> Tensor:
     """:func:`binary_cross_entropy` of the sigmoid, computed stably."""
     number = reduction_number(reduction)
     if target._array.shape != input._array.shape:
@@ -179,9 +168,8 @@ def binary_cross_entropy_with_logits(
 
 @old
 def nll_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
-    reduce: Any = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
+) -> Tensor:
     """The negative of the log probability of each example's class."""
     number, sizes = reduction_number(reduction), input._array.shape
     if not sizes:
@@ -206,9 +194,13 @@ def nll_loss(
 
 @old
 def cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
-    reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
     """The cross entropy of unnormalized scores: with classes, or with probabilities of the input's shape."""
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
