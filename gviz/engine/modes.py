@@ -7,6 +7,8 @@ One object holds the state, read by every operation: ``mode.on`` (are operations
 from __future__ import annotations
 
 import functools
+import inspect
+import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,6 +45,12 @@ STATE = mode
 """The same object, for code whose parameter is called ``mode`` as in PyTorch."""
 
 
+DECORATED = (
+    "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or methods. "
+    "To preserve the current behavior of class decoration, you can directly decorate the `__init__` method and nothing else."
+)
+
+
 class GradMode:
     """A context manager, and a decorator, that sets the grad mode and puts it back.
 
@@ -62,14 +70,32 @@ class GradMode:
         mode.on, mode.inference = self.before
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, run in this mode each time it is called."""
+        """The function, run in this mode each time it is called; a generator, between one value and the next."""
+        if isinstance(function, type):
+            warnings.warn(DECORATED, FutureWarning, stacklevel=2)
 
         @functools.wraps(function)
         def run(*args: Any, **kwargs: Any) -> Any:
             with self.clone():
                 return function(*args, **kwargs)
 
-        return run
+        @functools.wraps(function)
+        def generate(*args: Any, **kwargs: Any) -> Any:
+            inner = function(*args, **kwargs)
+            step: Any = inner.send
+            given: tuple[Any, ...] = (None,)
+            while True:
+                try:
+                    with self.clone():
+                        value = step(*given)
+                except StopIteration as end:
+                    return end.value
+                try:
+                    step, given = inner.send, ((yield value),)
+                except BaseException as error:  # noqa: BLE001 - it is for the generator to see
+                    step, given = inner.throw, (error,)
+
+        return generate if inspect.isgeneratorfunction(function) else run
 
     def clone(self) -> GradMode:
         """A fresh manager of the same mode, so that a decorated function may call itself."""
@@ -156,3 +182,7 @@ def is_grad_enabled() -> bool:
 def is_inference_mode_enabled() -> bool:
     """Whether the program is inside :class:`inference_mode`."""
     return mode.inference
+
+
+for kind in (no_grad, enable_grad, inference_mode, set_grad_enabled):
+    kind.__module__ = "torch.autograd.grad_mode"

@@ -154,6 +154,13 @@ class Function:
             stacklevel=2,
         )
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refused: it is ``apply`` that is called."""
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
+            "with static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+        )
+
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
         """To be written by the user."""

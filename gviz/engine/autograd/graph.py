@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gviz.engine.autograd.watch import saved_tensors_hooks
+from gviz.engine.autograd.watch import disable_saved_tensors_hooks, saved_tensors_hooks
 from gviz.engine.node import Node, public_edge
 from gviz.engine.tensor import Tensor, edge_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["GradientEdge", "Node", "get_gradient_edge", "save_on_cpu", "saved_tensors_hooks"]
+__all__ = ["GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "save_on_cpu", "saved_tensors_hooks"]
 
 
 class GradientEdge(NamedTuple):

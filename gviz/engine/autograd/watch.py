@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import traceback
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-__all__ = ["check", "detect_anomaly", "saved_tensors_hooks", "set_detect_anomaly"]
+__all__ = ["check", "detect_anomaly", "disable_saved_tensors_hooks", "saved_tensors_hooks", "set_detect_anomaly"]
 
 
 def set_notes(notes: tuple[Callable[[Any], None], ...]) -> None:
@@ -127,6 +127,8 @@ class saved_tensors_hooks:
 
     def __enter__(self) -> None:
         """Begin."""
+        if disable_saved_tensors_hooks.messages:
+            raise RuntimeError(disable_saved_tensors_hooks.messages[-1])
         self.before = mode.notes
         set_notes((*[n for n in mode.notes if getattr(n, "__func__", None) is not saved_tensors_hooks.note], self.note))
 
@@ -153,3 +155,20 @@ class saved_tensors_hooks:
             return value
         with no_grad():
             return Packed(self.pack_hook(content), self.unpack_hook)
+
+
+class disable_saved_tensors_hooks:
+    """Within the block nobody may hook saved tensors: who tries is told the message."""
+
+    messages: ClassVar[list[str]] = []
+
+    def __init__(self, error_message: str) -> None:
+        self.message = error_message
+
+    def __enter__(self) -> None:
+        """Begin."""
+        self.messages.append(self.message)
+
+    def __exit__(self, *_: object) -> None:
+        """End."""
+        self.messages.pop()
