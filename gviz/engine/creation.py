@@ -202,34 +202,23 @@ def arange(
 
 
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
-    """``steps`` numbers from start to end, both included.
+    """``steps`` numbers from start to end, both included."""
+    return finish(evenly(start, end, steps, plain(dtype), "linspace").astype(plain(dtype)), requires_grad, device)
+
+
+def evenly(start: Any, end: Any, steps: int, kind: Any, name: str) -> Any:
+    """Numbers in equal steps, counted from both ends towards the middle.
 
     Raises:
-        RuntimeError: a negative number of steps.
+        RuntimeError: a negative number of steps, or an end that is a tensor with dimensions.
     """
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    low, high = ends(start, end, "linspace")
-    return finish(evenly(low, high, steps, plain(dtype)).astype(plain(dtype)), requires_grad, device)
-
-
-def ends(start: Any, end: Any, name: str) -> list[Any]:
-    """Both ends as numbers.
-
-    Raises:
-        RuntimeError: one is a tensor with dimensions.
-    """
-    given = [v._array.ndim if isinstance(v, Tensor) else 0 for v in (start, end)]
-    if any(given):
-        raise RuntimeError(
-            f"{name} only supports 0-dimensional start and end tensors, but got start with {given[0]} dimension(s)"
-            + (f" and end with {given[1]} dimension(s)." if all(isinstance(v, Tensor) for v in (start, end)) else ".")
-        )
-    return [v.item() if isinstance(v, Tensor) else v for v in (start, end)]
-
-
-def evenly(low: Any, high: Any, steps: int, kind: Any) -> Any:
-    """Numbers in equal steps, counted from both ends towards the middle."""
+    tensors = {which: v._array.ndim for which, v in (("start", start), ("end", end)) if isinstance(v, Tensor)}
+    if any(tensors.values()):
+        given = " and ".join(f"{which} with {ndim} dimension(s)" for which, ndim in tensors.items())
+        raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {given}.")
+    low, high = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
     if kind.kind != "f":
         low, high, kind = int(low), int(high), np.dtype(np.float64)
     if steps < 2:
@@ -242,15 +231,8 @@ def evenly(low: Any, high: Any, steps: int, kind: Any) -> Any:
 def logspace(
     start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
 ) -> Tensor:
-    """Powers of ``base``, their exponents in equal steps.
-
-    Raises:
-        RuntimeError: a negative number of steps.
-    """
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
-    low, high = ends(start, end, "logspace")
-    powers = np.float64(base) ** evenly(low, high, steps, plain(dtype))
+    """Powers of ``base``, their exponents in equal steps."""
+    powers = np.float64(base) ** evenly(start, end, steps, plain(dtype), "logspace")
     return finish(powers.astype(plain(dtype)), requires_grad, device)
 
 

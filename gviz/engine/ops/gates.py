@@ -71,12 +71,7 @@ def rrelu_with_noise(self, noise, lower, upper, training):
     return self * (noise if training else np.where(self > 0, self.dtype.type(1), self.dtype.type((lower + upper) / 2)))
 
 
-@op(
-    "RreluWithNoiseBackwardBackward0",
-    nondiff=("noise",),
-    grad_output=RRELU,
-    self=lambda grad: zeros_like(grad),
-)
+@op("RreluWithNoiseBackwardBackward0", nondiff=("noise",), grad_output=RRELU, self=lambda grad: zeros_like(grad))
 def rrelu_with_noise_backward(grad_output, self, noise, lower, upper, training, self_is_result):
     if training and upper - lower > 1e-6:
         return grad_output * noise

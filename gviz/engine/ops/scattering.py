@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import setitem
+
 import numpy as np
 
 from gviz.engine.dtypes import number
@@ -23,8 +25,7 @@ def places(self, dim, index, src=None, name="scatter"):
     if index.min() < 0 or index.max() >= size:
         wrong = index[(index < 0) | (index >= size)].flat[0]
         raise RuntimeError(f"index {wrong} is out of bounds for dimension {axis} with size {size}")
-    if not self.ndim:
-        return ()
+    index = np.atleast_1d(index)
     found = list(np.indices(index.shape, sparse=True))
     found[axis] = index
     return tuple(found)
@@ -50,6 +51,19 @@ def check_fit(shape, axis, index, src, name):
         )
 
 
+def joined(self, dim, index, src, join):
+    """A copy to which elements, or one number, have been joined at the places that an index tensor names along a dim."""
+    result, where = np.array(self, order="C"), places(self, dim, index, src if isinstance(src, np.ndarray) else None)
+    if index.size:
+        join(np.atleast_1d(result), where, used(src, index) if isinstance(src, np.ndarray) else src)
+    return result
+
+
+def used(src, index):
+    """The elements that an index has a place for."""
+    return np.atleast_1d(src)[tuple(map(slice, np.atleast_1d(index).shape))]
+
+
 @op(
     "GatherBackward0",
     nondiff=("index",),
@@ -60,7 +74,7 @@ def gather(self, dim, index):
     if not index.size:
         return np.zeros(index.shape, self.dtype)
     where = places(self, dim, index, name="gather")
-    return np.asarray(self[where], order="C") if self.ndim else np.full(index.shape, self)
+    return np.asarray(np.atleast_1d(self)[where], order="C").reshape(index.shape)
 
 
 @op(
@@ -71,18 +85,12 @@ def gather(self, dim, index):
     src=lambda grad, dim, index: gather(grad, dim, index),
 )
 def scatter(self, dim, index, src):
-    result, where = np.array(self, order="C"), places(self, dim, index, src)
-    if index.size:
-        result[where] = src[tuple(slice(n) for n in index.shape)] if self.ndim else src.reshape(-1)[-1]
-    return result
+    return joined(self, dim, index, src, setitem)
 
 
 @op("ScatterBackward1", nondiff=("index",), promote="none", self=lambda grad, dim, index: scatter_value(grad, dim, index, 0))
 def scatter_value(self, dim, index, value):
-    result, where = np.array(self, order="C"), places(self, dim, index)
-    if index.size:
-        result[where] = number(value, self.dtype, half=True)
-    return result
+    return joined(self, dim, index, number(value, self.dtype, half=True), setitem)
 
 
 NOT_DIFFERENTIABLE = lambda grad: refuse_derivative("scatter")  # noqa: E731 - a formula
@@ -93,11 +101,7 @@ def scatter_reduced(self, dim, index, src, reduce):
     ways = {"add": np.add, "multiply": np.multiply}
     if reduce not in ways:
         raise RuntimeError("reduce argument must be either add or multiply.")
-    src = src if isinstance(src, np.ndarray) else np.full(index.shape, src, self.dtype)
-    result, where = np.array(self, order="C"), places(self, dim, index, src)
-    if index.size:
-        ways[reduce].at(result, where, src[tuple(slice(n) for n in index.shape)] if self.ndim else src.reshape(-1)[-1])
-    return result
+    return joined(self, dim, index, src if isinstance(src, np.ndarray) else self.dtype.type(src), ways[reduce].at)
 
 
 @op(
@@ -108,10 +112,7 @@ def scatter_reduced(self, dim, index, src, reduce):
     src=lambda grad, dim, index: gather(grad, dim, index),
 )
 def scatter_add(self, dim, index, src):
-    result, where = np.array(self, order="C"), places(self, dim, index, src)
-    if index.size:
-        np.add.at(result, where, src[tuple(slice(n) for n in index.shape)] if self.ndim else src.sum())
-    return result
+    return joined(self, dim, index, src, np.add.at)
 
 
 @op(
@@ -128,14 +129,14 @@ def scatter_reduce(self, dim, index, src, reduce, include_self=True):
     if not index.size:
         return result
     apply, start = START[reduce]
-    values = src[tuple(slice(n) for n in index.shape)]
+    flat = np.atleast_1d(result)
     if not include_self:
-        result[where] = start if np.isfinite(start) or self.dtype.kind == "f" else limit(self.dtype, start)
-    apply.at(result, where, values)
+        flat[where] = start if np.isfinite(start) or self.dtype.kind == "f" else limit(self.dtype, start)
+    apply.at(flat, where, used(src, index))
     if reduce == "mean":
-        count = np.full_like(self, include_self, dtype=np.int64)
+        count = np.full_like(flat, include_self, dtype=np.int64)
         np.add.at(count, where, 1)
-        count = np.maximum(count, 1)
+        count = np.maximum(count, 1).reshape(self.shape)
         return result / count.astype(self.dtype) if self.dtype.kind == "f" else (result // count).astype(self.dtype)
     return result
 

@@ -31,25 +31,25 @@ def as_dims(dim: Any) -> tuple[int, ...]:
     return (index(dim),)
 
 
-def sum_of(input: Tensor, dim: Any = UNSET, keepdim: bool = False, *, dtype: Any = None, axis: Any = UNSET) -> Tensor:
-    """The sum of all elements, or along dims."""
-    dim = axis if dim is UNSET else dim
-    if dim is UNSET and not keepdim:
-        return call["sum_all"](input) if dtype is None else call["sum_typed"](input, dtype_of(dtype))
-    return call["sum_dim"](input, None if dim is None or dim is UNSET else as_dims(dim), keepdim, dtype_of(dtype))
+def total(name: str) -> Any:
+    """``sum`` or ``mean``: of all elements, or along dims."""
+    whole, whole_typed, along = f"{name}_all", f"{name}_typed", f"{name}_dim"
 
+    def choose(input: Tensor, dim: Any = UNSET, keepdim: Any = UNSET, *, dtype: Any = None, axis: Any = UNSET) -> Tensor:
+        if dtype is not None and name == "mean" and dtypes.as_dtype(dtype).np.kind not in "fc":
+            raise RuntimeError(
+                "mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. "
+                f"Got: {dtypes.as_dtype(dtype).scalar_name}"
+            )
+        dim = axis if dim is UNSET else dim
+        if dim is UNSET:
+            if keepdim is not UNSET:
+                raise TypeError("keepdim without a dim")
+            return call[whole](input) if dtype is None else call[whole_typed](input, dtype_of(dtype))
+        keepdim = keepdim is not UNSET and keepdim
+        return call[along](input, None if dim is None else as_dims(dim), keepdim, dtype_of(dtype))
 
-def mean_of(input: Tensor, dim: Any = UNSET, keepdim: bool = False, *, dtype: Any = None, axis: Any = UNSET) -> Tensor:
-    """The mean of all elements, or along dims."""
-    if dtype is not None and dtypes.as_dtype(dtype).np.kind not in "fc":
-        raise RuntimeError(
-            "mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. "
-            f"Got: {dtypes.as_dtype(dtype).scalar_name}"
-        )
-    dim = axis if dim is UNSET else dim
-    if dim is UNSET and not keepdim:
-        return call["mean_all"](input) if dtype is None else call["mean_typed"](input, dtype_of(dtype))
-    return call["mean_dim"](input, None if dim is None or dim is UNSET else as_dims(dim), keepdim, dtype_of(dtype))
+    return choose
 
 
 def extreme(name: str, pairwise: str) -> Any:
@@ -80,6 +80,6 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 ROWS = {"argmax": "argmax", "argmin": "argmin", "any": "any_of", "all": "all_of"}
 
 BOTH: dict[str, Any] = {
-    "sum": sum_of, "mean": mean_of, "max": extreme("max", "maximum"), "min": extreme("min", "minimum"),
+    "sum": total("sum"), "mean": total("mean"), "max": extreme("max", "maximum"), "min": extreme("min", "minimum"),
     "softmax": softmax, "log_softmax": log_softmax,
 }  # fmt: skip
