@@ -1,7 +1,8 @@
 """Dtypes and shapes of results, worked out while the graph is built: one rule for each kind of operation.
 
-A rule takes an operation, whose inputs and attributes are there, and gives a dtype and a shape for each output. It raises
-:class:`~gviz.static.shapes.Clash` for inputs that cannot go together; :func:`clash` adds the node.
+A rule takes an operation, whose inputs and attributes are there, and gives a dtype and a shape for each output, or the shape
+of its only output, which has the first input's dtype. It raises :class:`~gviz.static.shapes.Clash` for inputs that cannot go
+together; :func:`clash` adds the node.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from gviz.static.graph import Operation, Tensor
     from gviz.static.shapes import Dims
 
-Outputs: TypeAlias = "list[tuple[DType, Dims]]"
+Outputs: TypeAlias = "list[tuple[DType, Dims]] | Dims"
 Rule: TypeAlias = "Callable[[Operation], Outputs]"
 
 
@@ -103,7 +104,7 @@ def in_common(tensors: Iterable[Tensor]) -> Dims:
 # ------------------------------------------------------------------ element by element
 def like_first(op: Operation) -> Outputs:
     """The first input's."""
-    return [(own(op), dims_of(op.inputs[0]))]
+    return dims_of(op.inputs[0])
 
 
 def broadcast(dtype: DType | None = None) -> Rule:
@@ -122,7 +123,7 @@ def selected(op: Operation) -> Outputs:
 def cross_entropy(op: Operation) -> Outputs:
     """One number a row."""
     dims = in_common(op.inputs)
-    return [(own(op), None if dims is None else dims[:-1])]
+    return None if dims is None else dims[:-1]
 
 
 # ------------------------------------------------------------------ matrices, reductions
@@ -133,7 +134,7 @@ def product(op: Operation) -> Outputs:
         dims = sides[i]
         if op.attrs.get(flag) and dims is not None and len(dims) > 1:
             sides[i] = (*dims[:-2], dims[-1], dims[-2])
-    return [(own(op), shapes.matmul(*sides))]
+    return shapes.matmul(*sides)
 
 
 def reduced(dtype: DType | None = None) -> Rule:
@@ -150,7 +151,7 @@ def reshaped(op: Operation) -> Outputs:
     """Into a given shape, in which -1 stands for what is left."""
     wanted, have = held(op.inputs[1]), op.inputs[0].shape.num_elements()
     if wanted is None or None in wanted:
-        return [(own(op), wanted and tuple(None if n == -1 else n for n in wanted))]
+        return wanted and tuple(None if n == -1 else n for n in wanted)
     if wanted.count(-1) > 1:
         raise Clash("Only one input size may be -1")
     known = math.prod(n for n in wanted if n not in (-1, None))
@@ -161,19 +162,19 @@ def reshaped(op: Operation) -> Outputs:
     if have is not None and -1 in wanted and (not known or have % known):
         raise Clash(f"Dimension size must be evenly divisible by {known} but is {have}", listed(wanted))
     left = have // known if have is not None and known else None
-    return [(own(op), tuple(left if n == -1 else n for n in wanted))]
+    return tuple(left if n == -1 else n for n in wanted)
 
 
 def permuted(op: Operation) -> Outputs:
     """Dims in another order."""
     order, dims = numbers(op.inputs[1]), dims_of(op.inputs[0])
     if order is None or dims is None:
-        return [(own(op), None if order is None and dims is None else (None,) * len(order or dims or ()))]
+        return None if order is None and dims is None else (None,) * len(order or dims or ())
     if len(order) != len(dims):
         raise Clash(f"Dimension must be {len(dims)} but is {len(order)}")
     if sorted(n or 0 for n in order) != list(range(len(dims))):
         raise Clash(f"{order} is no order of {len(dims)} dimensions")
-    return [(own(op), tuple(dims[i or 0] for i in order))]
+    return tuple(dims[i or 0] for i in order)
 
 
 def joined(op: Operation) -> Outputs:
@@ -184,7 +185,7 @@ def joined(op: Operation) -> Outputs:
     if len(ranks) > 1:
         raise Clash(f"Shapes must be equal rank, but are {' and '.join(map(str, ranks))}")
     if axis is None or not ranks:
-        return [(own(op), (None,) * ranks.pop() if ranks else None)]
+        return (None,) * ranks.pop() if ranks else None
     size = ranks.pop()
     if not -size <= int(axis) < size:
         raise Clash(f"Expected concatenating dimension in the range [{-size}, {size}), but got {int(axis)}")
@@ -192,19 +193,19 @@ def joined(op: Operation) -> Outputs:
     rest = reduce(shapes.merged, [k and (*k[:axis], None, *k[axis + 1 :]) for k in known]) or ()
     lengths = [None if k is None else k[axis] for k in known]
     total = None if None in lengths else sum(n or 0 for n in lengths)
-    return [(own(op), (*rest[:axis], total, *rest[axis + 1 :]))]
+    return (*rest[:axis], total, *rest[axis + 1 :])
 
 
 def packed(op: Operation) -> Outputs:
     """Stacked along a new axis."""
     inner = in_common(op.inputs)
     if inner is None:
-        return [(own(op), None)]
+        return None
     axis = op.attrs["axis"]
     if not -len(inner) - 1 <= axis <= len(inner):
         raise ValueError(f"Argument `axis` = {axis} not in range [{-len(inner) - 1}, {len(inner) + 1})")
     axis %= len(inner) + 1
-    return [(own(op), (*inner[:axis], len(op.inputs), *inner[axis:]))]
+    return (*inner[:axis], len(op.inputs), *inner[axis:])
 
 
 def unpacked(op: Operation) -> Outputs:
@@ -218,7 +219,7 @@ def sliced(op: Operation) -> Outputs:
     """Some of the elements; a length is known where its ends and the length before are."""
     dims, kinds = dims_of(op.inputs[0]), op.attrs["kinds"]
     if dims is None:
-        return [(own(op), None)]
+        return None
     taken = len(kinds) - kinds.count(None) - kinds.count(...)
     if taken > len(dims):
         raise ValueError(f"Index out of range using input dim {len(dims)}; input has only {len(dims)} dims for '{op.name}'")
@@ -241,7 +242,7 @@ def sliced(op: Operation) -> Outputs:
             if any(flag and p is None for flag, p in zip(kind, parts, strict=True)):
                 size = None
             out.append(size if size is None or parts == [None] * 3 else len(range(*slice(*parts).indices(size))))
-    return [(own(op), (*out, *(n for _, n in rest)))]
+    return (*out, *(n for _, n in rest))
 
 
 def picked(op: Operation) -> Outputs:
@@ -249,31 +250,31 @@ def picked(op: Operation) -> Outputs:
     x, places = (dims_of(t) for t in op.inputs[:2])
     axis = constant_value(op.inputs[2])
     if x is None or places is None or axis is None:
-        return [(own(op), None)]
-    return [(own(op), (*x[: int(axis) % len(x)], *places, *x[int(axis) % len(x) + 1 :]))]
+        return None
+    return (*x[: int(axis) % len(x)], *places, *x[int(axis) % len(x) + 1 :])
 
 
 def squeezed(op: Operation) -> Outputs:
     """Without lengths of one."""
     dims, axes = dims_of(op.inputs[0]), op.attrs["axis"]
     if dims is None or (not axes and None in dims):
-        return [(own(op), None)]
+        return None
     gone = {a % len(dims) for a in axes} if axes else {i for i, n in enumerate(dims) if n == 1}
     for i in gone:
         if dims[i] not in (1, None):
             raise Clash(f"Can not squeeze dim[{i}], expected a dimension of 1, got {dims[i]}")
-    return [(own(op), tuple(n for i, n in enumerate(dims) if i not in gone))]
+    return tuple(n for i, n in enumerate(dims) if i not in gone)
 
 
 def unsqueezed(op: Operation) -> Outputs:
     """With a length of one more."""
     dims, axis = dims_of(op.inputs[0]), constant_value(op.inputs[1])
     if dims is None or axis is None:
-        return [(own(op), None)]
+        return None
     if not -len(dims) - 1 <= int(axis) <= len(dims):
         raise Clash(f"dim {int(axis)} not in the interval [{-len(dims) - 1}, {len(dims)}].")
     place = int(axis) % (len(dims) + 1)
-    return [(own(op), (*dims[:place], 1, *dims[place:]))]
+    return (*dims[:place], 1, *dims[place:])
 
 
 # ------------------------------------------------------------------ from nothing, and the rest
@@ -290,7 +291,7 @@ def sized(op: Operation) -> Outputs:
 def ranged(op: Operation) -> Outputs:
     """As long as a range of known ends is."""
     ends = [constant_value(t) for t in op.inputs]
-    return [(own(op), (None,) if any(e is None for e in ends) else np.arange(*ends).shape)]
+    return (None,) if any(e is None for e in ends) else np.arange(*ends).shape
 
 
 def number(op: Operation) -> Outputs:

@@ -22,7 +22,9 @@ from gviz.static.shapes import Clash
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gviz.static.dtypes import DType
     from gviz.static.graph import Operation
+    from gviz.static.shapes import Dims
 
 __all__ = ["KEYS", "TYPES", "OpType", "call_of", "checked", "kind_of"]
 
@@ -163,7 +165,7 @@ TYPES: dict[str, OpType] = {
     "Softmax": OpType(rule.like_first, lambda op: ("softmax_row", (op.inputs[0], -1)), "row", REALS),
     "LogSoftmax": OpType(rule.like_first, lambda op: ("log_softmax_row", (op.inputs[0], -1)), "row", REALS),
     "SoftmaxCrossEntropyWithLogits": OpType(rule.cross_entropy, "cross_entropy", "row", REALS),
-    "AddN": OpType(lambda op: [(own(op), in_common(op.inputs))], lambda op: ("add_n", (op.inputs,)), "all", NUMBERS),
+    "AddN": OpType(lambda op: in_common(op.inputs), lambda op: ("add_n", (op.inputs,)), "all", NUMBERS),
     "BiasAdd": OpType(rule.like_first, "add", "row", NUMBERS),
     "MatMul": OpType(rule.product, lambda op: matmul(op, "mm"), "row", NUMBERS),
     "BatchMatMulV2": OpType(rule.product, lambda op: matmul(op, "matmul"), "row", NUMBERS),
@@ -199,8 +201,8 @@ TYPES: dict[str, OpType] = {
     "Identity": OpType(rule.like_first, "pass", "pass"),
     "PlaceholderWithDefault": OpType(rule.given, "pass", "pass"),
     "StopGradient": OpType(rule.like_first, "pass", None),
-    "Sizes": OpType(lambda op: [(own(op), None)], lambda op: (op.attrs["fact"], op.inputs), None),
-    "BroadcastGradient": OpType(lambda op: [(own(op), dims_of(op.inputs[1]))], "spread_sum"),
+    "Sizes": OpType(lambda op: None, lambda op: (op.attrs["fact"], op.inputs), None),
+    "BroadcastGradient": OpType(lambda op: dims_of(op.inputs[1]), "spread_sum"),
     # what the plan writes itself
     "Const": OpType(lambda op: [(op.attrs["dtype"], op.attrs["value"].shape)], None, None),
     "Placeholder": OpType(rule.given, None, None),
@@ -215,7 +217,7 @@ TYPES: dict[str, OpType] = {
     # loops and branches (gviz.static.control)
     **dict.fromkeys(("Enter", "Exit", "NextIteration"), OpType(rule.like_first, None, "pass")),
     "LoopCond": OpType(rule.loop_condition, None, None),
-    "Switch": OpType(lambda op: rule.like_first(op) * 2, None, "pass"),
+    "Switch": OpType(lambda op: [(own(op), dims_of(op.inputs[0]))] * 2, None, "pass"),
     "Merge": OpType(rule.of_either, None, "pass"),
     "StackPopV2": OpType(rule.given, None, None),
 }
@@ -237,7 +239,7 @@ def call_of(op: Operation) -> Call:
     return (call, op.inputs) if isinstance(call, str) else call(op)
 
 
-def checked(op: Operation) -> rule.Outputs:
+def checked(op: Operation) -> list[tuple[DType, Dims]]:
     """Dtypes and shapes of an operation's outputs; TypeError or ValueError for dtypes and shapes that don't go."""
     kind = kind_of(op)
     if kind.only and op.inputs and op.inputs[0].dtype.base_dtype.name not in kind.only.split(", "):
@@ -246,6 +248,7 @@ def checked(op: Operation) -> rule.Outputs:
             f"Value passed to parameter '{label}' has DataType {own(op).name} not in list of allowed values: {kind.only}"
         )
     try:
-        return kind.infer(op)
+        found = kind.infer(op)
     except Clash as problem:
         raise rule.clash(op, problem) from None
+    return found if isinstance(found, list) else [(own(op), found)]
