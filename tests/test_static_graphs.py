@@ -118,7 +118,8 @@ def test_shapes_are_known_as_far_as_they_can_be(graph: Any, name: str) -> None:
         lambda x: tf.reduce_sum(x, 1), lambda x: tf.reduce_sum(x, [0, -2]), lambda x: tf.reshape(x, [2, 2]),
         lambda x: tf.reshape(x, [-1, -1]), lambda x: tf.stack([x, x], axis=3), lambda x: tf.unstack(x, axis=1), lambda x: x[3],
         lambda x: x[1:2, 0], lambda x: tf.concat([x, x], 1), lambda x: tf.concat([], 0), lambda x: tf.transpose(x, [1]),
-        lambda x: tf.squeeze(x, [0]), lambda x: tf.expand_dims(x, 5), lambda x: tf.matmul(x, x), lambda x: x + np.ones(2),
+        lambda x: tf.squeeze(x, [0]), lambda x: tf.squeeze(x, [2]), lambda x: tf.gather(x, [0], axis=1),
+        lambda x: tf.gather(x[0], [0]), lambda x: tf.expand_dims(x, 5), lambda x: tf.matmul(x, x), lambda x: x + np.ones(2),
     ],
 )  # fmt: skip
 def test_shapes_that_cannot_be_are_refused_while_building(graph: Any, build: Any) -> None:

@@ -251,6 +251,9 @@ def picked(op: Operation) -> Outputs:
     axis = constant_value(op.inputs[2])
     if x is None or places is None or axis is None:
         return None
+    least = int(axis) + 1 if axis >= 0 else -int(axis)
+    if len(x) < least:
+        raise Clash(f"Shape must be at least rank {least} but is rank {len(x)}")
     return (*x[: int(axis) % len(x)], *places, *x[int(axis) % len(x) + 1 :])
 
 
@@ -259,6 +262,9 @@ def squeezed(op: Operation) -> Outputs:
     dims, axes = dims_of(op.inputs[0]), op.attrs["axis"]
     if dims is None or (not axes and None in dims):
         return None
+    for i, axis in enumerate(axes):
+        if not -len(dims) <= axis < len(dims):
+            raise Clash(f"squeeze_dims[{i}] not in [{-len(dims)},{len(dims)}).")
     gone = {a % len(dims) for a in axes} if axes else {i for i, n in enumerate(dims) if n == 1}
     for i in gone:
         if dims[i] not in (1, None):
