@@ -36,6 +36,12 @@ def told_of_old(size_average: bool | None, reduce: bool | None) -> str:
     return means
 
 
+class Told(str):
+    """A reduction that was told by its old names: nobody is then told how it will change."""
+
+    __slots__ = ()
+
+
 def old(loss: Any) -> Any:
     """A loss that takes ``size_average`` and ``reduce``, too, as PyTorch's did before there was ``reduction``."""
     names = list(parameters(loss))
@@ -50,7 +56,7 @@ def old(loss: Any) -> Any:
             return loss(*args, **given)
         values = text.bound(loss.__name__, {name: options.get(name) for name in placed}, args, given)
         before = values.pop("size_average"), values.pop("reduce")
-        return loss(**values | ({} if before == (None, None) else {"reduction": told_of_old(*before)}))
+        return loss(**values | ({} if before == (None, None) else {"reduction": Told(told_of_old(*before))}))
 
     return call
 
@@ -115,7 +121,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> 
 @old
 def kl_div(input: Tensor, target: Tensor, reduction: str = "mean", log_target: bool = False) -> Tensor:
     """The divergence of a distribution from the one whose logarithm ``input`` is."""
-    if reduction == "mean" and size_average is None is reduce:
+    if reduction == "mean" and not isinstance(reduction, Told):
         text.warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by "
             "the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as "
