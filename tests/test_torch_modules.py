@@ -146,7 +146,10 @@ OPTIMIZERS = (
 )  # fmt: skip
 
 
+TURNED = "torch.nn.ConvTranspose2d(1, 1, 3, 2, 1, dilation=2)(x[None])"
 CALLED = (
+    TURNED, TURNED.replace("])", "], [7, 10])"), TURNED.replace("])", "], output_size=(1, 7, 10))"),
+    TURNED.replace("])", "], (7, 20))"), TURNED.replace("])", "], (1, 2, 3, 4, 5))"),
     "torch.nn.Embedding(5, 3, max_norm=0.5, _weight=torch.arange(15.0).view(5, 3))(torch.tensor([1, 1, 3]))",
     "torch.nn.functional.gumbel_softmax(x, 0.5)", "torch.nn.functional.gumbel_softmax(x, hard=True, eps=1)",
     "torch.nn.functional.gumbel_softmax(x, hard=True, dim=0)", "torch.nn.functional.lp_pool2d(x[None], -float('inf'), 2)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from gviz.engine import text
 from gviz.engine.modes import no_grad
 from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
@@ -195,11 +196,10 @@ class Convolution(Weighted):
 
     def forward(self, input: Tensor) -> Any:
         """The convolution of the input."""
-        more = self.output_padding if self.transposed else None
         padding: Any = self.padding
         if self.padding_mode != "zeros":
             input, padding = F.pad(input, self.border(), self.padding_mode), 0
-        return convolve(self.dims, input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups, more)
+        return convolve(self.dims, input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
     def border(self) -> list[int]:
         """How much is around the input where it is not zeros, for :func:`functional.pad`: the last dimension first."""
@@ -209,17 +209,48 @@ class Convolution(Weighted):
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
-        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        told = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         none = (0,) * self.dims
         usual = {"padding": none, "dilation": (1,) * self.dims, "output_padding": none, "groups": 1}
-        text += self.unusual(usual) + ", bias=False" * (self.bias is None)
-        return text + (f", padding_mode={self.padding_mode}" if self.padding_mode != "zeros" else "")
+        told += self.unusual(usual) + ", bias=False" * (self.bias is None)
+        return told + (f", padding_mode={self.padding_mode}" if self.padding_mode != "zeros" else "")
+
+
+class Transposed(Convolution):
+    """Base of the transposed convolutions."""
+
+    transposed = True
+
+    def forward(self, input: Tensor, output_size: Any = None) -> Any:
+        """The transpose of a convolution, of the wanted size."""
+        more = self.output_padding if output_size is None else self.room(input._array.shape, output_size)
+        facts = (self.stride, self.padding, self.dilation, self.groups)
+        return convolve(self.dims, input, self.weight, self.bias, *facts, more)
+
+    def room(self, sizes: tuple[int, ...], wanted: Any) -> tuple[int, ...]:
+        """The output padding that makes the output so large."""
+        first = 2 if len(sizes) == self.dims + 2 else 1
+        if len(wanted) == first + self.dims:
+            wanted = wanted[first:]
+        if len(wanted) != self.dims:
+            raise ValueError(
+                f"ConvTranspose{self.dims}D: for {len(sizes)}D input, output_size must have {self.dims} or {first + self.dims} "
+                f"elements (got {len(wanted)})"
+            )
+        facts = zip(sizes[first:], self.stride, self.padding, self.dilation, self.kernel_size, strict=False)
+        least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in facts]
+        most = [n + s - 1 for n, s in zip(least, self.stride, strict=True)]
+        if not all(low <= n <= high for low, n, high in zip(least, wanted, most, strict=True)):
+            raise ValueError(
+                f"requested an output size of {wanted}, but valid sizes range from {least} to {most} (for an input of "
+                f"{text.Size(sizes[2:])})"
+            )
+        return tuple(n - low for n, low in zip(wanted, least, strict=True))
 
 
 SIZES = {"in_channels": ..., "out_channels": ..., "kernel_size": ..., "stride": 1, "padding": 0}
 SLID = {**SIZES, "dilation": 1, "groups": 1, "bias": True, "padding_mode": "zeros", **MADE}
 TURNED = {**SIZES, "output_padding": 0, "groups": 1, "bias": True, "dilation": 1, "padding_mode": "zeros", **MADE}
 for dims in (1, 2, 3):
-    for kind, turned in (("Conv", False), ("ConvTranspose", True)):
-        name, told = f"{kind}{dims}d", {"dims": dims, "transposed": turned, "__doc__": f"``{kind}{dims}d``."}
-        type(name, (Convolution,), told, home="conv", options=TURNED if turned else SLID)
+    type(f"Conv{dims}d", (Convolution,), {"dims": dims}, home="conv", options=SLID)
+    type(f"ConvTranspose{dims}d", (Transposed,), {"dims": dims}, home="conv", options=TURNED)
