@@ -86,6 +86,10 @@ REFUSED = [
     ("~x", "~ (operator.invert) is only implemented on integer and Boolean-type tensors"),
     ("x['a']", "new(): invalid data type 'str'"),
     ("torch.argmax(x, True)", "argmax(): argument 'dim' (position 2) must be int, not bool"),
+    ("x.max(x, {})", "max(): argument 'dim' (position 1) must be int, not Tensor"),
+    ("x.softmax(x)", "softmax(): argument 'dim' (position 1) must be int, not Tensor"),
+    ("x.norm(out='a')", "Tensor.norm() got an unexpected keyword argument 'out'"),
+    ("torch.norm(x, out='a')", "linalg_vector_norm(): argument 'out' must be Tensor, not str"),
     ("x.max(0, [])", "max(): argument 'keepdim' (position 2) must be bool, not list"),
     ("torch.argmax(x, keepdim=7)", "argmax(): argument 'keepdim' must be bool, not int"),
     ("x.prod(None, torch.float32)", "prod(): argument 'dim' (position 1) must be int, not NoneType"),
@@ -124,6 +128,7 @@ def test_an_argument_is_refused_in_pytorchs_words(text: str, words: str) -> None
         ("torch.cat([])", ValueError, "torch.cat(): expected a non-empty list of Tensors"),
         ("torch.zeros(-1)", RuntimeError, "zeros: Dimension size must be non-negative."),
         ("torch.ones(-1)", RuntimeError, "Trying to create tensor with negative dimension -1: [-1]"),
+        ("torch.addmm(x, v, i)", RuntimeError, "self and mat2 must have the same dtype, but got Float and Long"),
         ("x.norm('a')", RuntimeError, "linalg.matrix_norm: Order a not supported."),
         ("i.clamp(1j)", NotImplementedError, "clamp is not supported for complex types"),
         ("x.clamp(1j)", RuntimeError, "value cannot be converted to type double without overflow"),
@@ -157,6 +162,9 @@ def test_sizes_that_do_not_fit_are_told_of_the_last_dimension_first() -> None:
         "torch.split(x, True)",
         "torch.std(x, {})",
         "x.prod([1])",
+        "x.lerp(True, 1.5)",
+        "x.clamp(x, 1.5)",
+        "x.squeeze(x)",
         "torch.where(x > 0, 1)",
         "torch.arange()",
         "torch.linspace(0, 1)",
@@ -232,3 +240,25 @@ def test_lerp_names_types_as_c_does(dtype: str, name: str) -> None:
     with pytest.raises(RuntimeError) as raised:
         torch.lerp(x, x.to(getattr(torch, dtype)), 0.5)
     assert str(raised.value).startswith(f"expected dtype float for `end` but got dtype {name}")
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("x.roll(torch.tensor(1), [1])", (2, 2)),
+        ("torch.any(x, torch.tensor(1))", (2,)),
+        ("x.sum([torch.tensor(1)])", (2,)),
+        ("x.reshape([torch.tensor(1), 4])", (1, 4)),
+        ("torch.full_like(x, torch.tensor(0.5))", (2, 2)),
+    ],
+)
+def test_a_tensor_of_one_whole_number_stands_for_it(text: str, shape: tuple[int, ...]) -> None:
+    assert evaluate(text).shape == shape
+
+
+def test_a_norm_of_nothing_has_no_least_element() -> None:
+    with pytest.raises(
+        RuntimeError, match=r"^linalg.vector_norm cannot compute the -1 norm on the dimension 0because this dim"
+    ):
+        torch.zeros(0, 3).norm(-1, 0)
+    assert torch.zeros(0, 3).norm(-1, 1).shape == (0,)

@@ -224,3 +224,20 @@ def test_hooks_of_a_node_see_all_of_its_outputs() -> None:
     y[0].grad_fn.register_prehook(lambda grads: (None, grads[1] * 2, None))
     y[1].backward()
     assert (seen, x.grad.tolist()) == ([[None, 1.0, None]], [0.0, 2.0, 0.0])
+
+
+@pytest.mark.parametrize(("bad", "grads"), [("x", [None, None, 1.0]), ("w", [3.0, None, 1.0]), ("b", [None, None, None])])
+def test_after_an_error_in_the_hook_of_a_leaf_the_leaves_behind_it_get_no_gradient(bad: str, grads: list[Any]) -> None:
+    leaves = {"x": leaf(2.0), "w": leaf(3.0), "b": leaf(5.0)}
+    leaves[bad].register_hook(lambda _: 3)
+    with pytest.raises(TypeError):
+        (leaves["b"] + leaves["x"] * leaves["w"]).backward()
+    assert [None if one.grad is None else one.grad.item() for one in leaves.values()] == grads
+
+
+def test_a_root_that_is_a_leaf_comes_before_all_that_has_to_be_computed() -> None:
+    x, b, order = leaf(2.0), leaf(5.0), []
+    x.register_hook(lambda _: order.append("x"))
+    b.register_hook(lambda _: order.append("b"))
+    torch.autograd.backward([x * 2, b])
+    assert order == ["b", "x"]

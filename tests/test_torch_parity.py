@@ -15,10 +15,12 @@ PROGRAMS = int(os.environ.get("GVIZ_PROGRAMS", "100"))
 SEED = int(os.environ.get("GVIZ_SEED", str(int(time.time()))))
 """Programs are new in each run; the seed is printed, and GVIZ_SEED=... makes the same ones again."""
 KNOWN = 0.01
-"""The share of programs that may differ: the rest of PyTorch's own oddities, named in torch_parity.py."""
-MORE_KNOWN = {"hooks": 0.03, "derivatives": 0.05, "functions": 0.15, "modules": 0.18, "wrong": 0.25}
-"""Where more is known: what a second wrong hook sees, weights that require gradients themselves, wrong Functions whose
-gradients are not wanted, a layer's mixed dtypes, flags that take a text."""
+"""The share of programs that may differ: the rest of PyTorch's own oddities.
+
+Some of it: a hook on a lone root runs though nothing that is wanted lies below it; a gradient that is a view of the given one
+requires a gradient as that does; gradients of a layer norm that are nothing but rounding; writing to expanded gradients; a
+logsumexp over no dims; what is said of an ``out`` of another dtype.
+"""
 
 
 @pytest.mark.torch
@@ -33,5 +35,5 @@ def test_programs_do_the_same_as_in_pytorch(topic: str, capsys: pytest.CaptureFi
             run(torch, engine, seed, topic)
         except Difference as difference:
             differing.append(f"seed {seed}: {difference}")
-    most = max(MORE_KNOWN.get(topic, KNOWN) * PROGRAMS, 2)
+    most = max(KNOWN * PROGRAMS, 2)
     assert len(differing) <= most, "\n".join([f"{len(differing)} of {PROGRAMS} differ", *differing[:5]])

@@ -262,7 +262,7 @@ ones_like = like(1)
 
 def full_like(input: Tensor, fill_value: Any, **options: Any) -> Tensor:
     """One value everywhere, in the shape of another tensor."""
-    made: Tensor = like(fill_value)(input, **options)
+    made: Tensor = like(fill_value.item() if isinstance(fill_value, Tensor) else fill_value)(input, **options)
     return made
 
 

@@ -30,6 +30,8 @@ COMPARISONS = frozenset({
     "bitwise_left_shift", "bitwise_right_shift", "copysign", "max", "min", "rsub",
 })  # fmt: skip
 """Functions that take a number for any tensor but the first."""
+PAIRWISE = frozenset({"max", "min"})
+"""Functions whose dim may be another tensor."""
 TENSOR_NAMES = frozenset({
     "self", "input", "other", "mat1", "mat2", "vec", "vec2", "tensor", "tensor1", "tensor2", "weight", "condition", "batch1",
     "batch2", "index", "end", "mask",
@@ -45,7 +47,7 @@ USUAL: dict[str, frozenset[Any]] = {
     **dict.fromkeys(("dim0", "dim1", "start_dim", "end_dim", "diagonal", "split_size", "chunks", "k", "bins"), WHOLE),
     **dict.fromkeys(("nan", "posinf", "neginf"), REAL),
     **dict.fromkeys(("min", "max"), REAL | {Tensor}),
-    "dim": SIZES | {int, Tensor},
+    "dim": SIZES | {int},
     **dict.fromkeys(("shifts", "dims"), SIZES | {int}),
     "exponent": frozenset({int, float, Tensor}),
     "fill_value": REAL,
@@ -78,6 +80,8 @@ def public(function: Any, name: str, *, method: bool, place: str = "") -> Any:
         return function
     code = function.__code__
     watched = to_watch(code.co_varnames[: code.co_argcount])
+    if name in PAIRWISE:
+        watched[0] = watched[0][0], watched[0][1] | {Tensor}
     if not method and code.co_flags & VARIOUS and code.co_varnames[0] == "input":
         watched.append((1, SIZES))  # only methods take sizes one by one
 
@@ -168,7 +172,8 @@ def looked_at(
     if forms_of("." * method + name) is None:
         raise in_python(function, "Tensor." * method + short, error, args) from None
     try:
-        words = accepted(name, args[1:] if method else args, kwargs, method=method)
+        given, words = accepted(name, args[1:] if method else args, kwargs, method=method)
+        given = (*args[:1], *given) if method else given
     except TypeError as refused:
         raise refused from None
     if isinstance(words.get("out"), Tensor) and isinstance(error, TypeError):
@@ -176,8 +181,9 @@ def looked_at(
 
         out = words.pop("out")
         return write_out(short, out, lambda: function(*args, **words), (*args, *words.values()))
-    if isinstance(error, TypeError) and words.keys() != kwargs.keys():
-        return function(*args, **words)
+    plainer = words.keys() != kwargs.keys() or any(one is not was for one, was in zip(given, args, strict=True))
+    if isinstance(error, TypeError) and plainer:
+        return function(*given, **words)
     raise error from None
 
 

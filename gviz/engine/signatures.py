@@ -17,9 +17,9 @@ import numpy as np
 
 from gviz.engine.dtypes import dtype
 from gviz.engine.generator import Generator
+from gviz.engine.listing import listed, type_text
 from gviz.engine.tensor import Tensor
-from gviz.engine.text import Device, Size
-from gviz.engine.unpack import c_type_name
+from gviz.engine.text import Device
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["NUMBERS_FOR_TENSORS", "accepted", "forms_of"]
 
 FILE = Path(__file__).with_name("signatures.txt")
+WHOLE = frozenset({"int64_t", "SymInt", "IntArrayRef", "SymIntArrayRef"})
 NUMBERS_FOR_TENSORS = frozenset({"add", "div", "divide", "floor_divide", "mul", "multiply", "sub", "subtract", "true_divide"})
 """Functions (and their in-place forms) of which every form takes a number for a tensor."""
 OTHER_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
@@ -41,7 +42,6 @@ SHOWN = {
     "DimnameList": "tuple of names",
 }  # fmt: skip
 """What messages call a declared type."""
-OWN_TYPES: dict[type, str] = {dtype: "torch.dtype", Device: "torch.device", Size: "torch.Size", Generator: "torch._C.Generator"}
 
 
 class Parameter(NamedTuple):
@@ -120,12 +120,6 @@ def read_form(line: str) -> Form:
     return Form(tuple(parameters), bool(mark))
 
 
-def type_text(value: Any) -> str:
-    """What messages call the type of a value."""
-    kind = type(value)
-    return OWN_TYPES.get(kind) or c_type_name(kind)
-
-
 # ------------------------------------------------------------------ does a value do?
 def is_index(value: Any) -> bool:
     """A whole number, or what says it is one."""
@@ -201,8 +195,12 @@ def does(parameter: Parameter, value: Any, name: str) -> bool:
 
 
 # ------------------------------------------------------------------ does a call?
-def accepted(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, method: bool) -> dict[str, Any]:
-    """The keywords of a call by PyTorch's own names, those left out that only say the default.
+def accepted(
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, method: bool
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call, whole numbers where tensors stand for them; its keywords by PyTorch's own names.
+
+    Keywords that only say the default are left out.
 
     Args:
         name: of the function.
@@ -220,11 +218,11 @@ def accepted(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, method
     shown = name.rpartition(".")[2].replace("logsigmoid", "log_sigmoid")
     if not forms:
         refuse_any(shown, args, kwargs)
-        return {}
+        return (), {}
     if len(forms) > 1:
         for form in forms:
             if misfit(form, shown, args, kwargs) is None:
-                return plain_words(form, shown, args, kwargs)
+                return taken(form, shown, args, kwargs)
         given = len(args) + len(kwargs)
         near = [form for form in forms if not form.hidden and form.least <= given <= len(form.parameters)]
         if len(near) != 1:
@@ -232,7 +230,7 @@ def accepted(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, method
         forms = near
     if (refused := misfit(forms[0], shown, args, kwargs)) is not None:
         raise TypeError(refused)
-    return plain_words(forms[0], shown, args, kwargs)
+    return taken(forms[0], shown, args, kwargs)
 
 
 def refuse_any(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -314,8 +312,8 @@ def unknown(form: Form, name: str, given: int, kwargs: dict[str, Any]) -> str:
     return "invalid keyword arguments"
 
 
-def plain_words(form: Form, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The keywords by PyTorch's names, those that only say the default left out.
+def taken(form: Form, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments and the keywords of a call that a form takes, as :func:`accepted` gives them.
 
     Raises:
         TypeError: a list of whole numbers goes on with something else.
@@ -335,65 +333,12 @@ def plain_words(form: Form, name: str, args: tuple[Any, ...], kwargs: dict[str, 
                     )
         if key is not None and not (p.default in {"None", "False"} and (value is None or value is False)):
             words[p.name] = value
-    return words
+    kinds = [p.kind for p in form.parameters]
+    return tuple(whole(value) if kinds[min(i, len(kinds) - 1)] in WHOLE else value for i, value in enumerate(args)), words
 
 
-# ------------------------------------------------------------------ no form fits
-def listed(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], forms: list[str]) -> str:
-    """The message that lists the forms, with what is wrong about those of that many arguments.
-
-    PyTorch reads the forms that it has written: the star counts as an argument, and the last word as its name, which is the
-    default where there is one.
-    """
-    words = dict(reversed(kwargs.items()))  # its table gives them backwards
-    text = f"{name}() received an invalid combination of arguments - "
-    if len(forms) == 1:
-        arguments = forms[0][1:-1].split(", ")
-        if strange := unmatched(arguments, words):
-            return f"{text}got unrecognized keyword arguments: {', '.join(strange)}"
-        fits = len(args) + len(words) == len(arguments)
-        given = marked(arguments, args, words) if fits else described(args, words)
-        return f"{text}got {given}, but expected {forms[0]}"
-    text += f"got {described(args, words)}, but expected one of:\n"
-    for form in forms:
-        text += f" * {form}\n"
-        arguments = form[1:-1].split(", ")
-        if len(args) + len(words) != len(arguments):
-            continue
-        text += "      didn't match because some of the "
-        if strange := unmatched(arguments, words):
-            text += f"keywords were incorrect: {', '.join(strange)}\n"
-        else:
-            text += f"arguments have invalid types: {marked(arguments, args, words)}\n"
-    return text
-
-
-def described(args: tuple[Any, ...], words: dict[str, Any]) -> str:
-    """The types that were given."""
-    given = [type_text(value) for value in args] + [f"{key}={type_text(value)}" for key, value in words.items()]
-    return f"({', '.join(given)}{', ' if words and not args else ''})"
-
-
-def unmatched(arguments: list[str], words: dict[str, Any]) -> list[str]:
-    """Keywords that are not among the last arguments of a written form."""
-    names = [argument.rpartition(" ")[2] for argument in arguments[max(len(arguments) - len(words), 0) :]]
-    return [key for key in words if key not in names]
-
-
-def marked(arguments: list[str], args: tuple[Any, ...], words: dict[str, Any]) -> str:
-    """The types that were given, those marked that a written form does not have at that place."""
-    parts = []
-    for argument, place in zip(arguments, range(len(args) + len(words)), strict=False):
-        wanted, _, name = argument.rpartition(" ")
-        value = args[place] if place < len(args) else words[name]
-        shown = type_text(value)
-        fits = shown == wanted or (shown == "int" and wanted == "float")
-        if isinstance(value, list | tuple):
-            inner = ", ".join(map(type_text, value))
-            if isinstance(value, tuple):
-                shown += f" of ({inner}{',' if len(value) == 1 else ''})"
-            else:
-                shown += f" of [{inner}]"
-        shown = shown if place < len(args) else f"{name}={shown}"
-        parts.append(shown if fits else f"!{shown}!")
-    return f"({', '.join(parts)}{', ' if words and not args else ''})"
+def whole(value: Any) -> Any:
+    """A tensor that stands for a whole number as that number, also in a list."""
+    if isinstance(value, list | tuple) and any(isinstance(one, Tensor) for one in value):
+        return [whole(one) for one in value]
+    return int(value) if isinstance(value, Tensor) else value

@@ -113,9 +113,9 @@ def leaves_early(order: list[Any]) -> list[Any]:
     after: dict[Any, list[Any]] = {}
     for leaf, node in last.items():
         after.setdefault(node, []).append(leaf)
-    early: list[Any] = []
+    early = [leaf for leaf in leaves(order) if leaf not in last]  # only roots themselves
     for node in order:
-        if node.seq >= 0 or node not in last:
+        if node.seq >= 0:
             early.append(node)
             ready = after.get(node, ())
             early.extend(dict.fromkeys(e for e in node.edges if e in ready))
@@ -147,6 +147,8 @@ def captured(node: Any, grad: Any, catch: dict[Any, Any], *, create: bool) -> An
 
 def finish_leaves(order: list[Any], failed: Any, keep: bool, *, create: bool = False) -> None:
     """Before an error goes on: the leaves that have all their gradients get them, as they would have had in PyTorch."""
+    if failed.seq < 0:
+        return  # the others come after it
     waiting = order[order.index(failed) :]
     fed = {edge for node in waiting for edge in node.edges}
     for leaf in leaves(waiting):

@@ -77,13 +77,13 @@ def mm_right(grad, mat1, sizes, strides):
     ),
 )
 def addmm(self, mat1, mat2, beta=1, alpha=1):
-    for name, given in (("mat1", mat1), ("mat2", mat2)):
-        if given.ndim != 2:
-            raise RuntimeError(f"{name} must be a matrix, got {given.ndim}-D tensor")
     for name, a in (("self", self), ("mat1", mat1)):
         if a.dtype != mat2.dtype:
             first, second = of(a.dtype).scalar_name, of(mat2.dtype).scalar_name
             raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {first} and {second}")
+    for name, given in (("mat1", mat1), ("mat2", mat2)):
+        if given.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {given.ndim}-D tensor")
     check_shapes(mat1, mat2)
     check_same_dtype(mat1, mat2)
     return scaled(self, mat1 @ mat2, beta, alpha)

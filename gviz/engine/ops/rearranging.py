@@ -77,6 +77,8 @@ def roll(self, shifts, dims=()):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     if not dims and len(shifts) != 1:
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    if not self.size and len(shifts) == 1:
+        return self.copy()  # whatever the dim
     return np.roll(self, shifts, tuple(wrap_dim(d, self.ndim) for d in dims)) if dims else np.roll(self, shifts[0])
 
 

@@ -169,6 +169,13 @@ def vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got " + of(self.dtype).scalar_name
         )
     axes = axes_of(self, dim)
+    if not self.size and (ord < 0 or ord == np.inf):
+        empty = next((f"the dimension {d}because this dimension is empty and" for d in dim or () if not self.shape[d]), None)
+        if empty or not dim:
+            raise RuntimeError(
+                f"linalg.vector_norm cannot compute the {ord} norm on {empty or 'an empty tensor because'} the operation does "
+                "not have an identity"
+            )
     size = np.abs(self if dtype is None else self.astype(dtype))
     if ord == np.inf:
         return size.max(axis=axes, keepdims=keepdim)

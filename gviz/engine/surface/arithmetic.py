@@ -161,8 +161,10 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         if any(isinstance(bound, complex) and bound.imag for bound in (min, max)):
             raise RuntimeError("value cannot be converted to type double without overflow")
         min, max = (bound.real if isinstance(bound, complex) else bound for bound in (min, max))
-    tensors = isinstance(min, Tensor) or isinstance(max, Tensor)
-    return call["clamp_tensor" if tensors else "clamp_scalar"](input, min, max)
+    tensors = [isinstance(bound, Tensor) for bound in (min, max) if bound is not None]
+    if len(set(tensors)) > 1:
+        raise TypeError("a number and a tensor")
+    return call["clamp_tensor" if tensors[0] else "clamp_scalar"](input, min, max)
 
 
 ROWS = {

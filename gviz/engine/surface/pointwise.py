@@ -52,6 +52,8 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     Raises:
         RuntimeError: the dtypes differ.
     """
+    if not isinstance(end, Tensor):
+        raise TypeError("no number")
     for name, other in (("end", end), ("weight", weight)):
         if isinstance(other, Tensor) and other.dtype is not input.dtype and (name == "end" or other._array.ndim):
             raise RuntimeError(f"expected dtype {input.dtype.c_name} for `{name}` but got dtype {other.dtype.c_name}")
@@ -64,17 +66,16 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     Raises:
         RuntimeError: the mask is not boolean; a value that is a tensor has dimensions.
     """
+    tensor = isinstance(value, Tensor)
+    if tensor and value._array.ndim:
+        raise RuntimeError(
+            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."
+        )
     if mask._array.dtype.kind != "b":
         raise RuntimeError(
             "masked_fill_ only supports boolean masks, but got mask with dtype " + dtypes.of(mask._array.dtype).c_name
         )
-    if not isinstance(value, Tensor):
-        return call["masked_fill"](input, mask, value)
-    if value._array.ndim:
-        raise RuntimeError(
-            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."
-        )
-    return call["masked_fill_tensor"](input, mask, value)
+    return call["masked_fill_tensor" if tensor else "masked_fill"](input, mask, value)
 
 
 def equal(input: Tensor, other: Tensor) -> bool:

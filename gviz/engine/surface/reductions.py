@@ -57,7 +57,7 @@ def extreme(name: str, pairwise: str) -> Any:
 
     def choose(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None, axis: Any = None) -> Any:
         dim = axis if dim is None else dim
-        if isinstance(dim, Tensor) or other is not None:
+        if (isinstance(dim, Tensor) and not keepdim) or other is not None:
             return call[pairwise](input, dim if other is None else other)
         if dim is None:
             return call[f"{name}_all"](input)

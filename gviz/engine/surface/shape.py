@@ -54,7 +54,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Without dimensions of size one: all, or those named."""
     if dim is None:
         return call["squeeze_all"](input)
-    return call["squeeze_dim" if isinstance(dim, int) else "squeeze_dims"](input, dim)
+    return call["squeeze_dims" if isinstance(dim, list | tuple) else "squeeze_dim"](input, dim)
 
 
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:

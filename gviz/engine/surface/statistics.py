@@ -87,9 +87,9 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     dims = [dim] if isinstance(dim, int) else dim
     if not isinstance(p, str) or (p == "fro" and (dims is None or len(dims) <= 2)):
         ord = 2.0 if p is None else 2 if isinstance(p, str) else p
-        if dims is None and keepdim is False and dtype is None:
+        if dims is None and keepdim is False and dtype is None is out:
             return BUILT_IN_NORM(input, ord)
-        return BUILT_IN_NORM(input, ord, dims, keepdim, dtype=dtype)
+        return BUILT_IN_NORM(input, ord, dims, keepdim, dtype=dtype, **({} if out is None else {"out": out}))
     from gviz.engine.linalg import matrix_norm
 
     return matrix_norm(input, p, list(range(input._array.ndim)) if dims is None else dims, keepdim, dtype=dtype)
