@@ -127,6 +127,12 @@ def test_shapes_that_cannot_be_are_refused_while_building(graph: Any, build: Any
         build(tf.placeholder(tf.float32, [3]))
 
 
+def test_a_tensor_is_no_dtype(graph: Any) -> None:
+    x = tf.placeholder(tf.float32)
+    with pytest.raises(TypeError, match="to a TensorFlow DType"):
+        tf.cast(x, x)
+
+
 def test_what_tf_has_not_is_missing_in_tensorflow_s_words() -> None:
     for where, name in ((tf, "nope"), (tf.nn, "conv9d"), (tf.train, "AdamOptimizer")):
         with pytest.raises(AttributeError, match=rf"module 'tensorflow[a-z.]*' has no attribute '{name}'"):

@@ -78,7 +78,7 @@ def as_dtype(value: Any) -> DType:
         return PYTHON[value]
     try:
         name = np.dtype(value).name
-    except TypeError:
+    except (TypeError, ValueError):
         name = str(value)
     if name not in DTYPES:
         raise TypeError(f"Cannot convert the argument `type_value`: {value!r} to a TensorFlow DType.")

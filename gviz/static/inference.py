@@ -1,8 +1,8 @@
 """Dtypes and shapes of results, worked out while the graph is built: one rule for each kind of operation.
 
 A rule takes an operation, whose inputs and attributes are there, and gives a dtype and a shape for each output, or the shape
-of its only output, which has the first input's dtype. It raises :class:`~gviz.static.shapes.Clash` for inputs that cannot go
-together; :func:`clash` adds the node.
+of its only output, which has the first input's dtype. It raises :class:`~gviz.static.shapes.ClashError` for inputs that
+cannot go together; :func:`clash` adds the node.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from gviz.static import shapes
 from gviz.static.dtypes import as_dtype, bool_, int32
-from gviz.static.shapes import Clash, listed
+from gviz.static.shapes import ClashError, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -82,7 +82,7 @@ def axes_of(op: Operation) -> tuple[int, ...] | None:
     return None if sorted(a % len(dims) for a in axes) == list(range(len(dims))) else axes
 
 
-def clash(op: Operation, problem: Clash) -> ValueError:
+def clash(op: Operation, problem: ClashError) -> ValueError:
     """A clash of shapes, with the node and its inputs, in TensorFlow's words."""
     kind = "" if not op.inputs else f"[T=DT_{own(op).cpp.upper()}]"
     given = ", ".join(t.name.removesuffix(":0") for t in op.inputs)
@@ -153,14 +153,14 @@ def reshaped(op: Operation) -> Outputs:
     if wanted is None or None in wanted:
         return wanted and tuple(None if n == -1 else n for n in wanted)
     if wanted.count(-1) > 1:
-        raise Clash("Only one input size may be -1")
+        raise ClashError("Only one input size may be -1")
     known = math.prod(n for n in wanted if n not in (-1, None))
     if have is not None and -1 not in wanted and have != known:
-        raise Clash(
+        raise ClashError(
             f"Cannot reshape a tensor with {have} elements to shape {listed(wanted)} ({known} elements)", listed(wanted)
         )
     if have is not None and -1 in wanted and (not known or have % known):
-        raise Clash(f"Dimension size must be evenly divisible by {known} but is {have}", listed(wanted))
+        raise ClashError(f"Dimension size must be evenly divisible by {known} but is {have}", listed(wanted))
     left = have // known if have is not None and known else None
     return tuple(left if n == -1 else n for n in wanted)
 
@@ -171,9 +171,9 @@ def permuted(op: Operation) -> Outputs:
     if order is None or dims is None:
         return None if order is None and dims is None else (None,) * len(order or dims or ())
     if len(order) != len(dims):
-        raise Clash(f"Dimension must be {len(dims)} but is {len(order)}")
+        raise ClashError(f"Dimension must be {len(dims)} but is {len(order)}")
     if sorted(n or 0 for n in order) != list(range(len(dims))):
-        raise Clash(f"{order} is no order of {len(dims)} dimensions")
+        raise ClashError(f"{order} is no order of {len(dims)} dimensions")
     return tuple(dims[i or 0] for i in order)
 
 
@@ -183,12 +183,12 @@ def joined(op: Operation) -> Outputs:
     axis, known = constant_value(where), [dims_of(t) for t in parts]
     ranks = {len(k) for k in known if k is not None}
     if len(ranks) > 1:
-        raise Clash(f"Shapes must be equal rank, but are {' and '.join(map(str, ranks))}")
+        raise ClashError(f"Shapes must be equal rank, but are {' and '.join(map(str, ranks))}")
     if axis is None or not ranks:
         return (None,) * ranks.pop() if ranks else None
     size = ranks.pop()
     if not -size <= int(axis) < size:
-        raise Clash(f"Expected concatenating dimension in the range [{-size}, {size}), but got {int(axis)}")
+        raise ClashError(f"Expected concatenating dimension in the range [{-size}, {size}), but got {int(axis)}")
     axis = int(axis) % size
     rest = reduce(shapes.merged, [k and (*k[:axis], None, *k[axis + 1 :]) for k in known]) or ()
     lengths = [None if k is None else k[axis] for k in known]
@@ -253,7 +253,7 @@ def picked(op: Operation) -> Outputs:
         return None
     least = int(axis) + 1 if axis >= 0 else -int(axis)
     if len(x) < least:
-        raise Clash(f"Shape must be at least rank {least} but is rank {len(x)}")
+        raise ClashError(f"Shape must be at least rank {least} but is rank {len(x)}")
     return (*x[: int(axis) % len(x)], *places, *x[int(axis) % len(x) + 1 :])
 
 
@@ -264,11 +264,11 @@ def squeezed(op: Operation) -> Outputs:
         return None
     for i, axis in enumerate(axes):
         if not -len(dims) <= axis < len(dims):
-            raise Clash(f"squeeze_dims[{i}] not in [{-len(dims)},{len(dims)}).")
+            raise ClashError(f"squeeze_dims[{i}] not in [{-len(dims)},{len(dims)}).")
     gone = {a % len(dims) for a in axes} if axes else {i for i, n in enumerate(dims) if n == 1}
     for i in gone:
         if dims[i] not in (1, None):
-            raise Clash(f"Can not squeeze dim[{i}], expected a dimension of 1, got {dims[i]}")
+            raise ClashError(f"Can not squeeze dim[{i}], expected a dimension of 1, got {dims[i]}")
     return tuple(n for i, n in enumerate(dims) if i not in gone)
 
 
@@ -278,7 +278,7 @@ def unsqueezed(op: Operation) -> Outputs:
     if dims is None or axis is None:
         return None
     if not -len(dims) - 1 <= int(axis) <= len(dims):
-        raise Clash(f"dim {int(axis)} not in the interval [{-len(dims) - 1}, {len(dims)}].")
+        raise ClashError(f"dim {int(axis)} not in the interval [{-len(dims) - 1}, {len(dims)}].")
     place = int(axis) % (len(dims) + 1)
     return (*dims[:place], 1, *dims[place:])
 

@@ -1,6 +1,6 @@
 """Shapes that may have unknown parts, and what operations make of them.
 
-A shape function gives the shape of a result while the graph is built, or raises :class:`Clash`. None for a length means
+A shape function gives the shape of a result while the graph is built, or raises :class:`ClashError`. None for a length means
 unknown; None for a whole shape means that not even the number of dimensions is known.
 """
 
@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Clash", "Dims", "TensorShape", "as_shape", "broadcast", "matmul", "reduced"]
+__all__ = ["ClashError", "Dims", "TensorShape", "as_shape", "broadcast", "matmul", "reduced"]
 
 Dims: TypeAlias = "tuple[int | None, ...] | None"
 
 
-class Clash(ValueError):
+class ClashError(ValueError):
     """Shapes that cannot go together, in TensorFlow's words, but without the node, which the caller knows."""
 
 
@@ -118,11 +118,11 @@ def merged(one: Dims, other: Dims) -> Dims:
     if one is None or other is None:
         return other if one is None else one
     if len(one) != len(other):
-        raise Clash(f"Shapes must be equal rank, but are {len(one)} and {len(other)}")
+        raise ClashError(f"Shapes must be equal rank, but are {len(one)} and {len(other)}")
     for i, (a, b) in enumerate(zip(one, other, strict=True)):
         if a != b and None not in (a, b):
             both = f"Shapes are {listed(one)} and {listed(other)}."
-            raise Clash(f"Dimension {i} in both shapes must be equal, but are {a} and {b}. {both}")
+            raise ClashError(f"Dimension {i} in both shapes must be equal, but are {a} and {b}. {both}")
     return tuple(b if a is None else a for a, b in zip(one, other, strict=True))
 
 
@@ -148,7 +148,7 @@ def broadcast(one: Dims, other: Dims) -> Dims:
         elif a is None or b is None:
             out.append(b if a is None else a)
         else:
-            raise Clash(f"Dimensions must be equal, but are {a} and {b}")
+            raise ClashError(f"Dimensions must be equal, but are {a} and {b}")
     return tuple(out)
 
 
@@ -156,11 +156,11 @@ def matmul(one: Dims, other: Dims) -> Dims:
     """The shape of a product of matrices, or of stacks of them."""
     for given in (one, other):
         if given is not None and len(given) < 2:
-            raise Clash(f"Shape must be rank 2 but is rank {len(given)}")
+            raise ClashError(f"Shape must be rank 2 but is rank {len(given)}")
     if one is None or other is None:
         return None
     if None not in (one[-1], other[-2]) and one[-1] != other[-2]:
-        raise Clash(f"Dimensions must be equal, but are {one[-1]} and {other[-2]}")
+        raise ClashError(f"Dimensions must be equal, but are {one[-1]} and {other[-2]}")
     stack = broadcast(one[:-2], other[:-2])
     return None if stack is None else (*stack, one[-2], other[-1])
 
@@ -171,7 +171,7 @@ def reduced(dims: Dims, axes: Sequence[int] | None, keepdims: bool) -> Dims:
         return () if axes is None and not keepdims else None
     for axis in axes or ():
         if not -len(dims) <= axis < len(dims):
-            raise Clash(f"Invalid reduction dimension {axis} for input with {len(dims)} dimensions.")
+            raise ClashError(f"Invalid reduction dimension {axis} for input with {len(dims)} dimensions.")
     gone = set(range(len(dims))) if axes is None else {a % len(dims) for a in axes}
     if keepdims:
         return tuple(1 if i in gone else n for i, n in enumerate(dims))

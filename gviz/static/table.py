@@ -17,7 +17,7 @@ from gviz.static import inference as rule
 from gviz.static.dtypes import DTYPES, bool_
 from gviz.static.functions import index_of
 from gviz.static.inference import axes_of, constant_value, dims_of, in_common, integers, own
-from gviz.static.shapes import Clash
+from gviz.static.shapes import ClashError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -249,6 +249,6 @@ def checked(op: Operation) -> list[tuple[DType, Dims]]:
         )
     try:
         found = kind.infer(op)
-    except Clash as problem:
+    except ClashError as problem:
         raise rule.clash(op, problem) from None
     return found if isinstance(found, list) else [(own(op), found)]
