@@ -15,16 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "enable_grad",
-    "inference_mode",
-    "is_anomaly_check_nan_enabled",
-    "is_anomaly_enabled",
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
-    "mode",
-    "no_grad",
-    "set_grad_enabled",
-]
+    "enable_grad", "inference_mode", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
+    "is_inference_mode_enabled", "mode", "no_grad", "set_grad_enabled",
+]  # fmt: skip
 
 
 class Mode:

@@ -21,17 +21,8 @@ if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
 
 __all__ = [
-    "FREED",
-    "Packed",
-    "Saved",
-    "SavedResult",
-    "Saving",
-    "Version",
-    "freed_error",
-    "guarded",
-    "modified_error",
-    "version_of",
-]
+    "FREED", "Packed", "Saved", "SavedResult", "Saving", "Version", "freed_error", "guarded", "modified_error", "version_of",
+]  # fmt: skip
 
 
 FREED_TEXT = (

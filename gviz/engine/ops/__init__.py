@@ -1,55 +1,15 @@
 """The operation table, one file per family; importing it only stores the rows."""
 
-from gviz.engine.ops import (
-    activation,
-    arithmetic,
-    chance,
-    choice,
-    comparison,
-    copies,
-    decompositions,
-    distances,
-    functions,
-    indexing,
-    joining,
-    matrix,
-    picking,
-    products,
-    rearranging,
-    reduction,
-    rounding,
-    running,
-    scattering,
-    shape,
-    solving,
-    special,
-    statistics,
-    trigonometry,
-)
+from __future__ import annotations
 
-__all__ = [
-    "activation",
-    "arithmetic",
-    "chance",
-    "choice",
-    "comparison",
-    "copies",
-    "decompositions",
-    "distances",
-    "functions",
-    "indexing",
-    "joining",
-    "matrix",
-    "picking",
-    "products",
-    "rearranging",
-    "reduction",
-    "rounding",
-    "running",
-    "scattering",
-    "shape",
-    "solving",
-    "special",
-    "statistics",
-    "trigonometry",
-]
+from importlib import import_module
+
+FAMILIES = (
+    "activation", "arithmetic", "chance", "choice", "comparison", "copies", "decompositions", "distances", "functions",
+    "indexing", "joining", "matrix", "picking", "products", "rearranging", "reduction", "rounding", "running", "scattering",
+    "shape", "solving", "special", "statistics", "trigonometry",
+)  # fmt: skip
+"""The files whose rows are stored at once; convolution, losses and their kin follow when ``nn`` is named."""
+
+for family in FAMILIES:
+    import_module(f"gviz.engine.ops.{family}")

@@ -33,19 +33,9 @@ from gviz.engine.tensor import Tensor
 __all__ = ["install", "ops"]
 
 FAMILIES = (
-    arithmetic,
-    reductions,
-    shape,
-    conversion,
-    writing,
-    pointwise,
-    statistics,
-    searching,
-    rearranging,
-    products,
-    creation,
+    arithmetic, reductions, shape, conversion, writing, pointwise, statistics, searching, rearranging, products, creation,
     sampling,
-)
+)  # fmt: skip
 
 
 BUILT_IN = (
