@@ -238,7 +238,7 @@ def eye_like(self):
 )
 def trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim):
     wide = (np.expand_dims(a, dims) for a, dims in ((i1, expand1), (i2, expand2), (i3, expand3)))
-    return np.prod(np.broadcast_arrays(*wide), axis=0).sum(axis=sumdim)
+    return np.prod(np.broadcast_arrays(*wide), axis=0, dtype=i1.dtype).sum(axis=sumdim, dtype=i1.dtype)
 
 
 @composite

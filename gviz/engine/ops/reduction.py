@@ -33,12 +33,12 @@ def sum_all(self):
 
 @op("SumBackward0", self=lambda grad, self_sym_sizes: expand(grad, self_sym_sizes))
 def sum_typed(self, dtype):
-    return add_up(summed(self, dtype))
+    return add_up(summed(self, dtype), dtype=dtype)
 
 
 @op("SumBackward1", self=lambda grad, dim, keepdim, self_sym_sizes: sum_backward(grad, self_sym_sizes, dim, keepdim))
 def sum_dim(self, dim, keepdim=False, dtype=None):
-    return add_up(summed(self, dtype), axes_of(self, dim), keepdims=keepdim)
+    return add_up(summed(self, dtype), axes_of(self, dim), keepdims=keepdim, dtype=dtype)
 
 
 @composite

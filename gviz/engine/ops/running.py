@@ -14,6 +14,8 @@ from gviz.engine.text import wrap_dim
 def cumsum(self, dim, dtype=None):
     dim = wrap_dim(dim, self.ndim)
     values = np.array(summed(self, dtype), order="C")
+    if values.dtype.kind == "b":
+        raise no_kernel("cumsum_out_cpu", values.dtype)
     return values.cumsum(axis=dim, dtype=values.dtype) if self.ndim else values
 
 
@@ -33,6 +35,8 @@ def reversed_cumsum(value, dim):
 def cumprod(self, dim, dtype=None):
     dim = wrap_dim(dim, self.ndim)
     values = np.array(summed(self, dtype), order="C")
+    if values.dtype.kind == "b":
+        raise no_kernel("cumprod_out_cpu", values.dtype)
     return values.cumprod(axis=dim, dtype=values.dtype) if self.ndim else values
 
 

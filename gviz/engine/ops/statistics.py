@@ -20,14 +20,17 @@ def unsqueeze_reduced(value, dims, sizes, keepdim):
 
 
 # ------------------------------------------------------------------ products
-@op("ProdBackward0", self=lambda grad, self, result: prod_backward(grad, self, result))
-def prod_all(self):
-    return multiply_up(summed(self))
+@op("ProdBackward0", self=lambda grad, self, result: prod_backward(grad, cast_like(self, grad), result))
+def prod_all(self, dtype=None):
+    return multiply_up(summed(self, dtype), dtype=dtype)
 
 
-@op("ProdBackward1", self=lambda grad, self, result, dim, keepdim: prod_dim_backward(grad, self, result, dim, keepdim))
-def prod_dim(self, dim, keepdim=False):
-    return multiply_up(summed(self), axes_of(self, dim), keepdims=keepdim)
+@op(
+    "ProdBackward1",
+    self=lambda grad, self, result, dim, keepdim: prod_dim_backward(grad, cast_like(self, grad), result, dim, keepdim),
+)
+def prod_dim(self, dim, keepdim=False, dtype=None):
+    return multiply_up(summed(self, dtype), axes_of(self, dim), keepdims=keepdim, dtype=dtype)
 
 
 @everywhere
@@ -317,7 +320,7 @@ def aminmax_backward(grads, self, dim, keepdim, min, max):
 @op("NansumBackward0", self=lambda grad, self, dim, keepdim: nansum_backward(grad, self, dim, keepdim))
 def nansum(self, dim=None, keepdim=False, dtype=None):
     numbers = np.where(np.isnan(self), self.dtype.type(0), self)
-    return add_up(summed(numbers, dtype), axes_of(self, dim), keepdims=keepdim)
+    return add_up(summed(numbers, dtype), axes_of(self, dim), keepdims=keepdim, dtype=dtype)
 
 
 @composite

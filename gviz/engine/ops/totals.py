@@ -16,14 +16,16 @@ ADD: Any = np.add.reduce  # numpy's types tell keepdims=True and False apart, wh
 MULTIPLY: Any = np.multiply.reduce
 
 
-def add_up(array: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """The sum along axes, or of everything."""
-    return ADD(array, axis=axis, keepdims=keepdims)
+def add_up(array: Any, axis: Any = None, *, keepdims: bool = False, dtype: Any = None) -> Any:
+    """The sum along axes, or of everything; in a dtype where it is told, which numpy widens where it is small."""
+    total = ADD(array, axis=axis, keepdims=keepdims)
+    return total if dtype is None else total.astype(dtype)
 
 
-def multiply_up(array: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """The product along axes, or of everything."""
-    return MULTIPLY(array, axis=axis, keepdims=keepdims)
+def multiply_up(array: Any, axis: Any = None, *, keepdims: bool = False, dtype: Any = None) -> Any:
+    """The product along axes, or of everything; in a dtype where it is told, which numpy widens where it is small."""
+    total = MULTIPLY(array, axis=axis, keepdims=keepdims)
+    return total if dtype is None else total.astype(dtype)
 
 
 def average(array: Any, axis: Any = None, *, keepdims: bool = False) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from gviz.engine.op import TENSORS as call
 from gviz.engine.refusals import public
 from gviz.engine.surface.arithmetic import keyed, places
-from gviz.engine.surface.reductions import UNSET, as_dims, dtype_of, typed
+from gviz.engine.surface.reductions import UNSET, as_dims, dtype_of
 from gviz.engine.tensor import Tensor, from_array
 
 
@@ -17,8 +17,8 @@ def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     """The product of all elements, or along a dim."""
     if isinstance(dim, list | tuple):
         raise TypeError("one dim only")
-    input = typed(input, dtype)
-    return call["prod_all"](input) if dim is None else call["prod_dim"](input, dim, keepdim)
+    kind = dtype_of(dtype)
+    return call["prod_all"](input, kind) if dim is None else call["prod_dim"](input, dim, keepdim, kind)
 
 
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
