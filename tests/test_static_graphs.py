@@ -133,6 +133,12 @@ def test_a_tensor_is_no_dtype(graph: Any) -> None:
         tf.cast(x, x)
 
 
+def test_a_dtype_of_a_conversion_goes_by_its_name(graph: Any) -> None:
+    assert tf.convert_to_tensor(1, "float64").dtype == tf.float64
+    with pytest.raises(ValueError, match="requested dtype float64 for Tensor with dtype float32"):
+        tf.convert_to_tensor(tf.constant(1.0), "float64")
+
+
 def test_what_tf_has_not_is_missing_in_tensorflow_s_words() -> None:
     for where, name in ((tf, "nope"), (tf.nn, "conv9d"), (tf.train, "AdamOptimizer")):
         with pytest.raises(AttributeError, match=rf"module 'tensorflow[a-z.]*' has no attribute '{name}'"):

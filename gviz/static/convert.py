@@ -70,7 +70,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     return get_default_graph().create_op("Const", (), attrs, name).outputs[0]
 
 
-def convert(value: Any, dtype: DType | None = None, name: str | None = None, hint: DType | None = None) -> Tensor:
+def convert(value: Any, dtype: Any = None, name: str | None = None, hint: DType | None = None) -> Tensor:
     """A tensor as it is, a variable's value, anything else as a constant.
 
     Args:
@@ -84,6 +84,7 @@ def convert(value: Any, dtype: DType | None = None, name: str | None = None, hin
         TypeError: it is an operation, or a value that does not fit the dtype.
     """
     value = getattr(value, "_read", value)  # what a variable holds
+    dtype = None if dtype is None else as_dtype(dtype)
     if isinstance(value, Tensor):
         if dtype is not None and value.dtype.base_dtype != dtype:
             raise ValueError(
