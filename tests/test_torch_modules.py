@@ -151,17 +151,19 @@ CALLED = (
     TURNED, TURNED.replace("])", "], [7, 10])"), TURNED.replace("])", "], output_size=(1, 7, 10))"),
     TURNED.replace("])", "], (7, 20))"), TURNED.replace("])", "], (1, 2, 3, 4, 5))"),
     "torch.nn.Embedding(5, 3, max_norm=0.5, _weight=torch.arange(15.0).view(5, 3))(torch.tensor([1, 1, 3]))",
-    "torch.nn.functional.gumbel_softmax(x, 0.5)", "torch.nn.functional.gumbel_softmax(x, hard=True, eps=1)",
-    "torch.nn.functional.gumbel_softmax(x, hard=True, dim=0)", "torch.nn.functional.lp_pool2d(x[None], -float('inf'), 2)",
-    "torch.nn.functional.alpha_dropout(x * 1, 0.3, True, True)", "torch.nn.functional.alpha_dropout(x, 1.0, True)",
-    "torch.nn.functional.feature_alpha_dropout(x[0], training=True)", "torch.nn.functional.dropout(x, 1.0)",
-    "torch.nn.functional.max_pool1d_with_indices(x, 2)[0]", "torch.nn.functional.adaptive_max_pool1d_with_indices(x, 2)[1]",
-    "torch.nn.functional.max_pool2d_with_indices(x[None], 2)[1]", "torch.nn.functional.local_response_norm(x, 2)",
-    "torch.nn.functional.upsample_nearest(x[None], 3)", "torch.nn.functional.upsample_bilinear(x[None], scale_factor=2)",
-    "torch.nn.functional.upsample_bilinear(x[None, None], scale_factor=2)", "torch.nn.functional.interpolate(x, 3, mode='no')",
-    "torch.pdist(x, 3)", "torch.pdist(x.t())", "torch.nn.functional.pdist(x, float('inf'))", "torch.pdist(x, -1)",
-    "torch.nn.functional.multi_margin_loss(x, torch.tensor([3, 0, 1]), 2, 0.5, x[0].detach(), reduction='none')",
-    "torch.nn.functional.multilabel_margin_loss(x, torch.tensor([[3, 0, -1, 1], [-1, 0, 0, 0], [1, 1, 2, 3]]))",
+    "F.gumbel_softmax(x, 0.5)", "F.gumbel_softmax(x, hard=True, eps=1)", "F.gumbel_softmax(x, hard=True, dim=0)",
+    "F.lp_pool2d(x[None], -float('inf'), 2)", "F.alpha_dropout(x * 1, 0.3, True, True)", "F.alpha_dropout(x, 1.0, True)",
+    "F.feature_alpha_dropout(x[0], training=True)", "F.dropout(x, 1.0)", "F.max_pool1d_with_indices(x, 2)[0]",
+    "F.adaptive_max_pool1d_with_indices(x, 2)[1]", "F.max_pool2d_with_indices(x[None], 2)[1]", "F.local_response_norm(x, 2)",
+    "F.upsample_nearest(x[None], 3)", "F.upsample_bilinear(x[None], scale_factor=2)",
+    "F.upsample_bilinear(x[None, None], scale_factor=2)", "F.interpolate(x, 3, mode='no')", "torch.pdist(x, 3)",
+    "torch.pdist(x.t())", "F.pdist(x, float('inf'))", "torch.pdist(x, -1)",
+    "F.conv_transpose3d(x.view(1, 1, 1, 3, 4), torch.ones(1, 1, 1, 2, 2), output_padding=1)",
+    "F.max_pool3d(x.view(1, 1, 1, 3, 4), 1, (1, 2))", "F.max_pool2d(x[None], 1, 1, 0, (1, 1, 1))",
+    "F.avg_pool3d(x.view(1, 1, 1, 3, 4), 1, padding=(0, 0))", "F.avg_pool2d(x[None], 2, (1, 1, 1))",
+    "F.avg_pool3d(x.view(1, 1, 1, 3, 4), 2)", "F.max_pool3d(x, 2)", "F.avg_pool2d(x, 2)",
+    "F.multi_margin_loss(x, torch.tensor([3, 0, 1]), 2, 0.5, x[0].detach(), reduction='none')",
+    "F.multilabel_margin_loss(x, torch.tensor([[3, 0, -1, 1], [-1, 0, 0, 0], [1, 1, 2, 3]]))",
 )  # fmt: skip
 
 
@@ -169,6 +171,7 @@ CALLED = (
 @pytest.mark.parametrize("call", CALLED)
 def test_a_function_gives_the_numbers_and_the_graph_of_pytorch(call: str) -> None:
     p = both()
+    p.do("F = torch.nn.functional")
     p.do("x = torch.tensor([[1.0, -2.0, 0.5, 3.0], [0.0, 1.5, -1.0, 2.0], [2.5, 1.0, 1.0, -0.5]]).requires_grad_()")
     p.do("torch.manual_seed(3) and None")
     if p.do(f"y = {call}") and p.do("y = y * 2 if y.requires_grad else y"):

@@ -76,11 +76,11 @@ def check_one_type(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
 def check_output_padding(padding: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...]) -> None:
     """Whether what a transposed convolution adds at the end is less than a step."""
     if any(p >= s and p >= d for p, s, d in zip(padding, stride, dilation, strict=True)):
-        names = ("width",) if len(padding) == 1 else ("height", "width")
+        names = ("depth", "height", "width")[-len(padding) :]
         told = " ".join(
             f"{what}_{name}: {size}"
             for what, sizes in (("output_padding", padding), ("stride", stride), ("dilation", dilation))
-            for name, size in zip(names, sizes, strict=False)
+            for name, size in zip(names, sizes, strict=True)
         )
         raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {told}")
 
@@ -177,12 +177,13 @@ def check_resized(rank: int, mode: str, sizes: tuple[int, ...], out: tuple[int, 
         raise RuntimeError(f"Input and output sizes should be greater than 0, but got input {told}")
 
 
-def check_space(name: str, dims: int, input: Tensor, kernel_size: Any) -> None:
+def check_space(name: str, dims: int, input: Tensor, **sizes: Any) -> None:
     """What a pooling over so many dimensions is given."""
-    if isinstance(kernel_size, tuple | list) and len(kernel_size) not in (1, dims):
-        ints = {2: "two", 3: "three"}[dims]
-        either = "" if name == "avg_pool3d" else "either "
-        raise RuntimeError(f"{name}: kernel_size must {either}be a single int, or a tuple of {ints} ints")
+    for label, size in sizes.items():
+        if isinstance(size, tuple | list) and len(size) not in (1, dims) and (size or label != "stride"):
+            must = "be" if name == "avg_pool3d" else "be either" if label == "dilation" else "either be"
+            omitted, ints = "omitted, " * (label == "stride"), {2: "two", 3: "three"}[dims]
+            raise RuntimeError(f"{name}: {label} must {must} {omitted}a single int, or a tuple of {ints} ints")
     rank = input._array.ndim
     if name == "avg_pool2d" and rank < 3:
         raise IndexError(f"Dimension out of range (expected to be in range of [-{rank}, {rank - 1}], but got -3)")

@@ -114,7 +114,7 @@ def largest(dims: int, always: bool = False) -> Any:
         input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:  # fmt: skip
-        check_space(f"max_pool{dims}d", dims, input, kernel_size)
+        check_space(f"max_pool{dims}d", dims, input, kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation)
         sizes = (tuple_of(kernel_size, dims), step_of(stride, dims), tuple_of(padding, dims), tuple_of(dilation, dims))
         found = call[row](input, *sizes, ceil_mode)
         return tuple(found) if always or return_indices else found[0]
@@ -131,7 +131,7 @@ def means(dims: int) -> Any:
         input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
         count_include_pad: bool = True, divisor_override: int | None = None,
     ) -> Any:  # fmt: skip
-        check_space(row, dims, input, kernel_size)
+        check_space(row, dims, input, kernel_size=kernel_size, stride=stride, padding=padding)
         sizes = (tuple_of(kernel_size, dims), step_of(stride, dims), tuple_of(padding, dims))
         return call[row](input, *sizes, ceil_mode, count_include_pad, divisor_override)
 

@@ -9,7 +9,7 @@ import numpy as np
 from gviz.engine.op import composite, op
 from gviz.engine.ops.convolution import folded, windows
 from gviz.engine.ops.rows import pair
-from gviz.engine.text import type_name, wrap_dim
+from gviz.engine.text import type_name
 
 
 def pooled_size(size, kernel, stride, padding, dilation, ceil_mode):
@@ -47,10 +47,6 @@ def check_windows(array, kernel, stride, padding, dilation, name):
 def framed(array, kernel, stride, padding, dilation, ceil_mode, fill, name=""):
     """The input as (n, c, *space) with ``fill`` around it, as far as the windows reach; refuses where there is none."""
     dims = len(kernel)
-    if name == "avg_pool2d":
-        wrap_dim(-3, array.ndim)
-    if array.ndim not in (dims + 1, dims + 2):
-        raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
     check_windows(array, kernel, stride, padding, dilation, name)
     sizes = array.shape[-dims:]
     if name == "avg_pool3d" and any(n + 2 * p < k for n, p, k in zip(sizes, padding, kernel, strict=True)):
