@@ -33,7 +33,7 @@ How one operation flows from call to gradient, for the product in that program:
 
 To read the engine, read ``op.py``, ``node.py``, ``tensor.py`` and ``backward.py``, then ``makers.py`` and ``derivatives.py``.
 To find an operation: its public name stands in a table at the end of a file of ``surface/``, with the key of its row; the row
-is in the file of ``ops/`` for its family.
+is in the file of ``ops/`` for its family; ``ops/rows.py`` has what states a row in one line, or rows that are alike once.
 
 Around it:
 

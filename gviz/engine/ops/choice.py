@@ -55,18 +55,12 @@ def minimum(self, other):
     return np.minimum(self, other)
 
 
-@op("ClampBackward1", self=lambda grad, self, min, max: clamp_backward(grad, self, min, max))
+@op("ClampBackward1", self=lambda grad, self, min, max: where(within(self, min, max), grad, 0.0))
 def clamp_scalar(self, min=None, max=None):
     if self.dtype.kind != "f":
         self = self.astype(dtypes.result_type(self, *(v for v in (min, max) if v is not None)), copy=False)
     data = self if min is None else np.maximum(self, self.dtype.type(min))
     return data.copy() if max is None and min is None else data if max is None else np.minimum(data, self.dtype.type(max))
-
-
-@composite
-def clamp_backward(grad, self, min, max):
-    """The gradient where the value lies between the bounds, bounds included."""
-    return where(within(self, min, max), grad, 0.0)
 
 
 @op(None, nondiff=("self",))

@@ -131,7 +131,7 @@ row("near", None, lambda self, target, bound: np.abs(self - target) < bound, non
     "BinaryCrossEntropyBackward0",
     nondiff=("weight",),
     self=lambda grad, self, target, weight, reduction: bce_backward(grad, self, target, weight, reduction),
-    target=lambda grad, self, target, weight, reduction: bce_target_backward(grad, self, target, weight, reduction),
+    target=lambda grad, self, target, weight, reduction: shared_as(weighted(neg(logit(self, None)) * grad, weight), reduction),
 )
 def binary_cross_entropy(self, target, weight=None, reduction=1):
     if self.size and not (self.min() >= 0 and self.max() <= 1):
@@ -178,12 +178,6 @@ def bce_second(grad, grad_output, self, target, weight, reduction):
     spread = bounded(self * (1 - self))
     bend = (self * self - 2 * self * target + target) / (spread * spread)
     return shared_as(weighted(grad * grad_output * bend, weight), reduction)
-
-
-@composite
-def bce_target_backward(grad, self, target, weight, reduction):
-    """The gradient for the target: the difference of the logarithms."""
-    return shared_as(weighted(neg(logit(self, None)) * grad, weight), reduction)
 
 
 @op(

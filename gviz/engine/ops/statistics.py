@@ -317,16 +317,13 @@ def aminmax_backward(grads, self, dim, keepdim, min, max):
     )
 
 
-@op("NansumBackward0", self=lambda grad, self, dim, keepdim: nansum_backward(grad, self, dim, keepdim))
+@op(
+    "NansumBackward0",
+    self=lambda grad, self, dim, keepdim: sum_backward(grad, tuple(self.shape), dim, keepdim) * logical_not(isnan(self)),
+)
 def nansum(self, dim=None, keepdim=False, dtype=None):
     numbers = np.where(np.isnan(self), self.dtype.type(0), self)
     return add_up(summed(numbers, dtype), axes_of(self, dim), keepdims=keepdim, dtype=dtype)
-
-
-@composite
-def nansum_backward(grad, self, dim, keepdim):
-    """The gradient of a sum, where there are numbers."""
-    return sum_backward(grad, tuple(self.shape), dim, keepdim) * logical_not(isnan(self))
 
 
 @op(
