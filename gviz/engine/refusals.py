@@ -11,6 +11,7 @@ from __future__ import annotations
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from gviz.engine.dtypes import dtype
 from gviz.engine.tensor import Tensor
 from gviz.engine.text import Size
 
@@ -51,6 +52,7 @@ USUAL: dict[str, frozenset[Any]] = {
     **dict.fromkeys(("shifts", "dims"), SIZES | {int}),
     "exponent": frozenset({int, float, Tensor}),
     "fill_value": REAL,
+    "dtype": frozenset({dtype, type, type(None)}),
 }
 """The types that parameters of these names have nearly always; others are looked at."""
 ASKED = {

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["NUMBERS_FOR_TENSORS", "accepted", "forms_of"]
 
 FILE = Path(__file__).with_name("signatures.txt")
-WHOLE = frozenset({"int64_t", "SymInt", "IntArrayRef", "SymIntArrayRef"})
+NUMBERS = frozenset({"int64_t", "SymInt", "IntArrayRef", "SymIntArrayRef", "Scalar", "double"})
 NUMBERS_FOR_TENSORS = frozenset({"add", "div", "divide", "floor_divide", "mul", "multiply", "sub", "subtract", "true_divide"})
 """Functions (and their in-place forms) of which every form takes a number for a tensor."""
 OTHER_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
@@ -198,7 +198,7 @@ def does(parameter: Parameter, value: Any, name: str) -> bool:
 def accepted(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, method: bool
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call, whole numbers where tensors stand for them; its keywords by PyTorch's own names.
+    """The arguments of a call, numbers where tensors stand for them; its keywords by PyTorch's own names.
 
     Keywords that only say the default are left out.
 
@@ -334,11 +334,11 @@ def taken(form: Form, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         if key is not None and not (p.default in {"None", "False"} and (value is None or value is False)):
             words[p.name] = value
     kinds = [p.kind for p in form.parameters]
-    return tuple(whole(value) if kinds[min(i, len(kinds) - 1)] in WHOLE else value for i, value in enumerate(args)), words
+    return tuple(number(value) if kinds[min(i, len(kinds) - 1)] in NUMBERS else value for i, value in enumerate(args)), words
 
 
-def whole(value: Any) -> Any:
-    """A tensor that stands for a whole number as that number, also in a list."""
+def number(value: Any) -> Any:
+    """A tensor that stands for a number as that number, also in a list."""
     if isinstance(value, list | tuple) and any(isinstance(one, Tensor) for one in value):
-        return [whole(one) for one in value]
-    return int(value) if isinstance(value, Tensor) else value
+        return [number(one) for one in value]
+    return value.item() if isinstance(value, Tensor) else value

@@ -21,9 +21,9 @@ def check_index(self, dim, index, name):
     """Refuse an index that is no vector of integers, or names a place that does not exist."""
     if index.ndim > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector")
+    size = self.shape[wrap_dim(dim, self.ndim)] if self.ndim else 1
     if index.dtype.kind != "i":
         raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index")
-    size = self.shape[wrap_dim(dim, self.ndim)] if self.ndim else 1
     if index.size and (index.max() >= size or index.min() < 0):
         raise IndexError("index out of range in self")
 

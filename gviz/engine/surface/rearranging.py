@@ -51,10 +51,10 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """Moved along dims; what falls off comes in at the other end."""
     if isinstance(shifts, list | tuple) and not shifts:
         raise RuntimeError("`shifts` required")
-    if dims != () and not input._array.ndim:
-        raise IndexError(f"Dimension specified as {as_dims(dims)[0]} but tensor has no dimensions")
-    pair = tuple((v,) if isinstance(v, int) else tuple(v or ()) for v in (shifts, dims))
-    return call["roll"](input, *pair)
+    named = as_dims(dims)
+    if named and not input._array.ndim:
+        raise IndexError(f"Dimension specified as {named[0]} but tensor has no dimensions")
+    return call["roll"](input, as_dims(shifts), named)
 
 
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:

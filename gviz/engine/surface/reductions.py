@@ -57,6 +57,8 @@ def extreme(name: str, pairwise: str) -> Any:
 
     def choose(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None, axis: Any = None) -> Any:
         dim = axis if dim is None else dim
+        if other is not None and dim is not None:
+            raise TypeError("a dim and a tensor")
         if (isinstance(dim, Tensor) and not keepdim) or other is not None:
             return call[pairwise](input, dim if other is None else other)
         if dim is None:

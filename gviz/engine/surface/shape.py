@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,7 @@ def flat_sizes(size: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(size[0])
     if isinstance(size[0], bool):
         raise TypeError("a flag is no size")
-    return size
+    return (index(size[0]),)
 
 
 def sized(key: str) -> Any:

@@ -73,8 +73,12 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
 
 def vector_norm(x: Tensor, ord: Any = 2.0, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The norm of all elements, or along dims."""
+    if isinstance(ord, complex):
+        raise RuntimeError(  # noqa: TRY004 - as PyTorch does
+            "linalg.vector_norm: Expected a non-complex scalar as the order of norm."
+        )
     if isinstance(ord, Tensor):
-        ord = ord.item()
+        raise TypeError("no number")
     return call["vector_norm"](x, ord, None if dim is None else as_dims(dim), keepdim, dtype_of(dtype))
 
 
