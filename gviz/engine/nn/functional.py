@@ -182,11 +182,15 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     if input._array.ndim < len(normalized_shape):
         raise ValueError(f"Input tensor must have at least {len(normalized_shape)} dimensions, but got {input._array.ndim}")
     check_normalized(input, tuple(normalized_shape), "*", weight=weight)
+    kind = input._array.dtype
+    if kind == np.float16:
+        input = call["to_dtype"](input, np.dtype(np.float32))
     rank, tiny = input._array.ndim, float(np.finfo(input._array.dtype).eps) if eps is None else eps
     axes = tuple(rank - 1 - i for i in range(len(normalized_shape)))
     square = call["add_scalar"](call["mean_dim"](call["power"](input, 2), axes, True), tiny)
     found = call["mul"](input, call["rsqrt"](square))
-    return call["contiguous_of"](found if weight is None else call["mul"](found, weight))  # type: ignore[no-any-return]
+    found = call["contiguous_of"](found if weight is None else call["mul"](found, weight))
+    return call["to_dtype"](found, kind) if kind == np.float16 else found
 
 
 def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:

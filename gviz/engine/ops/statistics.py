@@ -265,8 +265,9 @@ def all_but(dim, ndim):
 def renorm_backward(grad, self, p, dim, maxnorm):
     """The gradient of slices that are scaled down to a norm: without its part along the slice."""
     dims = all_but(dim, len(self.shape))
-    norm = vector_norm(self, p, dims, True, "float64")
-    along = norm_backward(sum_dim(self * grad, dims, True, "float64"), self, p, norm, dims, True)
+    kind = "float32" if str(self.dtype).endswith("float16") else "float64"
+    norm = vector_norm(self, p, dims, True, kind)
+    along = norm_backward(sum_dim(self * grad, dims, True, kind), self, p, norm, dims, True)
     inverse = reciprocal(norm + 1e-7)
     return where(greater(norm, maxnorm), cast_like(maxnorm * inverse * (grad - inverse * along), grad), grad)
 
