@@ -190,7 +190,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     square = call["add_scalar"](call["mean_dim"](call["power"](input, 2), axes, True), tiny)
     found = call["mul"](input, call["rsqrt"](square))
     found = call["contiguous_of"](found if weight is None else call["mul"](found, weight))
-    return call["to_dtype"](found, kind) if kind == np.float16 else found
+    return call["to_dtype"](found, kind) if kind == np.float16 else found  # type: ignore[no-any-return]
 
 
 def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
