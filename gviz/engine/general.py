@@ -60,6 +60,8 @@ def general(row: Row) -> Any:
 def bound(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """Arguments in the order of the row's parameters, defaults filled in; refuses unknown and missing ones."""
     names = row.parameters
+    if not kwargs and 0 < len(names) - len(args) <= len(row.defaults):
+        return args + row.defaults[len(args) - len(names) :]
     values = dict(zip(names, args, strict=False))
     if "input" in kwargs and "input" not in names:
         kwargs[names[0]] = kwargs.pop("input")

@@ -97,8 +97,10 @@ def reduced_count(sizes, dims):
 # ------------------------------------------------------------------ extremes
 def check_reduced(array, dim, name):
     """Refuse to look for an extreme of nothing."""
+    if array.size:
+        return
     axes = axes_of(array, dim)
-    if axes is None and not array.size:
+    if axes is None:
         raise RuntimeError(
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
             "'dim' argument."

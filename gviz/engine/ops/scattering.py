@@ -11,6 +11,11 @@ from gviz.engine.op import composite, op
 from gviz.engine.text import wrap_dim
 
 
+def lined(array):
+    """A number as one element along a dim; anything else as it is."""
+    return array if array.ndim else array.reshape(1)
+
+
 def places(self, dim, index, src=None, name="scatter"):
     """Numpy's index for the elements of ``self`` that an index tensor names along a dim; refuses one that does not fit."""
     axis = wrap_dim(dim, self.ndim)
@@ -25,7 +30,7 @@ def places(self, dim, index, src=None, name="scatter"):
     if index.min() < 0 or index.max() >= size:
         wrong = index[(index < 0) | (index >= size)].flat[0]
         raise RuntimeError(f"index {wrong} is out of bounds for dimension {axis} with size {size}")
-    index = np.atleast_1d(index)
+    index = lined(index)
     found = list(np.indices(index.shape, sparse=True))
     found[axis] = index
     return tuple(found)
@@ -55,13 +60,13 @@ def joined(self, dim, index, src, join):
     """A copy to which elements, or one number, have been joined at the places that an index tensor names along a dim."""
     result, where = np.array(self, order="C"), places(self, dim, index, src if isinstance(src, np.ndarray) else None)
     if index.size:
-        join(np.atleast_1d(result), where, used(src, index) if isinstance(src, np.ndarray) else src)
+        join(lined(result), where, used(src, index) if isinstance(src, np.ndarray) else src)
     return result
 
 
 def used(src, index):
     """The elements that an index has a place for."""
-    return np.atleast_1d(src)[tuple(map(slice, np.atleast_1d(index).shape))]
+    return lined(src)[tuple(map(slice, lined(index).shape))]
 
 
 @op(
@@ -74,7 +79,7 @@ def gather(self, dim, index):
     if not index.size:
         return np.zeros(index.shape, self.dtype)
     where = places(self, dim, index, name="gather")
-    return np.asarray(np.atleast_1d(self)[where], order="C").reshape(index.shape)
+    return np.asarray(lined(self)[where], order="C").reshape(index.shape)
 
 
 @op(
@@ -129,7 +134,7 @@ def scatter_reduce(self, dim, index, src, reduce, include_self=True):
     if not index.size:
         return result
     apply, start = START[reduce]
-    flat = np.atleast_1d(result)
+    flat = lined(result)
     if not include_self:
         flat[where] = start if np.isfinite(start) or self.dtype.kind == "f" else limit(self.dtype, start)
     apply.at(flat, where, used(src, index))

@@ -26,9 +26,9 @@ def dtype_of(dtype: Any) -> Any:
 
 def as_dims(dim: Any) -> tuple[int, ...]:
     """One dim or several as a tuple, as PyTorch saves them."""
-    if isinstance(dim, list | tuple):
-        return tuple(dim)
-    return (index(dim),)
+    if dim.__class__ is int:
+        return (dim,)
+    return tuple(dim) if isinstance(dim, list | tuple) else (index(dim),)
 
 
 def total(name: str) -> Any:
