@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from gviz.engine import text
 from gviz.engine.op import ROWS
 from gviz.engine.op import TENSORS as call
 from gviz.engine.refusals import public
@@ -49,6 +50,4 @@ log_softmax = public(reductions.log_softmax, "special_log_softmax", method=False
 logsumexp = public(statistics.logsumexp, "special_logsumexp", method=False)
 
 
-def __getattr__(name: str) -> Any:
-    """What is not here is missing in PyTorch's words."""
-    raise AttributeError(f"module 'torch.special' has no attribute '{name}'")
+__getattr__ = text.absent("torch.special")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
 
 __all__ = [
-    "CPU", "Device", "Size", "bound", "broadcast_shape", "check_device", "tensor_text", "type_name", "warn", "wrap_dim",
-    "wrap_dims",
+    "CPU", "Device", "Size", "absent", "bound", "broadcast_shape", "check_device", "tensor_text", "type_name", "warn",
+    "wrap_dim", "wrap_dims",
 ]  # fmt: skip
 
 NON_LEAF_GRAD = (
@@ -226,6 +226,15 @@ def bound(
         told = names[0] if len(names) == 1 else ", ".join(names[:-1]) + "," * (len(names) > 2) + f" and {names[-1]}"
         raise TypeError(f"{needs or name}() missing {len(names)} required positional argument{'s' * (len(names) > 1)}: {told}")
     return values
+
+
+def absent(module: str) -> Any:
+    """The ``__getattr__`` of a module: what is not there is missing in PyTorch's words."""
+
+    def missing(name: str) -> Any:
+        raise AttributeError(f"module '{module}' has no attribute '{name}'")
+
+    return missing
 
 
 def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:

@@ -92,15 +92,13 @@ def jacobian(
     refuse_independent(outputs, strict=strict)
     rows = []
     for out in outputs:
-        each: list[list[Tensor]] = [[] for _ in leaves]
         flat = call["reshape"](out, (-1,))
-        for j in range(out._array.size):
-            for column, found in zip(each, gradients([call["select"](flat, 0, j)], leaves, create=create_graph), strict=True):
-                column.append(found)
+        found = [gradients([call["select"](flat, 0, j)], leaves, create=create_graph) for j in range(out._array.size)]
+        shapes = [(*out._array.shape, *leaf._array.shape) for leaf in leaves]
         parts = [
-            call["view"](call["stack"](column, 0), (*out._array.shape, *leaf._array.shape)) if column
-            else from_array(np.zeros((*out._array.shape, *leaf._array.shape), leaf._array.dtype), None)
-            for column, leaf in zip(each, leaves, strict=True)
+            call["view"](call["stack"]([grads[i] for grads in found], 0), shape) if found
+            else from_array(np.zeros(shape, leaves[i]._array.dtype), None)
+            for i, shape in enumerate(shapes)
         ]  # fmt: skip
         rows.append(finish(tuple(parts), several=several_in, create=create_graph))
     return tuple(rows) if several_out else rows[0]

@@ -6,8 +6,7 @@ parameters are in ``layers.py``, ``norms.py`` and ``recurrent.py``.
 
 from __future__ import annotations
 
-from typing import Any
-
+from gviz.engine import text
 from gviz.engine.nn import containers, declared, functional, init, layers, norms, parameter, recurrent, utils  # noqa: F401 - declare
 from gviz.engine.nn.module import Module
 from gviz.engine.nn.options import LAYERS
@@ -21,6 +20,4 @@ __all__ += containers.__all__
 __all__ += list(LAYERS)
 
 
-def __getattr__(name: str) -> Any:
-    """What is not there is missing in PyTorch's words."""
-    raise AttributeError(f"module 'torch.nn' has no attribute '{name}'")
+__getattr__ = text.absent("torch.nn")

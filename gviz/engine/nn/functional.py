@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gviz.engine import text
 from gviz.engine.nn import (
     activation_functions,
     distance_functions,
@@ -249,6 +250,4 @@ for module in (activation_functions, distance_functions, dropout_functions, imag
 globals().update((name, public(globals()[name], name, method=False, place="F.")) for name in __all__)
 
 
-def __getattr__(name: str) -> Any:
-    """What is not there is missing in PyTorch's words."""
-    raise AttributeError(f"module 'torch.nn.functional' has no attribute '{name}'")
+__getattr__ = text.absent("torch.nn.functional")

@@ -176,3 +176,6 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
         for channel in range(min(each, sizes[1])):
             found[(group * each + channel, channel, *(n // 2 for n in sizes[2:]))] = 1
     return write(tensor, found)
+
+
+__getattr__ = text.absent("torch.nn.init")

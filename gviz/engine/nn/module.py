@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from gviz.engine.dtypes import dtype
+from gviz.engine import dtypes
 from gviz.engine.modes import no_grad
 from gviz.engine.nn.hooks import Hooks
 from gviz.engine.nn.parameter import Parameter
@@ -33,6 +33,16 @@ class Incompatible(NamedTuple):
         if not (self.missing_keys or self.unexpected_keys):
             return "<All keys matched successfully>"
         return f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, unexpected_keys={self.unexpected_keys!r})"
+
+
+def cast(name: str, kind: str) -> Any:
+    """The method of that name, which casts to a dtype."""
+
+    def apply(self: Module) -> Module:
+        return self.to(getattr(dtypes, kind))
+
+    apply.__qualname__ = f"Module.{name}"
+    return apply
 
 
 class Module(Hooks):
@@ -282,7 +292,7 @@ class Module(Hooks):
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Cast floating point parameters and buffers; a device can only be the CPU."""
-        wanted = kwargs.get("dtype", next((arg for arg in args if isinstance(arg, dtype)), None))
+        wanted = kwargs.get("dtype", next((arg for arg in args if isinstance(arg, dtypes.dtype)), None))
         if wanted is not None and not (wanted.is_floating_point or wanted.is_complex):
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={wanted}")
         for module in self.modules():
@@ -298,27 +308,11 @@ class Module(Hooks):
         """On the GPU, which is not there."""
         return self.to("cuda")
 
-    def double(self) -> Self:
-        """In float64."""
-        from gviz.engine.dtypes import float64
-
-        return self.to(float64)
+    double, float, half = cast("double", "float64"), cast("float", "float32"), cast("half", "float16")
 
     def type(self, dst_type: Any) -> Self:
         """In that type."""
         return self.to(dst_type)
-
-    def half(self) -> Self:
-        """In float16."""
-        from gviz.engine.dtypes import float16
-
-        return self.to(float16)
-
-    def float(self) -> Self:
-        """In float32."""
-        from gviz.engine.dtypes import float32
-
-        return self.to(float32)
 
     def cpu(self) -> Self:
         """Everything is on the CPU."""

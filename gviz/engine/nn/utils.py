@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gviz.engine import text
 from gviz.engine.modes import no_grad
 from gviz.engine.op import TENSORS as call
 from gviz.engine.tensor import Tensor, from_array
@@ -73,3 +74,6 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         count = parameter._array.size
         parameter.data = from_array(vec._array[start : start + count].reshape(parameter._array.shape), None)
         start += count
+
+
+__getattr__ = text.absent("torch.nn.utils")

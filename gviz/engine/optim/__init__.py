@@ -296,10 +296,4 @@ class Adagrad(Optimizer):
         value -= grad / (np.sqrt(total) + kind(group["eps"])) * kind(rate)
 
 
-def __getattr__(name: str) -> object:
-    """What is not there is missing in PyTorch's words."""
-    raise AttributeError(f"module 'torch.optim' has no attribute '{name}'")
-
-
-for kind in (SGD, Adam, AdamW, RMSprop, Adagrad):
-    kind.__module__ = f"torch.optim.{kind.__name__.lower()}"
+__getattr__ = text.absent("torch.optim")

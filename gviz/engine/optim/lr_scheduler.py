@@ -120,3 +120,6 @@ class CosineAnnealingLR(LRScheduler):
         """The point of the cosine."""
         wave = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
         return [self.eta_min + (base - self.eta_min) * wave for base in self.base_lrs]
+
+
+__getattr__ = text.absent("torch.optim.lr_scheduler")
