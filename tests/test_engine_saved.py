@@ -65,3 +65,32 @@ def test_a_saved_tensor_that_was_modified_cannot_be_read() -> None:
     w.add_(1)
     with pytest.raises(RuntimeError, match="has been modified by an inplace operation"):
         _ = y.grad_fn._saved_other
+
+
+def test_a_size_that_was_given_for_all_dims_in_a_tuple_is_saved_so() -> None:
+    x = torch.ones(1, 1, 4, 4, requires_grad=True)
+    pooled = torch.nn.functional.avg_pool2d(x, (2,), 1, [0])
+    saved = pooled.grad_fn._saved_kernel_size, pooled.grad_fn._saved_stride, pooled.grad_fn._saved_padding
+    assert saved == ((2,), (1, 1), (0,))
+    assert pooled.shape == (1, 1, 3, 3)
+
+
+def test_the_end_of_a_slice_is_told_where_its_gradient_is_recorded() -> None:
+    x = leaf([1.0, 2.0, 3.0])
+    (grad,) = torch.autograd.grad(torch.trapezoid(x * x, x), x, create_graph=True)
+    nodes, ends = [grad.grad_fn], []
+    for node in nodes:
+        ends += [node._saved_end] if type(node).__name__ == "SliceBackwardBackward0" else []
+        nodes += [n for n, _ in node.next_functions if n is not None and n not in nodes]
+    assert 2**63 - 1 in ends
+    assert None not in ends
+
+
+def test_a_power_in_a_norm_s_gradient_saves_a_recorded_copy() -> None:
+    x = leaf([1.0, 2.0])
+    (grad,) = torch.autograd.grad(torch.linalg.vector_norm(x, 3), x, create_graph=True)
+    nodes = [grad.grad_fn]
+    for node in nodes:
+        nodes += [n for n, _ in node.next_functions if n is not None and n not in nodes]
+    copies = [type(n._saved_self.grad_fn).__name__ for n in nodes if type(n).__name__ == "PowBackward0"]
+    assert "CloneBackward0" in copies

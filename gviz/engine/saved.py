@@ -289,10 +289,16 @@ UNSIGNED = frozenset({
 """Numbers whose getters know no sign."""
 
 
+class ForAll(tuple[int, ...]):
+    """A number for every dimension of which one was given, in a tuple: so it is shown."""
+
+    __slots__ = ()
+
+
 def unsigned(name: str, value: Any) -> Any:
     """Dims and indices as PyTorch's getters give them: negative ones as unsigned 64-bit numbers."""
     if isinstance(value, tuple | list):
-        return tuple(unsigned(name, v) for v in value)
+        return tuple(unsigned(name, v) for v in (value[:1] if value.__class__ is ForAll else value))
     if value.__class__ is int and value < 0 and name in UNSIGNED:
         return value + 2**64
     return value

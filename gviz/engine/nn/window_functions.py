@@ -9,6 +9,7 @@ from gviz.engine.nn.checks import check_one_type, check_output_padding, check_sp
 from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import convolution as _convolution  # noqa: F401 - stores its rows
 from gviz.engine.ops import pooling as _pooling
+from gviz.engine.saved import ForAll
 
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
@@ -25,8 +26,10 @@ __all__ = [
 
 def tuple_of(value: Any, count: int) -> tuple[int, ...]:
     """One number for every dimension, or one each."""
-    numbers = (value,) if isinstance(value, int) else tuple(value)
-    return numbers * count if len(numbers) == 1 else numbers
+    if isinstance(value, int):
+        return (value,) * count
+    numbers = tuple(value)
+    return ForAll(numbers * count) if len(numbers) == 1 < count else numbers
 
 
 def convolve(
