@@ -1,4 +1,4 @@
-"""Tensors whose elements lie in another order than that of their indices: the same numbers, nodes and strides as in PyTorch."""
+"""How numbers lie in memory: tensors whose elements are in another order than their indices, and small integers, as in PyTorch."""
 
 from __future__ import annotations
 
@@ -58,3 +58,16 @@ def test_results_lie_in_memory_as_in_pytorch(call: Any, strides: tuple[int, ...]
 def test_a_mean_square_norm_is_copied_where_its_elements_lie_in_another_order() -> None:
     assert type(F.rms_norm(turned(), (3,)).grad_fn).__name__ == "CloneBackward0"
     assert type(F.rms_norm(turned().contiguous(), (3,)).grad_fn).__name__ == "MulBackward0"
+
+
+@pytest.mark.parametrize(
+    ("call", "dtype"),
+    [
+        (lambda x: x.sum(dtype=torch.int32), "int32"), (lambda x: x.sum(0, dtype=torch.int8), "int8"),
+        (lambda x: x.prod(dtype=torch.bool), "bool"), (lambda x: x.cumsum(0, dtype=torch.int16), "int16"),
+        (lambda x: x.trace(), "int64"), (lambda x: torch.add(x, x, alpha=-3), "uint8"),
+        (lambda x: x.index_add(0, torch.tensor([0]), x[:1], alpha=-1), "uint8"),
+    ],
+)  # fmt: skip
+def test_small_integers_keep_the_dtype_that_pytorch_gives_them(call: Any, dtype: str) -> None:
+    assert str(call(torch.tensor([[1, 2], [3, 4]], dtype=torch.uint8)).dtype) == f"torch.{dtype}"
