@@ -258,6 +258,13 @@ def test_the_plan_with_gradients_returns_them_too(gviz: Program) -> None:
     assert space["run"]({}, None, 2.0, 3.0) == (6.0, 3.0, 2.0)
 
 
+@pytest.mark.parametrize(
+    ("text", "value"), [("max(a,b)", 3), ("min(a,b)", -2), ("a.clamp(min=0)", 0), ("clamp(b,max=1)", 1), ("a.clamp(0)", 0)]
+)
+def test_functions_that_pytorch_calls_in_several_ways(gviz: Program, text: str, value: float) -> None:
+    assert values(static_json(gviz, f"y={text}", "a=-2", "b=3"))["y"] == value
+
+
 def test_derivatives_that_use_shapes_are_drawn(gviz: Program) -> None:
     graph = static_json(gviz, "y=softmax(relu(x@W+b)).sum()", "x=ones(2,3)", "W=ones(3,4)", "b=0.5", "--gradients")
     assert "Sizes" in {node["label"] for node in graph["nodes"]}
@@ -345,6 +352,8 @@ def test_a_failing_script_is_drawn_as_far_as_it_came(gviz: Program) -> None:
         (("x+", "x=1"), ("x+",)),
         (("y=x", "--root", "z"), ("--root z: there is no such name",)),
         ((f"y={'+'.join(['x'] * 1000)}",), ("the expression is too long", "split it into several statements")),
+        (("y=[a,b]",), ("a list is no tensor", "stack([a, b])")),
+        (("y=x.transpose(0,5)", "x=[[1]]"), ("Dimension out of range (expected to be in range of [-2, 1], but got 5)",)),
         (("nofile.py",), ("there is no file nofile.py",)),
         (("y=x", "-o", "y.xyz"), ("there is no format 'xyz'",)),
     ],

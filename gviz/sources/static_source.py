@@ -133,8 +133,11 @@ def define(program: Program, given: dict[str, Any], wanted: Sequence[str] = ()) 
             last = [builder.statement(statement) for statement in program.statements][-1]
         except RecursionError:
             raise too_deep(program.source) from None
-        last = last if isinstance(last, tf.Tensor) else tf.constant(last)
-    root = builder.root(wanted[0]) if wanted else last
+        root = builder.root(wanted[0]) if wanted else last
+        if isinstance(root, list):
+            place = program.source.place(program.statements[-1])
+            raise SourceError("a list is no tensor", place=place, hint="make one of it, as in stack([a, b]) or cat([a, b])")
+        root = root if isinstance(root, tf.Tensor) else tf.constant(root)
     title = next((name for name, tensor in names.items() if tensor is root), "")
     return StaticSource(graph, names, root, feeds, title=title)
 
@@ -258,11 +261,16 @@ class _Builder:
         )
         if function not in FUNCTIONS:
             raise self.refusal(node, f"{function} is not there in gviz's static graphs")
+        args = receiver + [self.value(a) for a in node.args]
+        options = {OPTIONS.get(str(k.arg), str(k.arg)): self.value(k.value) for k in node.keywords}
+        if function == "clamp" and len(args) + len(options) == 2:  # one bound
+            function = "minimum" if "clip_value_max" in options else "maximum"
+            args, options = [*args, *options.values()], {}
+        elif function in {"max", "min"} and len(args) == 2 and isinstance(args[1], self.tf.Tensor):
+            function += "imum"
         found: Any = self.tf
         for part in FUNCTIONS[function].split("."):
             found = getattr(found, part)
-        args = receiver + [self.value(a) for a in node.args]
-        options = {OPTIONS.get(str(k.arg), str(k.arg)): self.value(k.value) for k in node.keywords}
         if FUNCTIONS[function] == "transpose":
             args = [args[0], *swapped(args[0].shape.rank, args[1:])]
         elif FUNCTIONS[function] == "reshape" and len(args) > 2:
@@ -291,6 +299,9 @@ def swapped(rank: int | None, axes: Sequence[int]) -> list[list[int]]:
     """
     if rank is None or len(axes) != 2:
         return []
+    for axis in axes:
+        if not -rank <= axis < rank:
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {axis})")
     order = list(range(rank))
     order[axes[0]], order[axes[1]] = order[axes[1]], order[axes[0]]
     return [order]
