@@ -1,4 +1,4 @@
-"""How numbers lie in memory: tensors whose elements are in another order than their indices, and small integers, as in PyTorch."""
+"""How numbers lie in memory: elements in another order than that of their indices, and small integers, as in PyTorch."""
 
 from __future__ import annotations
 
