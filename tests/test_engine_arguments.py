@@ -142,6 +142,7 @@ def test_an_argument_is_refused_in_pytorchs_words(text: str, words: str) -> None
         ("x.cuda()", AssertionError, "Torch not compiled with CUDA enabled"),
         ("nn.Linear(2, 2)(torch.arange(3))", RuntimeError, "mat1 and mat2 must have the same dtype, but got Long and Float"),
         ("setattr(x, 'requires_grad', 3)", RuntimeError, "requires_grad must be a bool"),
+        ("torch.meshgrid([], indexing='ij')", RuntimeError, "meshgrid expects a non-empty TensorList"),
         ("v.mH", RuntimeError, "tensor.mH is only supported on matrices or batches of matrices. Got 1-D tensor."),
         ("v.H", RuntimeError, "tensor.H is only supported on matrices (2-D tensors). Got 1-D tensor."),
         ("v.adjoint()", RuntimeError, "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."),
@@ -274,3 +275,9 @@ def test_a_norm_of_nothing_has_no_least_element() -> None:
     ):
         torch.zeros(0, 3).norm(-1, 0)
     assert torch.zeros(0, 3).norm(-1, 1).shape == (0,)
+
+
+def test_one_tensor_is_a_list_of_tensors_too() -> None:
+    (grid,) = torch.meshgrid(torch.tensor([1.0, 2.0]), indexing="ij")
+    (same,) = torch.broadcast_tensors(grid)
+    assert grid.tolist() == same.tolist() == [1.0, 2.0]

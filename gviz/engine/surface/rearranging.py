@@ -10,7 +10,7 @@ from gviz.engine import text
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.arithmetic import keyed
 from gviz.engine.surface.reductions import as_dims
-from gviz.engine.surface.shape import cat, contiguous, flat_sizes, sized
+from gviz.engine.surface.shape import cat, contiguous, flat_sizes, listed, sized
 from gviz.engine.tensor import Tensor, from_array
 
 
@@ -116,7 +116,7 @@ def at_least(count: int) -> Any:
     def widen(*tensors: Any) -> Any:
         if len(tensors) == 1 and isinstance(tensors[0], Tensor):
             return call["atleast"](tensors[0], count)
-        return tuple(call["atleast"](t, count) for t in flat_sizes(tensors))
+        return tuple(call["atleast"](t, count) for t in listed(tensors))
 
     return widen
 
@@ -150,7 +150,7 @@ def column_stack(tensors: Any) -> Tensor:
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     """Grids of coordinates."""
-    vectors = list(flat_sizes(tensors))
+    vectors = some(list(listed(tensors)), "meshgrid")
     if indexing is None:
         text.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
     order = list(range(len(vectors)))
@@ -166,7 +166,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
 
 def broadcast_tensors(*tensors: Any) -> Any:
     """All expanded to their common shape."""
-    given = flat_sizes(tensors)
+    given = listed(tensors)
     shape = text.broadcast_shape(*(t._array.shape for t in given))
     return tuple(t if t._array.shape == shape else call["expand"](t, shape) for t in given)
 

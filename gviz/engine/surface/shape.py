@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
 
 
+def listed(given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """``(a, b)`` from ``a, b`` or from ``(a, b)``."""
+    return tuple(given[0]) if len(given) == 1 and isinstance(given[0], list | tuple) else given
+
+
 def flat_sizes(size: tuple[Any, ...]) -> tuple[Any, ...]:
     """``(2, 3)`` from ``2, 3`` or from ``(2, 3)``.
 
