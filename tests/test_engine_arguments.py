@@ -172,6 +172,8 @@ def test_sizes_that_do_not_fit_are_told_of_the_last_dimension_first() -> None:
         "x.prod([1])",
         "x.prod(dtype=torch.tensor(1))",
         "torch.max(x, v, other=x)",
+        "x.max(other=7)",
+        "torch.var(x, [1], axis=0)",
         "x.lerp(True, 1.5)",
         "x.clamp(x, 1.5)",
         "x.squeeze(x)",

@@ -241,3 +241,11 @@ def test_a_root_that_is_a_leaf_comes_before_all_that_has_to_be_computed() -> Non
     b.register_hook(lambda _: order.append("b"))
     torch.autograd.backward([x * 2, b])
     assert order == ["b", "x"]
+
+
+def test_a_retained_gradient_is_that_of_the_tensor_after_a_view_of_it_was_written() -> None:
+    y = leaf([1.0, 2.0]) * 2
+    y.retain_grad()
+    y[:1].mul_(5)
+    y.sum().backward()
+    assert y.grad.tolist() == [1.0, 1.0]

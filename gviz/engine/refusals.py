@@ -48,7 +48,7 @@ USUAL: dict[str, frozenset[Any]] = {
     **dict.fromkeys(("dim0", "dim1", "start_dim", "end_dim", "diagonal", "split_size", "chunks", "k", "bins"), WHOLE),
     **dict.fromkeys(("nan", "posinf", "neginf"), REAL),
     **dict.fromkeys(("min", "max"), REAL | {Tensor}),
-    "dim": SIZES | {int},
+    **dict.fromkeys(("dim", "axis"), SIZES | {int}),
     **dict.fromkeys(("shifts", "dims"), SIZES | {int}),
     "exponent": frozenset({int, float, Tensor}),
     "fill_value": REAL,
@@ -96,7 +96,7 @@ def public(function: Any, name: str, *, method: bool, place: str = "") -> Any:
         for i, usual in watched:
             if i < count and args[i].__class__ not in usual:
                 check(place + name, args, kwargs, method=method)
-        if kwargs and has_unusual(kwargs):
+        if kwargs and has_unusual(kwargs, count):
             check(place + name, args, kwargs, method=method)
         try:
             return function(*args, **kwargs)
@@ -120,7 +120,7 @@ def guarded_row(row: Row, fallback: Any, name: str, *, method: bool) -> Any:
         for i, usual in watched:
             if i < count and args[i].__class__ not in usual:
                 check(name, args, kwargs, method=method)
-        if kwargs and has_unusual(kwargs):
+        if kwargs and has_unusual(kwargs, count):
             check(name, args, kwargs, method=method)
         for i in strict:
             if i < count and not isinstance(args[i], Tensor):
@@ -142,8 +142,10 @@ def to_watch(names: tuple[str, ...]) -> list[tuple[int, frozenset[Any]]]:
     return [(i, USUAL[name]) for i, name in enumerate(names) if name in USUAL]
 
 
-def has_unusual(kwargs: dict[str, Any]) -> bool:
-    """Whether a keyword's value has another type than such ones nearly always have."""
+def has_unusual(kwargs: dict[str, Any], count: int) -> bool:
+    """Whether a keyword's value has another type than such ones nearly always have, or is an axis next to other arguments."""
+    if count > 1 and "axis" in kwargs:
+        return True
     return any(key in USUAL and value.__class__ not in USUAL[key] for key, value in kwargs.items())
 
 

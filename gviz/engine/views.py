@@ -137,7 +137,7 @@ def take_place(tensor: Tensor, edge: Any) -> None:
     if base is None:
         move_edge(tensor, edge)
         return
-    base._edge = CopySlices(base, tensor, edge)
+    move_edge(base, CopySlices(base, tensor, edge))
     renew_edge(tensor)
 
 

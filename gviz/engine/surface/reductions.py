@@ -57,13 +57,13 @@ def extreme(name: str, pairwise: str) -> Any:
 
     def choose(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None, axis: Any = None) -> Any:
         dim = axis if dim is None else dim
-        if other is not None and dim is not None:
-            raise TypeError("a dim and a tensor")
+        if other is not None and (dim is not None or not isinstance(other, Tensor)):
+            raise TypeError("a dim and a tensor, or a number")
         if (isinstance(dim, Tensor) and not keepdim) or other is not None:
             return call[pairwise](input, dim if other is None else other)
         if dim is None:
             return call[f"{name}_all"](input)
-        return call[f"{name}_dim"](input, dim, keepdim)
+        return call[f"{name}_dim"](input, dim if dim.__class__ is int else index(dim), keepdim)
 
     choose.__name__ = name
     return choose
