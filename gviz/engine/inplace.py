@@ -212,11 +212,7 @@ def set_item(tensor: Tensor, key: Any, value: Any) -> None:
 
 
 def number_array(value: Any, tensor: Tensor) -> Any:
-    """A number as the 0-d array that is assigned.
-
-    Raises:
-        TypeError: it is no number of Python's.
-    """
+    """A number of Python's as the 0-d array that is assigned."""
     if not isinstance(value, (bool, int, float, complex, np.integer)):
         raise TypeError(f"can't assign a {c_type_name(type(value))} to a {text.type_name(tensor._array.dtype)}")
     return np.asarray(dtypes.number(value, tensor._array.dtype))

@@ -23,11 +23,7 @@ __all__ = ["CopySlices", "move_edge", "refuse_view", "renew_edge", "take_place"]
 
 
 def refuse_view(view: Tensor, *, indirect: bool = False) -> None:
-    """Whether a view may be written, or (indirect) its base may have been.
-
-    Raises:
-        RuntimeError: it was made in a way that forbids it, or is a view of a leaf.
-    """
+    """Refuse to write a view that was made in a way that forbids it, or (indirect) that its base was written."""
     origin = view.rare().origin
     if not origin:
         if not indirect and view.requires_grad and view._base is not None and view._base.is_leaf:

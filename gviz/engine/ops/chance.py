@@ -65,11 +65,7 @@ def random_all(self, generator=None):
 
 
 def check_spread(std):
-    """Whether deviations can be ones.
-
-    Raises:
-        RuntimeError: one is negative.
-    """
+    """Refuse negative deviations."""
     if (std < 0).any():
         raise RuntimeError("normal expects all elements of std >= 0.0")
 

@@ -12,11 +12,7 @@ from gviz.engine.ops.totals import average
 
 
 def check_mixed(input, *parameters: Any):
-    """Refuse an input of another dtype than what it is normalized by; half precision takes float32 too.
-
-    Raises:
-        RuntimeError: in PyTorch's words.
-    """
+    """Refuse an input of another dtype than what it is normalized by; half precision takes float32 too."""
     kinds = [p.dtype for p in parameters if p is not None]
     if kinds and kinds[0] != input.dtype:
         if any(kind != np.float32 for kind in kinds):
@@ -26,12 +22,7 @@ def check_mixed(input, *parameters: Any):
 
 
 def one_dtype(kernel):
-    """A check that all have the dtype of the first parameter, and that the kernel takes such numbers.
-
-    Raises:
-        RuntimeError: they have not.
-        NotImplementedError: it does not.
-    """
+    """A check that all have the dtype of the first parameter, and that the kernel takes such numbers."""
 
     def check(input, *parameters: Any):
         if kernel == "batch_norm" and input.dtype.kind not in "fc":
