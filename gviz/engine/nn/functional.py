@@ -53,11 +53,7 @@ def embedding(
 
 
 def row_number(padding_idx: int, rows: int) -> int:
-    """Which row is the padding, counted from the start.
-
-    Raises:
-        AssertionError: there is no such row.
-    """
+    """Which row is the padding, counted from the start; refuses one that is not there."""
     if not -rows <= padding_idx < rows:
         raise AssertionError("Padding_idx must be within num_embeddings")
     return padding_idx % rows

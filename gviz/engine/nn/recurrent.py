@@ -37,6 +37,10 @@ class Remembering(Weighted, options={**SIZES, "bias": True, **MADE}):
         shapes = {"weight_ih": (rows, taken), "weight_hh": (rows, self.hidden_size), "bias_ih": (rows,), "bias_hh": (rows,)}
         return {name + suffix: shape for name, shape in shapes.items()}
 
+    def step(self, *maps: Any) -> Any:
+        """The next state, of the maps of the input and of the state, and of the states."""
+        raise NotImplementedError
+
     def reset_parameters(self) -> None:
         """Uniform within one over the root of the size of the state."""
         init.within(self.parameters(), self.hidden_size)
@@ -55,17 +59,8 @@ class Cell(Remembering):
         found = self.maps_of(self.input_size)
         return found if bias else {**found, "bias_ih": None, "bias_hh": None}
 
-    def step(self, *maps: Any) -> Any:
-        """The next state, of the maps of the input and of the state, and of the states."""
-        raise NotImplementedError
-
     def forward(self, input: Any, hx: Any = None) -> Any:
-        """The next state, for a batch or for one example.
-
-        Raises:
-            ValueError: input or state have too many dimensions.
-            RuntimeError: their sizes do not belong together.
-        """
+        """The next state, for a batch or for one example."""
         name, rank, lone = type(self).__name__, input._array.ndim, self.states == 1
         states = () if hx is None else (hx,) if lone else tuple(hx)
         if rank not in (1, 2):
@@ -86,11 +81,7 @@ class Cell(Remembering):
         return call["squeeze_dim"](found, 0) if lone else tuple(call["squeeze_dim"](one, 0) for one in found)
 
     def check(self, taken: Any, states: list[Any]) -> None:
-        """Whether the sizes of input and states belong together.
-
-        Raises:
-            RuntimeError: they do not.
-        """
+        """Refuse sizes of input and states that do not belong together."""
         if taken[1] != self.input_size:
             raise RuntimeError(f"input has inconsistent input_size: got {taken[1]} expected {self.input_size}")
         for i, sizes in enumerate(states):
@@ -133,17 +124,12 @@ class GRUCell(Cell, home="rnn"):
     gates = 3
 
     def step(self, of_input: Any, of_state: Any, hidden: Any) -> Any:
-        """The next state."""
-        return gated(of_input, of_state, hidden)
-
-
-def gated(of_input: Any, of_state: Any, hidden: Any) -> Any:
-    """A step of a gated unit: what to reset, what to renew, and the new state between the old one and what is new."""
-    one, two = parts(of_input, 3), parts(of_state, 3)
-    reset = call["sigmoid"](two[0] + one[0])
-    renew = call["sigmoid"](two[1] + one[1])
-    new = call["tanh"](one[2] + two[2].mul_(reset))  # in place as in PyTorch, whose graph has a clone of what is saved
-    return (hidden - new).mul_(renew).add_(new)
+        """The next state, between the old one and what is new."""
+        one, two = parts(of_input, 3), parts(of_state, 3)
+        reset = call["sigmoid"](two[0] + one[0])
+        renew = call["sigmoid"](two[1] + one[1])
+        new = call["tanh"](one[2] + two[2].mul_(reset))  # in place as in PyTorch, whose graph has a clone of what is saved
+        return (hidden - new).mul_(renew).add_(new)
 
 
 def parts(value: Tensor, count: int) -> Any:
@@ -170,10 +156,6 @@ class Recurrent(Remembering, options={**SIZES, **USUAL, **MADE}):
             taken = self.input_size if suffix.startswith("l0") else self.hidden_size * len(ways)
             found |= self.maps_of(taken, f"_{suffix}")
         return {name: shape for name, shape in found.items() if bias or not name.startswith("bias")}
-
-    def step(self, of_input: Any, of_state: Any, hidden: Any) -> Any:
-        """The next state."""
-        raise NotImplementedError
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         """The states of the last layer at every step, and the last state of every layer."""
@@ -227,9 +209,7 @@ class RNN(Recurrent, home="rnn", refuser="RNNBase", options={**SIZES, **FUNCTION
         if self.nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity '{self.nonlinearity}'. Select from 'tanh' or 'relu'.")
 
-    def step(self, of_input: Any, of_state: Any, hidden: Any) -> Any:
-        """The next state."""
-        return call[self.nonlinearity](call["add"](of_state, of_input))
+    step = RNNCell.step
 
 
 class GRU(Recurrent, home="rnn", refuser="RNNBase"):
@@ -237,6 +217,4 @@ class GRU(Recurrent, home="rnn", refuser="RNNBase"):
 
     gates = 3
 
-    def step(self, of_input: Any, of_state: Any, hidden: Any) -> Any:
-        """The next state."""
-        return gated(of_input, of_state, hidden)
+    step = GRUCell.step
