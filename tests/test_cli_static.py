@@ -265,6 +265,12 @@ def test_functions_that_pytorch_calls_in_several_ways(gviz: Program, text: str, 
     assert values(static_json(gviz, f"y={text}", "a=-2", "b=3"))["y"] == value
 
 
+def test_a_named_number_takes_the_dtype_of_the_tensor_beside_it(gviz: Program) -> None:
+    found = values(static_json(gviz, "n=2*3; y=x*n/2", "x=5"))
+    assert found["y"] == 15
+    assert values(static_json(gviz, "n=2*3", "--root", "n")) == {"n": 6}
+
+
 def test_derivatives_that_use_shapes_are_drawn(gviz: Program) -> None:
     graph = static_json(gviz, "y=softmax(relu(x@W+b)).sum()", "x=ones(2,3)", "W=ones(3,4)", "b=0.5", "--gradients")
     assert "Sizes" in {node["label"] for node in graph["nodes"]}

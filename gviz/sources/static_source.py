@@ -137,8 +137,9 @@ def define(program: Program, given: dict[str, Any], wanted: Sequence[str] = ()) 
         if isinstance(root, list):
             place = program.source.place(program.statements[-1])
             raise SourceError("a list is no tensor", place=place, hint="make one of it, as in stack([a, b]) or cat([a, b])")
-        root = root if isinstance(root, tf.Tensor) else tf.constant(root)
-    title = next((name for name, tensor in names.items() if tensor is root), "")
+        title = wanted[0] if wanted else next((name for name, value in names.items() if value is root), "")
+        if not isinstance(root, tf.Tensor):  # a number has a box only where it is what the graph is about
+            root = tf.constant(root, name=in_ascii(title) if title else "Const")
     return StaticSource(graph, names, root, feeds, title=title)
 
 
@@ -204,13 +205,14 @@ class _Builder:
     def _value(self, node: ast.expr, name: str | None) -> Any:  # noqa: PLR0911 - one for each form
         named = {} if name is None else {"name": name}
         if isinstance(node, ast.Constant):
-            return self.tf.constant(node.value, name=name) if name else node.value
+            return node.value
         if isinstance(node, ast.Name):
             if node.id in self.names:
-                return self.tf.identity(self.names[node.id], **named) if name else self.names[node.id]
+                known = self.names[node.id]
+                return self.tf.identity(known, **named) if name and isinstance(known, self.tf.Tensor) else known
             if node.id not in CONSTANTS:
                 raise self.refusal(node, f"{node.id} is not there in a static graph")
-            return self.tf.constant(CONSTANTS[node.id], name=name) if name else CONSTANTS[node.id]
+            return CONSTANTS[node.id]
         if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
             return self._two(node.op, node.left, node.right, named)
         if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in OPERATORS:
@@ -234,8 +236,7 @@ class _Builder:
         is_tensor = [isinstance(value, self.tf.Tensor) for value in (one, other)]
         if not any(is_tensor):
             check_power(operator_sign(sign), one, other)
-            found = of_numbers(operator_sign(sign), one, other)
-            return self.tf.constant(found, **named) if named else found
+            return of_numbers(operator_sign(sign), one, other)
         word = OPERATORS[type(sign)]
         function = getattr(self.tf, FUNCTIONS.get(word, word))
         if not named:
