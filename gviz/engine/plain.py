@@ -98,7 +98,9 @@ def made(row: Row, args: tuple[Any, ...], inputs: tuple[Any, ...], data: Any) ->
     if row.cls is None or data.dtype.kind not in "fc":
         return None
     node = new(row.cls)
-    node.edges = edges = tuple(edge_of(tensor) for tensor in inputs)
+    edges = (edge_of(inputs[0]),) if len(inputs) == 1 else (edge_of(inputs[0]), edge_of(inputs[1]))
+    node.left = edges[0]
+    node.right = edges[1] if len(edges) == 2 else None
     node.seq = next_seq()
     node.shape = data.shape
     saved = row.save(args, edges, (data,))
