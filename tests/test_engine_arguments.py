@@ -265,6 +265,7 @@ def test_lerp_names_types_as_c_does(dtype: str, name: str) -> None:
         ("x.sum([torch.tensor(1)])", (2,)),
         ("x.reshape([torch.tensor(1), 4])", (1, 4)),
         ("torch.full_like(x, torch.tensor(0.5))", (2, 2)),
+        ("torch.prod(x, dim=torch.tensor(1))", (2,)),
     ],
 )
 def test_a_tensor_of_one_whole_number_stands_for_it(text: str, shape: tuple[int, ...]) -> None:

@@ -332,7 +332,7 @@ def taken(form: Form, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) 
                         f'"type must be {SHOWN[p.kind]},but got {type_text(one)}"'
                     )
         if key is not None and not (p.default in {"None", "False"} and (value is None or value is False)):
-            words[p.name] = value
+            words[p.name] = number(value) if p.kind in NUMBERS else value
     kinds = [p.kind for p in form.parameters]
     return tuple(number(value) if kinds[min(i, len(kinds) - 1)] in NUMBERS else value for i, value in enumerate(args)), words
 

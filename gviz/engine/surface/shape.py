@@ -143,10 +143,10 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
     Raises:
         RuntimeError: no pieces asked for.
     """
-    if chunks <= 0:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     if not input._array.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     length = input._array.shape[text.wrap_dim(dim, input._array.ndim)]
     if not length:
         return call["split_with_sizes"](input, (0,) * chunks, dim)
