@@ -215,11 +215,11 @@ def test_a_function_that_the_engine_lacks_is_named() -> None:
     ],
 )
 def test_a_tensor_that_is_too_large_is_refused_before_it_is_made(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     error = refusal(f"y=({text})")
     assert error.what.startswith("too large: ")
     assert "elements" in error.what
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_a_refused_size_is_said() -> None:
@@ -329,9 +329,9 @@ def test_cutting_into_too_many_pieces_is_refused() -> None:
     ],
 )
 def test_a_number_of_too_many_digits_is_refused_before_it_is_computed(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert "too large" in refusal(f"y={text}").what
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 def test_the_digits_of_a_refused_number_are_said() -> None:
