@@ -202,7 +202,7 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "linalg_pinv": [("A", None), ("B", None)],
     "scatter_reduce": [("D", 1, "places", "P", how, own) for how in ("sum", "prod", "mean", "amax") for own in (True, False)],
     "lgamma": [("P",)],
-    "digamma": [("P",), ("D",)],
+    "digamma": [("P",)],  # below zero it has poles, beside which differences are too coarse
     "polygamma": [(1, "P"), (2, "P")],
     "polygamma_": [(1, "P"), (2, "P")],
     "erfinv": [("U",)],
