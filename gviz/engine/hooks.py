@@ -227,7 +227,11 @@ def run(node: Any, grad: Any, keep: bool, *, on_tensors: bool) -> Any:
         from gviz.engine.towards import fit
 
         outs = tuple(
-            cast(g if edge is None or g is None or g.shape == edge.shape else fit(g, edge, node), kind, on_tensors=on_tensors)
+            None
+            if edge is None and hasattr(node, "row")
+            else cast(
+                g if edge is None or g is None or g.shape == edge.shape else fit(g, edge, node), kind, on_tensors=on_tensors
+            )
             for g, kind, edge in zip(outs, kinds or (None,) * len(outs), node.edges, strict=True)
         )
     if post:

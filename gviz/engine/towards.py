@@ -59,6 +59,25 @@ def step_towards(node: Any, grad: Any, catch: dict[Any, Any], needed: set[Any], 
         hooked = node.careful  # its tensor's hooks have run already
     if node not in needed or (grad is None and not node.always):
         return ()
+    left, right = node.left, node.right
+    first = left is None or left in needed or left in catch
+    second = right is None or right in needed or right in catch
+    if (first and second) or not hasattr(node, "row") or node.row.lists:  # all of a list or none
+        return applied(node, grad, keep, hooked=hooked, create=create)
+    node.left = left if first else None  # derivatives that nobody asked for are not computed, and hooks do not see them
+    if right.__class__ is tuple:
+        node.right = tuple(edge if edge in needed or edge in catch else None for edge in right)
+    else:
+        node.right = right if second else None
+    try:
+        out = applied(node, grad, keep, hooked=hooked, create=create)
+        return tuple(None if edge is None else part for part, edge in zip(out, node.edges, strict=True))
+    finally:
+        node.left, node.right = left, right
+
+
+def applied(node: Any, grad: Any, keep: bool, *, hooked: bool, create: bool) -> Any:
+    """The gradients of a node's inputs; its tensor's hooks have run already where it is ``hooked``."""
     if hooked:
         return run_hooked(node, grad, keep, on_tensors=create)
     return node.apply_tensors(grad, keep) if create else node.apply(grad, keep)
