@@ -71,7 +71,8 @@ def step_towards(node: Any, grad: Any, catch: dict[Any, Any], needed: set[Any], 
         node.right = right if second else None
     try:
         out = applied(node, grad, keep, hooked=hooked, create=create)
-        return tuple(None if edge is None else part for part, edge in zip(out, node.edges, strict=True))
+        outs = out if isinstance(out, tuple) else (out,)
+        return tuple(None if edge is None else part for part, edge in zip(outs, node.edges, strict=True))
     finally:
         node.left, node.right = left, right
 
