@@ -6,6 +6,7 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Module.html
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from gviz.engine import dtypes
@@ -16,7 +17,7 @@ from gviz.engine.tensor import Tensor
 from gviz.engine.text import type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
     from typing import Self
 
 __all__ = ["Module"]
@@ -69,7 +70,7 @@ class Module(Hooks):
                 if home not in own:
                     plural = "parameters" if kind is Parameter else what
                     raise AttributeError(f"cannot assign {plural} before Module.__init__() call")
-                self.forget(name)
+                self.forget(name, home)
                 own[home][name] = value
                 return
             if name in own.get(home, ()):
@@ -88,10 +89,12 @@ class Module(Hooks):
         else:
             super().__setattr__(name, value)
 
-    def forget(self, name: str) -> None:
-        """Drop whatever has that name."""
-        for home in (self.__dict__, self._parameters, self._buffers, self._modules):
+    def forget(self, name: str, kept: str) -> None:
+        """Drop whatever has that name, but in the dict that is kept: there the new value takes its place."""
+        own = self.__dict__
+        for home in (own, *(own[other] for other in ("_parameters", "_buffers", "_modules") if other != kept)):
             home.pop(name, None)
+        self._non_persistent_buffers_set.discard(name)
 
     def __getattr__(self, name: str) -> Any:
         for home in ("_parameters", "_buffers", "_modules"):
@@ -231,39 +234,33 @@ class Module(Hooks):
         return found
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Incompatible:
-        """Copy values into parameters and buffers of the same names.
+        """Copy values into parameters and buffers of the same names, or put them in their place (``assign``).
 
         Raises:
-            RuntimeError: names are missing or too many (if ``strict``), or shapes differ.
+            TypeError: it is no dict.
+            RuntimeError: names are missing or too many (if ``strict``), shapes differ, or a value is no tensor.
         """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         own = self.state_dict(keep_vars=True)
         uncounted = not hasattr(state_dict, "_metadata")
         missing = [k for k in own if k not in state_dict and not (uncounted and k.endswith("num_batches_tracked"))]
         unexpected = [key for key in state_dict if key not in own]
         errors: list[str] = []
-        if strict and unexpected:
-            errors.append("Unexpected key(s) in state_dict: " + ", ".join(f'"{k}"' for k in unexpected) + ". ")
-        if strict and missing:
-            errors.insert(0, "Missing key(s) in state_dict: " + ", ".join(f'"{k}"' for k in missing) + ". ")
-        wrong = []
-        with no_grad():
-            for key, tensor in own.items():
-                if key not in state_dict:
-                    continue
-                given = state_dict[key]
-                if given._array.shape != tensor._array.shape:
-                    wrong.append(
-                        f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, "
-                        f"the shape in current model is {tensor.shape}."
-                    )
-                    continue
-                tensor.copy_(given)  # type: ignore[attr-defined]
-        if errors := errors + wrong:
+        for told, keys in (("Missing", missing), ("Unexpected", unexpected)):
+            if strict and keys:
+                errors.append(f"{told} key(s) in state_dict: " + ", ".join(f'"{k}"' for k in keys) + ". ")
+        for key, tensor in own.items():
+            if key in state_dict and (wrong := load_one(self, key, tensor, state_dict[key], assign=assign)):
+                errors.append(wrong)
+        if errors:
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors))
         return Incompatible(missing, unexpected)
 
     def train(self, mode: bool = True) -> Self:
         """Set training mode, here and below."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")  # noqa: TRY004 - as PyTorch
         for module in self.modules():
             module.training = mode
         return self
@@ -299,6 +296,8 @@ class Module(Hooks):
             for parameter in module._parameters.values():
                 if parameter is not None and parameter.is_floating_point():
                     parameter.data = parameter.data.to(*args, **kwargs)
+                    if parameter.grad is not None:
+                        parameter.grad.data = parameter.grad.data.to(*args, **kwargs)
             for name, buffer in module._buffers.items():
                 if buffer is not None and buffer.is_floating_point():
                     module._buffers[name] = buffer.to(*args, **kwargs)
@@ -350,6 +349,30 @@ def bracketed(name: str, extra: list[str], children: list[tuple[str, str]]) -> s
 def indented(text: str) -> str:
     """Every line but the first moved to the right."""
     return text.replace("\n", "\n  ")
+
+
+def load_one(module: Module, key: str, tensor: Tensor, given: Any, *, assign: bool) -> str:
+    """Copy, or assign, one value of a state; what is wrong with it, if anything."""
+    if not isinstance(given, Tensor):
+        wanted = "expected torch.Tensor or Tensor-like object from checkpoint"
+        return f'While copying the parameter named "{key}", {wanted} but received {type(given)}'
+    if (tensor._array.shape, given._array.shape) == ((), (1,)):
+        given = given[0]  # type: ignore[index]
+    if given._array.shape != tensor._array.shape:
+        return (
+            f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, "
+            f"the shape in current model is {tensor.shape}."
+        )
+    if not assign:
+        with no_grad():
+            tensor.copy_(given)  # type: ignore[attr-defined]
+        return ""
+    if isinstance(tensor, Parameter):
+        flag = tensor.requires_grad
+        given = given.requires_grad_(flag) if isinstance(given, Parameter) else Parameter(given, flag)
+    owner, _, name = key.rpartition(".")
+    setattr(module.get_submodule(owner), name, given)
+    return ""
 
 
 def clear_gradient(tensor: Tensor, *, to_none: bool) -> None:

@@ -23,6 +23,7 @@ class Parameter(Tensor):
     """
 
     __slots__ = ()
+    __module__ = "torch.nn.parameter"
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
         """A leaf on the same memory."""
