@@ -77,6 +77,9 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "masked_fill": [("A", "mask", 2.0), ("V", "mask", 2.0)],
     "fill": [("A", 2.0)],
     "fill_tensor": [("A", "Z")],
+    "unique2": [("A",)],
+    "unique_dim": [("A", 0)],
+    "unique_consecutive": [("A",)],
     "to_dtype": [("A", np.dtype("float64"))],
     "log": [("P",)],
     "log2": [("P",)],
@@ -337,7 +340,7 @@ SIZES.update({"GN": (2, 4, 3), "GL": (1, 1, 1, 4), "CB": (1, 1, 2, 3, 2), "CC": 
 NO_SLOPE = frozenset({
     "rrelu_with_noise_", "asinh_", "acosh_", "atanh_", "log_sigmoid_backward", "native_batch_norm_backward",
     "native_layer_norm_backward", "cdist_backward", "pdist_backward", "linalg_cholesky", "cholesky", "linalg_eigh", "igamma",
-    "igammac", "nextafter",
+    "igammac", "nextafter", "unique2", "unique_dim", "unique_consecutive",
     "uniform_fill", "normal_fill", "exponential_fill", "bernoulli_one", "bernoulli_each", "bernoulli", "random_from",
     "random_to", "random_all", "normal_mean", "normal_std", "normal",
 })  # fmt: skip

@@ -53,6 +53,7 @@ What is not here raises AttributeError in PyTorch's words; ``Tensor(3, 5)`` and 
 from __future__ import annotations
 
 import importlib
+import math
 import warnings
 from typing import Any
 
@@ -92,6 +93,7 @@ globals().update(
     }.items()
 )  # fmt: skip
 device, layout, strided = Device, Layout, STRIDED
+e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi
 surface.install(globals())
 
 SUBMODULES = ("autograd", "cuda", "linalg", "nn", "optim", "special")

@@ -128,7 +128,13 @@ def from_numpy(array: Any) -> Tensor:
     """
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
-    return from_array(dtypes.check_numpy(array), None)
+    if not array.flags.writeable:
+        text.warn_once(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing "
+            "to this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
+            "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program."
+        )
+    return from_array(dtypes.check_numpy(array).view(), None)  # what becomes of that array's shape is not the tensor's
 
 
 def filler(name: str, value: int) -> Any:

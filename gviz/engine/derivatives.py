@@ -34,7 +34,7 @@ def node_class(row: Row) -> Any:
         "__slots__": (),
         "row": row,
         "arity": len(row.edges) if len(row.edges) < 3 and not row.lists else 0,
-        "__module__": "gviz.engine",
+        "__module__": "builtins",  # so that type(node) shows its bare name, as PyTorch's does
         "apply": apply_maker(row),
         "apply_tensors": tensor_apply(row),
     }

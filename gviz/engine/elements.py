@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.engine import dtypes, printing, text
+from gviz.engine.modes import mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -168,7 +169,12 @@ class Elements:
 
     def __contains__(self, element: Any) -> bool:
         """Whether some element equals this one."""
-        return bool((self._array == getattr(element, "_array", element)).any())
+        value = getattr(element, "_array", element)
+        if not isinstance(value, np.ndarray | np.generic | int | float | complex):
+            raise RuntimeError(  # noqa: TRY004 - as PyTorch does
+                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+            )
+        return bool((self._array == value).any())
 
     def __format__(self, spec: str) -> str:
         """A one-element tensor formats as its number, others as their text."""
@@ -179,20 +185,48 @@ class Elements:
         return int(self._array.__array_interface__["data"][0])
 
     def numpy(self, *, force: bool = False) -> Any:
-        """The array itself (shared memory).
+        """An array on the same memory.
 
         Raises:
-            RuntimeError: the tensor requires a gradient and ``force`` is not given.
+            RuntimeError: the tensor requires a gradient, operations are recorded, and ``force`` is not given.
         """
-        if self.requires_grad and not force:
+        if not force and mode.on and self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         self.version_cell()
-        return self._array
+        return self._array.view()
+
+    def accumulate(self: Any, grad: Any) -> None:
+        """Add an array to this gradient, in place, as backward does."""
+        array = self._array
+        if array.flags.writeable and self._edge is None:
+            np.add(array, grad, out=array, casting="unsafe")
+        else:
+            self._array = np.add(array, grad, dtype=array.dtype)
+        self.version_cell().count += 1
+
+    def copied(self) -> Any:
+        """A copy that is recorded as PyTorch records it when a gradient with a graph is accumulated."""
+        from gviz.engine.op import TENSORS
+        from gviz.engine.tensor import from_array
+
+        copy: Any = TENSORS["copy_into"](from_array(np.empty_like(self._array), None), self)
+        copy.version_cell().count += 1
+        return copy
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         """For numpy: as :meth:`numpy`."""
         array = self.numpy()
         return np.array(array, dtype=dtype, copy=copy) if dtype is not None or copy else array
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """A tensor of what numpy made of this one and an array."""
+        from gviz.engine.tensor import from_array
+
+        return from_array(array.astype(np.uint8) if array.dtype.kind == "b" else array, None)
+
+    def __reversed__(self) -> Any:
+        """From the last to the first along every dimension."""
+        return self.flip(tuple(range(self._array.ndim))) if self._array.ndim else self  # type: ignore[attr-defined]
 
     def __iter__(self) -> Iterator[Any]:
         """The slices along the first dimension, as ``unbind`` gives them."""

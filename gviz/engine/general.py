@@ -16,6 +16,7 @@ from gviz.engine.node import NO_GRAD_VIEW, Output, next_seq
 from gviz.engine.op import TENSORS
 from gviz.engine.plain import plain
 from gviz.engine.tensor import Tensor, edge_of, from_array
+from gviz.engine.text import COMPLEX
 
 if TYPE_CHECKING:
     from gviz.engine.op import Row
@@ -182,10 +183,12 @@ def make_node(row: Row, args: tuple[Any, ...], arrays: list[Any], *, mixed: bool
     if not any(isinstance(v, Tensor) and v.requires_grad for v in inputs):
         return None
     edges = tuple(edge_of(v) if isinstance(v, Tensor) else None for v in inputs)
+    first = next(a for a in arrays if a is not None)
+    if first.dtype.kind == "c":
+        raise NotImplementedError(COMPLEX)
     node = new(row.cls)
     node.edges = edges
     node.seq = next_seq()
-    first = next(a for a in arrays if a is not None)
     node.shape = first.shape
     if split:
         next_seq()  # an output's edge is younger than its node

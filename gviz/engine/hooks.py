@@ -43,6 +43,8 @@ def parts_shape(count: int) -> Several:
 class Handle:
     """What ``register_hook`` returns: removes the hook again, at once or at the end of a ``with`` block."""
 
+    __module__, __qualname__ = "torch.utils.hooks", "RemovableHandle"
+
     def __init__(self, hooks: list[Any], entry: Any) -> None:
         self.hooks = hooks
         self.entry = entry

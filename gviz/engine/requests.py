@@ -39,6 +39,8 @@ def backward(
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     starts = starts_of(tensors, grad_tensors, create=create_graph)
+    if not starts:
+        return
     if create_graph:
         warn_cycle()
     for tensor in inputs or ():
@@ -74,6 +76,10 @@ def grad(
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     starts = starts_of(outputs, grad_outputs, create=create_graph)
     for tensor in wanted:
+        if not isinstance(tensor, Tensor):
+            raise RuntimeError(  # noqa: TRY004 - as PyTorch does
+                f"all inputs have to be Tensors or GradientEdges, but got {type(tensor).__name__}"
+            )
         if tensor._edge is None:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     keep = create_graph if retain_graph is None else retain_graph

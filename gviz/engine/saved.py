@@ -156,7 +156,8 @@ class Saving:
         for s in self.saved:
             kind = s.kind
             if kind == "input":
-                kept.append(guarded(args[s.index]) if s.guard is None or edges[s.guard] is not None else None)
+                value = args[s.index] if s.guard is None or edges[s.guard] is not None else None
+                kept.append(list(map(guarded, value)) if value.__class__ in (list, tuple) else guarded(value))
             elif kind == "option":
                 kept.append(args[s.index])
             elif kind in ("result", "extra"):
@@ -205,6 +206,8 @@ class Saving:
             raise freed_error()
         if value.__class__ is Packed:
             return value.unpack(value.content)
+        if value.__class__ in (list, tuple):
+            return [None if v is None else self.checked(node, v, saved) for v in value]
         expected = 0
         if value.__class__ is SavedResult:
             version: Version | None = value.version
@@ -336,9 +339,10 @@ def modified_error(node: Node, value: Any, saved: Saved | None, found: int, expe
     else:
         maker, number = public_edge(value.grad_fn and value._edge)
     origin = "" if maker is None else f", which is output {number} of {short_name(maker)},"
+    kind = "CPUBoolType" if array.dtype.kind == "b" else type_name(array.dtype)
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{type_name(array.dtype)} {list(array.shape)}]{origin} is at version {found}; expected version {expected} instead. "
+        f"[{kind} {list(array.shape)}]{origin} is at version {found}; expected version {expected} instead. "
         "Hint: enable anomaly detection to find the operation that failed to compute its gradient, "
         "with torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )

@@ -95,6 +95,8 @@ class Tensor(Elements, hooks.Hooked):
         if not wanted:
             self._edge = None
         elif self._edge is None or self._edge is NO_GRAD_VIEW:
+            if self._array.dtype.kind == "c":
+                raise NotImplementedError(text.COMPLEX)
             self._edge = ref(AccumulateGrad(self))
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
@@ -161,6 +163,11 @@ class Tensor(Elements, hooks.Hooked):
             return
         self.rare().grad = grad
 
+    @grad.deleter
+    def grad(self) -> None:
+        if self._rare is not None:
+            self._rare.grad = None
+
     def backward(self, gradient: Any = None, retain_graph: Any = None, create_graph: bool = False, inputs: Any = None) -> None:
         """Compute the gradients of this tensor for all leaves below it, and add them to their ``.grad``.
 
@@ -202,6 +209,8 @@ class Tensor(Elements, hooks.Hooked):
 
     @data.setter
     def data(self, other: Tensor) -> None:
+        if not isinstance(other, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
         self._array = other._array
         if self._rare is not None:
             self._rare.inference = other.is_inference()
@@ -244,23 +253,6 @@ class Tensor(Elements, hooks.Hooked):
             renew_edge(self)
         if self._edge is None or self._edge is NO_GRAD_VIEW:
             self._edge = NO_GRAD_VIEW if rare.base.requires_grad else None
-
-    def accumulate(self, grad: Any) -> None:
-        """Add an array to this gradient, in place, as backward does."""
-        array = self._array
-        if array.flags.writeable and self._edge is None:
-            np.add(array, grad, out=array, casting="unsafe")
-        else:
-            self._array = np.add(array, grad, dtype=array.dtype)
-        self.version_cell().count += 1
-
-    def copied(self) -> Tensor:
-        """A copy that is recorded as PyTorch records it when a gradient with a graph is accumulated."""
-        from gviz.engine.op import TENSORS
-
-        copy: Tensor = TENSORS["copy_into"](from_array(np.empty_like(self._array), None), self)
-        copy.version_cell().count += 1
-        return copy
 
     __hash__ = object.__hash__
 

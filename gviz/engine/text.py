@@ -26,6 +26,7 @@ NON_LEAF_GRAD = (
     "on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. "
     "See github.com/pytorch/pytorch/pull/30531 for more information."
 )
+COMPLEX = "gradients of complex tensors are not in gviz's engine; run with --engine torch"
 NON_LEAF_FLAG = "you can only change requires_grad flags of leaf variables."
 USE_DETACH = (
     " If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from gviz.engine.nn.module import Module
 from gviz.engine.nn.parameter import Parameter, filled
-from gviz.engine.text import bound
+from gviz.engine.text import bound, check_device
 
 __all__ = ["LAYERS", "MADE", "Layer", "Weighted"]
 
@@ -59,7 +59,7 @@ class Weighted(Layer):
     def _take(self, values: dict[str, Any]) -> None:
         """Keep the values of the options, and make the parameters."""
         dtype, bias = values.pop("dtype"), values.pop("bias", True)
-        del values["device"]
+        check_device(values.pop("device") or "cpu")
         super()._take(values)
         shapes = self._shapes(bias)
         for name, shape in shapes.items():

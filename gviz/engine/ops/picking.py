@@ -130,6 +130,30 @@ def index_fill_tensor(self, dim, index, value):
 
 
 row("distinct", None, lambda self: np.unique(self), nondiff=("self",))
+UNIQUE = ("output", "inverse", "counts")
+
+
+@op("Unique2Backward0", outputs=UNIQUE, self=lambda grad: not_implemented("_unique2"))
+def unique2(self):
+    values, inverse, counts = np.unique(self, return_inverse=True, return_counts=True)
+    return values, inverse.reshape(self.shape), counts
+
+
+@op("UniqueDimBackward0", outputs=UNIQUE, self=lambda grad: not_implemented("unique_dim"))
+def unique_dim(self, dim):
+    values, inverse, counts = np.unique(self, return_inverse=True, return_counts=True, axis=dim)
+    return values, inverse.reshape(-1), counts
+
+
+@op("UniqueConsecutiveBackward0", outputs=UNIQUE, self=lambda grad: not_implemented("unique_consecutive"))
+def unique_consecutive(self, dim=None):
+    rows = np.moveaxis(self, dim, 0) if dim is not None else self.reshape(-1)
+    flat = rows.reshape(len(rows), -1)
+    fresh = np.ones(len(rows), bool)
+    fresh[1:] = (flat[1:] != flat[:-1]).any(axis=1)
+    inverse = np.cumsum(fresh) - 1
+    values = rows[fresh] if dim is None else np.moveaxis(np.array(rows[fresh], order="C"), 0, dim)
+    return values, inverse.reshape(self.shape if dim is None else inverse.shape), np.bincount(inverse)
 
 
 @op("MaskedSelectBackward0", nondiff=("mask",), self=lambda grad, self, mask: masked_select_backward(grad, self, mask))
@@ -288,7 +312,14 @@ def median_all(self):
 
 @op("MedianBackward1", key="median_dim", outputs=("values", "indices"), self=SELECTED)
 def median_dim(self, dim, keepdim=False):
-    return ranked(self, ((self.shape[wrap_dim(dim, self.ndim)] if self.ndim else 1) - 1) // 2, dim, keepdim)
+    axis = wrap_dim(dim, self.ndim)
+    values, indices = ranked(self, ((self.shape[axis] if self.ndim else 1) - 1) // 2, dim, keepdim)
+    unknown = np.isnan(self)
+    if not (self.ndim and unknown.any()):
+        return values, indices
+    first = unknown.argmax(axis=axis, keepdims=keepdim)  # what is not a number is in the middle wherever it stands
+    lost = unknown.any(axis=axis, keepdims=keepdim)
+    return np.where(lost, self.dtype.type(np.nan), values), np.where(lost, first, indices)
 
 
 @op("NanmedianBackward0", self=lambda grad, self, result: evenly_distribute(grad, self, result))

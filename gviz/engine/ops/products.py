@@ -197,10 +197,19 @@ def linalg_inv(A):
     try:
         return by_columns(np.linalg.inv(A)), np.zeros(A.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
-        raise LinAlgError(
-            "linalg.inv: The diagonal element 1 is zero, the inversion could not be completed because the input matrix is "
-            "singular."
-        ) from None
+        raise LinAlgError(f"linalg.inv: {where_singular(A)} input matrix is singular.") from None
+
+
+def where_singular(A):
+    """Which matrix of a batch, and which element of its diagonal, hinders the inversion."""
+    from gviz.engine.ops.solving import factors
+
+    packed = factors(A)[0].reshape(-1, *A.shape[-2:])
+    zeros = np.diagonal(packed, axis1=-2, axis2=-1) == 0
+    number = int(zeros.any(axis=-1).argmax())
+    batch = f"(Batch element {number}): " if A.ndim > 2 else ""
+    place = int(zeros[number].argmax()) + 1
+    return f"{batch}The diagonal element {place} is zero, the inversion could not be completed because the"
 
 
 @composite

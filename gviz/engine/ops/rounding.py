@@ -91,6 +91,9 @@ def remainder_scalar(self, other):
 @op("RemainderBackward1", self=PASS, other=lambda grad, self, other: neg(grad) * div_mode(self, other, "floor"))
 def remainder(self, other):
     check_divisor(np.asarray(self), other)
+    rest = np.fmod(self, other)
+    if rest.dtype.kind == "f":  # as C++ has it: a rest of zero keeps the sign of what was divided
+        return np.where((rest != 0) & ((np.asarray(other) < 0) != (rest < 0)), rest + other, rest)
     return np.remainder(self, other)
 
 

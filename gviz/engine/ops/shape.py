@@ -266,6 +266,8 @@ def check_strided(size, stride, first, memory):
         raise RuntimeError("mismatch in length of strides and shape")
     if any(s < 0 for s in stride):
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+    if first < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {first}")
     needed = first + 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if all(size) else 0
     if needed > memory.size:
         raise RuntimeError(

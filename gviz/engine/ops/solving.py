@@ -66,7 +66,7 @@ def linalg_solve(A, B, left=True):
             found = np.linalg.solve(A.swapaxes(-1, -2), sides.swapaxes(-1, -2)).swapaxes(-1, -2)
             found = np.ascontiguousarray(found)
     except np.linalg.LinAlgError:
-        raise LinAlgError("linalg.solve: The solver failed because the input matrix is singular.") from None
+        raise LinAlgError("torch.linalg.solve: The solver failed because the input matrix is singular.") from None
     return found[..., 0] if vector else found, *factors(A)
 
 

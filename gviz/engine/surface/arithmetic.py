@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import dtypes
+from gviz.engine import dtypes, text
 from gviz.engine.general import NUMBERS, OPERANDS
 from gviz.engine.modes import mode
 from gviz.engine.op import TENSORS as call
@@ -29,7 +29,9 @@ def keyed(key: str, count: int) -> Any:
 def with_alpha(key: str) -> Any:
     """``input + alpha * other``, or ``input - alpha * other``."""
 
-    def choose(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    def choose(input: Any, other: Any, deprecated: Any = None, *, alpha: Any = 1) -> Any:
+        if deprecated is not None:  # the number first, as long ago
+            other, alpha = deprecated, other
         if alpha == 1 and alpha is not True:
             return call[key](input, other)
         return call[f"{key}_alpha"](input, as_operand(input, other), alpha)
@@ -139,6 +141,11 @@ def where(condition: Tensor, input: Any = UNSET, other: Any = UNSET) -> Any:
         raise TypeError("where() takes both input and other, or none of them")
     if input is UNSET:
         return places(condition)
+    if getattr(condition, "dtype", None) is dtypes.uint8:
+        text.warn_once(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of "
+            "PyTorch. Use a boolean condition instead."
+        )
     return call["where"](condition, input, other)
 
 

@@ -183,6 +183,11 @@ def cross(input: Tensor, other: Tensor, dim: Any = None) -> Tensor:
         RuntimeError: no dim has that size.
     """
     if dim is None:
+        text.warn_once(
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply "
+            "use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future "
+            "release."
+        )
         dim = next((d for d, size in enumerate(input._array.shape) if size == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")

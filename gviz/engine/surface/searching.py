@@ -149,16 +149,9 @@ def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
 
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> Any:
     """The values without repeats that follow each other, and on request where they go and how many there were."""
-    rows = np.moveaxis(input._array, dim, 0) if dim is not None else input._array.reshape(-1)
-    flat = rows.reshape(len(rows), -1)
-    fresh = np.ones(len(rows), bool)
-    fresh[1:] = (flat[1:] != flat[:-1]).any(axis=1)
-    inverse = np.cumsum(fresh) - 1
-    values = rows[fresh] if dim is None else np.moveaxis(np.array(rows[fresh], order="C"), 0, dim)
-    shape = input._array.shape if dim is None else inverse.shape
-    wanted = [values] + [inverse.reshape(shape)] * return_inverse + [np.bincount(inverse)] * return_counts
-    found = tuple(from_array(np.asarray(a), None) for a in wanted)
-    return found if len(found) > 1 else found[0]
+    values, inverse, counts = call["unique_consecutive"](input, dim)
+    found = (values, *[inverse] * return_inverse, *[counts] * return_counts)
+    return found if len(found) > 1 else values
 
 
 def trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Tensor:

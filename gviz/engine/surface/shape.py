@@ -38,10 +38,18 @@ def flat_sizes(size: tuple[Any, ...]) -> tuple[Any, ...]:
     return (index(size[0]),)
 
 
+SIZES = {"size", "shape", "dims", "repeats"}
+"""What PyTorch calls the sizes, where they are named."""
+
+
 def sized(key: str) -> Any:
     """``reshape``, ``view``, ``permute``, ``expand``, ``repeat``: numbers one by one, or as one tuple."""
 
-    def method(input: Tensor, *size: Any) -> Tensor:
+    def method(input: Tensor, *size: Any, **named: Any) -> Tensor:
+        if named and not size and named.keys() <= SIZES:
+            size = tuple(named.values())
+        elif named:
+            raise TypeError
         return call[key](input, flat_sizes(size))
 
     return method

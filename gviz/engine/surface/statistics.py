@@ -146,11 +146,9 @@ def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
 ) -> Any:
     """The different values, or slices along a dim, and on request where they go and how often they are there."""
-    values, inverse, counts = np.unique(input._array, return_inverse=True, return_counts=True, axis=dim)
-    inverse = inverse.reshape(input._array.shape if dim is None else -1)
-    wanted = [values] + [inverse] * return_inverse + [counts] * return_counts
-    found = tuple(from_array(a, None) for a in wanted)
-    return found if len(found) > 1 else found[0]
+    values, inverse, counts = call["unique2"](input) if dim is None else call["unique_dim"](input, dim)
+    found = (values, *[inverse] * return_inverse, *[counts] * return_counts)
+    return found if len(found) > 1 else values
 
 
 def bincount(input: Tensor, weights: Any = None, minlength: int = 0) -> Tensor:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from gviz.engine import creation, inplace, text
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface import arithmetic, pointwise, products, rearranging, shape, statistics
@@ -45,6 +47,15 @@ def in_place_form(operation: Any, *, wherever: bool | str = False) -> Any:
         return inplace.in_place(chosen, self, *args, wherever=wherever, **kwargs)
 
     return method
+
+
+def augmented(method: Any) -> Any:
+    """The operator that writes; of a numpy array it leaves it to Python to make a new tensor, as PyTorch does."""
+
+    def operate(self: Tensor, other: Any) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else method(self, other)
+
+    return operate
 
 
 def ldexp(self: Tensor, other: Tensor) -> Tensor:
@@ -118,7 +129,7 @@ METHODS: dict[str, Any] = {
     "swapdims_": reshaping("transpose_"), "unsqueeze_": reshaping("unsqueeze_"), "squeeze_": squeeze_,
     "__setitem__": inplace.set_item,
 }  # fmt: skip
-METHODS.update((name, METHODS[method]) for name, method in AUGMENTED.items())
+METHODS.update((name, augmented(METHODS[method])) for name, method in AUGMENTED.items())
 
 FUNCTIONS: dict[str, Any] = {
     f"{name}_": METHODS[f"{name}_"]
