@@ -64,3 +64,19 @@ def test_finding_the_formats_leaves_the_current_folder_as_it_was(gviz: Program) 
     assert done.status == 0
     assert done.files() == ["node1.png"]
     assert (gviz.folder / "node1.png").read_text(encoding="utf-8") == "mine"
+
+
+STRICT = """\
+import warnings
+warnings.simplefilter("error")
+import torch
+x = torch.tensor([0.0, 4.0], requires_grad=True)
+y = (torch.log(x) + torch.sqrt(x - 1) + 1 / x).sum()
+y.backward()
+"""
+
+
+def test_nan_and_infinity_are_nothing_to_warn_of_whatever_filters_a_script_sets(gviz: Program) -> None:
+    (gviz.folder / "strict.py").write_text(STRICT, encoding="utf-8")
+    done = gviz("inspect", "strict.py")
+    assert (done.status, done.err) == (0, "root: y (backward called at line 6)\n"), done.err

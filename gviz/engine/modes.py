@@ -11,6 +11,8 @@ import inspect
 import warnings
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -155,6 +157,11 @@ class set_grad_enabled(GradMode):
     def clone(self) -> GradMode:
         """A fresh manager of the same mode."""
         return set_grad_enabled(self.on)
+
+
+def silent_numpy() -> Any:
+    """A block in which numpy says nothing of nan and infinity, whatever filters of warnings a script sets: PyTorch does not."""
+    return np.errstate(divide="ignore", invalid="ignore", over="ignore")
 
 
 def is_anomaly_enabled() -> bool:

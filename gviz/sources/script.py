@@ -6,7 +6,7 @@ import builtins
 import importlib
 import os
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TextIO
@@ -136,7 +136,8 @@ def _execute(  # noqa: PLR0917 - what a run is made of
     is_as_filed = script.file != STDIN and not parsed.notes
     known = _source_known(script, is_as_filed=is_as_filed)
     failure = None
-    with _modes_kept(engine), known, watch, _torch_kept(engine), process as threads:
+    silent = nullcontext() if torch is None else importlib.import_module("gviz.engine.modes").silent_numpy()
+    with silent, _modes_kept(engine), known, watch, _torch_kept(engine), process as threads:
         error = _run(code, space)
         if error is not None:
             failure = describe(error, script)
