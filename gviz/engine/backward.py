@@ -159,5 +159,12 @@ class State:
 
 def call_node(node: Node, grads: tuple[Any, ...]) -> Any:
     """``node(gradient, ...)``: the gradients of its inputs, recorded if the grad mode is on."""
+    shape: Any = node.shape
+    wanted = shape.outputs if shape == Parts.shape else 1
+    if len(grads) != wanted:
+        raise TypeError(f"expected {wanted} arguments, got {len(grads)} instead")
+    for i, grad in enumerate(grads):
+        if grad is not None and not isinstance(grad, Tensor):
+            raise TypeError(f"argument {i} is not a Variable")
     given = Parts({i: g for i, g in enumerate(grads) if g is not None}) if node.shape == ("parts",) else grads[0]
     return node.apply_tensors(given, keep=True)

@@ -144,7 +144,14 @@ def filler(name: str, value: int) -> Any:
     def make(
         *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, out: Any = None, layout: Any = None
     ) -> Tensor:
-        return finish(fill(sizes(size, name), plain(dtype)), requires_grad, device)
+        made = finish(fill(sizes(size, name), plain(dtype)), requires_grad, device)
+        if out is None:
+            return made
+        if not isinstance(out, Tensor):
+            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+        if out._array.shape != made._array.shape:
+            out._array = np.zeros(made._array.shape, out._array.dtype)
+        return out.fill_(value)  # type: ignore[attr-defined,no-any-return]
 
     return make
 
@@ -154,6 +161,8 @@ zeros, ones, empty = filler("zeros", 0), filler("ones", 1), filler("empty", 0)
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     """One value everywhere; its kind decides the dtype."""
+    if isinstance(size, int):
+        raise TypeError("full(): argument 'size' (position 1) must be tuple of ints, not int")
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     kind = plain(dtype) if dtype is not None else dtypes.number_type(value)
     return finish(np.full(sizes((size,), "full"), dtypes.number(value, kind), kind), requires_grad, device)

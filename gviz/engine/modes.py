@@ -141,8 +141,11 @@ class set_grad_enabled(GradMode):
         mode: whether operations are recorded.
     """
 
-    def __init__(self, mode: bool) -> None:
-        self.on = bool(mode)
+    def __init__(self, mode: Any) -> None:
+        if not isinstance(mode, bool):
+            name = type(mode).__name__
+            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {name}")
+        self.on = mode
         self.before = (STATE.on, STATE.inference)
         STATE.on = self.on
 

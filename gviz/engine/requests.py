@@ -113,6 +113,8 @@ def starts_of(tensors: Any, gradients: Any, *, create: bool) -> list[tuple[Any, 
         RuntimeError: a gradient is missing, of a wrong shape, or for a tensor that is in no graph.
     """
     roots = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    if not all(isinstance(root, Tensor) for root in roots):
+        raise AssertionError("Expected output to be a torch.Tensor")
     given = [gradients] if isinstance(gradients, Tensor) else [None] * len(roots) if gradients is None else list(gradients)
     made = [start_gradient(root, one, i, create=create) for i, (root, one) in enumerate(zip(roots, given, strict=False))]
     if len(roots) != len(given):

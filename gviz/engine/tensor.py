@@ -211,6 +211,8 @@ class Tensor(Elements, hooks.Hooked):
     def data(self, other: Tensor) -> None:
         if not isinstance(other, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
+        if self.requires_grad and other._array.dtype.kind not in "fc":
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         self._array = other._array
         if self._rare is not None:
             self._rare.inference = other.is_inference()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.engine.dtypes import no_kernel, of
+from gviz.engine.modes import mode
 
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
@@ -83,6 +84,16 @@ def check_output_padding(padding: tuple[int, ...], stride: tuple[int, ...], dila
             for name, size in zip(names, sizes, strict=True)
         )
         raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {told}")
+
+
+def check_constant(function: str, **tensors: Tensor | None) -> None:
+    """Whether what has no derivative requires none."""
+    for name, tensor in tensors.items():
+        if tensor is not None and mode.on and tensor.requires_grad:
+            raise RuntimeError(
+                f"The function '{function}' is not differentiable with respect to argument '{name}'. This input cannot have "
+                "requires_grad True."
+            )
 
 
 def check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:

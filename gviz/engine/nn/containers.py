@@ -67,7 +67,7 @@ class Numbered(Holder):
         return type(self)(chosen) if isinstance(self, Sequential) else type(self)(chosen.values())
 
     def __setitem__(self, position: int, value: Any) -> None:
-        self.held[self.place(position)] = value
+        setattr(self, self.place(position), value)
 
     def __delitem__(self, position: Any) -> None:
         names = list(self.held)

@@ -10,7 +10,7 @@ import numpy as np
 from gviz.engine import inplace as writing
 from gviz.engine import text
 from gviz.engine.dtypes import of
-from gviz.engine.nn.checks import check_classes, check_floats
+from gviz.engine.nn.checks import check_classes, check_constant, check_floats
 from gviz.engine.op import TENSORS as call
 from gviz.engine.op import parameters
 from gviz.engine.ops import losses as rows
@@ -152,6 +152,9 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
             "Please ensure they have the same size."
         )
     check_floats("binary_cross_entropy", input)
+    check_constant("binary_cross_entropy", weight=weight)
+    if target._array.dtype == input._array.dtype and ((target._array < 0) | (target._array > 1)).any():
+        raise RuntimeError("all elements of target should be between 0 and 1")
     if target._array.dtype != input._array.dtype:
         found, wanted = (of(t._array.dtype).scalar_name for t in (target, input))
         raise RuntimeError(f"Found dtype {found} but expected {wanted}")
@@ -187,6 +190,7 @@ def nll_loss(
     if len(sizes) not in (1, 2, 4) and target._array.shape != out:
         raise RuntimeError(f"Expected target size {list(out)}, got {list(target._array.shape)}")
     check_classes(input, target, weight)
+    check_constant("nll_loss_forward" if len(sizes) <= 2 else "nll_loss2d_forward", weight=weight)
     if len(sizes) <= 2:
         return call["nll_loss"](input, target, weight, number, ignore_index)  # type: ignore[no-any-return]
     if len(sizes) == 4:

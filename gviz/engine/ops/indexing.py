@@ -163,6 +163,8 @@ def numpy_index(array, indices):
         elif item.dtype.kind == "b" or item.dtype.name == "uint8":
             check_mask(array, item, len(found))
             found += np.nonzero(item)
+        elif item.dtype.name in ("int8", "int16"):
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         else:
             found.append(item)
     check_positions(array, found)

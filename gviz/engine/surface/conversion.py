@@ -47,7 +47,10 @@ def type_method(self: Tensor, dtype: Any = None) -> Any:
     if dtype in (int, float, bool, complex):
         raise ValueError(f"invalid type: '{dtype.__name__}'")
     if isinstance(dtype, str):
-        return to(self, next(each for each in dtypes.ALL if text.type_name(each.np) == dtype))
+        for each in dtypes.ALL:
+            if text.type_name(each.np) == dtype:
+                return to(self, each)
+        raise ValueError(f"invalid type: '{dtype}'")
     return to(self, getattr(dtype, "legacy_dtype", dtype))
 
 

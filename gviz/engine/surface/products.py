@@ -67,6 +67,8 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     else:
         result = [ELLIPSIS] * (ELLIPSIS in counts) + sorted(n for n in counts if counts[n] == 1 and n != ELLIPSIS)
     for name in result:
+        if result.count(name) > 1:
+            raise RuntimeError(f"einsum(): output subscript {name} appears more than once in the output")
         if name not in counts and name != ELLIPSIS:
             raise RuntimeError(f"einsum(): output subscript {name} does not appear in the equation for any input operand")
     kept: list[Any] = [

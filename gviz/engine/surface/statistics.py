@@ -111,6 +111,10 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
 
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean of what is a number: of all elements, or along dims."""
+    if input._array.dtype.kind not in "fc":
+        raise RuntimeError(
+            f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.scalar_name}"
+        )
     axes = None if dim is None or not input._array.ndim else as_dims(dim)
     count = np.sum(~np.isnan(input._array), axis=axes, keepdims=keepdim)
     return call["div"](nansum(input, dim, keepdim, dtype=dtype), from_array(np.asarray(count), None))
