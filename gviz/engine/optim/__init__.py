@@ -14,6 +14,7 @@ import numpy as np
 
 from gviz.engine import text
 from gviz.engine.modes import enable_grad, no_grad
+from gviz.engine.nn.module import clear_gradient, kind_name
 from gviz.engine.optim import lr_scheduler
 from gviz.engine.tensor import Tensor, from_array
 
@@ -34,6 +35,13 @@ class Optimizer:
         TypeError, ValueError: no such parameters, in PyTorch's words.
     """
 
+    __module__ = "torch.optim.optimizer"
+    _opt_called: bool
+
+    def __init_subclass__(cls) -> None:
+        if cls.__module__ == __name__:
+            cls.__module__ = f"torch.optim.{cls.__name__.lower()}"
+
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
             raise TypeError(
@@ -50,29 +58,44 @@ class Optimizer:
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group; what it does not say is as in the defaults."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         given = param_group["params"]
-        tensors = [given] if isinstance(given, Tensor) else [p[1] if isinstance(p, tuple) else p for p in given]
+        if isinstance(given, set):
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "
+                "change between runs. Please use a list instead."
+            )
+        given = [given] if isinstance(given, Tensor) else list(given)
+        tensors = param_group["params"] = [p[1] if isinstance(p, tuple) else p for p in given]
+        if names := [p[0] for p in given if isinstance(p, tuple)]:
+            if len(names) < len(tensors):
+                raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+            param_group["param_names"] = names
         for tensor in tensors:
             if not isinstance(tensor, Tensor):
-                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(tensor).__name__}")
-            if not tensor.is_leaf and not tensor.retains_grad:
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {kind_name(tensor)}")
+            if not self.defaults.get("differentiable") and not tensor.is_leaf and not tensor.retains_grad:
                 raise ValueError("can't optimize a non-leaf Tensor")
+        for name, value in self.defaults.items():
+            param_group.setdefault(name, value)
         if len({id(tensor) for tensor in tensors}) < len(tensors):
             text.warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
                 "github.com/pytorch/pytorch/issues/40967 for more information"
             )
+        if any(("param_names" in group) != bool(names) for group in self.param_groups):
+            raise ValueError(
+                "all optimizer param groups should be with/without names. cannot add param group "
+                f"{'with' if names else 'without'} names to the optimizer"
+            )
         known = {id(p) for group in self.param_groups for p in group["params"]}
         if any(id(tensor) in known for tensor in tensors):
             raise ValueError("some parameters appear in more than one parameter group")
-        self.param_groups.append(
-            {**param_group, "params": tensors, **{k: param_group.get(k, v) for k, v in self.defaults.items()}}
-        )
+        self.param_groups.append(param_group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or set them to zero."""
-        from gviz.engine.nn.module import clear_gradient
-
         for group in self.param_groups:
             for tensor in group["params"]:
                 clear_gradient(tensor, to_none=set_to_none)
@@ -80,7 +103,8 @@ class Optimizer:
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; returns what ``closure`` (which computes it anew) gave."""
         loss = None
-        self._opt_called = True  # as PyTorch notes it for the schedules
+        if "_opt_called" in vars(self):  # there is a schedule, which warns if it goes on before this
+            self._opt_called = True
         with no_grad():
             if closure is not None:
                 with enable_grad():
@@ -130,7 +154,10 @@ class Optimizer:
                 raise ValueError(
                     "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
                 )
-            own.update({k: v for k, v in given.items() if k != "params"})
+        self.param_groups = [
+            {**given, "params": own["params"], **{k: v for k, v in own.items() if k == "param_names" and k not in given}}
+            for own, given in zip(self.param_groups, groups, strict=True)
+        ]
         tensors = [p for group in self.param_groups for p in group["params"]]
         self.state = defaultdict(
             dict,

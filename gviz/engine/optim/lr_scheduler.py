@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from gviz.engine import text
@@ -21,38 +23,85 @@ EARLY = (
     "first value of the learning rate schedule. See more details at "
     "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 )
+EPOCH = (
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
+    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed form is "
+    "used instead of the new chainable form, where available. Please open an issue if you are unable to replicate your use "
+    "case: https://github.com/pytorch/pytorch/issues/new/choose."
+)
+FRESH = (
+    "param 'initial_lr' is not specified in param_groups[{}] when resuming scheduler with last_epoch >= 0.\n"
+    "This typically happens when:\n"
+    "1. You're trying to resume training from a checkpoint but haven't properly loaded the optimizer state\n"
+    "2. You're using last_epoch >= 0 for a fresh training run (not recommended)"
+)
 
 
 class LRScheduler:
-    """Base of the schedules: ``step()`` sets each group's learning rate for the next epoch."""
+    """Base of the schedules: ``step()`` sets each group's learning rate for the next epoch.
+
+    Raises:
+        TypeError: it is no optimizer.
+        KeyError: the optimizer is to go on from ``last_epoch`` but never began.
+    """
+
+    __module__ = "torch.optim.lr_scheduler"
+    _get_closed_form_lr: Any = None
+    """The learning rates of ``last_epoch`` from that number alone, where a schedule has such a form."""
+
+    def __init_subclass__(cls) -> None:
+        if cls.__module__ == __name__:
+            cls.__module__ = LRScheduler.__module__
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
+        from gviz.engine.optim import Optimizer
+
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
         self.optimizer = optimizer
-        for group in optimizer.param_groups:
-            group.setdefault("initial_lr", group["lr"])
+        vars(optimizer).setdefault("_opt_called", False)
+        for i, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                group.setdefault("initial_lr", group["lr"])
+            elif "initial_lr" not in group:
+                raise KeyError(FRESH.format(i))
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._step_count = 0
-        self._is_initial = self._get_lr_called_within_step = False
+        self._is_initial = True
         self.step()
+        self._is_initial = False
 
     def get_lr(self) -> Iterable[float]:
-        """The learning rates of this epoch."""
+        """The learning rates of this epoch, from those of the last; meant for ``step``."""
         raise NotImplementedError
+
+    def current(self) -> list[float]:
+        """The learning rates that the groups have, with a warning where not ``step`` asks."""
+        if not self._get_lr_called_within_step:
+            text.warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.")
+        return [group["lr"] for group in self.optimizer.param_groups]
 
     def get_last_lr(self) -> list[float]:
         """The learning rates that were set last."""
-        return [group["lr"] for group in self.optimizer.param_groups]
+        return self._last_lr
 
-    def step(self, epoch: Any = None) -> None:
-        """Go on by one epoch."""
-        if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", False):
+    def step(self, epoch: int | None = None) -> None:
+        """Go on by one epoch, or to that one."""
+        if self._step_count == 1 and not self.optimizer._opt_called:
             text.warn(EARLY)
         self._step_count += 1
-        self.last_epoch += 1
-        for group, lr in zip(self.optimizer.param_groups, list(self.get_lr()), strict=True):
+        if epoch is not None:
+            text.warn(EPOCH)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        self._get_lr_called_within_step = True
+        try:
+            rates = list(self.get_lr() if epoch is None else (self._get_closed_form_lr or self.get_lr)())
+        finally:
+            self._get_lr_called_within_step = False
+        for group, lr in zip(self.optimizer.param_groups, rates, strict=True):
             group["lr"] = lr
-        self._last_lr = self.get_last_lr()
+        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
         """All that it keeps, but the optimizer."""
@@ -67,13 +116,28 @@ class LambdaLR(LRScheduler):
     """The initial learning rate times a function of the epoch."""
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
-        count = len(optimizer.param_groups)
+        self.optimizer, count = optimizer, len(optimizer.param_groups)
         self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, list | tuple) else [lr_lambda] * count
+        if len(self.lr_lambdas) != count:
+            raise ValueError(f"Expected {count} lr_lambdas, but got {len(self.lr_lambdas)}")
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> Iterable[float]:
         """As the functions say."""
+        self.current()
         return [base * factor(self.last_epoch) for base, factor in zip(self.base_lrs, self.lr_lambdas, strict=True)]
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that it keeps, but the optimizer; of callable objects what they keep, of functions nothing."""
+        state = super().state_dict()
+        del state["lr_lambdas"]  # which PyTorch puts last
+        return {**state, "lr_lambdas": [None if isinstance(f, FunctionType) else dict(vars(f)) for f in self.lr_lambdas]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from there, with the own functions."""
+        vars(self).update({name: value for name, value in state_dict.items() if name != "lr_lambdas"})
+        for own, kept in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=False):
+            vars(own).update(kept or {})
 
 
 class StepLR(LRScheduler):
@@ -85,28 +149,42 @@ class StepLR(LRScheduler):
 
     def get_lr(self) -> Iterable[float]:
         """As before, or times ``gamma``."""
-        turn = self.last_epoch > 0 and self.last_epoch % self.step_size == 0
-        return [group["lr"] * self.gamma if turn else group["lr"] for group in self.optimizer.param_groups]
+        rates = self.current()
+        return rates if self.last_epoch == 0 or self.last_epoch % self.step_size else [lr * self.gamma for lr in rates]
+
+    def _get_closed_form_lr(self) -> list[float]:
+        return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
 
 
-class MultiStepLR(StepLR):
+class MultiStepLR(LRScheduler):
     """The learning rate times ``gamma`` at each milestone."""
 
-    def __init__(self, optimizer: Optimizer, milestones: list[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
-        self.milestones = list(milestones)
-        super().__init__(optimizer, 1, gamma, last_epoch)
+    def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
+        self.milestones, self.gamma = Counter(milestones), gamma
+        super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> Iterable[float]:
         """As before, or times ``gamma`` for each milestone that is now."""
-        factor = self.gamma ** self.milestones.count(self.last_epoch)
-        return [group["lr"] * factor for group in self.optimizer.param_groups]
+        return [lr * self.gamma ** self.milestones[self.last_epoch] for lr in self.current()]
+
+    def _get_closed_form_lr(self) -> list[float]:
+        passed = sum(count for epoch, count in self.milestones.items() if epoch <= self.last_epoch)
+        return [base * self.gamma**passed for base in self.base_lrs]
 
 
-class ExponentialLR(StepLR):
+class ExponentialLR(LRScheduler):
     """The learning rate times ``gamma`` every epoch."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
-        super().__init__(optimizer, 1, gamma, last_epoch)
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> Iterable[float]:
+        """As before, times ``gamma``."""
+        return self.current() if self._is_initial else [lr * self.gamma for lr in self.current()]
+
+    def _get_closed_form_lr(self) -> list[float]:
+        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -117,9 +195,21 @@ class CosineAnnealingLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> Iterable[float]:
-        """The point of the cosine."""
-        wave = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
-        return [self.eta_min + (base - self.eta_min) * wave for base in self.base_lrs]
+        """The next point of the cosine from the last, so that what else changes the learning rate stays."""
+        rates, epoch, least = self.current(), self.last_epoch, self.eta_min
+        if self._is_initial:
+            return rates
+        if self._step_count == 1 and epoch > 0:
+            return self._get_closed_form_lr()
+        if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # the last point was the least, which no factor leaves
+            rise = 1 - math.cos(math.pi / self.T_max)
+            return [lr + (base - least) * rise / 2 for lr, base in zip(rates, self.base_lrs, strict=True)]
+        factor = (1 + math.cos(math.pi * epoch / self.T_max)) / (1 + math.cos(math.pi * (epoch - 1) / self.T_max))
+        return [factor * (lr - least) + least for lr in rates]
+
+    def _get_closed_form_lr(self) -> list[float]:
+        wave = 1 + math.cos(math.pi * self.last_epoch / self.T_max)
+        return [self.eta_min + (base - self.eta_min) * wave / 2 for base in self.base_lrs]
 
 
 __getattr__ = text.absent("torch.optim.lr_scheduler")
