@@ -13,6 +13,7 @@ from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import gates as _gates  # noqa: F401 - stores its rows
 from gviz.engine.surface import reductions
 from gviz.engine.tensor import Tensor, from_array
+from gviz.engine.text import wrap_dim
 
 __all__ = [
     "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
@@ -108,6 +109,9 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half times the sigmoid of the second."""
     if not input._array.ndim:
         raise RuntimeError("glu does not support scalars because halving size must be even")
+    size = input._array.shape[place := wrap_dim(dim, input._array.ndim)]
+    if size % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {place} is size {size}")
     check_floats("glu_cpu", input)
     return call["glu"](input, dim)  # type: ignore[no-any-return]
 

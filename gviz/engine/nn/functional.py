@@ -5,6 +5,7 @@ What PyTorch refuses, all of them refuse in its words.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from gviz.engine.ops import attention as _attention  # noqa: F401 - stores its r
 from gviz.engine.ops.normalization import check_mixed
 from gviz.engine.refusals import public
 from gviz.engine.tensor import Tensor, from_array
+from gviz.engine.text import wrap_dim
 
 __all__ = [
     "batch_norm", "bilinear", "embedding", "group_norm", "instance_norm", "layer_norm", "linear",
@@ -121,15 +123,16 @@ def batch_norm(
         out: Any = call["clone"](input)
         out = out if weight is None else out * weight[0]  # type: ignore[index]
         return out if bias is None else out + bias[0]  # type: ignore[index,no-any-return]
-    if training and array.size == array.shape[1]:
+    if training and array.shape[0] * math.prod(array.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
-    channels = array.shape[1]
+    channels = array.shape[1] if array.ndim > 1 else 0
     for name, given in {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}.items():
         if given is None:
             if name.startswith("running") and not training:
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
         elif given._array.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {given._array.size}")
+    wrap_dim(1, array.ndim)
     return call["native_batch_norm"](input, weight, bias, running_mean, running_var, training, momentum, eps)  # type: ignore[no-any-return]
 
 
@@ -138,9 +141,10 @@ def instance_norm(
     bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-05,
 ) -> Tensor:  # fmt: skip
     """:func:`batch_norm` of each example on its own: the examples become channels."""
-    count, channels, *space = sizes = input._array.shape
-    if use_input_stats and int(np.prod(space)) == 1:
+    sizes = input._array.shape
+    if use_input_stats and math.prod(sizes[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+    count, channels, *space = sizes
     own = (weight, bias, running_mean, running_var)
     given: Any = [None if t is None else call["repeat"](t, (count,)) for t in own]
     flat = call["view"](input.contiguous(), (1, count * channels, *space))  # type: ignore[attr-defined]

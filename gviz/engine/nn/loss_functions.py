@@ -9,11 +9,12 @@ import numpy as np
 
 from gviz.engine import inplace as writing
 from gviz.engine import text
-from gviz.engine.dtypes import of
+from gviz.engine.dtypes import get_default_dtype, of, result_type
 from gviz.engine.nn.checks import check_classes, check_constant, check_floats
 from gviz.engine.op import TENSORS as call
 from gviz.engine.op import parameters
 from gviz.engine.ops import losses as rows
+from gviz.engine.ops.arithmetic import check_neg, check_sub
 from gviz.engine.tensor import Tensor, from_array
 
 __all__ = [
@@ -107,7 +108,9 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     """Half the square below ``delta``, linear above."""
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    return call["huber_loss"](*pair(input, target), reduction_number(reduction), float(delta))  # type: ignore[no-any-return]
+    input, target = pair(input, target)
+    writing.refuse_cast(result_type(input._array, target._array), input._array.dtype)
+    return call["huber_loss"](input, target, reduction_number(reduction), float(delta))  # type: ignore[no-any-return]
 
 
 @old
@@ -115,6 +118,12 @@ def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> 
     """``log(1 + exp(-target * input))``."""
     if not all(isinstance(t, Tensor) for t in (input, target)):
         raise TypeError
+    scores, signs = input._array, target._array
+    check_neg(scores)  # type: ignore[no-untyped-call]
+    for kind in (result_type(scores, signs), get_default_dtype().np):  # that of the product, and of its exponential
+        writing.refuse_cast(kind, scores.dtype)
+    if (shape := call["broadcast_shape"](scores.shape, signs.shape)) != scores.shape:
+        raise RuntimeError(f"output with shape {list(scores.shape)} doesn't match the broadcast shape {list(shape)}")
     return call["soft_margin_loss"](input, target, reduction_number(reduction))  # type: ignore[no-any-return]
 
 
@@ -155,9 +164,7 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     check_constant("binary_cross_entropy", weight=weight)
     if target._array.dtype == input._array.dtype and ((target._array < 0) | (target._array > 1)).any():
         raise RuntimeError("all elements of target should be between 0 and 1")
-    if target._array.dtype != input._array.dtype:
-        found, wanted = (of(t._array.dtype).scalar_name for t in (target, input))
-        raise RuntimeError(f"Found dtype {found} but expected {wanted}")
+    rows.check_same(input._array, target._array)  # type: ignore[no-untyped-call]
     if weight is not None:
         weight = call["expand"](weight, call["broadcast_shape"](target._array.shape, weight._array.shape))
     return call["binary_cross_entropy"](input, target, weight, number)  # type: ignore[no-any-return]
@@ -172,6 +179,8 @@ def binary_cross_entropy_with_logits(
     if target._array.shape != input._array.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     check_floats("log_sigmoid_cpu", input)
+    check_sub(target._array, target._array)  # type: ignore[no-untyped-call]
+    writing.refuse_cast(result_type(input._array, target._array), target._array.dtype)
     return call["bce_with_logits"](input, target, weight, pos_weight, number)  # type: ignore[no-any-return]
 
 

@@ -45,7 +45,12 @@ def convolve(
             f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: "
             f"{list(input._array.shape)}"
         )
-    check_steps(dims, stride=stride, padding=padding, dilation=dilation)
+    if (wanted := weight._array.ndim - 2) < 1:
+        raise RuntimeError("weight should have at least three dimensions")
+    numbers = {"stride": stride, "padding": padding, "dilation": dilation}
+    if wanted != dims:
+        numbers = {name: n if isinstance(n, str) else tuple_of(n, dims) for name, n in numbers.items()}
+    check_steps(wanted, **numbers)
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
     check_one_type(input, weight, bias)

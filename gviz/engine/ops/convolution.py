@@ -89,12 +89,27 @@ def weight_gradient(grad, x, kernel, stride, padding, dilation, groups):
 
 def check(x, weight, bias, stride, padding, dilation, transposed, groups):
     """Refuse sizes that do not fit."""
-    sizes = list(x.shape)
+    sizes, held = list(x.shape), list(weight.shape)
+    if x.ndim != weight.ndim:
+        raise RuntimeError(
+            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {held}, but got "
+            f"{x.ndim}-dimensional input of size {sizes} instead"
+        )
+    if held[0] < groups or held[0] % groups:
+        wanted, told = (f"at least {groups}", held) if held[0] < groups else (f"divisible by {groups}", [held])
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be {wanted} at dimension 0, but got weight of size {told} instead"
+        )
     if transposed:
         if weight.shape[0] != x.shape[1]:
             raise RuntimeError(
                 f"Given transposed=1, weight of size {list(weight.shape)}, expected input{sizes} to have {weight.shape[0]} "
                 f"channels, but got {x.shape[1]} channels instead"
+            )
+        if bias is not None and bias.shape != (outs := weight.shape[1] * groups,):
+            raise RuntimeError(
+                f"Given transposed=1, weight of size {held}, expected bias to be 1-dimensional with {outs} elements, but got "
+                f"bias of size {list(bias.shape)} instead"
             )
         return
     if x.shape[1] != weight.shape[1] * groups:

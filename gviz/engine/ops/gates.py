@@ -9,15 +9,10 @@ import numpy as np
 
 from gviz.engine.op import ARRAYS, composite, op
 from gviz.engine.ops.rows import alike
-from gviz.engine.text import wrap_dim
 
 
 @op("GluBackward0", self=lambda grad, self, dim: glu_backward(grad, self, dim))
 def glu(self, dim):
-    if self.shape[dim] % 2:
-        raise RuntimeError(
-            f"Halving dimension must be even, but dimension {wrap_dim(dim, self.ndim)} is size {self.shape[dim]}"
-        )
     value, gate = np.split(self, 2, dim)
     return value / (1 + np.exp(-gate))
 

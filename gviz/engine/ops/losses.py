@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.dtypes import no_kernel
+from gviz.engine.dtypes import no_kernel, of, result_type
 from gviz.engine.op import composite, op
+from gviz.engine.ops.arithmetic import check_neg
 from gviz.engine.ops.rows import pair, row
 from gviz.engine.ops.totals import add_up, average
 
@@ -21,6 +22,12 @@ def check_floats(array, kernel):
     """Refuse what is not floating point, as PyTorch's kernel of that name does."""
     if array.dtype.kind not in "fc":
         raise no_kernel(kernel, array.dtype)
+
+
+def check_same(self, target):
+    """Refuse a target of another dtype."""
+    if target.dtype != self.dtype:
+        raise RuntimeError(f"Found dtype {of(target.dtype).scalar_name} but expected {of(self.dtype).scalar_name}")
 
 
 def share(array, reduction):
@@ -97,12 +104,14 @@ def smooth_l1_loss_backward(grad_output, self, target, reduction, beta):
     "HuberLossBackward0",
     self=lambda grad, self, target, reduction, delta: huber_loss_backward(grad, self, target, reduction, delta),
     target=lambda grad, self, target, reduction, delta: huber_loss_backward(grad, target, self, reduction, delta),
+    promote="none",
 )
 def huber_loss(self, target, reduction, delta=1.0):
     check_floats(self, "huber_cpu")
-    kind = self.dtype.type
-    far = np.abs(self - target)
-    return reduced(np.where(far <= delta, kind(0.5) * far * far, kind(delta) * (far - kind(0.5 * delta))), reduction)
+    common = result_type(self, target)
+    kind, far = common.type, np.abs(self.astype(common) - target.astype(common))
+    losses = np.where(far <= delta, kind(0.5) * far * far, kind(delta) * (far - kind(0.5 * delta)))
+    return reduced(losses.astype(self.dtype, copy=False), reduction)
 
 
 @op(
@@ -116,8 +125,10 @@ def huber_loss(self, target, reduction, delta=1.0):
     target=lambda grad, grad_output, self, target, reduction, delta: shared_as(
         where(near(self, target, delta), neg(grad * grad_output), 0.0), reduction
     ),
+    promote="none",
 )
 def huber_loss_backward(grad_output, self, target, reduction, delta):
+    check_same(self, target)
     difference = self - target
     kind = difference.dtype.type
     return grad_output * (np.clip(difference, kind(-delta), kind(delta)) * share(difference, reduction))
@@ -183,6 +194,7 @@ def bce_second(grad, grad_output, self, target, weight, reduction):
 @op(
     "BinaryCrossEntropyWithLogitsBackward0",
     nondiff=("weight", "pos_weight"),
+    promote="none",
     self=lambda grad, self, target, weight, pos_weight, reduction: bce_logits_backward(
         grad, self, target, weight, pos_weight, reduction
     ),
@@ -194,7 +206,7 @@ def bce_with_logits(self, target, weight=None, pos_weight=None, reduction=1):
     below = np.minimum(self, 0) - np.log1p(np.exp(-np.abs(self)))
     factor = 1 if pos_weight is None else (pos_weight - 1) * target + 1
     losses = (1 - target) * self - factor * below
-    return reduced(losses if weight is None else losses * weight, reduction)
+    return reduced((losses if weight is None else losses * weight).astype(target.dtype, copy=False), reduction)
 
 
 @composite
@@ -218,6 +230,7 @@ def bce_logits_target_backward(grad, self, target, weight, pos_weight, reduction
 # ------------------------------------------------------------------ negative log likelihood
 def picked(self, target, weight, ignore_index):
     """Each example's class as an index into the classes (dim 1, or 0 of one example), and what it weighs."""
+    target = target.reshape(()) if self.ndim == 1 else target  # the class of one example may be a list of one
     ignored = target == ignore_index
     classes = self.shape[-1 if self.ndim <= 2 else 1]
     index = np.where(ignored, 0, target)
@@ -247,6 +260,8 @@ def nll_forward(self, target, weight, reduction, ignore_index):
 
 def nll_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight):
     """The gradient, put where each example's class is."""
+    if self.ndim == 1 and target.shape not in ((), self.shape):  # which the loss itself takes
+        raise RuntimeError(f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)})")
     index, weights = picked(self, target, weight, ignore_index)
     axis = class_axis(self)
     values = -weights * (grad_output / total_weight if reduction == 1 else grad_output)
@@ -277,7 +292,7 @@ for key, node in (("nll_loss", "NllLoss"), ("nll_loss2d", "NllLoss2D")):
     self=lambda grad, self, target, reduction: soft_margin_loss_backward(grad, self, target, reduction),
 )
 def soft_margin_loss(self, target, reduction):
-    return reduced(np.log1p(np.exp(-target * self)), reduction)
+    return reduced(np.log1p(np.exp((-self * target).astype(self.dtype, copy=False))), reduction)
 
 
 @op(
@@ -289,4 +304,6 @@ def soft_margin_loss(self, target, reduction):
     ),
 )
 def soft_margin_loss_backward(grad_output, self, target, reduction):
-    return grad_output * (-target / (1 + np.exp(self * target)) * share(self, reduction))
+    check_neg(target)
+    slope = -target.astype(self.dtype, copy=False) / (1 + np.exp(self * target)) * share(self, reduction)
+    return grad_output * slope.astype(self.dtype, copy=False)
