@@ -48,7 +48,7 @@ def convolve(
     if (wanted := weight._array.ndim - 2) < 1:
         raise RuntimeError("weight should have at least three dimensions")
     numbers = {"stride": stride, "padding": padding, "dilation": dilation}
-    if wanted != dims:
+    if wanted != dims and padding != "same":
         numbers = {name: n if isinstance(n, str) else tuple_of(n, dims) for name, n in numbers.items()}
     check_steps(wanted, **numbers)
     if groups <= 0:
@@ -71,6 +71,11 @@ def same_padding(input: Tensor, weight: Tensor, dilation: tuple[int, ...], paddi
     """The padding that keeps the size, half on either side; what is odd is padded to the input beforehand."""
     if padding == "valid":
         return input, (0,) * len(dilation)
+    if (rank := weight._array.ndim) != input._array.ndim:
+        raise RuntimeError(
+            f"Expected {rank}-dimensional input for {rank}-dimensional weight{list(weight._array.shape)}, but got "
+            f"{input._array.ndim}-dimensional input of size {list(input._array.shape)} instead"
+        )
     total = [d * (k - 1) for d, k in zip(dilation, weight._array.shape[2:], strict=True)]
     if any(t % 2 for t in total):
         extra = [n for t in reversed(total) for n in (0, t % 2)]
