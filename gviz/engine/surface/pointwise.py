@@ -115,9 +115,6 @@ def bitwise(function: Any, kernel: str = "", operands: Any = OPERANDS) -> Any:
         operands: what it takes.
     """
 
-    def operator(input: Any, other: Any) -> Any:
-        return apply(input, other) if isinstance(other, OPERANDS) else NotImplemented
-
     def apply(input: Any, other: Any) -> Any:
         if not (isinstance(input, operands) and isinstance(other, operands)):
             raise TypeError("neither tensors nor numbers")
@@ -128,7 +125,13 @@ def bitwise(function: Any, kernel: str = "", operands: Any = OPERANDS) -> Any:
             raise dtypes.no_kernel(f"{kernel or function.__name__}_cpu", kind)
         return from_array(np.asarray(function(*(np.asarray(v, kind) for v in values))), None)
 
-    return operator if kernel else apply
+    return apply
+
+
+def shift(function: Any, kernel: str) -> Any:
+    """:func:`bitwise` as an operator."""
+    apply = bitwise(function, kernel)
+    return lambda a, b: apply(a, b) if isinstance(b, OPERANDS) else NotImplemented
 
 
 xlogy = by_kind("xlogy_scalar", "xlogy", "xlogy_base")
@@ -188,7 +191,7 @@ METHODS: dict[str, Any] = {
     "__mod__": operator_of(remainder), "__rmod__": operator_of(remainder, swapped=True),
     "__floordiv__": operator_of(floor_divide), "__rfloordiv__": operator_of(floor_divide, swapped=True),
     **{f"__{side}{name}__": function for name, function in BITWISE.items() for side in ("", "r")},
-    "__lshift__": bitwise(np.left_shift, "lshift"), "__rshift__": bitwise(np.right_shift, "rshift"),
+    "__lshift__": shift(np.left_shift, "lshift"), "__rshift__": shift(np.right_shift, "rshift"),
     "ndimension": Tensor.dim, "is_nonzero": Tensor.__bool__, "new_empty": new_filled(0), "positive": itself,
     "new_tensor": new_tensor, "new_full": new_full,
     "polygamma": polygamma_method,
