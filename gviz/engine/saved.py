@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.engine.elements import steps_of
+from gviz.engine.modes import mode
 from gviz.engine.node import public_edge, short_name
 from gviz.engine.text import type_name
 
@@ -215,7 +216,7 @@ class Saving:
         else:
             version = None if value.__class__ is np.ndarray else version_of(value)
         if version is not None and version.count != expected:
-            raise modified_error(node, value, saved, version.count, expected)
+            raise modified_error(node, value, saved.index, version.count, expected)
         return value
 
     def arrays(self, node: Node) -> list[Any]:
@@ -330,22 +331,29 @@ def version_of(value: Any) -> Any:
     return None if rare is None else rare.version
 
 
-def modified_error(node: Node, value: Any, saved: Saved | None, found: int, expected: int) -> RuntimeError:
-    """PyTorch's error for a saved tensor that was written in place since."""
+def modified_error(node: Node, value: Any, number: int, found: int, expected: int) -> RuntimeError:
+    """PyTorch's error for a saved tensor that was written in place since; an array is the node's own output of that number."""
     array = getattr(value, "_array", value)
     maker: Any = node
-    if array is value:
-        number = 0 if saved is None else saved.index
-    else:
+    if array is not value:
         maker, number = public_edge(value.grad_fn and value._edge)
     origin = "" if maker is None else f", which is output {number} of {short_name(maker)},"
     kind = "CPUBoolType" if array.dtype.kind == "b" else type_name(array.dtype)
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[{kind} {list(array.shape)}]{origin} is at version {found}; expected version {expected} instead. "
-        "Hint: enable anomaly detection to find the operation that failed to compute its gradient, "
-        "with torch.autograd.set_detect_anomaly(True, check_nan=False)."
+        + (FOUND if mode.anomaly else LOOK)
     )
+
+
+LOOK = (
+    "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+    "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+)
+FOUND = (
+    "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
+    "changed in there or anywhere later. Good luck!"
+)
 
 
 def from_array(array: Any, edge: Any) -> Tensor:

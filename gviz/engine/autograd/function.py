@@ -12,7 +12,7 @@ from gviz.engine import text
 from gviz.engine.hooks import cast_gradients, parts_shape
 from gviz.engine.modes import mode, no_grad
 from gviz.engine.node import Node, Output, Parts, next_seq
-from gviz.engine.saved import FREED, Packed, freed_error, guarded, modified_error, version_of
+from gviz.engine.saved import FREED, Packed, SavedResult, freed_error, guarded, modified_error, version_of
 from gviz.engine.tensor import Tensor, edge_of, from_array
 from gviz.engine.towards import fit
 from gviz.engine.views import refuse_view, take_place
@@ -68,15 +68,14 @@ class BackwardCFunction(FunctionCtx, Node):
             return None
         if kept.__class__ is Packed:
             return kept.unpack(kept.content)
-        if isinstance(kept, tuple):
-            array, number = kept
-            outputs = self.__dict__["outputs"]
-            return from_array(array, Output(self, number, array.shape) if outputs > 1 else self)
-        expected, value = (kept.expected, kept.content) if hasattr(kept, "expected") else (0, kept)
-        version = version_of(value)
+        own, value, version, expected = None, kept, version_of(kept), 0
+        if kept.__class__ is SavedResult:
+            value, version, expected = kept.content, kept.version, kept.expected
+        if isinstance(value, tuple):
+            value, own = value
         if version is not None and version.count != expected:
-            raise modified_error(self, value, None, version.count, expected)
-        return value
+            raise modified_error(self, value, own or 0, version.count, expected)
+        return value if own is None else self.output_tensor(value, own)
 
     def apply(self, grad: Any, keep: bool) -> Any:
         """Run the user's backward on tensors, unrecorded."""
@@ -253,7 +252,7 @@ def wrap_outputs(node: Any, args: tuple[Any, ...], output: Any, *, wanted: bool)
     if wanted:
         check_saved(to_save)
     if to_save:
-        node.saved = tuple(save_one(kept, outputs, made) for kept in to_save)
+        node.saved = tuple(save_one(kept, args, outputs, made) for kept in to_save)
     kinds = [args[i]._array.dtype for i in facts["positions"]]
     if wanted and any(kind != given for kind in kinds for _, given in facts["like"]):
         cast_gradients(node, kinds)
@@ -262,11 +261,13 @@ def wrap_outputs(node: Any, args: tuple[Any, ...], output: Any, *, wanted: bool)
     return tuple(made) if isinstance(output, tuple) else made[0]
 
 
-def save_one(kept: Any, outputs: tuple[Any, ...], made: list[Any]) -> Any:
-    """An input as itself; an output as its array and number, since a tensor here would be a cycle."""
-    for i, one in enumerate(outputs):
-        if kept is one and isinstance(one, Tensor) and made[i]._edge is not None:
-            return (one._array, i)
+def save_one(kept: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], made: list[Any]) -> Any:
+    """An input as itself; an output as its array and number, since a tensor here would be a cycle; both with their version."""
+    for i, (one, result) in enumerate(zip(outputs, made, strict=True)):
+        as_given = kept is not result and any(kept is a for a in args)  # what comes out is another tensor
+        if kept is one and isinstance(one, Tensor) and result._edge is not None and not as_given:
+            version = result.version_cell()
+            return SavedResult((one._array, i), version, version.count)
     return guarded(kept) if isinstance(kept, Tensor) else None
 
 

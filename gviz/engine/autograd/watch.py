@@ -35,6 +35,8 @@ def set_notes(notes: tuple[Callable[[Any], None], ...]) -> None:
 def note_forward(node: Any) -> None:
     """Keep the lines that led to this node."""
     stack = [frame for frame in traceback.extract_stack() if "gviz/engine/" not in frame.filename.replace("\\", "/")]
+    ours = [i for i, frame in enumerate(stack) if "gviz/sources/" in frame.filename.replace("\\", "/")]
+    stack = stack[ours[-1] + 1 :] if ours else stack  # of a script that the command line runs: its own lines
     node.__dict__["forward_lines"] = "".join(traceback.format_list(stack))
 
 
