@@ -20,5 +20,6 @@ def test_a_program_prints_what_it_prints_in_pytorch(program: str, printed: str) 
 @pytest.mark.torch
 def test_the_record_is_what_pytorch_prints() -> None:
     torch = pytest.importorskip("torch")
-    differing = [(program, found) for program, printed in PAIRS if (found := transcript(torch, program)) != printed]
+    asked = [pair for pair in PAIRS if "cuda" not in pair[0]]  # what is said of GPUs depends on how PyTorch was built
+    differing = [(program, found) for program, printed in asked if (found := transcript(torch, program)) != printed]
     assert differing == []
