@@ -85,6 +85,7 @@ def apply_one(row: Row, formula: Any) -> Any:
 def apply_crossed(row: Row) -> Any:
     """Two inputs, each saved for the other: ``node.saved`` is (second, first), None where it is not needed."""
     left, right = row.on_arrays
+    careful = apply_general(row)  # where what was saved has to be looked into
     by_number = bind(row.formulas[row.edge_names[0]], ARRAYS)  # a product of numbers is quicker without numpy's function
 
     def apply(node: Node, grad: Any, keep: bool) -> Any:
@@ -96,10 +97,14 @@ def apply_crossed(row: Row) -> Any:
                 other = by_number(grad, other)
             else:
                 array = content(other)
-                other = left(grad, row.arrays(node)[0] if array is None else array)
+                if array is None:
+                    return careful(node, grad, keep)
+                other = left(grad, array)
         if self is not None:
             array = self._array if self.__class__ is Tensor and self._rare is None else content(self)
-            self = right(grad, row.arrays(node)[1] if array is None else array)
+            if array is None:
+                return careful(node, grad, keep)
+            self = right(grad, array)
         if not keep:
             node.saved = FREED_PAIR
         return other, self

@@ -206,7 +206,11 @@ class Saving:
         if value is FREED:
             raise freed_error()
         if value.__class__ is Packed:
-            return value.unpack(value.content)
+            found = value.unpack(value.content)
+            if not hasattr(found, "_array"):
+                name = type(found).__name__
+                raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {name}")
+            return found
         if value.__class__ in (list, tuple):
             return [None if v is None else self.checked(node, v, saved) for v in value]
         expected = 0
