@@ -25,7 +25,7 @@ class Face:
     @property
     def metadata(self: Any) -> dict[Any, Any]:
         """A dict for the user's own notes on the node."""
-        notes: dict[Any, Any] = self.__dict__.setdefault("notes", {})
+        notes: dict[Any, Any] = self.rare.setdefault("notes", {})
         return notes
 
     def _sequence_nr(self: Any) -> Any:
@@ -53,8 +53,12 @@ class Face:
 
         return call_node(self, grads)
 
-    def __getattr__(self, name: str) -> Any:
-        """``_saved_NAME``, read from what the forward call kept."""
+    def __getattr__(self: Any, name: str) -> Any:
+        """``_saved_NAME``, read from what the forward call kept; ``rare``, the first time."""
+        if name == "rare":
+            rare: dict[str, Any] = {}
+            self.rare = rare
+            return rare
         if name.startswith("_saved_") and (row := getattr(type(self), "row", None)) is not None:
             return row.read_saved(self, name[7:])
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")

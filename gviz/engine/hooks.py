@@ -135,25 +135,25 @@ NO_HOOK = "cannot register a hook on a tensor that doesn't require gradient"
 def hook_node(node: Node, kind: str, hook: Callable[..., Any]) -> Handle:
     """Register a hook of that kind (tensor_hooks, pre_hooks, post_hooks) on a node."""
     careful(node)
-    return append(node.__dict__.setdefault(kind, []), hook)
+    return append(node.rare.setdefault(kind, []), hook)
 
 
 def retain(node: Node, tensor: Any) -> None:
     """Keep the gradient of the tensor that this node made: after all tensor hooks, as PyTorch does."""
     careful(node)
-    node.__dict__["retain"] = ref(tensor)
+    node.rare["retain"] = ref(tensor)
 
 
 def forget(node: Any) -> None:
     """No longer keep the gradient of the tensor that this node made."""
     if getattr(type(node), "careful", False):
-        node.__dict__.pop("retain", None)
+        node.rare.pop("retain", None)
 
 
 def cast_gradients(node: Node, kinds: list[Any]) -> None:
     """Give the gradients the dtypes of the inputs, which were not all that of the result."""
     careful(node)
-    node.__dict__["dtypes"] = kinds
+    node.rare["dtypes"] = kinds
 
 
 def careful(node: Node) -> None:
@@ -190,7 +190,7 @@ def apply_tensors(node: Any, grad: Any, keep: bool) -> Any:
 
 def tensor_hooks(node: Any, grad: Any, *, on_tensors: bool) -> Any:
     """The gradient of the node's output, after the hooks of its tensor; retained if that was asked for."""
-    rare = node.__dict__
+    rare = node.rare
     hooks, keeper = rare.get("tensor_hooks"), rare.get("retain")
     if not hooks and keeper is None:
         return grad
@@ -213,7 +213,7 @@ def keep_gradient(kept: Any, grad: Any, *, on_tensors: bool) -> None:
 
 def run(node: Any, grad: Any, keep: bool, *, on_tensors: bool) -> Any:
     """Pre-hooks, the plain derivative, casts, post-hooks."""
-    rare = node.__dict__
+    rare = node.rare
     plain = type(node).plain
     given = grad
     for hook in tuple(rare.get("pre_hooks") or ()):

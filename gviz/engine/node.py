@@ -49,15 +49,18 @@ class Node(Face):
         shape: of the output, to which a broadcast gradient is summed back.
         pending: the gradient that has arrived so far; only set while a backward pass runs.
 
-    Rare things (hooks, dtypes of mixed operands, metadata) live in ``__dict__``, which stays empty for most nodes;
-    a node that has any is given the careful variant of its class, see ``hooks.py``.
+        rare: a dict of what few nodes have (hooks, dtypes of mixed operands, metadata), made when first asked for;
+            a node that has hooks or such is given the careful variant of its class, see ``hooks.py``.
+
+    No ``__dict__``: PyTorch's nodes take no attributes of the user's either.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "left", "pending", "right", "saved", "seq", "shape")
+    __slots__ = ("left", "pending", "rare", "right", "saved", "seq", "shape")
     pending: Any
     left: Any
     right: Any
     saved: Any
+    rare: dict[str, Any]
     seq: int
     shape: tuple[Any, ...]
     row: ClassVar[Row]
@@ -108,7 +111,7 @@ class Node(Face):
 class AccumulateGrad(Node):
     """The node of a leaf: adds what arrives to ``variable.grad``."""
 
-    __slots__ = ("variable",)
+    __slots__ = ("__weakref__", "variable")
     variable: Tensor
 
     def __init__(self, variable: Tensor) -> None:

@@ -43,9 +43,9 @@ class FunctionCtx:
 
 
 class BackwardCFunction(FunctionCtx, Node):
-    """The node of one call of a Function: its context, and its place in the graph."""
+    """The node of one call of a Function: its context, which takes the user's attributes, and its place in the graph."""
 
-    __slots__ = ()
+    __slots__ = ("__dict__",)
     always = True
     function: Any
 
