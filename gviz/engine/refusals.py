@@ -144,6 +144,8 @@ def to_watch(names: tuple[str, ...]) -> list[tuple[int, frozenset[Any]]]:
 
 def has_unusual(kwargs: dict[str, Any], count: int) -> bool:
     """Whether a keyword's value has another type than such ones nearly always have, or is an axis next to other arguments."""
+    if USUAL.keys().isdisjoint(kwargs):
+        return False
     if count > 1 and "axis" in kwargs:
         return True
     return any(key in USUAL and value.__class__ not in USUAL[key] for key, value in kwargs.items())

@@ -6,80 +6,58 @@ defaults, ``...`` where there is none. The layer shows all of them as ``name=val
 
 from __future__ import annotations
 
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from gviz.engine.nn import functional as F
 from gviz.engine.nn.dropout_functions import check_probability
 from gviz.engine.nn.loss_functions import told_of_old
-from gviz.engine.nn.options import Layer
+from gviz.engine.nn.options import LAYERS, Layer
 from gviz.engine.nn.window_functions import tuple_of
-from gviz.engine.op import parameters
-from gviz.engine.text import bound
 
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
 
-UNKEPT = ("size_average", "reduce", "*")
-"""What is no option of the function: what PyTorch takes and no longer keeps, and the mark of options that go by name only."""
-WEIGHTS = ("weight", "pos_weight")
-"""Options that are tensors, and buffers of the module."""
-RANDOM = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout", "rrelu")
-"""Functions that do something else while training."""
 
-
-class Function(Layer):
-    """A function as a module, with its options kept."""
-
-    function: ClassVar[Any]
-    inputs: ClassVar[dict[str, Any]]
-    tuples: ClassVar[dict[str, int]]
+class Dropping(Layer):
+    """A dropout."""
 
     def _take(self, values: dict[str, Any]) -> None:
-        """Keep the options; a stride that is not told is the size of the window."""
+        check_probability(values["p"])
+        super()._take(values)
+
+
+class Loss(Layer):
+    """A loss: what it weighs with are buffers, and the reduction may be told in the old way."""
+
+    def _take(self, values: dict[str, Any]) -> None:
+        if (old := (values.get("size_average"), values.get("reduce"))) != (None, None):
+            values["reduction"] = told_of_old(*old)
+        for name in ("weight", "pos_weight"):
+            if name in values:
+                self.register_buffer(name, values.pop(name))
+        super()._take(values)
+
+
+class Window(Layer):
+    """A pooling, or a border: a stride that is not told is the size of the window."""
+
+    _tuples: ClassVar[dict[str, int]] = {}
+    """Options that become so many numbers."""
+
+    def _take(self, values: dict[str, Any]) -> None:
         if "padding" in values and values.get("stride", 0) is None:
             values["stride"] = values["kernel_size"]
-        if (values.get("size_average"), values.get("reduce")) != (None, None):
-            values["reduction"] = told_of_old(values["size_average"], values["reduce"])
-        if "dropout" in str(self.function):
-            check_probability(values["p"])
-        for name, value in values.items():
-            if name in WEIGHTS:
-                self.register_buffer(name, value)
-            elif name not in UNKEPT:
-                setattr(self, name, tuple_of(value, self.tuples[name]) if name in self.tuples else value)
-
-    def forward(self, *inputs: Tensor, **named: Tensor) -> Any:
-        """The function of the input, or of the inputs."""
-        if named or len(inputs) != len(self.inputs):
-            inputs = tuple(bound(f"{type(self).__name__}.forward", self.inputs, inputs, named, before=1).values())
-        given = {name: getattr(self, name) for name in self._options if name not in UNKEPT}
-        if self.function in RANDOM:
-            given["training"] = self.training
-            given["inplace"] = given["inplace"] and "alpha" not in self.function  # which these layers do not pass on
-        function = getattr(F, self.function) if isinstance(self.function, str) else self.function
-        return function(*inputs, **given)
-
-    def extra_repr(self) -> str:
-        """The options; ``inplace`` only where it is set."""
-        if self._shown is not None:
-            return super().extra_repr()
-        values = {name: getattr(self, name) for name in self._options}
-        return ", ".join(f"{name}={value!r}" for name, value in values.items() if name != "inplace" or value)
+        super()._take(values | {name: tuple_of(values[name], count) for name, count in self._tuples.items()})
 
 
 def declare(
-    home: str, name: str, function: Any, shown: str | None = None, tuples: Any = None, refuser: str = "", **options: Any
-) -> None:
-    """Add a layer that PyTorch has in that file; ``tuples`` are options that become so many numbers."""
-    own: Any = getattr(F, function) if isinstance(function, str) else function
-    while hasattr(own, "__wrapped__"):
-        own = own.__wrapped__
-    names = takewhile(lambda parameter: parameter not in options, parameters(own))
-    inputs = {"log_input": ..., "target": ...} if name == "PoissonNLLLoss" else {"input" if n == "x" else n: ... for n in names}
-    own = function if isinstance(function, str) else staticmethod(function)
-    body = {"function": own, "inputs": inputs, "tuples": tuples or {}, "_shown": shown, "__doc__": f"``{name}``."}
-    type(name, (Function,), body, home=home, options=options, refuser=refuser)
+    home: str, name: str, function: Any, shown: str | None = None, base: Any = Layer, refuser: str = "", tuples: Any = None,
+    **options: Any,
+) -> None:  # fmt: skip
+    """Add a layer that PyTorch has in that file."""
+    body = {"_shown": shown, "_tuples": tuples or {}, "__doc__": f"``{name}``."}
+    function = getattr(F, function) if isinstance(function, str) else function
+    type(name, (base,), body, home=home, options=options, refuser=refuser, function=function)
 
 
 def activation(name: str, function: Any, shown: str | None = None, **options: Any) -> None:
@@ -126,7 +104,7 @@ activation("Softmax2d", softmax_of_channels)
 def loss(name: str, function: str, *before: tuple[str, Any], between: Any = None, **after: Any) -> None:
     """Add a loss: options before those that PyTorch once had, between them, and after ``reduction``."""
     options = {**dict(before), "size_average": None, **(between or {}), "reduce": None, "reduction": "mean", **after}
-    declare("loss", name, function, "", refuser="" if len(options) > 3 else "_Loss", **options)
+    declare("loss", name, function, "", Loss, "" if len(options) > 3 else "_Loss", **options)
 
 
 WEIGHT, IGNORED = ("weight", None), {"ignore_index": -100}
@@ -147,8 +125,9 @@ loss("MarginRankingLoss", "margin_ranking_loss", ("margin", 0.0))
 loss("CosineEmbeddingLoss", "cosine_embedding_loss", ("margin", 0.0))
 loss("TripletMarginLoss", "triplet_margin_loss", ("margin", 1.0), ("p", 2.0), ("eps", 1e-6), ("swap", False))
 loss("PoissonNLLLoss", "poisson_nll_loss", ("log_input", True), ("full", False), between={"eps": 1e-8})
+LAYERS["PoissonNLLLoss"]._inputs = {"log_input": ..., "target": ...}
 declare("loss", "HuberLoss", "huber_loss", "", reduction="mean", delta=1.0)
-BY_NAME: dict[str, Any] = {"tuples": None, "*": ...}
+BY_NAME: dict[str, Any] = {"*": ...}
 declare("loss", "GaussianNLLLoss", "gaussian_nll_loss", "", **BY_NAME, full=False, eps=1e-6, reduction="mean")
 declare("loss", "TripletMarginWithDistanceLoss", "triplet_margin_with_distance_loss", "", **BY_NAME, distance_function=None,
         margin=1.0, swap=False, reduction="mean")  # fmt: skip
@@ -166,19 +145,20 @@ SHARED = {"output_size": ..., "return_indices": False}
 
 def powers(name: str) -> Any:
     """The function of a layer that makes its power a float."""
-    return lambda x, norm_type, **sizes: getattr(F, name)(x, float(norm_type), **sizes)
+    pool = getattr(F, name)
+    return lambda x, norm_type, kernel_size, stride, ceil_mode: pool(x, float(norm_type), kernel_size, stride, ceil_mode)
 
 
 for d in ("1d", "2d", "3d"):
     shown = SIZES + ", dilation={self.dilation}, ceil_mode={self.ceil_mode}"
-    declare("pooling", f"MaxPool{d}", f"max_pool{d}", shown, refuser="_MaxPoolNd", **LARGEST)
+    declare("pooling", f"MaxPool{d}", f"max_pool{d}", shown, Window, "_MaxPoolNd", **LARGEST)
     declare("pooling", f"LPPool{d}", powers(f"lp_pool{d}"), POWERED, refuser="_LPPoolNd", **POWERS)
     declare("pooling", f"AdaptiveAvgPool{d}", f"adaptive_avg_pool{d}", refuser="_AdaptiveAvgPoolNd", output_size=...)
     declare("pooling", f"AdaptiveMaxPool{d}", f"adaptive_max_pool{d}", "output_size={self.output_size}",
             refuser="_AdaptiveMaxPoolNd", **SHARED)  # fmt: skip
-declare("pooling", "AvgPool1d", "avg_pool1d", SIZES, dict.fromkeys(WINDOW, 1), **MEAN)
+declare("pooling", "AvgPool1d", "avg_pool1d", SIZES, Window, tuples=dict.fromkeys(WINDOW, 1), **MEAN)
 for d in ("2d", "3d"):
-    declare("pooling", f"AvgPool{d}", f"avg_pool{d}", SIZES, **MEAN, divisor_override=None)
+    declare("pooling", f"AvgPool{d}", f"avg_pool{d}", SIZES, Window, **MEAN, divisor_override=None)
 
 
 def border(mode: str) -> Any:
@@ -188,9 +168,9 @@ def border(mode: str) -> Any:
 
 for n in (1, 2, 3):
     sides = {"padding": 2 * n}
-    declare("padding", f"ConstantPad{n}d", border("constant"), None, sides, padding=..., value=...)
+    declare("padding", f"ConstantPad{n}d", border("constant"), None, Window, tuples=sides, padding=..., value=...)
     for kind, mode in (("Zero", "constant"), ("Reflection", "reflect"), ("Replication", "replicate"), ("Circular", "circular")):
-        declare("padding", f"{kind}Pad{n}d", border(mode), "{self.padding}", sides, padding=...)
+        declare("padding", f"{kind}Pad{n}d", border(mode), "{self.padding}", Window, tuples=sides, padding=...)
 declare("pixelshuffle", "PixelShuffle", "pixel_shuffle", upscale_factor=...)
 declare("pixelshuffle", "PixelUnshuffle", "pixel_unshuffle", downscale_factor=...)
 declare("channelshuffle", "ChannelShuffle", "channel_shuffle", groups=...)
@@ -198,9 +178,11 @@ declare("normalization", "LocalResponseNorm", "local_response_norm",
         "{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}", size=..., alpha=1e-4, beta=0.75, k=1.0)  # fmt: skip
 declare("fold", "Unfold", "unfold", kernel_size=..., dilation=1, padding=0, stride=1)
 declare("fold", "Fold", "fold", output_size=..., kernel_size=..., dilation=1, padding=0, stride=1)
-declare("flatten", "Flatten", lambda x, **dims: x.flatten(**dims), start_dim=1, end_dim=-1)
+declare("flatten", "Flatten", lambda x, start_dim, end_dim: x.flatten(start_dim, end_dim), start_dim=1, end_dim=-1)
 declare("flatten", "Unflatten", lambda x, dim, unflattened_size: x.unflatten(dim, unflattened_size), dim=...,
         unflattened_size=...)  # fmt: skip
-for name in ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout"):
-    function = name.replace("AlphaDropout", "Alpha_dropout").replace("Feature", "feature_").lower()
-    declare("dropout", name, function, "p={self.p}, inplace={self.inplace}", None, "_DropoutNd", p=0.5, inplace=False)
+DROPPED: dict[str, Any] = {"base": Dropping, "refuser": "_DropoutNd", "p": 0.5, "inplace": False}
+for name in ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Alpha_Dropout", "Feature_Alpha_Dropout"):
+    declare("dropout", name.replace("_", ""), name.lower(), "p={self.p}, inplace={self.inplace}", **DROPPED)
+for name in ("AlphaDropout", "FeatureAlphaDropout"):
+    LAYERS[name]._passed.remove("inplace")  # as in PyTorch

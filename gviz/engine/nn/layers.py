@@ -9,7 +9,7 @@ from gviz.engine import text
 from gviz.engine.modes import no_grad
 from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
-from gviz.engine.nn.options import MADE, Layer, Weighted
+from gviz.engine.nn.options import MADE, Layer
 from gviz.engine.nn.parameter import Parameter
 from gviz.engine.nn.window_functions import convolve, tuple_of
 
@@ -30,14 +30,13 @@ class Identity(Layer, home="linear"):
         return input
 
 
-class Linear(Weighted, home="linear", options={"in_features": ..., "out_features": ..., "bias": True, **MADE}):
+LEARNT: dict[str, Any] = {"out_features": ..., "bias": True, **MADE}
+
+
+class Linear(Layer, home="linear", function=F.linear, options={"in_features": ..., **LEARNT}):
     """``x @ weight.T + bias``."""
 
-    _shown = "in_features={self.in_features}, out_features={self.out_features}, bias={self.has_bias}"
-
-    def _shapes(self, bias: bool) -> dict[str, Any]:
-        out = self.out_features
-        return {"weight": (out, self.in_features), "bias": (out,) if bias else None}
+    _shapes: ClassVar = {"weight": "out_features in_features", "bias": "out_features"}
 
     def reset_parameters(self) -> None:
         """Uniform within one over the root of the number of inputs, as most layers with weights begin."""
@@ -45,66 +44,40 @@ class Linear(Weighted, home="linear", options={"in_features": ..., "out_features
         if self.bias is not None:
             init.within([self.bias], init.fans(self.weight)[0])
 
-    def forward(self, input: Tensor) -> Tensor:
-        """The product."""
-        return F.linear(input, self.weight, self.bias)
 
-
-PAIRED = {"in1_features": ..., "in2_features": ..., "out_features": ..., "bias": True, **MADE}
-RESIZED = {"size": None, "scale_factor": None, "mode": "nearest", "align_corners": None, "recompute_scale_factor": None}
-LOOKED_UP = {"padding_idx": None, "max_norm": None, "norm_type": 2.0, "scale_grad_by_freq": False, "sparse": False}
-TABLE = {"num_embeddings": ..., "embedding_dim": ..., **LOOKED_UP, "_weight": None, "_freeze": False, **MADE}
-
-
-class Bilinear(Weighted, home="linear", options=PAIRED):
+class Bilinear(Layer, home="linear", function=F.bilinear, options={"in1_features": ..., "in2_features": ..., **LEARNT}):
     """``x W y + b`` for each output."""
 
-    _shown = (
-        "in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
-        "bias={self.has_bias}"
-    )
-
-    def _shapes(self, bias: bool) -> dict[str, Any]:
-        out = self.out_features
-        return {"weight": (out, self.in1_features, self.in2_features), "bias": (out,) if bias else None}
+    _shapes: ClassVar = {"weight": "out_features in1_features in2_features", "bias": "out_features"}
 
     def reset_parameters(self) -> None:
         """Uniform within one over the root of the size of the first input."""
         init.within(self.parameters(), self.in1_features)
 
-    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
-        """The form of both."""
-        return F.bilinear(input1, input2, self.weight, self.bias)
 
-
-class PReLU(Weighted, home="activation", options={"num_parameters": 1, "init": 0.25, **MADE}):
+class PReLU(Layer, home="activation", function=F.prelu, options={"num_parameters": 1, "init": 0.25, **MADE}):
     """A leaky relu whose slope is learned."""
 
+    _shapes: ClassVar = {"weight": "num_parameters"}
     _shown = "num_parameters={self.num_parameters}"
-
-    def _shapes(self, bias: bool) -> dict[str, Any]:
-        return {"weight": (self.num_parameters,)}
 
     def reset_parameters(self) -> None:
         """The slope to begin with."""
         init.constant_(self.weight, self.init)
 
-    def forward(self, input: Tensor) -> Tensor:
-        """``x`` where it is positive, else its product with the slope."""
-        return F.prelu(input, self.weight)  # type: ignore[no-any-return]
+
+RESIZED = {"size": None, "scale_factor": None, "mode": "nearest", "align_corners": None, "recompute_scale_factor": None}
 
 
-class Upsample(Layer, home="upsampling", options=RESIZED):
+class Upsample(Layer, home="upsampling", function=F.interpolate, options=RESIZED):
     """:func:`functional.interpolate`, to a size or by a factor."""
+
+    way: ClassVar[dict[str, Any]] = {}
 
     def _take(self, values: dict[str, Any]) -> None:
         if factor := values["scale_factor"]:
             values["scale_factor"] = tuple(map(float, factor)) if isinstance(factor, tuple) else float(factor)
-        super()._take(values)
-
-    def forward(self, input: Tensor) -> Any:
-        """The input, resized."""
-        return F.interpolate(input, *(getattr(self, name) for name in RESIZED))
+        super()._take({**RESIZED, **values, **self.way})
 
     def extra_repr(self) -> str:
         """The size or the factor, and the mode."""
@@ -115,20 +88,21 @@ class Upsample(Layer, home="upsampling", options=RESIZED):
 class UpsamplingNearest2d(Upsample, home="upsampling", options={"size": None, "scale_factor": None}):
     """:class:`Upsample` by the nearest element."""
 
-    way: ClassVar[dict[str, Any]] = {}
-
-    def _take(self, values: dict[str, Any]) -> None:
-        super()._take({**RESIZED, **values, **self.way})
-
 
 class UpsamplingBilinear2d(UpsamplingNearest2d, home="upsampling"):
     """:class:`Upsample` between four elements, corner to corner."""
 
-    way: ClassVar[dict[str, Any]] = {"mode": "bilinear", "align_corners": True}
+    way: ClassVar = {"mode": "bilinear", "align_corners": True}
 
 
-class Embedding(Weighted, home="sparse", options=TABLE):
+LOOKED_UP = {"padding_idx": None, "max_norm": None, "norm_type": 2.0, "scale_grad_by_freq": False, "sparse": False}
+TABLE = {"num_embeddings": ..., "embedding_dim": ..., **LOOKED_UP, "_weight": None, "_freeze": False, **MADE}
+
+
+class Embedding(Layer, home="sparse", function=F.embedding, options=TABLE):
     """A table of vectors, looked up by number."""
+
+    _shapes: ClassVar = {"weight": "num_embeddings embedding_dim"}
 
     def _take(self, values: dict[str, Any]) -> None:
         given, frozen = values.pop("_weight"), values.pop("_freeze")
@@ -139,8 +113,8 @@ class Embedding(Weighted, home="sparse", options=TABLE):
         super()._take(values)
         self.weight.requires_grad_(not frozen)
 
-    def _shapes(self, bias: bool) -> dict[str, Any]:
-        return {} if "weight" in self._parameters else {"weight": (self.num_embeddings, self.embedding_dim)}
+    def _shaped(self, bias: bool) -> dict[str, Any]:
+        return {} if "weight" in self._parameters else super()._shaped(bias)
 
     def reset_parameters(self) -> None:
         """Normal values, and zeros at ``padding_idx``."""
@@ -155,16 +129,12 @@ class Embedding(Weighted, home="sparse", options=TABLE):
         rows, cols = embeddings._array.shape
         return cls(rows, cols, padding_idx, _weight=embeddings, _freeze=freeze, **options)
 
-    def forward(self, input: Tensor) -> Tensor:
-        """The vectors of those numbers."""
-        return F.embedding(input, self.weight, *(getattr(self, name) for name in LOOKED_UP))
-
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
         return f"{self.num_embeddings}, {self.embedding_dim}{self.unusual(LOOKED_UP)}"
 
 
-class Convolution(Weighted):
+class Convolution(Layer):
     """Base of the convolutions over ``dims`` dimensions."""
 
     dims: ClassVar[int]
@@ -187,7 +157,7 @@ class Convolution(Weighted):
         values = {"output_padding": 0, **values}
         super()._take({k: tuple_of(v, self.dims) if k in sizes and not isinstance(v, str) else v for k, v in values.items()})
 
-    def _shapes(self, bias: bool) -> dict[str, Any]:
+    def _shaped(self, bias: bool) -> dict[str, Any]:
         taken, given = self.in_channels, self.out_channels
         ends = (taken, given // self.groups) if self.transposed else (given, taken // self.groups)
         return {"weight": (*ends, *self.kernel_size), "bias": (given,) if bias else None}

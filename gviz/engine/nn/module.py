@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gviz.engine import dtypes
 from gviz.engine.modes import no_grad
@@ -51,8 +51,6 @@ class Module(Hooks):
 
     __module__ = "torch.nn.modules.module"
     training: bool
-    _shown: ClassVar[str | None] = ""
-    """What stands in the brackets when it is printed: a format of ``self``."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -320,7 +318,7 @@ class Module(Hooks):
     # ---------------------------------------------------------------- text
     def extra_repr(self) -> str:
         """What stands in the brackets."""
-        return (type(self)._shown or "").format(self=self)
+        return ""
 
     def _get_name(self) -> str:
         return type(self).__name__

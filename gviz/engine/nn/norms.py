@@ -8,7 +8,7 @@ import numpy as np
 
 from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
-from gviz.engine.nn.options import MADE, Weighted
+from gviz.engine.nn.options import MADE, Layer
 from gviz.engine.nn.parameter import filled
 from gviz.engine.nn.window_functions import tuple_of
 from gviz.engine.tensor import from_array
@@ -17,16 +17,12 @@ if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
 
 
-class Norm(Weighted):
-    """Base of the normalizations: the scale and the shift, each of shape ``scaled()``, where ``affine`` wants them."""
+class Norm(Layer):
+    """Base of the normalizations: a scale and a shift, where ``affine`` wants them."""
 
-    def scaled(self) -> tuple[int, ...]:
-        """The shape of what is scaled at once."""
-        raise NotImplementedError
-
-    def _shapes(self, bias: bool) -> dict[str, Any]:
+    def _shaped(self, bias: bool) -> dict[str, Any]:
         wanted = getattr(self, "elementwise_affine", None) or getattr(self, "affine", False)
-        return {"weight": self.scaled() if wanted else None, "bias": self.scaled() if wanted and bias else None}
+        return super()._shaped(bias) if wanted else dict.fromkeys(self._shapes)
 
     def reset_parameters(self) -> None:
         """Ones to scale by, and zeros to add."""
@@ -37,59 +33,46 @@ class Norm(Weighted):
 
 
 SHAPED = {"normalized_shape": ..., "eps": 1e-05, "elementwise_affine": True}
-GROUPED = {"num_groups": ..., "num_channels": ..., "eps": 1e-05, "affine": True, **MADE, "*": ..., "bias": True}
 
 
-class LayerNorm(Norm, home="normalization", options={**SHAPED, "bias": True, **MADE}):
+class LayerNorm(Norm, home="normalization", function=F.layer_norm, options={**SHAPED, "bias": True, **MADE}):
     """The last dimensions brought to mean 0 and variance 1."""
 
+    _shapes: ClassVar = dict.fromkeys(("weight", "bias"), "normalized_shape")
     _shown = "{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, bias={self.has_bias}"
 
     def _take(self, values: dict[str, Any]) -> None:
         super()._take({**values, "normalized_shape": tuple_of(values["normalized_shape"], 1)})
 
-    def scaled(self) -> tuple[int, ...]:
-        """The last dimensions."""
-        return self.normalized_shape  # type: ignore[no-any-return]
 
-    def forward(self, input: Tensor) -> Tensor:
-        """The input, normalized."""
-        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
-
-
-class RMSNorm(LayerNorm, home="normalization", options={**SHAPED, "eps": None, **MADE}):
+class RMSNorm(LayerNorm, home="normalization", function=F.rms_norm, options={**SHAPED, "eps": None, **MADE}):
     """The last dimensions divided by the root of their mean square."""
 
+    _shapes: ClassVar = {"weight": "normalized_shape"}
     _shown = "{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
-    def _shapes(self, bias: bool) -> dict[str, Any]:
-        return {"weight": super()._shapes(bias)["weight"]}
 
-    def forward(self, input: Tensor) -> Tensor:
-        """The input, normalized."""
-        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+GROUPED = {"num_groups": ..., "num_channels": ..., "eps": 1e-05, "affine": True, **MADE, "*": ..., "bias": True}
 
 
-class GroupNorm(Norm, home="normalization", options=GROUPED):
+class GroupNorm(Norm, home="normalization", function=F.group_norm, options=GROUPED):
     """Groups of channels brought to mean 0 and variance 1."""
 
+    _shapes: ClassVar = dict.fromkeys(("weight", "bias"), "num_channels")
     _shown = "{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.has_bias}"
 
-    def scaled(self) -> tuple[int, ...]:
-        """The channels."""
-        if self.num_channels % self.num_groups:
-            raise ValueError(f"num_channels ({self.num_channels}) must be divisible by num_groups ({self.num_groups})")
-        return (self.num_channels,)
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The input, normalized."""
-        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+    def _take(self, values: dict[str, Any]) -> None:
+        groups, channels = values["num_groups"], values["num_channels"]
+        if channels % groups:
+            raise ValueError(f"num_channels ({channels}) must be divisible by num_groups ({groups})")
+        super()._take(values)
 
 
 class Tracking(Norm):
     """Base of the norms that may keep running statistics: batch norms, and instance norms with other defaults."""
 
     ranks: ClassVar[tuple[int, ...]]
+    _shapes: ClassVar = dict.fromkeys(("weight", "bias"), "num_features")
     _shown = (
         "{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, bias={self.has_bias}, "
         "track_running_stats={self.track_running_stats}"
@@ -109,10 +92,6 @@ class Tracking(Norm):
             init.zeros_(self.running_mean)
             init.ones_(self.running_var)
             init.zeros_(self.num_batches_tracked)
-
-    def scaled(self) -> tuple[int, ...]:
-        """The channels."""
-        return (self.num_features,)
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, normalized by the batch while training, else by the running statistics."""

@@ -1,14 +1,16 @@
-"""Layers by what they take: options that are declared in PyTorch's order, and parameters whose shapes follow from them."""
+"""Layers by what they take: options that are declared in PyTorch's order, a function, and parameters of known shapes."""
 
 from __future__ import annotations
 
+from inspect import CO_VARKEYWORDS, unwrap
+from itertools import takewhile
 from typing import Any, ClassVar
 
 from gviz.engine.nn.module import Module
 from gviz.engine.nn.parameter import Parameter, filled
 from gviz.engine.text import bound, check_device
 
-__all__ = ["LAYERS", "MADE", "Layer", "Weighted"]
+__all__ = ["LAYERS", "MADE", "Layer"]
 
 LAYERS: dict[str, Any] = {}
 """All that are declared, by their names."""
@@ -16,66 +18,95 @@ LAYERS: dict[str, Any] = {}
 MADE: dict[str, Any] = {"device": None, "dtype": None}
 """Where and in which type parameters are made."""
 
+UNKEPT = (*MADE, "bias", "size_average", "reduce", "*")
+"""What becomes no attribute: ``bias`` says whether there is such a parameter, the next two PyTorch no longer keeps."""
+
 
 class Layer(Module):
-    """A module whose options become its attributes."""
+    """A function as a module: its options become attributes; what it has learnt, or weighs with, is among the parameters."""
 
     _options: ClassVar[dict[str, Any]] = {}
     _refuser: ClassVar[str]
+    _function: ClassVar[Any]
+    _inputs: ClassVar[dict[str, Any]]
+    _passed: ClassVar[list[str]]
+    _shapes: ClassVar[dict[str, str]] = {}
+    """The parameters, with the names of the options that are their sizes."""
+    _shown: ClassVar[str | None] = None
+    bias: Any
 
-    def __init_subclass__(cls, home: str = "", options: dict[str, Any] | None = None, refuser: str = "") -> None:
+    def __init_subclass__(
+        cls, home: str = "", options: dict[str, Any] | None = None, refuser: str = "", function: Any = None
+    ) -> None:
         """Declare a layer.
 
         Args:
             home: the file that PyTorch has it in; a class of the user's has none.
             options: in PyTorch's order, with their defaults: see :func:`text.bound`.
             refuser: the class whose ``__init__`` refuses arguments in PyTorch, where it is a base of the layer.
+            function: it is called with the inputs and, for its other parameters, with the attributes of their names.
         """
         cls._options = cls._options if options is None else options
         if home:
             cls.__module__ = f"torch.nn.modules.{home}"
             cls._refuser = refuser or cls.__name__
             LAYERS[cls.__name__] = cls
+        if function is not None:
+            cls._function = staticmethod(function)
+            code = unwrap(function).__code__
+            names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            own = [*cls._shapes, *(name for name in cls._options if name not in UNKEPT), "training"]
+            inputs = takewhile(lambda name: name not in own, names)
+            cls._inputs = {"input" if name == "x" else name: ... for name in inputs}
+            cls._passed = own[:-1] if code.co_flags & CO_VARKEYWORDS else [name for name in own if name in names]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
         self._take(bound(f"{self._refuser}.__init__", self._options, args, kwargs, before=1))
 
     def _take(self, values: dict[str, Any]) -> None:
-        """Keep the values of the options."""
-        for name, value in values.items():
-            setattr(self, name, value)
-
-    def unusual(self, usual: dict[str, Any]) -> str:
-        """Those of the options that are not as usual, as text."""
-        return "".join(f", {name}={getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value)
-
-
-class Weighted(Layer):
-    """A layer with parameters."""
-
-    bias: Any
-
-    def _take(self, values: dict[str, Any]) -> None:
         """Keep the values of the options, and make the parameters."""
-        dtype, bias = values.pop("dtype"), values.pop("bias", True)
-        check_device(values.pop("device") or "cpu")
-        super()._take(values)
-        shapes = self._shapes(bias)
+        check_device(values.get("device") or "cpu")
+        for name, value in values.items():
+            if name not in UNKEPT:
+                setattr(self, name, value)
+        shapes = self._shaped(values.get("bias", True))
         for name, shape in shapes.items():
-            self.register_parameter(name, None if shape is None else Parameter(filled(shape, 0, dtype)))
+            self.register_parameter(name, None if shape is None else Parameter(filled(shape, 0, values["dtype"])))
         if shapes:
             self.reset_parameters()
 
-    def _shapes(self, bias: bool) -> dict[str, tuple[int, ...] | None]:
-        """The parameters; None for one that is not wanted."""
-        raise NotImplementedError
+    def _shaped(self, bias: bool) -> dict[str, tuple[int, ...] | None]:
+        """The parameters' shapes; None for one that is not wanted."""
+        found: dict[str, tuple[int, ...] | None] = {}
+        for name, sizes in self._shapes.items():
+            given = [getattr(self, size) for size in sizes.split()]
+            shape = given[0] if isinstance(given[0], tuple) else tuple(given)
+            found[name] = shape if bias or name != "bias" else None
+        return found
 
     def reset_parameters(self) -> None:
         """Initial values."""
         raise NotImplementedError
 
+    def forward(self, *inputs: Any, **named: Any) -> Any:
+        """The function of the input, or of the inputs."""
+        if named or len(inputs) != len(self._inputs):
+            inputs = tuple(bound(f"{type(self).__name__}.forward", self._inputs, inputs, named, before=1).values())
+        return self._function(*inputs, **{name: getattr(self, name) for name in self._passed})
+
     @property
     def has_bias(self) -> bool:
         """Whether there is one."""
         return self.bias is not None
+
+    def extra_repr(self) -> str:
+        """What the layer says it shows, else the options."""
+        if self._shown is not None:
+            return self._shown.format(self=self)
+        values = {name: self.has_bias if name == "bias" else getattr(self, name) for name in self._options if name not in MADE}
+        return ", ".join(f"{name}={value!r}" for name, value in values.items() if name != "inplace" or value)
+
+    def unusual(self, usual: dict[str, Any]) -> str:
+        """Those of the options that are not as usual, as text."""
+        return "".join(f", {name}={getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value)

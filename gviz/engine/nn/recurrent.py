@@ -13,7 +13,7 @@ from gviz.engine import text
 from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
 from gviz.engine.nn.checks import check_sequence
-from gviz.engine.nn.options import MADE, Weighted
+from gviz.engine.nn.options import MADE, Layer
 from gviz.engine.op import TENSORS as call
 from gviz.engine.tensor import Tensor, from_array
 
@@ -22,7 +22,7 @@ USUAL: dict[str, Any] = {"num_layers": 1, "bias": True, "batch_first": False, "d
 SIZES = {"input_size": ..., "hidden_size": ...}
 
 
-class Remembering(Weighted, options={**SIZES, "bias": True, **MADE}):
+class Remembering(Layer, options={**SIZES, "bias": True, **MADE}):
     """Base of all: weights for ``gates`` linear maps of the input and of the state."""
 
     gates: ClassVar[int]
@@ -55,7 +55,7 @@ class Cell(Remembering):
 
     states = 1
 
-    def _shapes(self, bias: bool) -> dict[str, Any]:
+    def _shaped(self, bias: bool) -> dict[str, Any]:
         found = self.maps_of(self.input_size)
         return found if bias else {**found, "bias_ih": None, "bias_hh": None}
 
@@ -148,7 +148,7 @@ class Recurrent(Remembering, options={**SIZES, **USUAL, **MADE}):
             )
         super()._take(values)
 
-    def _shapes(self, bias: bool) -> dict[str, Any]:
+    def _shaped(self, bias: bool) -> dict[str, Any]:
         ways = ("", "_reverse")[: 1 + self.bidirectional]
         self.suffixes = [f"l{n}{way}" for n in range(self.num_layers) for way in ways]
         found: dict[str, Any] = {}
