@@ -61,6 +61,10 @@ class Face:
             return rare
         if name.startswith("_saved_") and (row := getattr(type(self), "row", None)) is not None:
             return row.read_saved(self, name[7:])
+        if name.startswith("_raw_saved_"):
+            from gviz.engine.autograd.packing import raw_saved
+
+            return raw_saved(self, name[11:])
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __dir__(self) -> list[str]:

@@ -12,7 +12,7 @@ from weakref import ref
 
 import numpy as np
 
-from gviz.engine.node import Parts
+from gviz.engine.node import AccumulateGrad, Parts
 from gviz.engine.text import type_name
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Hooked:
         if self._edge is None:
             raise RuntimeError(NO_HOOK)
         if self.is_leaf:
-            return self.hook_leaf("hooks", hook)
+            return append(self.leaf_hooks("hooks"), hook)
         self.refresh()
         return hook_node(self._edge, "tensor_hooks", hook)
 
@@ -119,14 +119,15 @@ class Hooked:
             raise RuntimeError(NO_HOOK)
         if not self.is_leaf:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        return self.hook_leaf("post_hooks", hook)
+        return append(self.leaf_hooks("post_hooks"), hook)
 
-    def hook_leaf(self, kind: str, hook: Callable[..., Any]) -> Handle:
-        """Register a hook of that kind on this leaf."""
+    def leaf_hooks(self, kind: str) -> list[Any]:
+        """The hooks of that kind of this leaf: a list that stays the same."""
         rare = self.rare()
         if getattr(rare, kind) is None:
             setattr(rare, kind, [])
-        return append(getattr(rare, kind), hook)
+        found: list[Any] = getattr(rare, kind)
+        return found
 
 
 NO_HOOK = "cannot register a hook on a tensor that doesn't require gradient"
@@ -157,10 +158,12 @@ def cast_gradients(node: Node, kinds: list[Any]) -> None:
 
 
 def careful(node: Node) -> None:
-    """Change a node to the careful variant of its class (same name, same row)."""
+    """Change a node to the careful variant of its class (same name, same row); that of a leaf runs the leaf's hooks too."""
     plain: Any = type(node)
     if plain.careful:
         return
+    if isinstance(node, AccumulateGrad):
+        node.rare["tensor_hooks"] = node.variable.leaf_hooks("hooks")
     if plain not in CAREFUL:
         CAREFUL[plain] = type(
             plain.__name__,
@@ -211,8 +214,22 @@ def keep_gradient(kept: Any, grad: Any, *, on_tensors: bool) -> None:
         rare.grad = rare.grad + grad
 
 
-def run(node: Any, grad: Any, keep: bool, *, on_tensors: bool) -> Any:
-    """Pre-hooks, the plain derivative, casts, post-hooks."""
+def only_wanted(node: Any, grad: Any, keep: bool, derive: Callable[..., Any], wanted: tuple[bool, ...] | None) -> Any:
+    """A node's derivative for the wanted ones of its inputs, None for the others; meanwhile it has no edges to those."""
+    if wanted is None:
+        return derive(node, grad, keep)
+    edges = node.edges
+    node.edges = tuple(edge if want else None for edge, want in zip(edges, wanted, strict=True))
+    try:
+        out = derive(node, grad, keep)
+    finally:
+        node.edges = edges
+    outs = out if isinstance(out, tuple) else (out,)
+    return tuple(part if want else None for part, want in zip(outs, wanted, strict=True))
+
+
+def run(node: Any, grad: Any, keep: bool, *, on_tensors: bool, wanted: tuple[bool, ...] | None = None) -> Any:
+    """Pre-hooks, the plain derivative (for all inputs, or the wanted ones), casts, post-hooks."""
     rare = node.rare
     plain = type(node).plain
     given = grad
@@ -221,7 +238,7 @@ def run(node: Any, grad: Any, keep: bool, *, on_tensors: bool) -> Any:
     if grad is None and not plain.always:
         out: Any = (None,) * len(node.edges)
     else:
-        out = (plain.apply_tensors if on_tensors else plain.apply)(node, grad, keep)
+        out = only_wanted(node, grad, keep, plain.apply_tensors if on_tensors else plain.apply, wanted)
     lone = not isinstance(out, tuple)
     outs = (out,) if lone else out
     kinds, post = rare.get("dtypes"), tuple(rare.get("post_hooks") or ())
@@ -325,6 +342,22 @@ def check_hooked(hook: Callable[..., Any], new: Any, old: Any) -> None:
         raise RuntimeError(f"hook '{hook.__name__}' has changed the type of value (was {was} got {got})")
     if new._array.shape != old._array.shape:
         raise RuntimeError(f"hook '{hook.__name__}' has changed the size of value")
+
+
+def before_adding(node: Any, grad: Any, *, on_tensors: bool) -> Any:
+    """The gradient of a leaf after its hooks; None where, after the graph was made, it was said that it requires none.
+
+    Raises:
+        RuntimeError: it is no leaf any more.
+    """
+    leaf = node.variable
+    grad = grad if node.careful else run_hooks(leaf.rare().hooks, grad, on_tensors=on_tensors)  # else they have run already
+    if leaf._edge is not None and leaf._edge.__class__ is not ref:
+        raise RuntimeError("leaf variable has been moved into the graph interior")
+    if leaf._edge is None:
+        run_post_hooks(leaf.rare().post_hooks or [], leaf)
+        return None
+    return grad
 
 
 def run_post_hooks(hooks: list[Any], leaf: Any) -> None:

@@ -32,7 +32,7 @@ class Mode:
         self.formula = False
         self.inference = False
         self.anomaly = ""  # "nan" where backward looks for it, "lines" where it only tells of errors
-        self.notes: tuple[Callable[[Any], None], ...] = ()  # called with each new node, see autograd/watch.py
+        self.notes: tuple[Callable[[Any], None], ...] = ()  # called with each new node, see autograd/watch.py and packing.py
 
 
 mode = Mode()

@@ -124,19 +124,20 @@ class AccumulateGrad(Node):
         """PyTorch's long name."""
         return "torch::autograd::AccumulateGrad"
 
-    def apply(self, grad: Any, keep: bool) -> Any:
-        """Add an array to the leaf's gradient: in place where there is one, else a copy (the array may be shared)."""
+    def apply(self, grad: Any, keep: bool, on_tensors: bool = False) -> Any:
+        """Add to the leaf's gradient, an array in place; the first is copied (it may be shared)."""
         leaf = self.variable
-        if leaf._edge is None:  # it was told so after the graph was made
-            return ()
         rare = leaf.rare()
-        if rare.hooks:
-            from gviz.engine.hooks import run_hooks
+        if rare.hooks or leaf._edge.__class__ is not ref:
+            from gviz.engine.hooks import before_adding
 
-            grad = run_hooks(rare.hooks, grad, on_tensors=False)
-        if rare.grad is None:
-            array = np.array(grad, dtype=leaf._array.dtype, order="C")
-            rare.grad = type(leaf).from_engine(array)
+            grad = before_adding(self, grad, on_tensors=on_tensors)
+            if grad is None:
+                return ()
+        if on_tensors:
+            rare.grad = grad.copied() if rare.grad is None else rare.grad + grad
+        elif rare.grad is None:
+            rare.grad = type(leaf).from_engine(np.array(grad, dtype=leaf._array.dtype, order="C"))
         else:
             rare.grad.accumulate(grad)
         if rare.post_hooks:
@@ -147,20 +148,7 @@ class AccumulateGrad(Node):
 
     def apply_tensors(self, grad: Any, keep: bool) -> Any:
         """Add a tensor to the leaf's gradient, recorded, and never in place."""
-        leaf = self.variable
-        if leaf._edge is None:
-            return ()
-        rare = leaf.rare()
-        if rare.hooks:
-            from gviz.engine.hooks import run_hooks
-
-            grad = run_hooks(rare.hooks, grad, on_tensors=True)
-        rare.grad = grad.copied() if rare.grad is None else rare.grad + grad
-        if rare.post_hooks:
-            from gviz.engine.hooks import run_post_hooks
-
-            run_post_hooks(rare.post_hooks, leaf)
-        return ()
+        return self.apply(grad, keep, on_tensors=True)
 
 
 class Output(Node):

@@ -7,12 +7,13 @@ the graph back when it is read. Where somebody could write in place, both come w
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
 from gviz.engine.elements import steps_of
 from gviz.engine.modes import mode
-from gviz.engine.node import public_edge, short_name
+from gviz.engine.node import AccumulateGrad, public_edge, short_name
 from gviz.engine.text import type_name
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
 
 __all__ = [
-    "FREED", "Packed", "Saved", "SavedResult", "Saving", "Version", "freed_error", "guarded", "modified_error", "version_of",
+    "FREED", "Packed", "Saved", "SavedResult", "Saving", "Version", "freed_error", "guarded", "modified_error", "output_number",
+    "version_of",
 ]  # fmt: skip
 
 
@@ -72,13 +74,36 @@ class SavedResult:
 
 
 class Packed:
-    """What a user's hook made of a saved tensor, and the hook that gives the tensor back."""
+    """What a user's hook made of a saved tensor, and the hook that gives the tensor back.
 
-    __slots__ = ("content", "unpack")
+    Args:
+        content: what the one hook made.
+        unpack: the other hook.
+        place: where the tensor was in the graph: its edge, None, or the number of the node's own output.
+    """
 
-    def __init__(self, content: Any, unpack: Callable[[Any], Any]) -> None:
+    __slots__ = ("content", "place", "unpack")
+
+    def __init__(self, content: Any, unpack: Callable[[Any], Any], place: Any) -> None:
         self.content = content
         self.unpack = unpack
+        self.place = place
+
+    def unpacked(self, node: Node) -> Any:
+        """The tensor, in its place in the graph.
+
+        Raises:
+            TypeError: the hook gave something else.
+        """
+        found = self.unpack(self.content)
+        if not hasattr(found, "_array"):
+            name = type(found).__name__
+            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {name}")
+        if self.place is None:
+            return found.detach() if found.requires_grad else found
+        if self.place.__class__ is int:
+            return node.output_tensor(found._array, self.place)
+        return from_array(found._array, ref(self.place) if isinstance(self.place, AccumulateGrad) else self.place)
 
 
 class Saved:
@@ -189,8 +214,8 @@ class Saving:
         """A saved tensor as the user, or a recorded derivative, sees it."""
         value = self.checked(node, value, saved)
         if value.__class__ is np.ndarray:
-            differentiable = saved.kind == "result" and value.dtype.kind in "fc"
-            return node.output_tensor(value, saved.index) if differentiable else from_array(value, None)
+            number = output_number(saved, value)
+            return from_array(value, None) if number is None else node.output_tensor(value, number)
         if isinstance(value, int | float | bool | np.generic):
             return from_array(np.asarray(value), None)
         return (
@@ -206,11 +231,7 @@ class Saving:
         if value is FREED:
             raise freed_error()
         if value.__class__ is Packed:
-            found = value.unpack(value.content)
-            if not hasattr(found, "_array"):
-                name = type(found).__name__
-                raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {name}")
-            return found
+            return value.unpacked(node)
         if value.__class__ in (list, tuple):
             return [None if v is None else self.checked(node, v, saved) for v in value]
         expected = 0
@@ -276,6 +297,11 @@ FACTS: dict[str, Any] = {
     "numel": lambda array: array.size,
     "strides": steps_of,
 }
+
+
+def output_number(saved: Saved, array: Any) -> int | None:
+    """Which of its node's outputs a saved array is; None where it is none, or one without a gradient."""
+    return saved.index if saved.kind == "result" and array.dtype.kind in "fc" else None
 
 
 def derive(kind: str, value: Any) -> Any:

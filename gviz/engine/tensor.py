@@ -27,9 +27,10 @@ new = object.__new__
 class Rare:
     """What few tensors have."""
 
-    __slots__ = ("base", "grad", "hooks", "inference", "origin", "post_hooks", "retains", "seen", "version")
+    __slots__ = ("accumulator", "base", "grad", "hooks", "inference", "origin", "post_hooks", "retains", "seen", "version")
 
     def __init__(self) -> None:
+        self.accumulator: Any = None  # the edge of a leaf of which it was said that it requires no gradient
         self.grad: Tensor | None = None
         self.version: Version | None = None
         self.hooks: list[Any] | None = None  # tensor hooks of a leaf
@@ -92,12 +93,17 @@ class Tensor(Elements, hooks.Hooked):
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         if wanted and not mode.inference and self.is_inference():
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        edge = self._edge
         if not wanted:
+            if edge is not None and edge is not NO_GRAD_VIEW:
+                self.rare().accumulator = edge
             self._edge = None
-        elif self._edge is None or self._edge is NO_GRAD_VIEW:
+        elif edge is None or edge is NO_GRAD_VIEW:
             if self._array.dtype.kind == "c":
                 raise NotImplementedError(text.COMPLEX)
-            self._edge = ref(AccumulateGrad(self))
+            self._edge = None if self._rare is None else self._rare.accumulator
+            if self._edge is None:
+                self._edge = ref(AccumulateGrad(self))
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set :attr:`requires_grad` and return the tensor."""
@@ -199,6 +205,8 @@ class Tensor(Elements, hooks.Hooked):
         """
         if self._is_view():
             raise RuntimeError(text.DETACHED_VIEW)
+        if self.is_leaf:
+            self.requires_grad = False
         self._edge = None
         return self
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gviz.engine.hooks import only_wanted, run_hooks, tensor_hooks
 from gviz.engine.hooks import run as run_hooked
-from gviz.engine.hooks import run_hooks, tensor_hooks
 from gviz.engine.modes import mode
 from gviz.engine.node import AccumulateGrad
 from gviz.engine.op import TENSORS
@@ -52,36 +52,19 @@ def sweep_towards(order: list[Any], catch: dict[Any, Any], needed: set[Any] | No
 
 
 def step_towards(node: Any, grad: Any, catch: dict[Any, Any], needed: set[Any], *, keep: bool, create: bool) -> Any:
-    """One step of a backward pass that is after the gradients of certain tensors only."""
+    """One step of a backward pass that is after the gradients of certain tensors only: it computes no others."""
     hooked = False
     if node in catch:
         grad = captured(node, grad, catch, create=create)
         hooked = node.careful  # its tensor's hooks have run already
     if node not in needed or (grad is None and not node.always):
         return ()
-    left, right = node.left, node.right
-    first = left is None or left in needed or left in catch
-    second = right is None or right in needed or right in catch
-    if (first and second) or not hasattr(node, "row") or node.row.lists:  # all of a list or none
-        return applied(node, grad, keep, hooked=hooked, create=create)
-    node.left = left if first else None  # derivatives that nobody asked for are not computed, and hooks do not see them
-    if right.__class__ is tuple:
-        node.right = tuple(edge if edge in needed or edge in catch else None for edge in right)
-    else:
-        node.right = right if second else None
-    try:
-        out = applied(node, grad, keep, hooked=hooked, create=create)
-        outs = out if isinstance(out, tuple) else (out,)
-        return tuple(None if edge is None else part for part, edge in zip(outs, node.edges, strict=True))
-    finally:
-        node.left, node.right = left, right
-
-
-def applied(node: Any, grad: Any, keep: bool, *, hooked: bool, create: bool) -> Any:
-    """The gradients of a node's inputs; its tensor's hooks have run already where it is ``hooked``."""
-    if hooked:
-        return run_hooked(node, grad, keep, on_tensors=create)
-    return node.apply_tensors(grad, keep) if create else node.apply(grad, keep)
+    asked = tuple(edge is None or edge in needed or edge in catch for edge in node.edges)
+    wanted = None if all(asked) or not hasattr(node, "row") or node.row.lists else asked  # all of a list or none
+    if node.careful:
+        grad = grad if hooked else tensor_hooks(node, grad, on_tensors=create)
+        return run_hooked(node, grad, keep, on_tensors=create, wanted=wanted)
+    return only_wanted(node, grad, keep, type(node).apply_tensors if create else type(node).apply, wanted)
 
 
 def fit(grad: Any, edge: Any, node: Any) -> Any:

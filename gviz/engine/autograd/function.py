@@ -67,7 +67,7 @@ class BackwardCFunction(FunctionCtx, Node):
         if kept is None:
             return None
         if kept.__class__ is Packed:
-            return kept.unpack(kept.content)
+            return kept.unpacked(self)
         own, value, version, expected = None, kept, version_of(kept), 0
         if kept.__class__ is SavedResult:
             value, version, expected = kept.content, kept.version, kept.expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gviz.engine.autograd.watch import disable_saved_tensors_hooks, saved_tensors_hooks
+from gviz.engine.autograd.packing import disable_saved_tensors_hooks, saved_tensors_hooks
 from gviz.engine.node import Node, public_edge
 from gviz.engine.tensor import Tensor, edge_of
 

@@ -1,4 +1,4 @@
-"""What looks at every node that is made: anomaly mode, and hooks on saved tensors.
+"""What looks at every node that is made: anomaly mode (and, in ``packing.py``, hooks on saved tensors).
 
 While one of them is on, every operation takes the general path (``general.py``), which calls ``mode.notes`` with each new node.
 """
@@ -7,22 +7,21 @@ from __future__ import annotations
 
 import traceback
 import warnings
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gviz.engine import makers
-from gviz.engine.modes import mode, no_grad
+from gviz.engine.modes import mode
 from gviz.engine.node import AccumulateGrad, Parts
-from gviz.engine.saved import Packed, SavedResult
-from gviz.engine.tensor import Tensor, from_array
+from gviz.engine.saved import Packed
+from gviz.engine.tensor import Tensor
 from gviz.engine.text import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
-__all__ = ["check", "detect_anomaly", "disable_saved_tensors_hooks", "saved_tensors_hooks", "set_detect_anomaly"]
+__all__ = ["check", "detect_anomaly", "set_detect_anomaly", "set_notes"]
 
 
 def set_notes(notes: tuple[Callable[[Any], None], ...]) -> None:
@@ -31,7 +30,6 @@ def set_notes(notes: tuple[Callable[[Any], None], ...]) -> None:
     vars(makers)["Tensor"] = Packed if notes else Tensor
 
 
-# ------------------------------------------------------------------ anomalies
 def note_forward(node: Any) -> None:
     """Keep the lines that led to this node."""
     stack = [frame for frame in traceback.extract_stack() if "gviz/engine/" not in frame.filename.replace("\\", "/")]
@@ -114,63 +112,3 @@ def switch(*, on: bool, check_nan: bool) -> tuple[Any, str]:
     set_notes((*rest, note_forward) if on else rest)
     mode.anomaly = "" if not on else "nan" if check_nan else "lines"
     return before
-
-
-# ------------------------------------------------------------------ saved tensors
-class saved_tensors_hooks:
-    """Within the block, what an operation saves is ``pack_hook(tensor)``; backward reads ``unpack_hook`` of that.
-
-    Source: https://docs.pytorch.org/docs/2.13/autograd.html#torch.autograd.graph.saved_tensors_hooks
-    """
-
-    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
-        self.pack_hook = pack_hook
-        self.unpack_hook = unpack_hook
-
-    def __enter__(self) -> None:
-        """Begin."""
-        if disable_saved_tensors_hooks.messages:
-            raise RuntimeError(disable_saved_tensors_hooks.messages[-1])
-        self.before = mode.notes
-        set_notes((*[n for n in mode.notes if getattr(n, "__func__", None) is not saved_tensors_hooks.note], self.note))
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Put back what was."""
-        set_notes(self.before)
-
-    def note(self, node: Any) -> None:
-        """Pack what a new node saved."""
-        row = getattr(type(node), "row", None)
-        kept = node.saved if node.saved.__class__ is tuple else (node.saved,)
-        wanted = range(len(kept)) if row is None else row.tensor_positions
-        packed = tuple(self.packed(node, value) if i in wanted else value for i, value in enumerate(kept))
-        node.saved = packed if node.saved.__class__ is tuple else packed[0]
-
-    def packed(self, node: Any, value: Any) -> Any:
-        """One saved tensor, packed with the grad mode off."""
-        content = value.content if value.__class__ is SavedResult else value
-        if content.__class__ is np.ndarray:
-            content = node.output_tensor(content) if content.dtype.kind in "fc" else from_array(content, None)
-        elif content.__class__ is tuple:
-            content = node.unpack(content)
-        if not isinstance(content, Tensor):
-            return value
-        with no_grad():
-            return Packed(self.pack_hook(content), self.unpack_hook)
-
-
-class disable_saved_tensors_hooks:
-    """Within the block nobody may hook saved tensors: who tries is told the message."""
-
-    messages: ClassVar[list[str]] = []
-
-    def __init__(self, error_message: str) -> None:
-        self.message = error_message
-
-    def __enter__(self) -> None:
-        """Begin."""
-        self.messages.append(self.message)
-
-    def __exit__(self, *_: object) -> None:
-        """End."""
-        self.messages.pop()
