@@ -44,7 +44,6 @@ def activation(key: str, in_place: bool | None = None, *, kernel: str = "", **op
         inplace = values.pop("inplace", in_place)
         return writing.in_place(call[written], input, *values.values()) if inplace else call[key](input, *values.values())
 
-    apply.__name__ = key
     return apply
 
 

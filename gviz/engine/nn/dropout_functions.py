@@ -100,7 +100,6 @@ def of_channels(dims: int) -> Any:
             return channels_dropped(input.unsqueeze_(0), p, training, inplace).squeeze_(0)  # type: ignore[attr-defined]
         return call["squeeze_dim"](channels_dropped(call["unsqueeze"](input, 0), p, training, inplace), 0)
 
-    apply.__name__ = f"dropout{dims}d"
     return apply
 
 

@@ -92,7 +92,6 @@ def slid(dims: int) -> Any:
     ) -> Tensor:  # fmt: skip
         return convolve(dims, input, weight, bias, stride, padding, dilation, groups)
 
-    apply.__name__ = f"conv{dims}d"
     return apply
 
 
@@ -105,7 +104,6 @@ def transposed(dims: int) -> Any:
     ) -> Tensor:  # fmt: skip
         return convolve(dims, input, weight, bias, stride, padding, dilation, groups, tuple_of(output_padding, dims))
 
-    apply.__name__ = f"conv_transpose{dims}d"
     return apply
 
 
@@ -114,52 +112,9 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = map(transposed, (1, 2, 3)
 
 
 # ------------------------------------------------------------------ poolings
-def step_of(stride: Any, dims: int) -> tuple[int, ...]:
-    """How far the windows are apart; nothing where that is their size."""
-    return () if stride is None else tuple_of(stride, dims)
-
-
-def largest(dims: int, always: bool = False) -> Any:
-    """The public pooling that gives the largest element of each window, ``always`` with its place."""
-    row = f"max_pool{dims}d_with_indices"
-
-    def apply(
-        input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
-        return_indices: bool = False,
-    ) -> Any:  # fmt: skip
-        check_space(f"max_pool{dims}d", dims, input, kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation)
-        sizes = (tuple_of(kernel_size, dims), step_of(stride, dims), tuple_of(padding, dims), tuple_of(dilation, dims))
-        found = call[row](input, *sizes, ceil_mode)
-        return tuple(found) if always or return_indices else found[0]
-
-    apply.__name__ = row if always else f"max_pool{dims}d"
-    return apply
-
-
-def means(dims: int) -> Any:
-    """The public pooling that gives the mean of each window."""
-    row = f"avg_pool{dims}d"
-
-    def apply(
-        input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-        count_include_pad: bool = True, divisor_override: int | None = None,
-    ) -> Any:  # fmt: skip
-        check_space(row, dims, input, kernel_size=kernel_size, stride=stride, padding=padding)
-        sizes = (tuple_of(kernel_size, dims), step_of(stride, dims), tuple_of(padding, dims))
-        return call[row](input, *sizes, ceil_mode, count_include_pad, divisor_override)
-
-    apply.__name__ = row
-    return apply
-
-
-max_pool2d, max_pool3d = map(largest, (2, 3))
-max_pool2d_with_indices, max_pool3d_with_indices = (largest(dims, always=True) for dims in (2, 3))
-avg_pool2d, avg_pool3d = map(means, (2, 3))
-
-
-def in_one_dimension(name: str, pool: Any, input: Tensor, sizes: dict[str, tuple[int, Any]], *options: Any) -> Any:
+def in_one_dimension(name: str, pool: Any, input: Tensor, sizes: dict[str, Any], *options: Any) -> Any:
     """A pooling along the last dimension: that of an image one pixel high, with 1 (a padding: 0) before each size."""
-    for label, (_, size) in sizes.items():
+    for label, size in sizes.items():
         if (count := len(tuple_of(size, 1))) != 1:
             raise RuntimeError(f"{name}() argument '{label}' should contain one int (got {count})")
     if (rank := input._array.ndim) not in (2, 3):
@@ -167,12 +122,43 @@ def in_one_dimension(name: str, pool: Any, input: Tensor, sizes: dict[str, tuple
             f"Expected 2 to 3 dimensions, but got {rank}-dimensional tensor for argument #1 'self' (while checking arguments "
             f"for {name})"
         )
-    found = pool(call["unsqueeze"](input, -2), *((one, *tuple_of(size, 1)) for one, size in sizes.values()), *options)
+    of_image = [(int(label != "padding"), *tuple_of(size, 1)) for label, size in sizes.items()]
+    found = pool(call["unsqueeze"](input, -2), *of_image, *options)
     return tuple(call["squeeze_dim"](f, -2) for f in found) if isinstance(found, tuple) else call["squeeze_dim"](found, -2)
 
 
-def check_max_pool1d(shape: tuple[int, ...], sizes: dict[str, tuple[int, ...]], ceil_mode: bool) -> None:
+def windows(dims: int, name: str, pool: Any, input: Tensor, sizes: dict[str, Any], *options: Any) -> Any:
+    """A pooling with windows of that size and stride, which is nothing, or along one dimension the size, where it is not told."""
+    if dims == 1:
+        step = sizes["kernel_size"] if sizes["stride"] in (None, (), []) else sizes["stride"]
+        return in_one_dimension(name, pool, input, {**sizes, "stride": step}, *options)
+    check_space(name, dims, input, **sizes)
+    untold = {"stride": ()} if sizes["stride"] is None else {}
+    return pool(input, *(tuple_of(size, dims) for size in {**sizes, **untold}.values()), *options)
+
+
+def largest(dims: int, always: bool = False) -> Any:
+    """The public pooling that gives the largest element of each window, ``always`` with its place."""
+    row = f"max_pool{max(dims, 2)}d_with_indices"
+
+    def apply(
+        input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:  # fmt: skip
+        sizes = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
+        placed = always or return_indices
+        if dims == 1 and not placed:
+            check_max_pool1d(input._array.shape, sizes, ceil_mode)
+        found = windows(dims, f"max_pool{dims}d", call[row], input, sizes, ceil_mode)
+        return tuple(found) if placed else found[0]
+
+    return apply
+
+
+def check_max_pool1d(shape: tuple[int, ...], given: dict[str, Any], ceil_mode: bool) -> None:
     """Refuse what :func:`max_pool1d` refuses where it gives no indices."""
+    step = given["kernel_size"] if given["stride"] in (None, (), []) else given["stride"]
+    sizes = {name: tuple_of(size, 1) for name, size in {**given, "stride": step}.items()}
     if len(shape) not in (2, 3) or 0 in shape[-2:]:
         raise RuntimeError(
             f"max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(shape)}"
@@ -197,27 +183,18 @@ def check_max_pool1d(shape: tuple[int, ...], sizes: dict[str, tuple[int, ...]], 
         raise RuntimeError(f"max_pool1d() Invalid computed output size: {out}")
 
 
-def max_pool1d(
-    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:  # fmt: skip
-    """The largest element of each window along one dimension."""
-    sizes = {
-        "kernel_size": (1, kernel_size), "stride": (1, kernel_size if stride in (None, (), []) else stride),
-        "padding": (0, padding), "dilation": (1, dilation),
-    }  # fmt: skip
-    if not return_indices:
-        check_max_pool1d(input._array.shape, {name: tuple_of(size, 1) for name, (_, size) in sizes.items()}, ceil_mode)
-    found = in_one_dimension("max_pool1d", call["max_pool2d_with_indices"], input, sizes, ceil_mode)
-    return found if return_indices else found[0]
+def means(dims: int) -> Any:
+    """The public pooling that gives the mean of each window."""
+    row = f"avg_pool{dims}d"
 
+    def apply(
+        input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+        count_include_pad: bool = True, divisor_override: int | None = None,
+    ) -> Any:  # fmt: skip
+        sizes = {"kernel_size": kernel_size, "stride": stride, "padding": padding}
+        return windows(dims, row, call[row], input, sizes, ceil_mode, count_include_pad, divisor_override)
 
-def max_pool1d_with_indices(
-    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:  # fmt: skip
-    """:func:`max_pool1d`, and the place of each element."""
-    return max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode, True)
+    return apply
 
 
 def avg_pool1d(
@@ -225,9 +202,13 @@ def avg_pool1d(
     count_include_pad: bool = True,
 ) -> Any:  # fmt: skip
     """The mean of each window along one dimension."""
-    step = kernel_size if stride in (None, (), []) else stride
-    sizes = {"kernel_size": (1, kernel_size), "stride": (1, step), "padding": (0, padding)}
-    return in_one_dimension("avg_pool1d", call["avg_pool2d"], input, sizes, ceil_mode, count_include_pad, None)
+    sizes = {"kernel_size": kernel_size, "stride": stride, "padding": padding}
+    return windows(1, "avg_pool1d", call["avg_pool2d"], input, sizes, ceil_mode, count_include_pad, None)
+
+
+max_pool1d, max_pool2d, max_pool3d = map(largest, (1, 2, 3))
+max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = (largest(d, always=True) for d in (1, 2, 3))
+avg_pool2d, avg_pool3d = map(means, (2, 3))
 
 
 def powers(dims: int, pool: Any, largest: Any) -> Any:
@@ -241,7 +222,6 @@ def powers(dims: int, pool: Any, largest: Any) -> Any:
         mean = pool(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
         return (mean.sign() * mean.abs().relu()).mul(math.prod(tuple_of(kernel_size, dims))).pow(1.0 / norm_type)
 
-    apply.__name__ = f"lp_pool{dims}d"
     return apply
 
 
@@ -274,41 +254,33 @@ def adaptive_means(dims: int) -> Any:
             return call["mean_dim"](input, tuple(range(-1, -dims - 1, -1)), True)
         return call[row](input, size)
 
-    apply.__name__ = row
     return apply
-
-
-def adaptive_largest(dims: int, always: bool = False) -> Any:
-    """The public pooling that gives the largest elements of as many windows, ``always`` with their places."""
-    row = f"adaptive_max_pool{dims}d"
-
-    def apply(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-        size = windows_of(input, output_size, dims)
-        if len(size) != dims:
-            raise RuntimeError(f"{row}(): internal error: output_size.size() must be {dims}")
-        found = call[row](input, size)
-        return tuple(found) if always or return_indices else found[0]
-
-    apply.__name__ = row + "_with_indices" * always
-    return apply
-
-
-adaptive_avg_pool2d, adaptive_avg_pool3d = map(adaptive_means, (2, 3))
-adaptive_max_pool2d, adaptive_max_pool3d = map(adaptive_largest, (2, 3))
-adaptive_max_pool2d_with_indices, adaptive_max_pool3d_with_indices = (adaptive_largest(d, always=True) for d in (2, 3))
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Any:
     """Means of as many windows along one dimension."""
-    return in_one_dimension("adaptive_avg_pool1d", adaptive_avg_pool2d, input, {"output_size": (1, output_size)})
+    return in_one_dimension("adaptive_avg_pool1d", adaptive_avg_pool2d, input, {"output_size": output_size})
 
 
-def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The largest elements of as many windows along one dimension."""
-    found = adaptive_max_pool1d_with_indices(input, output_size)
-    return found if return_indices else found[0]
+def adaptive_largest(dims: int, always: bool = False) -> Any:
+    """The public pooling that gives the largest elements of as many windows, ``always`` with their places."""
+    row = f"adaptive_max_pool{max(dims, 2)}d"
+
+    def apply(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+        if dims == 1:
+            found = in_one_dimension("adaptive_max_pool1d", call[row], input, {"output_size": output_size})
+        else:
+            size = windows_of(input, output_size, dims)
+            if len(size) != dims:
+                raise RuntimeError(f"{row}(): internal error: output_size.size() must be {dims}")
+            found = call[row](input, size)
+        return tuple(found) if always or return_indices else found[0]
+
+    return apply
 
 
-def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """:func:`adaptive_max_pool1d`, and the place of each element."""
-    return in_one_dimension("adaptive_max_pool1d", call["adaptive_max_pool2d"], input, {"output_size": (1, output_size)})
+adaptive_avg_pool2d, adaptive_avg_pool3d = map(adaptive_means, (2, 3))
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = map(adaptive_largest, (1, 2, 3))
+adaptive_max_pool1d_with_indices, adaptive_max_pool2d_with_indices, adaptive_max_pool3d_with_indices = (
+    adaptive_largest(d, always=True) for d in (1, 2, 3)
+)
