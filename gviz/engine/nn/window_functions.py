@@ -112,8 +112,14 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = map(transposed, (1, 2, 3)
 
 
 # ------------------------------------------------------------------ poolings
-def in_one_dimension(name: str, pool: Any, input: Tensor, sizes: dict[str, Any], *options: Any) -> Any:
+def with_stride(sizes: dict[str, Any]) -> dict[str, Any]:
+    """The sizes of windows along one dimension, with the stride, which is the size of the window where it is not told."""
+    return {**sizes, "stride": sizes["kernel_size"]} if sizes.get("stride", 1) in (None, (), []) else sizes
+
+
+def in_one_dimension(dims: int, name: str, pool: Any, input: Tensor, sizes: dict[str, Any], *options: Any) -> Any:
     """A pooling along the last dimension: that of an image one pixel high, with 1 (a padding: 0) before each size."""
+    sizes = with_stride(sizes)
     for label, size in sizes.items():
         if (count := len(tuple_of(size, 1))) != 1:
             raise RuntimeError(f"{name}() argument '{label}' should contain one int (got {count})")
@@ -128,10 +134,7 @@ def in_one_dimension(name: str, pool: Any, input: Tensor, sizes: dict[str, Any],
 
 
 def windows(dims: int, name: str, pool: Any, input: Tensor, sizes: dict[str, Any], *options: Any) -> Any:
-    """A pooling with windows of that size and stride, which is nothing, or along one dimension the size, where it is not told."""
-    if dims == 1:
-        step = sizes["kernel_size"] if sizes["stride"] in (None, (), []) else sizes["stride"]
-        return in_one_dimension(name, pool, input, {**sizes, "stride": step}, *options)
+    """A pooling along two or three dimensions; a stride that is not told is nothing."""
     check_space(name, dims, input, **sizes)
     untold = {"stride": ()} if sizes["stride"] is None else {}
     return pool(input, *(tuple_of(size, dims) for size in {**sizes, **untold}.values()), *options)
@@ -139,7 +142,8 @@ def windows(dims: int, name: str, pool: Any, input: Tensor, sizes: dict[str, Any
 
 def largest(dims: int, always: bool = False) -> Any:
     """The public pooling that gives the largest element of each window, ``always`` with its place."""
-    row = f"max_pool{max(dims, 2)}d_with_indices"
+    name, row = f"max_pool{dims}d", f"max_pool{max(dims, 2)}d_with_indices"
+    run = in_one_dimension if dims == 1 else windows
 
     def apply(
         input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
@@ -149,7 +153,7 @@ def largest(dims: int, always: bool = False) -> Any:
         placed = always or return_indices
         if dims == 1 and not placed:
             check_max_pool1d(input._array.shape, sizes, ceil_mode)
-        found = windows(dims, f"max_pool{dims}d", call[row], input, sizes, ceil_mode)
+        found = run(dims, name, call[row], input, sizes, ceil_mode)
         return tuple(found) if placed else found[0]
 
     return apply
@@ -157,8 +161,7 @@ def largest(dims: int, always: bool = False) -> Any:
 
 def check_max_pool1d(shape: tuple[int, ...], given: dict[str, Any], ceil_mode: bool) -> None:
     """Refuse what :func:`max_pool1d` refuses where it gives no indices."""
-    step = given["kernel_size"] if given["stride"] in (None, (), []) else given["stride"]
-    sizes = {name: tuple_of(size, 1) for name, size in {**given, "stride": step}.items()}
+    sizes = {name: tuple_of(size, 1) for name, size in with_stride(given).items()}
     if len(shape) not in (2, 3) or 0 in shape[-2:]:
         raise RuntimeError(
             f"max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(shape)}"
@@ -203,7 +206,7 @@ def avg_pool1d(
 ) -> Any:  # fmt: skip
     """The mean of each window along one dimension."""
     sizes = {"kernel_size": kernel_size, "stride": stride, "padding": padding}
-    return windows(1, "avg_pool1d", call["avg_pool2d"], input, sizes, ceil_mode, count_include_pad, None)
+    return in_one_dimension(1, "avg_pool1d", call["avg_pool2d"], input, sizes, ceil_mode, count_include_pad, None)
 
 
 max_pool1d, max_pool2d, max_pool3d = map(largest, (1, 2, 3))
@@ -259,21 +262,24 @@ def adaptive_means(dims: int) -> Any:
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Any:
     """Means of as many windows along one dimension."""
-    return in_one_dimension("adaptive_avg_pool1d", adaptive_avg_pool2d, input, {"output_size": output_size})
+    return in_one_dimension(1, "adaptive_avg_pool1d", adaptive_avg_pool2d, input, {"output_size": output_size})
+
+
+def whole(dims: int, name: str, pool: Any, input: Tensor, sizes: dict[str, Any]) -> Any:
+    """An adaptive pooling along two or three dimensions."""
+    size = windows_of(input, sizes["output_size"], dims)
+    if len(size) != dims:
+        raise RuntimeError(f"{name}(): internal error: output_size.size() must be {dims}")
+    return pool(input, size)
 
 
 def adaptive_largest(dims: int, always: bool = False) -> Any:
     """The public pooling that gives the largest elements of as many windows, ``always`` with their places."""
-    row = f"adaptive_max_pool{max(dims, 2)}d"
+    name, row = f"adaptive_max_pool{dims}d", f"adaptive_max_pool{max(dims, 2)}d"
+    run = in_one_dimension if dims == 1 else whole
 
     def apply(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-        if dims == 1:
-            found = in_one_dimension("adaptive_max_pool1d", call[row], input, {"output_size": output_size})
-        else:
-            size = windows_of(input, output_size, dims)
-            if len(size) != dims:
-                raise RuntimeError(f"{row}(): internal error: output_size.size() must be {dims}")
-            found = call[row](input, size)
+        found = run(dims, name, call[row], input, {"output_size": output_size})
         return tuple(found) if always or return_indices else found[0]
 
     return apply
