@@ -103,7 +103,7 @@ def described(result: Any, given: dict[str, Any]) -> list[str]:
     tensor = result if isinstance(result, torch.Tensor) else result[0]
     if tensor is given.get("x"):
         return ["(the input itself)", ""]
-    nodes = sorted(nodes_of(tensor), key=lambda node: node.seq)
+    nodes = sorted(nodes_of(tensor), key=lambda node: node._sequence_nr())
     saved = {type(n).__name__: ", ".join(sorted(k[7:] for k in dir(n) if k.startswith("_saved_"))) for n in nodes}
     names = " -> ".join(type(node).__name__ for node in nodes)
     return [names or "none (not differentiable)", "; ".join(f"{name}: {kept}" for name, kept in saved.items() if kept)]

@@ -21,13 +21,13 @@ How one operation flows from call to gradient, for the product in that program:
    function: here ``makers.two_inputs``, written out because it is hot; a row that is less plain goes through ``plain.py``, any
    operands at all through ``general.py``. All three do the same: the forward on the arrays, a tensor around what it gives and,
    if an input requires a gradient, a node.
-3. The node (``node.Node``) keeps ``left`` and ``right``, the nodes of its inputs (for a leaf ``node.link`` gives its
-   ``AccumulateGrad``); ``saved``, what the formulas name, here (other, self); ``shape``; and ``seq``, its creation number.
+3. The node (``node.Node``) keeps ``_left`` and ``_right``, the nodes of its inputs (for a leaf ``node.link`` gives its
+   ``AccumulateGrad``); ``_kept``, what the formulas name, here (other, self); ``_shape``; and ``_seq``, its creation number.
    The result holds the node as ``_edge`` (``tensor.Tensor``).
 4. ``y.backward()`` starts with a one (``requests.start_gradient``). ``backward.reach`` collects the nodes below, youngest
    first, and ``backward.sweep`` runs each once: its class's ``apply`` evaluates the formulas on arrays (here
-   ``derivatives.apply_crossed``), a broadcast gradient is summed back (``towards.fit``), and the result waits in ``pending`` on
-   the next node.
+   ``derivatives.apply_crossed``), a broadcast gradient is summed back (``towards.fit``), and the result waits in ``_pending``
+   on the next node.
 5. ``AccumulateGrad.apply`` adds what has arrived to ``w.grad``.
 6. With ``create_graph=True`` the same formulas run on tensors (``derivatives.tensor_apply``) and record a graph of their own.
 

@@ -1,7 +1,7 @@
 """The backward pass: every reachable node once, youngest first.
 
 A node is always younger than its inputs, so sorting by creation number is a topological order; no recursion, no stack.
-A gradient waits in the ``pending`` slot of the node it is for; a broadcast one is summed back once, on its way there.
+A gradient waits in the ``_pending`` slot of the node it is for; a broadcast one is summed back once, on its way there.
 :func:`sweep` is the plain way, on arrays; ``towards.py`` serves all else.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["call_node", "run"]
 
-by_seq = attrgetter("seq")
+by_seq = attrgetter("_seq")
 
 
 def reach(starts: list[Any]) -> list[Any]:
@@ -33,11 +33,11 @@ def reach(starts: list[Any]) -> list[Any]:
     seen = set(order)
     add, push = seen.add, order.append
     for node in order:
-        edge = node.left
+        edge = node._left
         if edge is not None and edge not in seen:
             add(edge)
             push(edge)
-        edge = node.right
+        edge = node._right
         if edge is not None and edge not in seen:
             if edge.__class__ is tuple:  # all the others
                 fresh = [one for one in dict.fromkeys(edge) if one is not None and one not in seen]
@@ -68,15 +68,15 @@ def run(
         only: run these and the nodes on the way to them, no others.
     """
     order = reach([edge for edge, _ in starts])
-    stash = [getattr(node, "pending", None) for node in order] if State.running else None
+    stash = [getattr(node, "_pending", None) for node in order] if State.running else None
     for node in order:
-        node.pending = None
-    if order[-1].seq < 0 and any(watched(node) for node in leaves(order)):
+        node._pending = None
+    if order[-1]._seq < 0 and any(watched(node) for node in leaves(order)):
         order = leaves_early(order)
     needed = None if catch is None and only is None else on_the_way(order, catch or (), only or ())
     for edge, gradient in starts:
         part = gradient._array if not create and isinstance(gradient, Tensor) else gradient
-        edge.pending = part if edge.pending is None else edge.pending + part
+        edge._pending = part if edge._pending is None else edge._pending + part
     before = mode.on, mode.formula, State.running
     mode.on, mode.formula, State.running = create, False, True
     try:
@@ -88,7 +88,7 @@ def run(
         mode.on, mode.formula, State.running = before
         if stash is not None:
             for node, value in zip(order, stash, strict=True):
-                node.pending = value
+                node._pending = value
 
 
 def sweep(order: list[Any], keep: bool) -> None:
@@ -96,31 +96,31 @@ def sweep(order: list[Any], keep: bool) -> None:
     sums: set[Any] | None = set() if any(leaf.variable._array.size >= LARGE for leaf in leaves(order)) else None
     try:
         for node in order:
-            grad = node.pending
-            if grad is None and not node.always:
+            grad = node._pending
+            if grad is None and not node._always:
                 continue
-            node.pending = None
+            node._pending = None
             out = node.apply(grad, keep)
-            right = node.right
+            right = node._right
             if out.__class__ is not tuple:  # one input
-                edge = node.left
+                edge = node._left
                 if edge is not None and out is not None:
-                    if out.shape != edge.shape:
+                    if out.shape != edge._shape:
                         out = fit(out, edge, node)
-                    old = edge.pending
-                    edge.pending = out if old is None else old + out if sums is None else total(edge, old, out, sums)
+                    old = edge._pending
+                    edge._pending = out if old is None else old + out if sums is None else total(edge, old, out, sums)
             elif right.__class__ is not tuple:  # two inputs, or none (a leaf)
-                edge = node.left
+                edge = node._left
                 if edge is not None and (part := out[0]) is not None:
-                    if part.shape != edge.shape:
+                    if part.shape != edge._shape:
                         part = fit(part, edge, node)
-                    old = edge.pending
-                    edge.pending = part if old is None else old + part if sums is None else total(edge, old, part, sums)
+                    old = edge._pending
+                    edge._pending = part if old is None else old + part if sums is None else total(edge, old, part, sums)
                 if right is not None and (part := out[1]) is not None:
-                    if part.shape != right.shape:
+                    if part.shape != right._shape:
                         part = fit(part, right, node)
-                    old = right.pending
-                    right.pending = part if old is None else old + part if sums is None else total(right, old, part, sums)
+                    old = right._pending
+                    right._pending = part if old is None else old + part if sums is None else total(right, old, part, sums)
             else:
                 hand_on(node, out, sums)
     except Exception:
@@ -130,11 +130,11 @@ def sweep(order: list[Any], keep: bool) -> None:
 
 def hand_on(node: Any, out: tuple[Any, ...], sums: set[Any] | None) -> None:
     """Give the gradients of many inputs to their nodes."""
-    for edge, part in zip(node.edges, out, strict=False):
+    for edge, part in zip(node._edges, out, strict=False):
         if edge is not None and part is not None:
-            fitted = part if part.shape == edge.shape else fit(part, edge, node)
-            old = edge.pending
-            edge.pending = fitted if old is None else old + fitted if sums is None else total(edge, old, fitted, sums)
+            fitted = part if part.shape == edge._shape else fit(part, edge, node)
+            old = edge._pending
+            edge._pending = fitted if old is None else old + fitted if sums is None else total(edge, old, fitted, sums)
 
 
 LARGE = 2048
@@ -159,12 +159,12 @@ class State:
 
 def call_node(node: Node, grads: tuple[Any, ...]) -> Any:
     """``node(gradient, ...)``: the gradients of its inputs, recorded if the grad mode is on."""
-    shape: Any = node.shape
+    shape: Any = node._shape
     wanted = shape.outputs if shape == Parts.shape else 1
     if len(grads) != wanted:
         raise TypeError(f"expected {wanted} arguments, got {len(grads)} instead")
     for i, grad in enumerate(grads):
         if grad is not None and not isinstance(grad, Tensor):
             raise TypeError(f"argument {i} is not a Variable")
-    given = Parts({i: g for i, g in enumerate(grads) if g is not None}) if node.shape == ("parts",) else grads[0]
+    given = Parts({i: g for i, g in enumerate(grads) if g is not None}) if node._shape == ("parts",) else grads[0]
     return node.apply_tensors(given, keep=True)

@@ -32,8 +32,8 @@ def node_class(row: Row) -> Any:
         return None
     body = {
         "__slots__": (),
-        "row": row,
-        "arity": len(row.edges) if len(row.edges) < 3 and not row.lists else 0,
+        "_row": row,
+        "_arity": len(row.edges) if len(row.edges) < 3 and not row.lists else 0,
         "__module__": "builtins",  # so that type(node) shows its bare name, as PyTorch's does
         "apply": apply_maker(row),
         "apply_tensors": tensor_apply(row),
@@ -67,29 +67,29 @@ def crossed(row: Row) -> bool:
 
 
 def apply_one(row: Row, formula: Any) -> Any:
-    """One input, one saved tensor: ``node.saved`` is that tensor, or the result's array."""
+    """One input, one saved tensor: ``node._kept`` is that tensor, or the result's array."""
 
     def apply(node: Node, grad: Any, keep: bool) -> Any:
-        saved = node.saved
+        saved = node._kept
         if saved.__class__ is not ndarray:
             saved = content(saved)
             if saved is None:
                 saved = row.arrays(node)[0]
         if not keep:
-            node.saved = FREED
+            node._kept = FREED
         return formula(grad, saved)
 
     return apply
 
 
 def apply_crossed(row: Row) -> Any:
-    """Two inputs, each saved for the other: ``node.saved`` is (second, first), None where it is not needed."""
+    """Two inputs, each saved for the other: ``node._kept`` is (second, first), None where it is not needed."""
     left, right = row.on_arrays
     careful = apply_general(row)  # where what was saved has to be looked into
     by_number = bind(row.formulas[row.edge_names[0]], ARRAYS)  # a product of numbers is quicker without numpy's function
 
     def apply(node: Node, grad: Any, keep: bool) -> Any:
-        other, self = node.saved
+        other, self = node._kept
         if other is not None:
             if other.__class__ is Tensor and other._rare is None:
                 other = left(grad, other._array)
@@ -106,7 +106,7 @@ def apply_crossed(row: Row) -> Any:
                 return careful(node, grad, keep)
             self = right(grad, array)
         if not keep:
-            node.saved = FREED_PAIR
+            node._kept = FREED_PAIR
         return other, self
 
     return apply
@@ -166,7 +166,7 @@ def spreader(row: Row, formulas: list[Any]) -> Any:
         return formula(grad, *[values[p] for p in picks])
 
     def spread(node: Node, grad: Any, values: list[Any]) -> Any:
-        mask = tuple(edge is not None for edge in node.edges)
+        mask = tuple(edge is not None for edge in node._edges)
         found: dict[str, Any] = {}
         for formula, picks, group in plan:
             if any(mask[names.index(name)] for name in group):

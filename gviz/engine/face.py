@@ -25,11 +25,11 @@ class Face:
     @property
     def metadata(self: Any) -> dict[Any, Any]:
         """A dict for the user's own notes on the node."""
-        notes: dict[Any, Any] = self.rare.setdefault("notes", {})
+        notes: dict[Any, Any] = self._rare.setdefault("notes", {})
         return notes
 
     def _sequence_nr(self: Any) -> Any:
-        return self.seq
+        return self._seq
 
     def __repr__(self) -> str:
         """As PyTorch prints it: ``<AddBackward0 object at 0x...>``."""
@@ -54,12 +54,12 @@ class Face:
         return call_node(self, grads)
 
     def __getattr__(self: Any, name: str) -> Any:
-        """``_saved_NAME``, read from what the forward call kept; ``rare``, the first time."""
-        if name == "rare":
+        """``_saved_NAME``, read from what the forward call kept; ``_rare``, the first time."""
+        if name == "_rare":
             rare: dict[str, Any] = {}
-            self.rare = rare
+            self._rare = rare
             return rare
-        if name.startswith("_saved_") and (row := getattr(type(self), "row", None)) is not None:
+        if name.startswith("_saved_") and (row := getattr(type(self), "_row", None)) is not None:
             return row.read_saved(self, name[7:])
         if name.startswith("_raw_saved_"):
             from gviz.engine.autograd.packing import raw_saved
@@ -69,5 +69,5 @@ class Face:
 
     def __dir__(self) -> list[str]:
         """The usual names and ``_saved_*``."""
-        row = getattr(type(self), "row", None)
+        row = getattr(type(self), "_row", None)
         return [*object.__dir__(self), *(f"_saved_{name}" for name in (row.saved_names() if row is not None else ()))]

@@ -187,14 +187,14 @@ def make_node(row: Row, args: tuple[Any, ...], arrays: list[Any], *, mixed: bool
     if first.dtype.kind == "c":
         raise NotImplementedError(COMPLEX)
     node = new(row.cls)
-    node.edges = edges
-    node.seq = next_seq()
-    node.shape = first.shape
+    node._edges = edges
+    node._seq = next_seq()
+    node._shape = first.shape
     if split:
         next_seq()  # an output's edge is younger than its node
-        node.shape = hooks.parts_shape(split)
+        node._shape = hooks.parts_shape(split)
     saved = row.save(args, edges, arrays)
-    node.saved = saved[0] if len(saved) == 1 and row.saved[0].kind in ("input", "result") and len(row.edges) == 1 else saved
+    node._kept = saved[0] if len(saved) == 1 and row.saved[0].kind in ("input", "result") and len(row.edges) == 1 else saved
     if mixed or any(isinstance(v, Tensor) and v._array.dtype != first.dtype for v in inputs):
         hooks.cast_gradients(node, [v._array.dtype if isinstance(v, Tensor) else None for v in inputs])
     for note in mode.notes:

@@ -136,42 +136,42 @@ NO_HOOK = "cannot register a hook on a tensor that doesn't require gradient"
 def hook_node(node: Node, kind: str, hook: Callable[..., Any]) -> Handle:
     """Register a hook of that kind (tensor_hooks, pre_hooks, post_hooks) on a node."""
     careful(node)
-    return append(node.rare.setdefault(kind, []), hook)
+    return append(node._rare.setdefault(kind, []), hook)
 
 
 def retain(node: Node, tensor: Any) -> None:
     """Keep the gradient of the tensor that this node made: after all tensor hooks, as PyTorch does."""
     careful(node)
-    node.rare["retain"] = ref(tensor)
+    node._rare["retain"] = ref(tensor)
 
 
 def forget(node: Any) -> None:
     """No longer keep the gradient of the tensor that this node made."""
-    if getattr(type(node), "careful", False):
-        node.rare.pop("retain", None)
+    if getattr(type(node), "_careful", False):
+        node._rare.pop("retain", None)
 
 
 def cast_gradients(node: Node, kinds: list[Any]) -> None:
     """Give the gradients the dtypes of the inputs, which were not all that of the result."""
     careful(node)
-    node.rare["dtypes"] = kinds
+    node._rare["dtypes"] = kinds
 
 
 def careful(node: Node) -> None:
     """Change a node to the careful variant of its class (same name, same row); that of a leaf runs the leaf's hooks too."""
     plain: Any = type(node)
-    if plain.careful:
+    if plain._careful:
         return
     if isinstance(node, AccumulateGrad):
-        node.rare["tensor_hooks"] = node.variable.leaf_hooks("hooks")
+        node._rare["tensor_hooks"] = node.variable.leaf_hooks("hooks")
     if plain not in CAREFUL:
         CAREFUL[plain] = type(
             plain.__name__,
             (plain,),
             {
                 "__slots__": (),
-                "careful": True,
-                "always": True,
+                "_careful": True,
+                "_always": True,
                 "plain": plain,
                 "apply": apply,
                 "apply_tensors": apply_tensors,
@@ -193,7 +193,7 @@ def apply_tensors(node: Any, grad: Any, keep: bool) -> Any:
 
 def tensor_hooks(node: Any, grad: Any, *, on_tensors: bool) -> Any:
     """The gradient of the node's output, after the hooks of its tensor; retained if that was asked for."""
-    rare = node.rare
+    rare = node._rare
     hooks, keeper = rare.get("tensor_hooks"), rare.get("retain")
     if not hooks and keeper is None:
         return grad
@@ -218,25 +218,25 @@ def only_wanted(node: Any, grad: Any, keep: bool, derive: Callable[..., Any], wa
     """A node's derivative for the wanted ones of its inputs, None for the others; meanwhile it has no edges to those."""
     if wanted is None:
         return derive(node, grad, keep)
-    edges = node.edges
-    node.edges = tuple(edge if want else None for edge, want in zip(edges, wanted, strict=True))
+    edges = node._edges
+    node._edges = tuple(edge if want else None for edge, want in zip(edges, wanted, strict=True))
     try:
         out = derive(node, grad, keep)
     finally:
-        node.edges = edges
+        node._edges = edges
     outs = out if isinstance(out, tuple) else (out,)
     return tuple(part if want else None for part, want in zip(outs, wanted, strict=True))
 
 
 def run(node: Any, grad: Any, keep: bool, *, on_tensors: bool, wanted: tuple[bool, ...] | None = None) -> Any:
     """Pre-hooks, the plain derivative (for all inputs, or the wanted ones), casts, post-hooks."""
-    rare = node.rare
+    rare = node._rare
     plain = type(node).plain
     given = grad
     for hook in tuple(rare.get("pre_hooks") or ()):
         given = grad = from_hook(node, hooked(hook, hook_arguments(node, grad, on_tensors=on_tensors)), on_tensors=on_tensors)
-    if grad is None and not plain.always:
-        out: Any = (None,) * len(node.edges)
+    if grad is None and not plain._always:
+        out: Any = (None,) * len(node._edges)
     else:
         out = only_wanted(node, grad, keep, plain.apply_tensors if on_tensors else plain.apply, wanted)
     lone = not isinstance(out, tuple)
@@ -247,11 +247,11 @@ def run(node: Any, grad: Any, keep: bool, *, on_tensors: bool, wanted: tuple[boo
 
         outs = tuple(
             None
-            if edge is None and hasattr(node, "row")
+            if edge is None and hasattr(node, "_row")
             else cast(
-                g if edge is None or g is None or g.shape == edge.shape else fit(g, edge, node), kind, on_tensors=on_tensors
+                g if edge is None or g is None or g.shape == edge._shape else fit(g, edge, node), kind, on_tensors=on_tensors
             )
-            for g, kind, edge in zip(outs, kinds or (None,) * len(outs), node.edges, strict=True)
+            for g, kind, edge in zip(outs, kinds or (None,) * len(outs), node._edges, strict=True)
         )
     if post:
         grads_in = tuple(None if g is None else to_tensor(g, on_tensors=on_tensors) for g in outs)
@@ -263,16 +263,16 @@ def run(node: Any, grad: Any, keep: bool, *, on_tensors: bool, wanted: tuple[boo
 
 def hook_arguments(node: Any, grad: Any, *, on_tensors: bool) -> tuple[Any, ...]:
     """The gradients of a node's outputs as hooks see them."""
-    if node.shape != Parts.shape:
+    if node._shape != Parts.shape:
         return (to_tensor(grad, on_tensors=on_tensors),)
     found = {} if grad is None else grad.by_number
-    return tuple(to_tensor(found.get(i), on_tensors=on_tensors) for i in range(node.shape.outputs))
+    return tuple(to_tensor(found.get(i), on_tensors=on_tensors) for i in range(node._shape.outputs))
 
 
 def from_hook(node: Any, grads: tuple[Any, ...], *, on_tensors: bool) -> Any:
     """What a hook made of them, as the derivative takes it."""
     plain = [g if on_tensors or g is None else g._array for g in grads]
-    if node.shape != Parts.shape:
+    if node._shape != Parts.shape:
         return plain[0]
     found = {i: g for i, g in enumerate(plain) if g is not None}
     return Parts(found) if found else None
@@ -351,7 +351,7 @@ def before_adding(node: Any, grad: Any, *, on_tensors: bool) -> Any:
         RuntimeError: it is no leaf any more.
     """
     leaf = node.variable
-    grad = grad if node.careful else run_hooks(leaf.rare().hooks, grad, on_tensors=on_tensors)  # else they have run already
+    grad = grad if node._careful else run_hooks(leaf.rare().hooks, grad, on_tensors=on_tensors)  # else they have run already
     if leaf._edge is not None and leaf._edge.__class__ is not ref:
         raise RuntimeError("leaf variable has been moved into the graph interior")
     if leaf._edge is None:

@@ -55,7 +55,7 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any, wherever
             f"output with shape {list(tensor._array.shape)} doesn't match the broadcast shape {list(array.shape)}"
         )
     refuse_cast(array.dtype, tensor._array.dtype)
-    kept = getattr(result._edge, "saved", None)
+    kept = getattr(result._edge, "_kept", None)
     if twin._edge is not None and (kept is twin or (kept.__class__ is tuple and any(value is twin for value in kept))):
         twin._edge = TENSORS["clone"](twin)._edge  # what PyTorch saves is a recorded copy
     tensor._array[...] = array
@@ -175,22 +175,22 @@ def write(tensor: Tensor, edge: Any) -> None:
     version.count += 1
     if edge is None or not mode.on:
         return
-    if getattr(type(edge), "row", None) is not None:
+    if getattr(type(edge), "_row", None) is not None:
         save_written(edge, tensor, version)
     take_place(tensor, edge)
 
 
 def save_written(node: Node, tensor: Tensor, version: Any) -> None:
     """What the node saved as its result is the tensor's own memory now, at this version."""
-    row = type(node).row
-    kept = node.saved if node.saved.__class__ is tuple else (node.saved,)
+    row = type(node)._row
+    kept = node._kept if node._kept.__class__ is tuple else (node._kept,)
     changed = tuple(
         SavedResult(tensor._array, version, version.count)
         if i in row.tensor_positions and (row.saved[i].kind, row.saved[i].index) == ("result", 0)
         else value
         for i, value in enumerate(kept)
     )
-    node.saved = changed if node.saved.__class__ is tuple else changed[0] if kept and row.saved else node.saved
+    node._kept = changed if node._kept.__class__ is tuple else changed[0] if kept and row.saved else node._kept
 
 
 def set_item(tensor: Tensor, key: Any, value: Any) -> None:

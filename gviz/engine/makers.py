@@ -111,16 +111,16 @@ def one_input(row: Row, fallback: Any) -> Any:  # noqa: C901 - the hot path, wri
             elif input._rare is not None:
                 edge = edge_of(input)
             node = cls()
-            node.left = edge
-            node.right = None
-            node.seq = next_seq()
-            node.shape = data.shape if edge is None else edge.shape  # one tuple for the whole chain
+            node._left = edge
+            node._right = None
+            node._seq = next_seq()
+            node._shape = data.shape if edge is None else edge._shape  # one tuple for the whole chain
             if keep_result:
-                node.saved = data
+                node._kept = data
             elif keep_input:
-                node.saved = input if input._rare is None else guarded(input)
+                node._kept = input if input._rare is None else guarded(input)
             else:
-                node.saved = None
+                node._kept = None
             result._edge = node
         elif input._rare is not None and mode.on and input.requires_grad:  # a view whose base was written since
             return fallback(input)
@@ -166,10 +166,10 @@ def two_inputs(row: Row, fallback: Any, *, numbers: bool = True) -> Any:  # noqa
                     elif other._rare is not None:
                         right = edge_of(other)
                     node = cls()
-                    node.left = left
-                    node.right = right
-                    node.seq = next_seq()
-                    node.shape = data.shape
+                    node._left = left
+                    node._right = right
+                    node._seq = next_seq()
+                    node._shape = data.shape
                     if saves:
                         if left is None:
                             other = None
@@ -179,9 +179,9 @@ def two_inputs(row: Row, fallback: Any, *, numbers: bool = True) -> Any:  # noqa
                             input = None
                         elif input._rare is not None:
                             input = guarded(input)
-                        node.saved = (other, input)
+                        node._kept = (other, input)
                     else:
-                        node.saved = None
+                        node._kept = None
                     result._edge = node
                 elif (
                     (input._rare is not None or other._rare is not None)
@@ -223,11 +223,11 @@ def two_inputs(row: Row, fallback: Any, *, numbers: bool = True) -> Any:  # noqa
             elif input._rare is not None:
                 edge = edge_of(input)
             node = cls()
-            node.left = edge
-            node.right = None
-            node.seq = next_seq()
-            node.shape = data.shape if edge is None else edge.shape
-            node.saved = (other, None) if saves else None
+            node._left = edge
+            node._right = None
+            node._seq = next_seq()
+            node._shape = data.shape if edge is None else edge._shape
+            node._kept = (other, None) if saves else None
             result._edge = node
             return result
         if mode.on and (edge is not None or (input._rare is not None and input.requires_grad)):

@@ -42,46 +42,47 @@ class Node(Face):
     """A recorded operation.
 
     Slots:
-        left: the node of the first input, None where no gradient is wanted there.
-        right: that of the second input; a tuple of all the others where the class is not one of ``arity`` 1 or 2.
-        saved: what the forward call kept for the derivatives, in the order of ``row.saved``.
-        seq: creation number.
-        shape: of the output, to which a broadcast gradient is summed back.
-        pending: the gradient that has arrived so far; only set while a backward pass runs.
+        _left: the node of the first input, None where no gradient is wanted there.
+        _right: that of the second input; a tuple of all the others where the class is not one of ``arity`` 1 or 2.
+        _kept: what the forward call kept for the derivatives, in the order of ``row.saved``.
+        _seq: creation number.
+        _shape: of the output, to which a broadcast gradient is summed back.
+        _pending: the gradient that has arrived so far; only set while a backward pass runs.
 
-        rare: a dict of what few nodes have (hooks, dtypes of mixed operands, metadata), made when first asked for;
+        _rare: a dict of what few nodes have (hooks, dtypes of mixed operands, metadata), made when first asked for;
             a node that has hooks or such is given the careful variant of its class, see ``hooks.py``.
 
-    No ``__dict__``: PyTorch's nodes take no attributes of the user's either.
+    No ``__dict__``: PyTorch's nodes take no attributes of the user's either. The engine's names begin with an underscore, since
+    the context of a custom Function, which does take them (``ctx.shape``, ``ctx.saved``), is its node.
     """
 
-    __slots__ = ("left", "pending", "rare", "right", "saved", "seq", "shape")
-    pending: Any
-    left: Any
-    right: Any
-    saved: Any
-    rare: dict[str, Any]
-    seq: int
-    shape: tuple[Any, ...]
-    row: ClassVar[Row]
-    arity: ClassVar[int] = 0
-    careful: ClassVar[bool] = False
-    always: ClassVar[bool] = False
+    __slots__ = ("_kept", "_left", "_pending", "_rare", "_right", "_seq", "_shape")
+    _pending: Any
+    _left: Any
+    _right: Any
+    _kept: Any
+    _rare: dict[str, Any]
+    _seq: int
+    _shape: tuple[Any, ...]
+    _row: ClassVar[Row]
+    _arity: ClassVar[int] = 0
+    _careful: ClassVar[bool] = False
+    _always: ClassVar[bool] = False
     """Whether it is run though no gradient has reached it: the user's backward and hooks hear of that."""
 
     @property
-    def edges(self) -> tuple[Any, ...]:
+    def _edges(self) -> tuple[Any, ...]:
         """One edge per input: a node, or None where no gradient is wanted (two slots: most nodes need no tuple)."""
-        right = self.right
+        right = self._right
         if right.__class__ is tuple:
-            return (self.left, *right)
-        return (self.left, right)[: self.arity]
+            return (self._left, *right)
+        return (self._left, right)[: self._arity]
 
-    @edges.setter
-    def edges(self, edges: tuple[Any, ...]) -> None:
-        self.left, self.right = (edges[0], edges[1:]) if edges else (None, None)
-        if len(edges) == self.arity:
-            self.right = edges[1] if self.arity == 2 else None
+    @_edges.setter
+    def _edges(self, edges: tuple[Any, ...]) -> None:
+        self._left, self._right = (edges[0], edges[1:]) if edges else (None, None)
+        if len(edges) == self._arity:
+            self._right = edges[1] if self._arity == 2 else None
 
     def apply(self, grad: Any, keep: bool) -> Any:
         """The gradients of the inputs, on arrays: one for a node of one input, else a tuple."""
@@ -95,17 +96,17 @@ class Node(Face):
         """A tensor around a saved result of this node, with its place in the graph."""
         from gviz.engine.tensor import from_array
 
-        return from_array(array, Output(self, number, array.shape) if self.shape == ("parts",) else self)
+        return from_array(array, Output(self, number, array.shape) if self._shape == ("parts",) else self)
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """(node or None, number of its output) for each input."""
-        return tuple(public_edge(edge) for edge in self.edges)
+        return tuple(public_edge(edge) for edge in self._edges)
 
     @property
     def _input_metadata(self) -> tuple[Any, ...]:
         """What is known of the output; nothing where there are several."""
-        return () if self.shape == Parts.shape else (SimpleNamespace(shape=self.shape),)
+        return () if self._shape == Parts.shape else (SimpleNamespace(shape=self._shape),)
 
 
 class AccumulateGrad(Node):
@@ -116,9 +117,9 @@ class AccumulateGrad(Node):
 
     def __init__(self, variable: Tensor) -> None:
         self.variable = variable
-        self.left = self.right = self.saved = None
-        self.seq = -1
-        self.shape = variable._array.shape
+        self._left = self._right = self._kept = None
+        self._seq = -1
+        self._shape = variable._array.shape
 
     def name(self) -> str:
         """PyTorch's long name."""
@@ -159,13 +160,13 @@ class Output(Node):
 
     __slots__ = ("number",)
     number: int
-    arity = 1
+    _arity = 1
 
     def __init__(self, node: Node, number: int, shape: tuple[int, ...]) -> None:
-        self.left, self.right = node, None
-        self.saved = None
-        self.seq = node.seq + 1
-        self.shape = shape
+        self._left, self._right = node, None
+        self._kept = None
+        self._seq = node._seq + 1
+        self._shape = shape
         self.number = number
 
     def apply(self, grad: Any, keep: bool) -> Any:
@@ -194,7 +195,7 @@ class Parts:
 
 def public_edge(edge: Any) -> tuple[Any, int]:
     """An edge as ``next_functions`` shows it."""
-    return (edge.left, edge.number) if isinstance(edge, Output) else (edge, 0)
+    return (edge._left, edge.number) if isinstance(edge, Output) else (edge, 0)
 
 
 def short_name(node: Any) -> str:

@@ -99,12 +99,12 @@ def made(row: Row, args: tuple[Any, ...], inputs: tuple[Any, ...], data: Any) ->
         return None
     node = new(row.cls)
     edges = (edge_of(inputs[0]),) if len(inputs) == 1 else (edge_of(inputs[0]), edge_of(inputs[1]))
-    node.left = edges[0]
-    node.right = edges[1] if len(edges) == 2 else None
-    node.seq = next_seq()
-    node.shape = data.shape
+    node._left = edges[0]
+    node._right = edges[1] if len(edges) == 2 else None
+    node._seq = next_seq()
+    node._shape = data.shape
     saved = row.save(args, edges, (data,))
-    node.saved = saved[0] if len(saved) == 1 == len(inputs) and row.saved[0].kind in ("input", "result") else saved
+    node._kept = saved[0] if len(saved) == 1 == len(inputs) and row.saved[0].kind in ("input", "result") else saved
     if data.dtype is not inputs[0]._array.dtype:
         hooks.cast_gradients(node, [tensor._array.dtype for tensor in inputs])
     for note in mode.notes:

@@ -62,7 +62,7 @@ class Version:
 class SavedResult:
     """A saved array or tensor whose version has to be compared when it is read.
 
-    Only made where somebody could write in place; a plain array or tensor in ``Node.saved`` stands for version 0.
+    Only made where somebody could write in place; a plain array or tensor in ``Node._kept`` stands for version 0.
     """
 
     __slots__ = ("content", "expected", "version")
@@ -205,7 +205,7 @@ class Saving:
         if name not in self.position:
             raise AttributeError(f"'{self.node}' object has no attribute '_saved_{name}'")
         position = self.position[name]
-        value = node.saved[position] if node.saved.__class__ is tuple else node.saved
+        value = node._kept[position] if node._kept.__class__ is tuple else node._kept
         if self.saved[position].kind in ("input", "result", "extra"):
             return self.as_tensor(node, value, self.saved[position])
         return unsigned(name, value)
@@ -246,7 +246,7 @@ class Saving:
 
     def arrays(self, node: Node) -> list[Any]:
         """Everything saved, tensors as plain arrays, for the derivatives on arrays."""
-        kept = node.saved if node.saved.__class__ is tuple else (node.saved,) * len(self.saved)
+        kept = node._kept if node._kept.__class__ is tuple else (node._kept,) * len(self.saved)
         values = list(kept)
         for i in self.tensor_positions:
             value = self.checked(node, kept[i], self.saved[i])
@@ -261,7 +261,7 @@ class Saving:
 
     def tensors(self, node: Node) -> list[Any]:
         """Everything saved, tensors as tensors, for the derivatives that are recorded."""
-        kept = node.saved if node.saved.__class__ is tuple else (node.saved,) * len(self.saved)
+        kept = node._kept if node._kept.__class__ is tuple else (node._kept,) * len(self.saved)
         values = list(kept)
         for i in self.tensor_positions:
             values[i] = None if kept[i] is None else self.as_tensor(node, kept[i], self.saved[i])
@@ -270,16 +270,16 @@ class Saving:
     def release(self, node: Node) -> None:
         """Drop the saved tensors; numbers stay readable, as in PyTorch."""
         if self.tensor_positions:
-            if node.saved.__class__ is tuple:
-                node.saved = tuple(FREED if i in self.tensor_positions else v for i, v in enumerate(node.saved))
+            if node._kept.__class__ is tuple:
+                node._kept = tuple(FREED if i in self.tensor_positions else v for i, v in enumerate(node._kept))
             else:
-                node.saved = FREED
+                node._kept = FREED
 
     def watch_result(self, node: Node, version: Version, number: int) -> None:
         """Somebody may write that result in place from now on: compare its version when it is read."""
-        kept = node.saved
+        kept = node._kept
         if kept.__class__ is np.ndarray:
-            node.saved = SavedResult(kept, version, version.count)
+            node._kept = SavedResult(kept, version, version.count)
         elif kept.__class__ is tuple:
             results = [
                 i
@@ -287,7 +287,7 @@ class Saving:
                 if (self.saved[i].kind, self.saved[i].index) == ("result", number) and kept[i].__class__ is np.ndarray
             ]
             if results:
-                node.saved = tuple(SavedResult(v, version, version.count) if i in results else v for i, v in enumerate(kept))
+                node._kept = tuple(SavedResult(v, version, version.count) if i in results else v for i, v in enumerate(kept))
 
 
 FACTS: dict[str, Any] = {

@@ -131,7 +131,7 @@ class Tensor(Elements, hooks.Hooked):
         edge = self._edge
         if edge is None or edge.__class__ is ref:
             return None
-        return edge.left if edge.__class__ is Output or isinstance(edge, Output) else edge
+        return edge._left if edge.__class__ is Output or isinstance(edge, Output) else edge
 
     @property
     def output_nr(self) -> int:
@@ -225,7 +225,7 @@ class Tensor(Elements, hooks.Hooked):
         if self._rare is not None:
             self._rare.inference = other.is_inference()
         if self._edge is not None and self._edge.__class__ is ref and (node := self._edge()) is not None:
-            node.shape = other._array.shape
+            node._shape = other._array.shape
 
     # ---------------------------------------------------------------- memory, versions, views
     @property
@@ -240,8 +240,8 @@ class Tensor(Elements, hooks.Hooked):
         if rare.version is None:
             rare.version = Version()
             edge = self._edge
-            node = edge.left if isinstance(edge, Output) else edge
-            if isinstance(node, Node) and (row := getattr(type(node), "row", None)) is not None:
+            node = edge._left if isinstance(edge, Output) else edge
+            if isinstance(node, Node) and (row := getattr(type(node), "_row", None)) is not None:
                 row.watch_result(node, rare.version, public_edge(edge)[1])
         return rare.version
 

@@ -29,10 +29,10 @@ def sweep_towards(order: list[Any], catch: dict[Any, Any], needed: set[Any] | No
     if mode.anomaly:
         from gviz.engine.autograd import watch
     for node in order:
-        grad = node.pending
-        if grad is None and not node.always:
+        grad = node._pending
+        if grad is None and not node._always:
             continue
-        node.pending = None
+        node._pending = None
         try:
             if needed is not None:
                 out = step_towards(node, grad, catch, needed, keep=keep, create=create)
@@ -45,10 +45,10 @@ def sweep_towards(order: list[Any], catch: dict[Any, Any], needed: set[Any] | No
             raise
         if mode.anomaly:
             watch.check(node, out)
-        for edge, part in zip(node.edges, out if isinstance(out, tuple) else (out,), strict=False):
+        for edge, part in zip(node._edges, out if isinstance(out, tuple) else (out,), strict=False):
             if edge is not None and part is not None:
-                fitted = fit(part, edge, node) if part.shape != edge.shape else part
-                edge.pending = fitted if edge.pending is None else edge.pending + fitted
+                fitted = fit(part, edge, node) if part.shape != edge._shape else part
+                edge._pending = fitted if edge._pending is None else edge._pending + fitted
 
 
 def step_towards(node: Any, grad: Any, catch: dict[Any, Any], needed: set[Any], *, keep: bool, create: bool) -> Any:
@@ -56,12 +56,12 @@ def step_towards(node: Any, grad: Any, catch: dict[Any, Any], needed: set[Any], 
     hooked = False
     if node in catch:
         grad = captured(node, grad, catch, create=create)
-        hooked = node.careful  # its tensor's hooks have run already
-    if node not in needed or (grad is None and not node.always):
+        hooked = node._careful  # its tensor's hooks have run already
+    if node not in needed or (grad is None and not node._always):
         return ()
-    asked = tuple(edge is None or edge in needed or edge in catch for edge in node.edges)
-    wanted = None if all(asked) or not hasattr(node, "row") or node.row.lists else asked  # all of a list or none
-    if node.careful:
+    asked = tuple(edge is None or edge in needed or edge in catch for edge in node._edges)
+    wanted = None if all(asked) or not hasattr(node, "_row") or node._row.lists else asked  # all of a list or none
+    if node._careful:
         grad = grad if hooked else tensor_hooks(node, grad, on_tensors=create)
         return run_hooked(node, grad, keep, on_tensors=create, wanted=wanted)
     return only_wanted(node, grad, keep, type(node).apply_tensors if create else type(node).apply, wanted)
@@ -73,14 +73,14 @@ def fit(grad: Any, edge: Any, node: Any) -> Any:
     Raises:
         RuntimeError: the shapes do not belong together (a custom Function returned a wrong one).
     """
-    got, shape = tuple(grad.shape), edge.shape
+    got, shape = tuple(grad.shape), edge._shape
     extra = len(got) - len(shape)
     axes = tuple(range(extra)) + tuple(
         i + extra for i, size in enumerate(shape) if extra >= 0 and size == 1 and got[i + extra] != 1
     )
     if extra < 0 or any(size not in (1, got[i + extra]) for i, size in enumerate(shape)):
         raise RuntimeError(
-            f"Function {node.name()} returned an invalid gradient at index {node.edges.index(edge)} - got {list(got)} but "
+            f"Function {node.name()} returned an invalid gradient at index {node._edges.index(edge)} - got {list(got)} but "
             f"expected shape compatible with {list(shape)}"
         )
     if isinstance(grad, Tensor):
@@ -95,7 +95,7 @@ def fit(grad: Any, edge: Any, node: Any) -> Any:
 def leaves(order: list[Any]) -> list[Any]:
     """The leaves' nodes, which stand at the end."""
     count = 0
-    while count < len(order) and order[-1 - count].seq < 0:
+    while count < len(order) and order[-1 - count]._seq < 0:
         count += 1
     return order[len(order) - count :]
 
@@ -103,25 +103,25 @@ def leaves(order: list[Any]) -> list[Any]:
 def watched(node: Any) -> bool:
     """Whether somebody would notice when this leaf is run."""
     rare = node.variable._rare
-    return (rare is not None and bool(rare.hooks or rare.post_hooks)) or node.careful
+    return (rare is not None and bool(rare.hooks or rare.post_hooks)) or node._careful
 
 
 def leaves_early(order: list[Any]) -> list[Any]:
     """Each leaf right after the last node that feeds it, as PyTorch runs them: hooks can see the order."""
     last: dict[Any, Any] = {}
     for node in order:
-        for edge in node.edges:
-            if edge is not None and edge.seq < 0:
+        for edge in node._edges:
+            if edge is not None and edge._seq < 0:
                 last[edge] = node
     after: dict[Any, list[Any]] = {}
     for leaf, node in last.items():
         after.setdefault(node, []).append(leaf)
     early = [leaf for leaf in leaves(order) if leaf not in last]  # only roots themselves
     for node in order:
-        if node.seq >= 0:
+        if node._seq >= 0:
             early.append(node)
             ready = after.get(node, ())
-            early.extend(dict.fromkeys(e for e in node.edges if e in ready))
+            early.extend(dict.fromkeys(e for e in node._edges if e in ready))
     return early
 
 
@@ -129,7 +129,7 @@ def on_the_way(order: list[Any], catch: Container[Any], only: Iterable[Any]) -> 
     """The nodes that have to run so that every wanted gradient arrives."""
     needed = set(only)
     for node in reversed(order):
-        if any(edge is not None and (edge in needed or edge in catch) for edge in node.edges):
+        if any(edge is not None and (edge in needed or edge in catch) for edge in node._edges):
             needed.add(node)
     return needed
 
@@ -142,7 +142,7 @@ def captured(node: Any, grad: Any, catch: dict[Any, Any], *, create: bool) -> An
             grad = run_hooks(rare.hooks, grad, on_tensors=create)
         catch[node] = grad
         return None
-    if node.careful:
+    if node._careful:
         grad = tensor_hooks(node, grad, on_tensors=create)
     catch[node] = grad
     return grad
@@ -150,14 +150,14 @@ def captured(node: Any, grad: Any, catch: dict[Any, Any], *, create: bool) -> An
 
 def finish_leaves(order: list[Any], failed: Any, keep: bool, *, create: bool = False) -> None:
     """Before an error goes on: the leaves that have all their gradients get them, as they would have had in PyTorch."""
-    if failed.seq < 0:
+    if failed._seq < 0:
         return  # the others come after it
     waiting = order[order.index(failed) :]
-    fed = {edge for node in waiting for edge in node.edges}
+    fed = {edge for node in waiting for edge in node._edges}
     for leaf in leaves(waiting):
-        if leaf not in fed and leaf is not failed and leaf.pending is not None:
-            (leaf.apply_tensors if create else leaf.apply)(leaf.pending, keep)
-            leaf.pending = None
+        if leaf not in fed and leaf is not failed and leaf._pending is not None:
+            (leaf.apply_tensors if create else leaf.apply)(leaf._pending, keep)
+            leaf._pending = None
 
 
 def warn_cycle() -> None:

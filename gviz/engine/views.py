@@ -74,10 +74,10 @@ class CopySlices(Node):
     def __init__(self, base: Tensor, view: Tensor, function: Node) -> None:
         array, part = base._array, view._array
         self.function = function
-        self.edges = (edge_of(base), *function.edges[1:])
-        self.seq = next_seq()
-        self.shape = array.shape
-        self.saved = None
+        self._edges = (edge_of(base), *function._edges[1:])
+        self._seq = next_seq()
+        self._shape = array.shape
+        self._kept = None
         item = array.itemsize  # all in elements: a gradient may have another dtype
         self.base_shape, self.base_strides = array.shape, tuple(s // item for s in array.strides)
         self.view_shape, self.view_strides = part.shape, tuple(s // item for s in part.strides)

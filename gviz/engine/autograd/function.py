@@ -46,7 +46,7 @@ class BackwardCFunction(FunctionCtx, Node):
     """The node of one call of a Function: its context, which takes the user's attributes, and its place in the graph."""
 
     __slots__ = ("__dict__",)
-    always = True
+    _always = True
     function: Any
 
     @property
@@ -56,9 +56,9 @@ class BackwardCFunction(FunctionCtx, Node):
         Raises:
             RuntimeError: backward has freed it, or it was modified in place since.
         """
-        if self.saved is FREED:
+        if self._kept is FREED:
             raise freed_error()
-        return tuple(self.unpack(kept) for kept in self.saved or ())
+        return tuple(self.unpack(kept) for kept in self._kept or ())
 
     saved_variables = saved_tensors
 
@@ -127,11 +127,11 @@ class BackwardCFunction(FunctionCtx, Node):
             if one is not None and not isinstance(one, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(one).__name__})")
         results = [
-            one if one is None or edge is None or one.shape == edge.shape else fit(one, edge, self)
-            for one, edge in zip([results[p] for p in positions], self.edges, strict=True)
+            one if one is None or edge is None or one.shape == edge._shape else fit(one, edge, self)
+            for one, edge in zip([results[p] for p in positions], self._edges, strict=True)
         ]
         if not keep:
-            self.saved = FREED if self.saved else self.saved
+            self._kept = FREED if self._kept else self._kept
         return results
 
     def __repr__(self) -> str:
@@ -210,10 +210,10 @@ def make_node(cls: Any, args: tuple[Any, ...], *, wanted: bool) -> Any:
     facts = node.__dict__
     facts["positions"], facts["inputs"] = positions, len(args)
     facts["needs_input_grad"] = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
-    node.edges = tuple(edge_of(args[i]) for i in positions) if wanted else ()
-    node.saved = None
-    node.seq = next_seq()
-    node.shape = ()
+    node._edges = tuple(edge_of(args[i]) for i in positions) if wanted else ()
+    node._kept = None
+    node._seq = next_seq()
+    node._shape = ()
     return node
 
 
@@ -228,7 +228,7 @@ def wrap_outputs(node: Any, args: tuple[Any, ...], output: Any, *, wanted: bool)
     ]
     facts["outputs"] = len(outputs)
     facts["like"] = [(o._array.shape, o._array.dtype) if isinstance(o, Tensor) else ((), None) for o in outputs]
-    node.shape = outputs[0]._array.shape if len(outputs) == 1 and isinstance(outputs[0], Tensor) else parts_shape(len(outputs))
+    node._shape = outputs[0]._array.shape if len(outputs) == 1 and isinstance(outputs[0], Tensor) else parts_shape(len(outputs))
     next_seq()
     made: list[Any] = []
     for i, one in enumerate(outputs):
@@ -252,7 +252,7 @@ def wrap_outputs(node: Any, args: tuple[Any, ...], output: Any, *, wanted: bool)
     if wanted:
         check_saved(to_save)
     if to_save:
-        node.saved = tuple(save_one(kept, args, outputs, made) for kept in to_save)
+        node._kept = tuple(save_one(kept, args, outputs, made) for kept in to_save)
     kinds = [args[i]._array.dtype for i in facts["positions"]]
     if wanted and any(kind != given for kind in kinds for _, given in facts["like"]):
         cast_gradients(node, kinds)

@@ -49,10 +49,10 @@ class saved_tensors_hooks:
 
 def places(node: Any) -> list[tuple[Saved | None, SavedTensor]]:
     """Where a node keeps saved tensors, and what they are in its row."""
-    row = getattr(type(node), "row", None)
+    row = getattr(type(node), "_row", None)
     if row is not None:
         return [(row.saved[i], SavedTensor(node, i)) for i in row.tensor_positions]
-    return [(None, SavedTensor(node, i)) for i in range(len(node.saved or ()))]
+    return [(None, SavedTensor(node, i)) for i in range(len(node._kept or ()))]
 
 
 def packed(node: Any, value: Any, saved: Saved | None, pack: Any, unpack: Any, *, bare: bool = False) -> Any:
@@ -109,19 +109,19 @@ class SavedTensor:
     @property
     def value(self) -> Any:
         """What the node keeps there."""
-        kept = self.node.saved
+        kept = self.node._kept
         kept = kept[self.position] if kept.__class__ is tuple else kept
         return kept if self.part is None or kept is FREED else kept[self.part]
 
     @value.setter
     def value(self, value: Any) -> None:
-        kept = self.node.saved
+        kept = self.node._kept
         if self.part is not None:
             kept[self.position][self.part] = value
         elif kept.__class__ is tuple:
-            self.node.saved = (*kept[: self.position], value, *kept[self.position + 1 :])
+            self.node._kept = (*kept[: self.position], value, *kept[self.position + 1 :])
         else:
-            self.node.saved = value
+            self.node._kept = value
 
     def register_hooks(self, *hooks: Any) -> None:
         """Pack this tensor now with the first of two hooks; the second gives it back.
@@ -136,7 +136,7 @@ class SavedTensor:
                 "torch._C._autograd.SavedTensor, arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None\n\n"
                 f"Invoked with: {', '.join(map(repr, (self, *hooks)))}"
             )
-        value, row = self.value, getattr(type(self.node), "row", None)
+        value, row = self.value, getattr(type(self.node), "_row", None)
         if value.__class__ is Packed:
             already = "whose hooks have already been set. Hint: only one pair of hooks is allowed at a time."
             raise RuntimeError(f"Calling register_hooks on a saved tensor {already}")
@@ -155,9 +155,9 @@ def raw_saved(node: Any, name: str) -> Any:
         AttributeError: the node saves no tensor of that name.
         RuntimeError: what a custom Function saved is freed.
     """
-    row = getattr(type(node), "row", None)
+    row = getattr(type(node), "_row", None)
     if row is None and name == "tensors":
-        if node.saved is FREED:
+        if node._kept is FREED:
             raise freed_error()
         return tuple(place for _, place in places(node))
     found = [place for saved, place in places(node) if saved is not None and saved.name == name]

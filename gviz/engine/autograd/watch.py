@@ -35,7 +35,7 @@ def note_forward(node: Any) -> None:
     stack = [frame for frame in traceback.extract_stack() if "gviz/engine/" not in frame.filename.replace("\\", "/")]
     ours = [i for i, frame in enumerate(stack) if "gviz/sources/" in frame.filename.replace("\\", "/")]
     stack = stack[ours[-1] + 1 :] if ours else stack  # of a script that the command line runs: its own lines
-    node.rare["forward_lines"] = "".join(traceback.format_list(stack))
+    node._rare["forward_lines"] = "".join(traceback.format_list(stack))
 
 
 def check(node: Any, out: Any) -> None:
@@ -56,7 +56,7 @@ def check(node: Any, out: Any) -> None:
 
 def warn_of(node: Any) -> None:
     """The warning of an error in a node, with the lines of its forward call."""
-    lines = node.rare.get("forward_lines")
+    lines = node._rare.get("forward_lines")
     warn(
         f"Error detected in {node.name()}. "
         + (
