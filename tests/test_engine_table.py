@@ -17,7 +17,8 @@ from table_samples import NO_SLOPE, ONCE, SAMPLES, sample
 
 from gviz import engine
 from gviz.engine import ops
-from gviz.engine.op import ARRAYS, COMPOSITES, PASS, ROWS, TENSORS, Row, bind
+from gviz.engine.formulas import bind
+from gviz.engine.op import ARRAYS, COMPOSITES, PASS, ROWS, TENSORS, Row
 from gviz.engine.tensor import Tensor
 
 for module in iter_modules(ops.__path__):  # some store their rows only when nn is named

@@ -13,16 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.engine.modes import mode
-from gviz.engine.node import Parts
 from gviz.engine.tensor import Tensor
 from gviz.engine.towards import finish_leaves, fit, leaves, leaves_early, on_the_way, sweep_towards, watched
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gviz.engine.node import Node
 
-__all__ = ["call_node", "run"]
+__all__ = ["run"]
 
 by_seq = attrgetter("_seq")
 
@@ -68,7 +66,7 @@ def run(
         only: run these and the nodes on the way to them, no others.
     """
     order = reach([edge for edge, _ in starts])
-    stash = [getattr(node, "_pending", None) for node in order] if State.running else None
+    stash = [getattr(node, "pending", None) for node in order] if mode.running else None
     for node in order:
         node._pending = None
     if order[-1]._seq < 0 and any(watched(node) for node in leaves(order)):
@@ -77,15 +75,15 @@ def run(
     for edge, gradient in starts:
         part = gradient._array if not create and isinstance(gradient, Tensor) else gradient
         edge._pending = part if edge._pending is None else edge._pending + part
-    before = mode.on, mode.formula, State.running
-    mode.on, mode.formula, State.running = create, False, True
+    before = mode.on, mode.formula, mode.running
+    mode.on, mode.formula, mode.running = create, False, True
     try:
         if needed is None and not create and not mode.anomaly:
             sweep(order, keep)
         else:
             sweep_towards(order, catch or {}, needed, keep=keep, create=create)
     finally:
-        mode.on, mode.formula, State.running = before
+        mode.on, mode.formula, mode.running = before
         if stash is not None:
             for node, value in zip(order, stash, strict=True):
                 node._pending = value
@@ -149,22 +147,3 @@ def total(edge: Any, old: Any, part: Any, sums: set[Any]) -> Any:
     if fresh.__class__ is np.ndarray and fresh.size >= LARGE:
         sums.add(edge)
     return fresh
-
-
-class State:
-    """Whether a backward pass is running: one inside it (in a hook, in a Function) puts waiting gradients aside."""
-
-    running = False
-
-
-def call_node(node: Node, grads: tuple[Any, ...]) -> Any:
-    """``node(gradient, ...)``: the gradients of its inputs, recorded if the grad mode is on."""
-    shape: Any = node._shape
-    wanted = shape.outputs if shape == Parts.shape else 1
-    if len(grads) != wanted:
-        raise TypeError(f"expected {wanted} arguments, got {len(grads)} instead")
-    for i, grad in enumerate(grads):
-        if grad is not None and not isinstance(grad, Tensor):
-            raise TypeError(f"argument {i} is not a Variable")
-    given = Parts({i: g for i, g in enumerate(grads) if g is not None}) if node._shape == ("parts",) else grads[0]
-    return node.apply_tensors(given, keep=True)

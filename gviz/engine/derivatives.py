@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gviz.engine.formulas import bind, own
 from gviz.engine.modes import mode
 from gviz.engine.node import Node
-from gviz.engine.op import ARRAYS, PASS, bind
+from gviz.engine.op import ARRAYS, PASS
 from gviz.engine.saved import FREED, SavedResult
 from gviz.engine.tensor import Tensor
 
@@ -37,8 +38,30 @@ def node_class(row: Row) -> Any:
         "__module__": "builtins",  # so that type(node) shows its bare name, as PyTorch's does
         "apply": apply_maker(row),
         "apply_tensors": tensor_apply(row),
+        **{f"_saved_{name}": saved_property(row, name) for name in row.saved_names()},
+        **{
+            f"_raw_saved_{s.name}": raw_property(s.name)
+            for s in (row.saved[i] for i in row.tensor_positions)
+            if s.name not in row.hidden
+        },
     }
     return type(row.node, (Node,), body)
+
+
+def saved_property(row: Row, name: str) -> property:
+    """``node._saved_NAME``, read from what the forward call kept."""
+    return property(lambda node: row.read_saved(node, name))
+
+
+def raw_property(name: str) -> property:
+    """``node._raw_saved_NAME``, to which hooks can be given."""
+
+    def raw(node: Node) -> Any:
+        from gviz.engine.autograd.packing import raw_saved
+
+        return raw_saved(node, name)
+
+    return property(raw)
 
 
 def apply_maker(row: Row) -> Any:
@@ -48,7 +71,7 @@ def apply_maker(row: Row) -> Any:
     if lone and row.formulas[row.edge_names[0]] is PASS:
         return lambda node, grad, keep: grad
     if lone and len(row.saved) == 1 and row.tensor_positions and needs[0] == (row.saved[0].name,):
-        return apply_one(row, formulas[0])
+        return own(apply_one(row, formulas[0]))
     if lone and not row.saved:
         formula = formulas[0]
         return lambda node, grad, keep: formula(grad)
@@ -56,7 +79,7 @@ def apply_maker(row: Row) -> Any:
         if all(f is PASS for f in row.formulas.values()):
             return lambda node, grad, keep: (grad, grad)
         if crossed(row):
-            return apply_crossed(row)
+            return own(apply_crossed(row))
     return apply_general(row)
 
 

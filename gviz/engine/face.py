@@ -9,13 +9,21 @@ if TYPE_CHECKING:
 
     from gviz.engine.hooks import Handle
 
-__all__ = ["Face"]
+__all__ = ["Face", "rare"]
+
+
+def rare(node: Any) -> dict[str, Any]:
+    """What few nodes have (hooks, notes), made when first asked for."""
+    if not hasattr(node, "_rare"):
+        node._rare = {}
+    facts: dict[str, Any] = node._rare
+    return facts
 
 
 class Face:
     """The part of :class:`~gviz.engine.node.Node` that the engine itself does not need."""
 
-    __slots__ = ()
+    __slots__ = ()  # and no __getattr__: Python reads the attributes of such a class several times slower
 
     def name(self) -> str:
         """The class name, as PyTorch's ``grad_fn.name()``; that of CopyBackwards comes with its namespace."""
@@ -25,7 +33,7 @@ class Face:
     @property
     def metadata(self: Any) -> dict[Any, Any]:
         """A dict for the user's own notes on the node."""
-        notes: dict[Any, Any] = self._rare.setdefault("notes", {})
+        notes: dict[Any, Any] = rare(self).setdefault("notes", {})
         return notes
 
     def _sequence_nr(self: Any) -> Any:
@@ -49,25 +57,6 @@ class Face:
 
     def __call__(self: Any, *grads: Any) -> Any:
         """The gradients of the inputs for those of the outputs, as ``y.grad_fn(g)`` in PyTorch."""
-        from gviz.engine.backward import call_node
+        from gviz.engine.towards import call_node
 
         return call_node(self, grads)
-
-    def __getattr__(self: Any, name: str) -> Any:
-        """``_saved_NAME``, read from what the forward call kept; ``_rare``, the first time."""
-        if name == "_rare":
-            rare: dict[str, Any] = {}
-            self._rare = rare
-            return rare
-        if name.startswith("_saved_") and (row := getattr(type(self), "_row", None)) is not None:
-            return row.read_saved(self, name[7:])
-        if name.startswith("_raw_saved_"):
-            from gviz.engine.autograd.packing import raw_saved
-
-            return raw_saved(self, name[11:])
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-
-    def __dir__(self) -> list[str]:
-        """The usual names and ``_saved_*``."""
-        row = getattr(type(self), "_row", None)
-        return [*object.__dir__(self), *(f"_saved_{name}" for name in (row.saved_names() if row is not None else ()))]

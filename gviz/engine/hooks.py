@@ -12,6 +12,7 @@ from weakref import ref
 
 import numpy as np
 
+from gviz.engine.face import rare
 from gviz.engine.node import AccumulateGrad, Parts
 from gviz.engine.text import type_name
 
@@ -163,7 +164,7 @@ def careful(node: Node) -> None:
     if plain._careful:
         return
     if isinstance(node, AccumulateGrad):
-        node._rare["tensor_hooks"] = node.variable.leaf_hooks("hooks")
+        rare(node)["tensor_hooks"] = node.variable.leaf_hooks("hooks")
     if plain not in CAREFUL:
         CAREFUL[plain] = type(
             plain.__name__,
@@ -178,6 +179,7 @@ def careful(node: Node) -> None:
                 "__module__": plain.__module__,
             },
         )
+    rare(node)
     node.__class__ = CAREFUL[plain]
 
 
@@ -193,8 +195,8 @@ def apply_tensors(node: Any, grad: Any, keep: bool) -> Any:
 
 def tensor_hooks(node: Any, grad: Any, *, on_tensors: bool) -> Any:
     """The gradient of the node's output, after the hooks of its tensor; retained if that was asked for."""
-    rare = node._rare
-    hooks, keeper = rare.get("tensor_hooks"), rare.get("retain")
+    facts = node._rare
+    hooks, keeper = facts.get("tensor_hooks"), facts.get("retain")
     if not hooks and keeper is None:
         return grad
     tensor = to_tensor(grad, on_tensors=on_tensors)
@@ -230,10 +232,10 @@ def only_wanted(node: Any, grad: Any, keep: bool, derive: Callable[..., Any], wa
 
 def run(node: Any, grad: Any, keep: bool, *, on_tensors: bool, wanted: tuple[bool, ...] | None = None) -> Any:
     """Pre-hooks, the plain derivative (for all inputs, or the wanted ones), casts, post-hooks."""
-    rare = node._rare
+    facts = node._rare
     plain = type(node).plain
     given = grad
-    for hook in tuple(rare.get("pre_hooks") or ()):
+    for hook in tuple(facts.get("pre_hooks") or ()):
         given = grad = from_hook(node, hooked(hook, hook_arguments(node, grad, on_tensors=on_tensors)), on_tensors=on_tensors)
     if grad is None and not plain._always:
         out: Any = (None,) * len(node._edges)
@@ -241,7 +243,7 @@ def run(node: Any, grad: Any, keep: bool, *, on_tensors: bool, wanted: tuple[boo
         out = only_wanted(node, grad, keep, plain.apply_tensors if on_tensors else plain.apply, wanted)
     lone = not isinstance(out, tuple)
     outs = (out,) if lone else out
-    kinds, post = rare.get("dtypes"), tuple(rare.get("post_hooks") or ())
+    kinds, post = facts.get("dtypes"), tuple(facts.get("post_hooks") or ())
     if kinds or post:
         from gviz.engine.towards import fit
 

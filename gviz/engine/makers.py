@@ -13,10 +13,10 @@ from weakref import ref
 import numpy as np
 
 from gviz.engine.derivatives import crossed
+from gviz.engine.formulas import direct, own
 from gviz.engine.general import OPERANDS, general
 from gviz.engine.modes import mode
 from gviz.engine.node import link, next_seq
-from gviz.engine.op import direct
 from gviz.engine.refusals import guarded_row, takes_numbers
 from gviz.engine.saved import guarded
 from gviz.engine.tensor import Tensor, edge_of
@@ -63,9 +63,9 @@ def choose(row: Row, fallback: Any, *, numbers: bool = True) -> Any:
         and len(row.saved) <= 1
         and all(s.kind in ("input", "result") for s in row.saved)
     ):
-        return one_input(row, fallback)
+        return own(one_input(row, fallback))
     if plain and len(names) == 2 and len(row.edges) == 2 and (not row.saved or crossed(row)):
-        return two_inputs(row, fallback, numbers=numbers)
+        return own(two_inputs(row, fallback, numbers=numbers))
     return fallback
 
 
@@ -114,7 +114,7 @@ def one_input(row: Row, fallback: Any) -> Any:  # noqa: C901 - the hot path, wri
             node._left = edge
             node._right = None
             node._seq = next_seq()
-            node._shape = data.shape if edge is None else edge._shape  # one tuple for the whole chain
+            node._shape = data.shape if edge is None else edge._shape
             if keep_result:
                 node._kept = data
             elif keep_input:
@@ -169,7 +169,10 @@ def two_inputs(row: Row, fallback: Any, *, numbers: bool = True) -> Any:  # noqa
                     node._left = left
                     node._right = right
                     node._seq = next_seq()
-                    node._shape = data.shape
+                    if left is not None and right is not None and left._shape == right._shape:
+                        node._shape = left._shape  # one tuple for the whole chain
+                    else:
+                        node._shape = data.shape
                     if saves:
                         if left is None:
                             other = None
@@ -237,6 +240,5 @@ def two_inputs(row: Row, fallback: Any, *, numbers: bool = True) -> Any:  # noqa
             result.rare().inference = True
         return result
 
-    if not numbers:
-        with_number = fallback
+    with_number = own(with_number) if numbers else fallback
     return call

@@ -25,12 +25,13 @@ __all__ = [
 class Mode:
     """The state that decides what an operation records."""
 
-    __slots__ = ("anomaly", "formula", "inference", "notes", "on")
+    __slots__ = ("anomaly", "formula", "inference", "notes", "on", "running")
 
     def __init__(self) -> None:
         self.on = True
         self.formula = False
         self.inference = False
+        self.running = False  # a backward pass: one inside it (in a hook, in a Function) puts waiting gradients aside
         self.anomaly = ""  # "nan" where backward looks for it, "lines" where it only tells of errors
         self.notes: tuple[Callable[[Any], None], ...] = ()  # called with each new node, see autograd/watch.py and packing.py
 

@@ -43,7 +43,7 @@ class Node(Face):
 
     Slots:
         _left: the node of the first input, None where no gradient is wanted there.
-        _right: that of the second input; a tuple of all the others where the class is not one of ``arity`` 1 or 2.
+        _right: that of the second input; a tuple of all the others where the class is not one of ``_arity`` 1 or 2.
         _kept: what the forward call kept for the derivatives, in the order of ``row.saved``.
         _seq: creation number.
         _shape: of the output, to which a broadcast gradient is summed back.

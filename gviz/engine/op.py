@@ -24,17 +24,17 @@ What a row saves is planned and read by ``saved.py``.
 from __future__ import annotations
 
 import builtins
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gviz.engine.formulas import bind, direct, parameters
 from gviz.engine.saved import Saving
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ARRAYS", "PASS", "ROWS", "TENSORS", "Row", "bind", "composite", "everywhere", "op"]
+__all__ = ["ARRAYS", "PASS", "ROWS", "TENSORS", "Row", "composite", "everywhere", "op"]
 
 ARRAYS: dict[str, Any] = {"__name__": "gviz.engine.arrays", "__builtins__": builtins, "np": np}
 TENSORS: dict[str, Any] = {"__name__": "gviz.engine.tensors", "__builtins__": builtins}
@@ -43,35 +43,6 @@ COMPOSITES: dict[str, Any] = {}
 
 PASS: Any = lambda grad: grad  # noqa: E731 - a formula like any other, known by identity so that it costs nothing
 """The derivative of an input that the operation passes on unchanged."""
-
-
-def parameters(function: Any) -> tuple[str, ...]:
-    """Names of a Python function's positional parameters."""
-    code = function.__code__
-    return tuple(code.co_varnames[: code.co_argcount])
-
-
-def bind(formula: Any, namespace: dict[str, Any]) -> Any:
-    """The same code, with the table's names looked up in that namespace."""
-    return FunctionType(formula.__code__, namespace, formula.__name__, formula.__defaults__)
-
-
-PRODUCT, QUOTIENT, SUM, DIFFERENCE = (
-    f.__code__.co_code for f in (lambda a, b: a * b, lambda a, b: a / b, lambda a, b: a + b, lambda a, b: a - b)
-)
-OPERATORS = {PRODUCT: np.multiply, QUOTIENT: np.true_divide, SUM: np.add, DIFFERENCE: np.subtract}
-NUMPY_CALL = (lambda a: np.exp(a)).__code__.co_code  # noqa: PLW0108
-TABLE_CALLS = [(lambda a: sorted(a)).__code__.co_code, (lambda a, b: isinstance(a, b)).__code__.co_code]  # noqa: PLW0108
-
-
-def direct(function: Any) -> Any:
-    """What a function of arrays does, where that is one call (``self * other``, ``np.exp(self)``): a frame less each time."""
-    code = function.__code__
-    if code.co_code == NUMPY_CALL and code.co_names[0] == "np":
-        return getattr(np, code.co_names[1])
-    if code.co_code in TABLE_CALLS[code.co_argcount - 1 : code.co_argcount] and function.__globals__ is ARRAYS:
-        return ARRAYS.get(code.co_names[0], function)
-    return OPERATORS.get(code.co_code, function)
 
 
 class Row(Saving):

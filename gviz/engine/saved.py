@@ -197,13 +197,10 @@ class Saving:
         """``node._saved_NAME``: tensors with their place in the graph, numbers as PyTorch shows them.
 
         Raises:
-            AttributeError: the row saves nothing of that name.
             RuntimeError: backward has freed it, or it was modified in place since.
         """
         if name in self.shows:
             return self.shows[name]
-        if name not in self.position:
-            raise AttributeError(f"'{self.node}' object has no attribute '_saved_{name}'")
         position = self.position[name]
         value = node._kept[position] if node._kept.__class__ is tuple else node._kept
         if self.saved[position].kind in ("input", "result", "extra"):

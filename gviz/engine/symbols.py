@@ -11,7 +11,8 @@ import dis
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from gviz.engine.op import COMPOSITES, TENSORS, bind, parameters
+from gviz.engine.formulas import bind, parameters
+from gviz.engine.op import COMPOSITES, TENSORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

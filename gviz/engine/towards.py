@@ -14,14 +14,26 @@ import numpy as np
 from gviz.engine.hooks import only_wanted, run_hooks, tensor_hooks
 from gviz.engine.hooks import run as run_hooked
 from gviz.engine.modes import mode
-from gviz.engine.node import AccumulateGrad
+from gviz.engine.node import AccumulateGrad, Parts
 from gviz.engine.op import TENSORS
 from gviz.engine.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
-__all__ = ["finish_leaves", "fit", "leaves", "leaves_early", "on_the_way", "sweep_towards", "warn_cycle", "watched"]
+    from gviz.engine.node import Node
+
+__all__ = [
+    "call_node",
+    "finish_leaves",
+    "fit",
+    "leaves",
+    "leaves_early",
+    "on_the_way",
+    "sweep_towards",
+    "warn_cycle",
+    "watched",
+]
 
 
 def sweep_towards(order: list[Any], catch: dict[Any, Any], needed: set[Any] | None, *, keep: bool, create: bool) -> None:
@@ -170,3 +182,16 @@ def warn_cycle() -> None:
         UserWarning,
         stacklevel=4,
     )
+
+
+def call_node(node: Node, grads: tuple[Any, ...]) -> Any:
+    """``node(gradient, ...)``: the gradients of its inputs, recorded if the grad mode is on."""
+    shape: Any = node._shape
+    wanted = shape.outputs if shape == Parts.shape else 1
+    if len(grads) != wanted:
+        raise TypeError(f"expected {wanted} arguments, got {len(grads)} instead")
+    for i, grad in enumerate(grads):
+        if grad is not None and not isinstance(grad, Tensor):
+            raise TypeError(f"argument {i} is not a Variable")
+    given = Parts({i: g for i, g in enumerate(grads) if g is not None}) if node._shape == ("parts",) else grads[0]
+    return node.apply_tensors(given, keep=True)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.op import ARRAYS, direct
+from gviz.engine.formulas import direct
+from gviz.engine.op import ARRAYS
 from gviz.static.dtypes import is_array
 from gviz.static.shapes import listed
 from gviz.static.structures import leaves, refilled

@@ -156,7 +156,8 @@ def of_operation(op: Operation, grads: Sequence[Tensor | None]) -> Iterable[tupl
 
 def derivatives(key: str, args: tuple[Any, ...], result: Tensor, grad: Tensor | None) -> Iterable[tuple[Tensor, Tensor | None]]:
     """What the row of that key declares for each of its tensors; by the engine at run time where it declares nothing."""
-    from gviz.engine.op import ROWS, bind, parameters
+    from gviz.engine.formulas import bind, parameters
+    from gviz.engine.op import ROWS
 
     row = ROWS.get(key)
     if key in FORMULAS:

@@ -62,6 +62,12 @@ class BackwardCFunction(FunctionCtx, Node):
 
     saved_variables = saved_tensors
 
+    @property
+    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+        from gviz.engine.autograd.packing import raw_saved_tensors
+
+        return raw_saved_tensors(self)
+
     def unpack(self, kept: Any) -> Any:
         """A saved tensor, with its place in the graph where it is an output."""
         if kept is None:

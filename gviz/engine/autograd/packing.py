@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gviz.engine.saved import Saved
 
-__all__ = ["SavedTensor", "disable_saved_tensors_hooks", "raw_saved", "saved_tensors_hooks"]
+__all__ = ["SavedTensor", "disable_saved_tensors_hooks", "raw_saved", "raw_saved_tensors", "saved_tensors_hooks"]
 
 
 class saved_tensors_hooks:
@@ -149,22 +149,20 @@ class SavedTensor:
 
 
 def raw_saved(node: Any, name: str) -> Any:
-    """``node._raw_saved_NAME``: the place of one saved tensor, or of each of several; ``tensors`` are a custom Function's.
+    """``node._raw_saved_NAME``: the place of one saved tensor, or of each of several."""
+    (one,) = [place for saved, place in places(node) if saved is not None and saved.name == name]
+    return tuple(SavedTensor(node, one.position, i) for i in range(len(one.value))) if one.value.__class__ is list else one
+
+
+def raw_saved_tensors(node: Any) -> tuple[SavedTensor, ...]:
+    """``node._raw_saved_tensors`` of a custom Function.
 
     Raises:
-        AttributeError: the node saves no tensor of that name.
-        RuntimeError: what a custom Function saved is freed.
+        RuntimeError: they are freed.
     """
-    row = getattr(type(node), "_row", None)
-    if row is None and name == "tensors":
-        if node._kept is FREED:
-            raise freed_error()
-        return tuple(place for _, place in places(node))
-    found = [place for saved, place in places(node) if saved is not None and saved.name == name]
-    if row is None or not found or name in row.hidden:
-        raise AttributeError(f"'{type(node).__name__}' object has no attribute '_raw_saved_{name}'")
-    (one,) = found
-    return tuple(SavedTensor(node, one.position, i) for i in range(len(one.value))) if one.value.__class__ is list else one
+    if node._kept is FREED:
+        raise freed_error()
+    return tuple(place for _, place in places(node))
 
 
 class disable_saved_tensors_hooks:

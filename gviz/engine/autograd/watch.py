@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.engine import makers
+from gviz.engine.face import rare
 from gviz.engine.modes import mode
 from gviz.engine.node import AccumulateGrad, Parts
 from gviz.engine.saved import Packed
@@ -35,7 +36,7 @@ def note_forward(node: Any) -> None:
     stack = [frame for frame in traceback.extract_stack() if "gviz/engine/" not in frame.filename.replace("\\", "/")]
     ours = [i for i, frame in enumerate(stack) if "gviz/sources/" in frame.filename.replace("\\", "/")]
     stack = stack[ours[-1] + 1 :] if ours else stack  # of a script that the command line runs: its own lines
-    node._rare["forward_lines"] = "".join(traceback.format_list(stack))
+    rare(node)["forward_lines"] = "".join(traceback.format_list(stack))
 
 
 def check(node: Any, out: Any) -> None:
@@ -56,7 +57,7 @@ def check(node: Any, out: Any) -> None:
 
 def warn_of(node: Any) -> None:
     """The warning of an error in a node, with the lines of its forward call."""
-    lines = node._rare.get("forward_lines")
+    lines = rare(node).get("forward_lines")
     warn(
         f"Error detected in {node.name()}. "
         + (

@@ -10,9 +10,9 @@ import numpy as np
 from gviz.engine import inplace as writing
 from gviz.engine import text
 from gviz.engine.dtypes import get_default_dtype, of, result_type
+from gviz.engine.formulas import parameters
 from gviz.engine.nn.checks import check_classes, check_constant, check_floats
 from gviz.engine.op import TENSORS as call
-from gviz.engine.op import parameters
 from gviz.engine.ops import losses as rows
 from gviz.engine.ops.arithmetic import check_neg, check_sub
 from gviz.engine.tensor import Tensor, from_array

@@ -1,0 +1,46 @@
+"""Python functions as data: a formula's code in another namespace, and what a forward on arrays comes down to."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+__all__ = ["bind", "direct", "own", "parameters"]
+
+
+def parameters(function: Any) -> tuple[str, ...]:
+    """Names of a Python function's positional parameters."""
+    code = function.__code__
+    return tuple(code.co_varnames[: code.co_argcount])
+
+
+def bind(formula: Any, namespace: dict[str, Any]) -> Any:
+    """The same code, with the table's names looked up in that namespace."""
+    return FunctionType(formula.__code__, namespace, formula.__name__, formula.__defaults__)
+
+
+def own(function: Any) -> Any:
+    """The same closure with a code object of its own: there Python remembers the classes it met, for a row always the same."""
+    code, names = function.__code__.replace(), function.__globals__
+    return FunctionType(code, names, function.__name__, function.__defaults__, function.__closure__)
+
+
+PRODUCT, QUOTIENT, SUM, DIFFERENCE = (
+    f.__code__.co_code for f in (lambda a, b: a * b, lambda a, b: a / b, lambda a, b: a + b, lambda a, b: a - b)
+)
+OPERATORS = {PRODUCT: np.multiply, QUOTIENT: np.true_divide, SUM: np.add, DIFFERENCE: np.subtract}
+NUMPY_CALL = (lambda a: np.exp(a)).__code__.co_code  # noqa: PLW0108
+TABLE_CALLS = [(lambda a: sorted(a)).__code__.co_code, (lambda a, b: isinstance(a, b)).__code__.co_code]  # noqa: PLW0108
+
+
+def direct(function: Any) -> Any:
+    """What a function of arrays does, where that is one call (``self * other``, ``np.exp(self)``): a frame less each time."""
+    code = function.__code__
+    if code.co_code == NUMPY_CALL and code.co_names[0] == "np":
+        return getattr(np, code.co_names[1])
+    names = function.__globals__
+    if code.co_code in TABLE_CALLS[code.co_argcount - 1 : code.co_argcount] and names["__name__"] == "gviz.engine.arrays":
+        return names.get(code.co_names[0], function)
+    return OPERATORS.get(code.co_code, function)
