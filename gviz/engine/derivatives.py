@@ -1,4 +1,4 @@
-"""From a row's formulas to its node class: ``apply`` on arrays (fast) and ``apply_tensors`` (recorded).
+"""From the text of a row's derivatives to its node class: ``apply`` on arrays (fast) and ``apply_tensors`` (recorded).
 
 The two shapes that most operations have are written out by hand: one saved tensor (``apply_one``), and two inputs that are each
 saved for the other (``apply_crossed``). All other rows go through ``apply_general``.

@@ -1,4 +1,4 @@
-"""Python functions as data: a formula's code in another namespace, and what a forward on arrays comes down to."""
+"""Python functions as data: that of a formula's text, its code in another namespace, what a forward on arrays comes down to."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["bind", "direct", "own", "parameters"]
+__all__ = ["bind", "direct", "formula", "own", "parameters"]
+
+
+def formula(text: str, known: set[str], saves: tuple[str, ...]) -> Any:
+    """The function that a derivative's text stands for: of the gradient, and of the saved things that it names."""
+    names = compile(text, "<derivative>", "eval").co_names
+    saved = *(name for name in names if name in known or "_sym_" in name), *saves
+    return eval(f"lambda {', '.join(('grads' if 'grads' in names else 'grad', *saved))}: {text}", {})  # noqa: S307 - the table's own
 
 
 def parameters(function: Any) -> tuple[str, ...]:

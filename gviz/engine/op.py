@@ -2,18 +2,19 @@
 
 A row says everything about an operation::
 
-    @op("MulBackward0", self=lambda grad, other: grad * other, other=lambda grad, self: grad * self)
+    @op("MulBackward0", self="grad * other", other="grad * self")
     def mul(self, other): return self * other
 
 - The decorated function is the forward, on numpy arrays. Its parameters that have a formula, or are named in ``nondiff``,
   are tensors; all others are options (numbers, dims, flags).
-- Each keyword is the derivative for that input. Its first parameter is ``grad``; the others say what the operation saves:
-  an input (``other``), an option (``dim``), ``result`` or the name of an output, or something derived from an
-  input: ``self_sym_sizes``, ``self_sym_numel``, ``self_sym_strides``, ``weight_sym_argsize_0``.
+- Each keyword is the derivative for that input, as in PyTorch's ``derivatives.yaml``: of ``grad`` (``grads`` of several
+  outputs) and of what it names, which the operation saves: an input (``other``), an option (``dim``), ``result`` or the name
+  of an output, or something derived from an input: ``self_sym_sizes``, ``self_sym_numel``, ``self_sym_strides``,
+  ``weight_sym_argsize_0``.
 - As in PyTorch, a tensor that exactly one of several derivatives uses is saved only if that derivative is needed.
 
-One formula, several namespaces. A formula is a lambda without closure or defaults that calls table functions by their
-names. For the fast backward the same code is bound to ``ARRAYS``, where each name is the plain forward; for
+One formula, several namespaces. A formula calls table functions by their names (``formulas.formula`` makes a function
+of the text). For the fast backward the same code is bound to ``ARRAYS``, where each name is the plain forward; for
 ``create_graph=True`` to ``TENSORS``, where it is the recording function; symbols and static graphs are further namespaces
 (:func:`bind`). A ``@composite`` is a plain function over rows that is registered in every namespace and makes no node itself.
 
@@ -24,11 +25,12 @@ What a row saves is planned and read by ``saved.py``.
 from __future__ import annotations
 
 import builtins
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.formulas import bind, direct, parameters
+from gviz.engine.formulas import bind, direct, formula, parameters
 from gviz.engine.saved import Saving
 
 if TYPE_CHECKING:
@@ -46,26 +48,37 @@ PASS: Any = lambda grad: grad  # noqa: E731 - a formula like any other, known by
 
 
 class Row(Saving):
-    """One operation. Attributes up to ``shows`` are declared; the rest is made by :meth:`ready` at the first call."""
+    """One operation: what it declares (:func:`op` tells what), and what :meth:`ready` makes of that at the first call."""
 
-    def __init__(self, key: str, node: str | None, forward: Any, formulas: dict[str, Any], declared: dict[str, Any]) -> None:
+    nondiff: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    view: bool = False
+    promote: str = ""
+    shows: dict[str, Any] = {}  # noqa: RUF012 - never written
+    saves: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    extras: tuple[str, ...] = ()
+    check: Any = None
+
+    def __init__(self, key: str, node: str | None, forward: Any, declared: dict[str, Any]) -> None:
         self.key = key
         self.node = node
         self.forward = forward
-        self.formulas = formulas
-        self.nondiff: tuple[str, ...] = declared["nondiff"]
-        self.lists: tuple[str, ...] = declared["lists"]
-        self.outputs: tuple[str, ...] = declared["outputs"]
-        self.view: bool = declared["view"]
-        self.promote: str = declared["promote"]
-        self.shows: dict[str, Any] = declared["shows"]
-        self.hidden: tuple[str, ...] = declared["hidden"]
-        self.extras: tuple[str, ...] = declared["extras"]
-        self.check: Any = declared["check"]
+        self.texts = {name: text for name, text in declared.items() if name not in Row.__annotations__}
+        vars(self).update((name, value) for name, value in declared.items() if name not in self.texts)
         self.call: Any = None
         self.operator: Any = None
         self.places: list[tuple[Any, str, str]] = [(forward.__globals__, forward.__name__, "row"), (TENSORS, key, "row")]
         self.entries: dict[tuple[str, str], Any] = {}
+
+    @cached_property
+    def formulas(self) -> dict[str, Any]:
+        """The derivative for each input, or for several together, as a function."""
+        known = {*parameters(self.forward), *self.outputs, *self.extras, "result", "output", "source_dim", "grad_input_mask"}
+        return {
+            name: PASS if text == "grad" else formula(text, known - {"grad"}, self.saves) for name, text in self.texts.items()
+        }
 
     def ready(self) -> Any:
         """Read the formulas, make the node class and the function; from now on every place calls that function."""
@@ -125,61 +138,37 @@ class Row(Saving):
         return any(parameter in name.split("__") for name in self.formulas)
 
 
-def op(
-    node: str | None,
-    /,
-    *,
-    key: str | None = None,
-    nondiff: tuple[str, ...] = (),
-    lists: tuple[str, ...] = (),
-    outputs: tuple[str, ...] = (),
-    view: bool = False,
-    promote: str = "",
-    shows: dict[str, Any] | None = None,
-    hidden: tuple[str, ...] = (),
-    extras: tuple[str, ...] = (),
-    check: Any = None,
-    **formulas: Any,
-) -> Callable[[Any], Any]:
+def op(node: str | None, /, *, key: str | None = None, **declared: Any) -> Callable[[Any], Any]:
     """Store a row of the table.
 
     Args:
         node: class name of the grad_fn; None for an operation that is not differentiable.
         key: the row's name where it is not that of the function.
-        nondiff: inputs that are tensors but get no gradient.
-        lists: inputs that are lists of tensors.
-        outputs: names of several outputs, those with gradients first; ``("...",)`` for a list of them.
-        view: whether the result shares the input's memory.
-        promote: "pointwise" (all inputs to one dtype, the default for several inputs), "float" (and integers to float), "none".
-        shows: saved numbers that are the same for every call.
-        hidden: saved things that PyTorch does not show as ``_saved_*``.
-        extras: names of arrays that the forward gives after its result, only for the derivatives.
-        check: a function of the operands (arrays and numbers, as they were given) that refuses some, in PyTorch's words.
-        formulas: derivative per input; ``a__b`` gives those of two inputs as a tuple.
+        declared: the derivative of each input (``a__b`` gives those of two inputs as a tuple), and what else there is to say:
+
+            nondiff: inputs that are tensors but get no gradient.
+            lists: inputs that are lists of tensors.
+            outputs: names of several outputs, those with gradients first; ``("...",)`` for a list of them.
+            view: whether the result shares the input's memory.
+            promote: "pointwise" (to one dtype, the default for several inputs), "float" (and integers to float), "none".
+            shows: saved numbers that are the same for every call.
+            saves: what is saved besides that which the derivatives name.
+            hidden: saved things that PyTorch does not show as ``_saved_*``.
+            extras: names of arrays that the forward gives after its result, only for the derivatives.
+            check: a function of the operands (arrays and numbers, as they were given) that refuses some, in PyTorch's words.
 
     Returns:
         The recording function (made at its first call).
     """
-    declared = {
-        "nondiff": nondiff,
-        "lists": lists,
-        "outputs": outputs,
-        "view": view,
-        "promote": promote,
-        "shows": shows or {},
-        "hidden": hidden,
-        "extras": extras,
-        "check": check,
-    }
 
     def store(forward: Any) -> Any:
-        row = Row(key or forward.__name__, node, forward, formulas, declared)
+        row = Row(key or forward.__name__, node, forward, declared)
 
         def first(*args: Any, **kwargs: Any) -> Any:
             return row.ready()(*args, **kwargs)
 
         ROWS[row.key] = row
-        ARRAYS[row.key] = result_of(forward, len(outputs)) if extras else forward
+        ARRAYS[row.key] = result_of(forward, len(row.outputs)) if row.extras else forward
         TENSORS[row.key] = first
         return first
 

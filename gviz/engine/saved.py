@@ -123,7 +123,6 @@ class Saving:
 
     key: str
     node: str | None
-    formulas: dict[str, Any]
     shows: dict[str, Any]
     hidden: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -164,7 +163,7 @@ class Saving:
         users = [i for i, need in enumerate(self.needs) if name in need]
         if (
             index not in self.inputs
-            or len(self.formulas) < 2
+            or len(self.groups) < 2
             or len(users) != 1
             or "_backward" in self.key
             or len(self.groups[users[0]]) > 1

@@ -14,42 +14,34 @@ SQRT_2_OVER_PI = math.sqrt(2 / math.pi)
 
 
 # ------------------------------------------------------------------ piecewise linear
-@op("LeakyReluBackward0", self=lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope))
+@op("LeakyReluBackward0", self="leaky_relu_backward(grad, self, negative_slope)")
 def leaky_relu(self, negative_slope=0.01):
     return np.where(self > 0, self, self * self.dtype.type(negative_slope))
 
 
-@op(
-    "LeakyReluBackwardBackward0",
-    grad_output=lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope),
-    self=lambda grad: zeros_like(grad),
-)
+@op("LeakyReluBackwardBackward0", grad_output="leaky_relu_backward(grad, self, negative_slope)", self="zeros_like(grad)")
 def leaky_relu_backward(grad_output, self, negative_slope):
     return np.where(self > 0, grad_output, grad_output * grad_output.dtype.type(negative_slope))
 
 
-@op("HardtanhBackward0", self=lambda grad, self, min_val, max_val: hardtanh_backward(grad, self, min_val, max_val))
+@op("HardtanhBackward0", self="hardtanh_backward(grad, self, min_val, max_val)")
 def hardtanh(self, min_val=-1.0, max_val=1.0):
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     return np.clip(self, self.dtype.type(min_val), self.dtype.type(max_val))
 
 
-@op(
-    "HardtanhBackwardBackward0",
-    grad_output=lambda grad, self, min_val, max_val: hardtanh_backward(grad, self, min_val, max_val),
-    self=lambda grad: zeros_like(grad),
-)
+@op("HardtanhBackwardBackward0", grad_output="hardtanh_backward(grad, self, min_val, max_val)", self="zeros_like(grad)")
 def hardtanh_backward(grad_output, self, min_val, max_val):
     return np.where((self <= min_val) | (self >= max_val), grad_output.dtype.type(0), grad_output)
 
 
-@op("ThresholdBackward0", self=lambda grad, self, threshold: threshold_backward(grad, self, threshold))
+@op("ThresholdBackward0", self="threshold_backward(grad, self, threshold)")
 def threshold(self, threshold, value):
     return np.where(self > threshold, self, self.dtype.type(value))
 
 
-@op("PreluKernelBackward0", self__weight=lambda grad, self, weight: prelu_kernel_backward(grad, self, weight))
+@op("PreluKernelBackward0", self__weight="prelu_kernel_backward(grad, self, weight)")
 def prelu_kernel(self, weight):
     return np.where(self > 0, self, weight * self)
 
@@ -57,9 +49,9 @@ def prelu_kernel(self, weight):
 @op(
     "PreluKernelBackwardBackward0",
     outputs=("grad_input", "grad_weight"),
-    grad_output=lambda grads, self, weight: prelu_double_backward(grads[0], grads[1], self, weight),
-    self=lambda grads, grad_output, self: prelu_cross(grads[1], grad_output, self),
-    weight=lambda grads, grad_output, self: prelu_cross(grads[0], grad_output, self),
+    grad_output="prelu_double_backward(grads[0], grads[1], self, weight)",
+    self="prelu_cross(grads[1], grad_output, self)",
+    weight="prelu_cross(grads[0], grad_output, self)",
 )
 def prelu_kernel_backward(grad_output, self, weight):
     zero = grad_output.dtype.type(0)
@@ -81,17 +73,13 @@ def prelu_cross(grad, grad_output, self):
 
 
 # ------------------------------------------------------------------ smooth ones
-@op(
-    "EluBackward0",
-    promote="float",
-    self=lambda grad, alpha, scale, input_scale, self: elu_backward(grad, alpha, scale, input_scale, False, self),
-)
+@op("EluBackward0", promote="float", self="elu_backward(grad, alpha, scale, input_scale, False, self)")
 def elu(self, alpha=1.0, scale=1, input_scale=1):
     kind = self.dtype.type
     return np.where(self > 0, self * kind(scale), np.expm1(np.minimum(self, 0) * kind(input_scale)) * kind(alpha * scale))
 
 
-@op("CeluBackward0", promote="float", self=lambda grad, alpha, self: elu_backward(grad, alpha, 1, 1.0 / alpha, False, self))
+@op("CeluBackward0", promote="float", self="elu_backward(grad, alpha, 1, 1.0 / alpha, False, self)")
 def celu(self, alpha=1.0):
     kind = self.dtype.type
     return np.where(self > 0, self, np.expm1(np.minimum(self, 0) / kind(alpha)) * kind(alpha))
@@ -99,12 +87,9 @@ def celu(self, alpha=1.0):
 
 @op(
     "EluBackwardBackward0",
-    grad_output=lambda grad, alpha, scale, input_scale, is_result, self_or_result: elu_backward(
-        grad, alpha, scale, input_scale, is_result, self_or_result
-    ),
-    self_or_result=lambda grad, grad_output, alpha, scale, input_scale, is_result, self_or_result: elu_double_backward(
-        grad * grad_output * input_scale, alpha, scale, input_scale, is_result, self_or_result
-    ),
+    grad_output="elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result)",
+    self_or_result="elu_double_backward(grad * grad_output * input_scale, alpha, scale, input_scale, is_result, "
+    "self_or_result)",
 )
 def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result):
     kind = grad_output.dtype.type
@@ -120,7 +105,7 @@ def elu_double_backward(both, alpha, scale, input_scale, is_result, self_or_resu
     return slope * less(self_or_result, 0)
 
 
-@op("GeluBackward0", self=lambda grad, self, approximate: gelu_backward(grad, self, approximate))
+@op("GeluBackward0", self="gelu_backward(grad, self, approximate)")
 def gelu(self, approximate="none"):
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
@@ -139,8 +124,8 @@ def normal_below(array):
 
 @op(
     "GeluBackwardBackward0",
-    grad_output=lambda grad, self, approximate: gelu_backward(grad, self, approximate),
-    self=lambda grad, grad_output, self, approximate: gelu_double_backward(grad, grad_output, self, approximate),
+    grad_output="gelu_backward(grad, self, approximate)",
+    self="gelu_double_backward(grad, grad_output, self, approximate)",
 )
 def gelu_backward(grad_output, self, approximate="none"):
     kind = self.dtype.type
@@ -165,7 +150,7 @@ def gelu_double_backward(grad, grad_output, self, approximate):
     return grad * grad_output * (density * (2 - power(self, 2)))
 
 
-@op("SiluBackward0", promote="float", self=lambda grad, self: silu_backward(grad, self))
+@op("SiluBackward0", promote="float", self="silu_backward(grad, self)")
 def silu(self):
     one = self.dtype.type(1)
     return self / (one + np.exp(-self))
@@ -178,7 +163,7 @@ def silu_backward(grad, self):
     return grad * share_below * (self * sub(scalar_like(self, 1.0), share_below) + 1.0)
 
 
-@op("MishBackward0", promote="float", self=lambda grad, self: mish_backward(grad, self))
+@op("MishBackward0", promote="float", self="mish_backward(grad, self)")
 def mish(self):
     return self * np.tanh(np.logaddexp(self.dtype.type(0), self))
 
@@ -190,11 +175,7 @@ def mish_backward(grad, self):
     return grad * (inside + self * sigmoid(self) * sub(scalar_like(self, 1.0), inside * inside))
 
 
-@op(
-    "SoftplusBackward0",
-    promote="float",
-    self=lambda grad, self, beta, threshold: softplus_backward(grad, self, beta, threshold),
-)
+@op("SoftplusBackward0", promote="float", self="softplus_backward(grad, self, beta, threshold)")
 def softplus(self, beta=1, threshold=20):
     kind = self.dtype.type
     scaled = self * kind(beta)
@@ -203,22 +184,15 @@ def softplus(self, beta=1, threshold=20):
 
 @op(
     "SoftplusBackwardBackward0",
-    grad_output=lambda grad, self, beta, threshold: softplus_backward(grad, self, beta, threshold),
-    self=lambda grad, grad_output, self, beta, threshold: (
-        sigmoid_backward(grad * grad_output, sigmoid(self * beta)) * less(self * beta, threshold) * beta
-    ),
+    grad_output="softplus_backward(grad, self, beta, threshold)",
+    self="sigmoid_backward(grad * grad_output, sigmoid(self * beta)) * less(self * beta, threshold) * beta",
 )
 def softplus_backward(grad_output, self, beta, threshold):
     scaled = self * self.dtype.type(beta)
     return np.where(scaled > threshold, grad_output, grad_output / (1 + np.exp(-scaled)))
 
 
-@op(
-    "LogSigmoidBackward0",
-    promote="float",
-    extras=("buffer",),
-    self=lambda grad, self, buffer: log_sigmoid_backward(grad, self, buffer),
-)
+@op("LogSigmoidBackward0", promote="float", extras=("buffer",), self="log_sigmoid_backward(grad, self, buffer)")
 def log_sigmoid(self):
     buffer = np.exp(-np.abs(self))
     return np.minimum(self, 0) - np.log1p(buffer), buffer
@@ -227,8 +201,8 @@ def log_sigmoid(self):
 @op(
     "LogSigmoidBackwardBackward0",
     nondiff=("buffer",),
-    grad_output=lambda grad, self, buffer: log_sigmoid_backward(grad, self, buffer),
-    self=lambda grad, grad_output, self: log_sigmoid_double_backward(grad * grad_output, self),
+    grad_output="log_sigmoid_backward(grad, self, buffer)",
+    self="log_sigmoid_double_backward(grad * grad_output, self)",
 )
 def log_sigmoid_backward(grad_output, self, buffer):
     one = grad_output.dtype.type(1)
@@ -242,7 +216,7 @@ def log_sigmoid_double_backward(grad, self):
     return grad * (z - 1) * z
 
 
-@op("HardswishBackward0", promote="float", self=lambda grad, self: hardswish_backward(grad, self))
+@op("HardswishBackward0", promote="float", self="hardswish_backward(grad, self)")
 def hardswish(self):
     kind = self.dtype.type
     return self * np.clip(self + kind(3), kind(0), kind(6)) / kind(6)
@@ -250,32 +224,32 @@ def hardswish(self):
 
 @op(
     "HardswishBackwardBackward0",
-    grad_output=lambda grad, self: hardswish_backward(grad, self),
-    self=lambda grad, grad_output, self: where(logical_and(greater(self, -3), less(self, 3)), grad * grad_output / 3, 0.0),
+    grad_output="hardswish_backward(grad, self)",
+    self="where(logical_and(greater(self, -3), less(self, 3)), grad * grad_output / 3, 0.0)",
 )
 def hardswish_backward(grad_output, self):
     kind = self.dtype.type
     return np.where(self < -3, kind(0), np.where(self <= 3, grad_output * (self / kind(3) + kind(0.5)), grad_output))
 
 
-@op("HardsigmoidBackward0", promote="float", self=lambda grad, self: hardsigmoid_backward(grad, self))
+@op("HardsigmoidBackward0", promote="float", self="hardsigmoid_backward(grad, self)")
 def hardsigmoid(self):
     kind = self.dtype.type
     return np.clip(self + kind(3), kind(0), kind(6)) / kind(6)
 
 
-@op("NotImplemented", grad_output__self=lambda grad: refuse_derivative("hardsigmoid_backward"))
+@op("NotImplemented", grad_output__self='refuse_derivative("hardsigmoid_backward")')
 def hardsigmoid_backward(grad_output, self):
     kind = self.dtype.type
     return np.where((self > -3) & (self < 3), grad_output / kind(6), kind(0))
 
 
-@op("HardshrinkBackward0", self=lambda grad, self, lambd: shrink_backward(grad, self, lambd))
+@op("HardshrinkBackward0", self="shrink_backward(grad, self, lambd)")
 def hardshrink(self, lambd=0.5):
     return np.where(np.abs(self) <= lambd, self.dtype.type(0), self)
 
 
-@op("SoftshrinkBackward0", self=lambda grad, self, lambd: softshrink_backward(grad, self, lambd))
+@op("SoftshrinkBackward0", self="softshrink_backward(grad, self, lambd)")
 def softshrink(self, lambd=0.5):
     if lambd < 0:
         most, name = np.finfo(self.dtype).max, dtypes.of(self.dtype).scalar_name
@@ -283,20 +257,12 @@ def softshrink(self, lambd=0.5):
     return np.sign(self) * np.maximum(np.abs(self) - self.dtype.type(lambd), 0)
 
 
-@op(
-    "HardshrinkBackwardBackward0",
-    grad_out=lambda grad, self, lambd: shrink_backward(grad, self, lambd),
-    self=lambda grad: zeros_like(grad),
-)
+@op("HardshrinkBackwardBackward0", grad_out="shrink_backward(grad, self, lambd)", self="zeros_like(grad)")
 def shrink_backward(grad_out, self, lambd):
     return np.where(np.abs(self) <= lambd, grad_out.dtype.type(0), grad_out)
 
 
-@op(
-    "SoftshrinkBackwardBackward0",
-    grad_output=lambda grad, self, lambd: softshrink_backward(grad, self, lambd),
-    self=lambda grad: zeros_like(grad),
-)
+@op("SoftshrinkBackwardBackward0", grad_output="softshrink_backward(grad, self, lambd)", self="zeros_like(grad)")
 def softshrink_backward(grad_output, self, lambd):
     return np.where(np.abs(self) <= lambd, grad_output.dtype.type(0), grad_output)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gviz.engine import dtypes
-from gviz.engine.op import PASS, composite, everywhere, op
+from gviz.engine.op import composite, everywhere, op
 from gviz.engine.ops.constants import ONE
 from gviz.engine.text import broadcast_shape
 
@@ -60,42 +60,42 @@ def common(self, number):
     return self if self.dtype.kind == "f" else self.astype(dtypes.result_type(self, number), copy=False)
 
 
-@op("AddBackward0", self=PASS, other=PASS, shows={"alpha": 1})
+@op("AddBackward0", self="grad", other="grad", shows={"alpha": 1})
 def add(self, other):
     return self + other
 
 
-@op("AddBackward0", self=PASS, other=lambda grad, alpha: maybe_multiply(grad, alpha))
+@op("AddBackward0", self="grad", other="maybe_multiply(grad, alpha)")
 def add_alpha(self, other, alpha):
     return self + scaled(other, alpha, self)
 
 
-@op("AddBackward1", self=PASS)
+@op("AddBackward1", self="grad")
 def add_scalar(self, other):
     return common(self, other) + other
 
 
-@op("SubBackward0", self=PASS, other=lambda grad: neg(grad), shows={"alpha": 1}, check=check_sub)
+@op("SubBackward0", self="grad", other="neg(grad)", shows={"alpha": 1}, check=check_sub)
 def sub(self, other):
     return self - other
 
 
-@op("SubBackward0", self=PASS, other=lambda grad, alpha: maybe_multiply(neg(grad), alpha), check=check_sub)
+@op("SubBackward0", self="grad", other="maybe_multiply(neg(grad), alpha)", check=check_sub)
 def sub_alpha(self, other, alpha):
     return self - scaled(other, alpha, self)
 
 
-@op("SubBackward1", self=PASS)
+@op("SubBackward1", self="grad")
 def sub_scalar(self, other):
     return common(self, other) - other
 
 
-@op("RsubBackward0", self=lambda grad, alpha: maybe_multiply(neg(grad), alpha), other=PASS, check=check_sub)
+@op("RsubBackward0", self="maybe_multiply(neg(grad), alpha)", other="grad", check=check_sub)
 def rsub(self, other, alpha=1):
     return other - scaled(self, alpha, other)
 
 
-@op("RsubBackward1", self=lambda grad, alpha: maybe_multiply(neg(grad), alpha))
+@op("RsubBackward1", self="maybe_multiply(neg(grad), alpha)")
 def rsub_scalar(self, other, alpha=1):
     if self.dtype.kind == "f" and alpha == 1 and alpha is not True and not isinstance(other, bool):
         return other - self
@@ -103,27 +103,22 @@ def rsub_scalar(self, other, alpha=1):
     return other - scaled(common(self, other), alpha, self)
 
 
-@op("MulBackward0", self=lambda grad, other: grad * other, other=lambda grad, self: grad * self)
+@op("MulBackward0", self="grad * other", other="grad * self")
 def mul(self, other):
     return self * other
 
 
-@op("MulBackward1", self=lambda grad, other: grad * other)
+@op("MulBackward1", self="grad * other")
 def mul_scalar(self, other):
     return common(self, other) * other
 
 
-@op(
-    "DivBackward0",
-    promote="float",
-    self=lambda grad, other: grad / other,
-    other=lambda grad, self, other: div_backward_other(grad, self, other),
-)
+@op("DivBackward0", promote="float", self="grad / other", other="div_backward_other(grad, self, other)")
 def div(self, other):
     return self / other
 
 
-@op("DivBackward1", self=lambda grad, other: grad / other)
+@op("DivBackward1", self="grad / other")
 def div_scalar(self, other):
     return self / other
 
@@ -134,12 +129,12 @@ def div_backward_other(grad, self, other):
     return neg(grad) * ((self / other) / other)
 
 
-@op("NegBackward0", check=check_neg, self=lambda grad: neg(grad))
+@op("NegBackward0", check=check_neg, self="neg(grad)")
 def neg(self):
     return -self
 
 
-@op("ReciprocalBackward0", promote="float", self=lambda grad, result: neg(grad) * (result * result))
+@op("ReciprocalBackward0", promote="float", self="neg(grad) * (result * result)")
 def reciprocal(self):
     return np.true_divide(ONE[self.dtype], self)
 
@@ -147,7 +142,7 @@ def reciprocal(self):
 NEGATIVE_POWER = "Integers to negative integer powers are not allowed."
 
 
-@op("PowBackward0", self=lambda grad, self, exponent: pow_backward(grad, self, exponent))
+@op("PowBackward0", self="pow_backward(grad, self, exponent)")
 def power(self, exponent):
     if self.dtype.kind in "iub":
         self = common(self, exponent)
@@ -165,14 +160,14 @@ def power(self, exponent):
 
 @op(
     "PowBackward1",
-    self=lambda grad, self, exponent: pow_backward_self(grad, self, exponent),
-    exponent=lambda grad, self, exponent, result: pow_backward_exponent(grad, self, exponent, result),
+    self="pow_backward_self(grad, self, exponent)",
+    exponent="pow_backward_exponent(grad, self, exponent, result)",
 )
 def pow_tensor(self, exponent):
     return integer_power(self, exponent) if self.dtype.kind in "iub" else self**exponent
 
 
-@op("PowBackward2", exponent=lambda grad, self, exponent, result: pow_backward_base(grad, self, exponent, result))
+@op("PowBackward2", exponent="pow_backward_base(grad, self, exponent, result)")
 def pow_base(self, exponent):
     exponent = common(exponent, self)
     return integer_power(exponent.dtype.type(self), exponent) if exponent.dtype.kind in "iub" else self**exponent
@@ -228,7 +223,7 @@ def number_log(number):
     return float(np.log(np.float64(number)))
 
 
-@op("AbsBackward0", self=lambda grad, self: grad * sgn(self))
+@op("AbsBackward0", self="grad * sgn(self)")
 def absolute(self):
     if self.dtype.kind == "b":
         raise dtypes.no_kernel("abs_cpu", self.dtype)
@@ -256,11 +251,11 @@ def sure_zeros(self):
     return np.zeros(self.shape, self.dtype).view(SureZero)
 
 
-@op("SgnBackward0", self=lambda grad, self, result: sure_zeros(grad))
+@op("SgnBackward0", saves=("self", "result"), self="sure_zeros(grad)")
 def sgn(self):
     return signs(self)
 
 
-@op("SignBackward0", self=lambda grad: zeros_like(grad))
+@op("SignBackward0", self="zeros_like(grad)")
 def sign(self):
     return signs(self)

@@ -9,7 +9,7 @@ import numpy as np
 from gviz.engine.op import ARRAYS, op
 
 
-@op("SafeSoftmaxBackward0", self=lambda grad, dim, result: softmax_backward_data(grad, result, dim))
+@op("SafeSoftmaxBackward0", self="softmax_backward_data(grad, result, dim)")
 def safe_softmax(self, dim):
     blocked = (self == -np.inf).all(axis=dim, keepdims=True)
     return np.where(blocked, self.dtype.type(0), ARRAYS["softmax_row"](np.where(blocked, self.dtype.type(0), self), dim))
@@ -30,9 +30,8 @@ def scores(query, key, attn_mask, is_causal, scale):
     promote="none",
     nondiff=("attn_mask",),
     extras=("logsumexp",),
-    query__key__value=lambda grad, query, key, value, output, logsumexp, dropout_p, is_causal, attn_mask, scale: (
-        flash_attention_backward(grad, query, key, value, output, logsumexp, dropout_p, is_causal, attn_mask, scale)
-    ),
+    query__key__value="flash_attention_backward(grad, query, key, value, output, logsumexp, dropout_p, is_causal, attn_mask, "
+    "scale)",
 )
 def flash_attention(query, key, value, dropout_p, is_causal, attn_mask, scale):
     found = scores(query, key, attn_mask, is_causal, scale)
@@ -43,7 +42,7 @@ def flash_attention(query, key, value, dropout_p, is_causal, attn_mask, scale):
     return shares @ value, (np.log(total) + top)[..., 0].astype(query.dtype)
 
 
-NOT_DIFFERENTIABLE = lambda grads: refuse_derivative("_scaled_dot_product_flash_attention_for_cpu_backward")  # noqa: E731
+NOT_DIFFERENTIABLE = 'refuse_derivative("_scaled_dot_product_flash_attention_for_cpu_backward")'
 
 
 @op(

@@ -22,16 +22,12 @@ def check_condition(condition, self, other):
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {name}")
 
 
-@op("ReluBackward0", check=check_relu, self=lambda grad, result: threshold_backward(grad, result, 0))
+@op("ReluBackward0", check=check_relu, self="threshold_backward(grad, result, 0)")
 def relu(self):
     return np.maximum(self, ZERO[self.dtype])
 
 
-@op(
-    "ThresholdBackwardBackward0",
-    grad_output=lambda grad, self, threshold: threshold_backward(grad, self, threshold),
-    self=lambda grad: zeros_like(grad),
-)
+@op("ThresholdBackwardBackward0", grad_output="threshold_backward(grad, self, threshold)", self="zeros_like(grad)")
 def threshold_backward(grad_output, self, threshold):
     zero = ZERO[grad_output.dtype]
     return np.where(self <= (threshold or zero), zero, grad_output)  # nan lets the gradient pass
@@ -39,8 +35,8 @@ def threshold_backward(grad_output, self, threshold):
 
 @op(
     "MaximumBackward0",
-    self=lambda grad, self, other: masked_fill(where(equal(self, other), grad / 2, grad), less(self, other), 0),
-    other=lambda grad, self, other: masked_fill(where(equal(self, other), grad / 2, grad), greater(self, other), 0),
+    self="masked_fill(where(equal(self, other), grad / 2, grad), less(self, other), 0)",
+    other="masked_fill(where(equal(self, other), grad / 2, grad), greater(self, other), 0)",
 )
 def maximum(self, other):
     return np.maximum(self, other)
@@ -48,14 +44,14 @@ def maximum(self, other):
 
 @op(
     "MinimumBackward0",
-    self=lambda grad, self, other: masked_fill(where(equal(self, other), grad / 2, grad), greater(self, other), 0),
-    other=lambda grad, self, other: masked_fill(where(equal(self, other), grad / 2, grad), less(self, other), 0),
+    self="masked_fill(where(equal(self, other), grad / 2, grad), greater(self, other), 0)",
+    other="masked_fill(where(equal(self, other), grad / 2, grad), less(self, other), 0)",
 )
 def minimum(self, other):
     return np.minimum(self, other)
 
 
-@op("ClampBackward1", self=lambda grad, self, min, max: where(within(self, min, max), grad, 0.0))
+@op("ClampBackward1", self="where(within(self, min, max), grad, 0.0)")
 def clamp_scalar(self, min=None, max=None):
     if self.dtype.kind != "f":
         self = self.astype(dtypes.result_type(self, *(v for v in (min, max) if v is not None)), copy=False)
@@ -76,9 +72,9 @@ def within(self, min, max):
 @op(
     "ClampBackward0",
     promote="pointwise",
-    self=lambda grad, self, min, max: clamp_backward_self(grad, self, min, max),
-    min=lambda grad, self, min, max: clamp_backward_min(grad, self, min, max),
-    max=lambda grad, self, min, max: clamp_backward_max(grad, self, min, max),
+    self="clamp_backward_self(grad, self, min, max)",
+    min="clamp_backward_min(grad, self, min, max)",
+    max="clamp_backward_max(grad, self, min, max)",
 )
 def clamp_tensor(self, min=None, max=None):
     data = self if min is None else np.maximum(self, min)
@@ -113,13 +109,13 @@ def clamp_backward_max(grad, self, min, max):
     "WhereBackward0",
     check=check_condition,
     nondiff=("condition",),
-    self=lambda grad, condition: where(condition, grad, 0.0),
-    other=lambda grad, condition: where(condition, 0.0, grad),
+    self="where(condition, grad, 0.0)",
+    other="where(condition, 0.0, grad)",
 )
 def where(condition, self, other):
     return np.where(condition, self, other)
 
 
-@op("MaskedFillBackward0", nondiff=("mask",), promote="none", self=lambda grad, mask: masked_fill(grad, mask, 0))
+@op("MaskedFillBackward0", nondiff=("mask",), promote="none", self="masked_fill(grad, mask, 0)")
 def masked_fill(self, mask, value):
     return np.asarray(np.where(mask, dtypes.number(value, self.dtype, half=True), self), order="C")

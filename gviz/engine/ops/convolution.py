@@ -131,11 +131,12 @@ def check(x, weight, bias, stride, padding, dilation, transposed, groups):
         )
 
 
-@op("ConvolutionBackward0", promote="none",
-    input__weight__bias=lambda grad, input, weight, bias_sym_sizes_opt, stride, padding, dilation, transposed, output_padding,
-    groups, grad_input_mask: convolution_backward(
-        grad, input, weight, bias_sym_sizes_opt, stride, padding, dilation, transposed, output_padding, groups,
-        grad_input_mask))  # fmt: skip
+@op(
+    "ConvolutionBackward0",
+    promote="none",
+    input__weight__bias="convolution_backward(grad, input, weight, bias_sym_sizes_opt, stride, padding, dilation, "
+    "transposed, output_padding, groups, grad_input_mask)",
+)
 def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     check(input, weight, bias, stride, padding, dilation, transposed, groups)
     if transposed:
@@ -151,10 +152,13 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
     return found if bias is None else found + bias.reshape(-1, *(1,) * (input.ndim - 2))
 
 
-@op("ConvolutionBackwardBackward0", promote="none", outputs=("grad_input", "grad_weight", "grad_bias"),
-    grad_output__input__weight=lambda grads, grad_output, input, weight, stride, padding, dilation, transposed, output_padding,
-    groups: convolution_double_backward(
-        grads, grad_output, input, weight, (stride, padding, dilation, transposed, output_padding, groups)))  # fmt: skip
+@op(
+    "ConvolutionBackwardBackward0",
+    promote="none",
+    outputs=("grad_input", "grad_weight", "grad_bias"),
+    grad_output__input__weight="convolution_double_backward(grads, grad_output, input, weight, (stride, padding, dilation, "
+    "transposed, output_padding, groups))",
+)
 def convolution_backward(
     grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, mask
 ):

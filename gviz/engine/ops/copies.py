@@ -5,40 +5,35 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine.dtypes import number
-from gviz.engine.op import ARRAYS, PASS, TENSORS, composite, op
+from gviz.engine.op import ARRAYS, TENSORS, composite, op
 from gviz.engine.ops.rows import row
 from gviz.engine.text import broadcast_shape
 
-row("clone", "CloneBackward0", lambda self: np.array(self, order="C" if 0 in self.strides else "K"), self=PASS)
-row("clone_contiguous", "CloneBackward0", lambda self: np.array(self, order="C"), self=PASS)
+row("clone", "CloneBackward0", lambda self: np.array(self, order="C" if 0 in self.strides else "K"), self="grad")
+row("clone_contiguous", "CloneBackward0", lambda self: np.array(self, order="C"), self="grad")
 
 
-@op("CopyBackwards", promote="none", self=lambda grad: zeros_like(grad), src=PASS)
+@op("CopyBackwards", promote="none", self="zeros_like(grad)", src="grad")
 def copy_into(self, src):
     result = np.empty(broadcast_shape(self.shape, src.shape), self.dtype)
     result[...] = src
     return result
 
 
-@op("FillBackward2", self=lambda grad: zeros_like(grad))
+@op("FillBackward2", self="zeros_like(grad)")
 def fill(self, value):
     return np.full_like(self, number(value, self.dtype))
 
 
-@op("FillBackward3", promote="none", self=lambda grad: zeros_like(grad), value=lambda grad: sum_all(grad))
+@op("FillBackward3", promote="none", self="zeros_like(grad)", value="sum_all(grad)")
 def fill_tensor(self, value):
     return np.full_like(self, value)
 
 
-row("zero", "ZeroBackward0", lambda self: np.zeros_like(self), self=lambda grad: zeros_like(grad))
+row("zero", "ZeroBackward0", lambda self: np.zeros_like(self), self="zeros_like(grad)")
 
 
-@op(
-    "ToCopyBackward0",
-    promote="none",
-    hidden=("self_sym_dtype",),
-    self=lambda grad, self_sym_dtype: to_dtype(grad, self_sym_dtype),
-)
+@op("ToCopyBackward0", promote="none", hidden=("self_sym_dtype",), self="to_dtype(grad, self_sym_dtype)")
 def to_dtype(self, dtype):
     return self.astype(dtype)
 

@@ -24,7 +24,7 @@ def check_matrix(array, name):
     "LinalgEighBackward0",
     promote="none",
     outputs=("eigenvalues", "eigenvectors"),
-    A=lambda grad, eigenvalues, eigenvectors: eigh_backward(grad[0], grad[1], eigenvalues, eigenvectors),
+    A="eigh_backward(grad[0], grad[1], eigenvalues, eigenvectors)",
 )
 def linalg_eigh(A, UPLO="L"):
     check_square(A, "linalg.eigh")
@@ -49,9 +49,7 @@ def eigh_backward(values, vectors, L, V):
     "LinalgSvdBackward0",
     promote="none",
     outputs=("U", "S", "Vh"),
-    A=lambda grad, full_matrices, U, S, S_sym_argsize_minus_1, Vh: svd_backward(
-        grad, full_matrices, U, S, S_sym_argsize_minus_1, Vh
-    ),
+    A="svd_backward(grad, full_matrices, U, S, S_sym_argsize_minus_1, Vh)",
 )
 def linalg_svd(A, full_matrices=True):
     check_matrix(A, "linalg.svd")
@@ -104,12 +102,7 @@ def singular_turns(left, right, U, S, Vh, gaps):
     return (left * unsqueeze(S, -2) + unsqueeze(S, -1) * right) / gaps
 
 
-@op(
-    "LinalgQrBackward0",
-    promote="none",
-    outputs=("Q", "R"),
-    A=lambda grad, Q, R, mode: qr_backward(grad[0], grad[1], Q, R, mode),
-)
+@op("LinalgQrBackward0", promote="none", outputs=("Q", "R"), A="qr_backward(grad[0], grad[1], Q, R, mode)")
 def linalg_qr(A, mode="reduced"):
     check_matrix(A, "linalg.qr")
     if mode not in ("reduced", "complete", "r"):
@@ -143,7 +136,7 @@ def qr_backward(first, second, Q, R, mode):
     return linalg_solve_triangular(transpose(R, -2, -1), found, False, False, False)
 
 
-@op("LinalgPinvBackward0", promote="none", self=lambda grad, result, self: pinv_backward(grad, result, self))
+@op("LinalgPinvBackward0", promote="none", self="pinv_backward(grad, result, self)")
 def linalg_pinv(self, rcond=None):
     check_matrix(self, "linalg.pinv")
     eps = np.finfo(self.dtype).eps * max(self.shape[-2:])

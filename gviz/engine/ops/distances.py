@@ -24,10 +24,8 @@ def cdist_of(x1, x2, p, mode):
 
 @op(
     "CdistBackward0",
-    x1=lambda grad, x1, x2, p, result: cdist_backward(contiguous_of(grad), x1, x2, p, result),
-    x2=lambda grad, x1, x2, p, result: cdist_backward(
-        contiguous_of(transpose(grad, -2, -1)), x2, x1, p, contiguous_of(transpose(result, -2, -1))
-    ),
+    x1="cdist_backward(contiguous_of(grad), x1, x2, p, result)",
+    x2="cdist_backward(contiguous_of(transpose(grad, -2, -1)), x2, x1, p, contiguous_of(transpose(result, -2, -1)))",
 )
 def cdist_forward(x1, x2, p):
     steps = x1[..., :, None, :] - x2[..., None, :, :]
@@ -40,7 +38,7 @@ def contiguous_of(value):
     return value if contiguous(value) else clone_contiguous(value)
 
 
-NEVER = lambda grad: not_implemented("_cdist_backward")  # noqa: E731 - a formula
+NEVER = 'not_implemented("_cdist_backward")'
 
 
 @op("CdistBackwardBackward0", grad_output=NEVER, x1=NEVER, x2=NEVER, cdist=NEVER)
@@ -59,10 +57,10 @@ def cdist_backward(grad_output, x1, x2, p, cdist):
     return each.sum(axis=-2).astype(x1.dtype, copy=False)
 
 
-NEVER_PDIST = lambda grad: not_implemented("_pdist_backward")  # noqa: E731 - a formula
+NEVER_PDIST = 'not_implemented("_pdist_backward")'
 
 
-@op("PdistBackward0", self=lambda grad, self, p, result: pdist_backward(grad, self, p, result))
+@op("PdistBackward0", self="pdist_backward(grad, self, p, result)")
 def pdist_forward(self, p):
     if self.dtype.kind != "f":
         raise RuntimeError("pdist only supports floating-point dtypes")
@@ -87,7 +85,7 @@ def pdist(input, p=2.0):
     return pdist_forward(contiguous_of(input), float(p))
 
 
-@op("EuclideanDistBackward0", x1__x2=lambda grad, x1, x2, result: euclidean_dist_backward(grad, x1, x2, result))
+@op("EuclideanDistBackward0", x1__x2="euclidean_dist_backward(grad, x1, x2, result)")
 def euclidean_dist(x1, x2):
     return ARRAYS["cdist_forward"](x1, x2, 2.0)
 

@@ -8,17 +8,17 @@ from gviz.engine.op import composite, op
 from gviz.engine.ops.constants import ONE
 from gviz.engine.ops.rows import function
 
-function("exp", "ExpBackward0", lambda self: np.exp(self), lambda grad, result: grad * result)
-function("log", "LogBackward0", lambda self: np.log(self), lambda grad, self: grad / self)
-function("log2", "Log2Backward0", lambda self: np.log2(self), lambda grad, self: grad / (self * 0.6931471805599453))
-function("log10", "Log10Backward0", lambda self: np.log10(self), lambda grad, self: grad / (self * 2.302585092994046))
-function("log1p", "Log1PBackward0", lambda self: np.log1p(self), lambda grad, self: grad / (self + 1))
-function("expm1", "Expm1Backward0", lambda self: np.expm1(self), lambda grad, result: grad * (result + 1))
-function("sqrt", "SqrtBackward0", lambda self: np.sqrt(self), lambda grad, result: grad / (2 * result))
-function("rsqrt", "RsqrtBackward0", lambda self: 1 / np.sqrt(self), lambda grad, result: -0.5 * grad * power(result, 3))
-function("sin", "SinBackward0", lambda self: np.sin(self), lambda grad, self: grad * cos(self))
-function("cos", "CosBackward0", lambda self: np.cos(self), lambda grad, self: grad * neg(sin(self)))
-function("tan", "TanBackward0", lambda self: np.tan(self), lambda grad, result: grad * (1 + power(result, 2)))
+function("exp", "ExpBackward0", lambda self: np.exp(self), "grad * result")
+function("log", "LogBackward0", lambda self: np.log(self), "grad / self")
+function("log2", "Log2Backward0", lambda self: np.log2(self), "grad / (self * 0.6931471805599453)")
+function("log10", "Log10Backward0", lambda self: np.log10(self), "grad / (self * 2.302585092994046)")
+function("log1p", "Log1PBackward0", lambda self: np.log1p(self), "grad / (self + 1)")
+function("expm1", "Expm1Backward0", lambda self: np.expm1(self), "grad * (result + 1)")
+function("sqrt", "SqrtBackward0", lambda self: np.sqrt(self), "grad / (2 * result)")
+function("rsqrt", "RsqrtBackward0", lambda self: 1 / np.sqrt(self), "-0.5 * grad * power(result, 3)")
+function("sin", "SinBackward0", lambda self: np.sin(self), "grad * cos(self)")
+function("cos", "CosBackward0", lambda self: np.cos(self), "grad * neg(sin(self))")
+function("tan", "TanBackward0", lambda self: np.tan(self), "grad * (1 + power(result, 2))")
 
 
 LARGE = 2048
@@ -32,35 +32,27 @@ def minus(array, product):
     return np.subtract(array, product, product)
 
 
-function("tanh", "TanhBackward0", lambda self: np.tanh(self), lambda grad, result: tanh_backward(grad, result))
+function("tanh", "TanhBackward0", lambda self: np.tanh(self), "tanh_backward(grad, result)")
 
 
-@op(
-    "TanhBackwardBackward0",
-    grad_output=lambda grad, output: tanh_backward(grad, output),
-    output=lambda grad, grad_output, output: grad_output * (-2 * output * grad),
-)
+@op("TanhBackwardBackward0", grad_output="tanh_backward(grad, output)", output="grad_output * (-2 * output * grad)")
 def tanh_backward(grad_output, output):
     product = grad_output * output * output  # three operations on arrays and no number: numbers are slow
     return grad_output - product if product.size < LARGE else minus(grad_output, product)
 
 
-@op("SigmoidBackward0", promote="float", self=lambda grad, result: sigmoid_backward(grad, result))
+@op("SigmoidBackward0", promote="float", self="sigmoid_backward(grad, result)")
 def sigmoid(self):
     one = ONE[self.dtype]
     return one / (one + np.exp(-self))
 
 
-@op(
-    "SigmoidBackwardBackward0",
-    grad_output=lambda grad, output: sigmoid_backward(grad, output),
-    output=lambda grad, grad_output, output: grad * grad_output * (-2 * output + 1),
-)
+@op("SigmoidBackwardBackward0", grad_output="sigmoid_backward(grad, output)", output="grad * grad_output * (-2 * output + 1)")
 def sigmoid_backward(grad_output, output):
     return minus(grad_output, grad_output * output) * output
 
 
-@op("LogitBackward0", promote="float", self=lambda grad, self, eps: logit_backward(grad, self, eps))
+@op("LogitBackward0", promote="float", self="logit_backward(grad, self, eps)")
 def logit(self, eps=None):
     kept = self if eps is None else np.clip(self, self.dtype.type(eps), self.dtype.type(1 - eps))
     return np.log(kept / (1 - kept))

@@ -11,7 +11,7 @@ from gviz.engine.op import ARRAYS, composite, op
 from gviz.engine.ops.rows import alike
 
 
-@op("GluBackward0", self=lambda grad, self, dim: glu_backward(grad, self, dim))
+@op("GluBackward0", self="glu_backward(grad, self, dim)")
 def glu(self, dim):
     value, gate = np.split(self, 2, dim)
     return value / (1 + np.exp(-gate))
@@ -19,8 +19,8 @@ def glu(self, dim):
 
 @op(
     "GluBackwardBackward0",
-    grad_output=lambda grad, self, dim: glu_gradient(grad, self, dim),
-    self=lambda grad, grad_output, self, dim: glu_double_backward(grad, grad_output, self, dim),
+    grad_output="glu_gradient(grad, self, dim)",
+    self="glu_double_backward(grad, grad_output, self, dim)",
 )
 def glu_backward(grad_output, self, dim):
     value, gate = np.split(self, 2, dim)
@@ -56,9 +56,7 @@ def glu_double_backward(grad, grad_output, self, dim):
 
 
 # ------------------------------------------------------------------ a relu with random slopes
-RRELU = lambda grad, self, noise, lower, upper, training: rrelu_with_noise_backward(  # noqa: E731 - a formula
-    grad, self, noise, lower, upper, training, False
-)
+RRELU = "rrelu_with_noise_backward(grad, self, noise, lower, upper, training, False)"
 
 
 @op("RreluWithNoiseBackward0", nondiff=("noise",), self=RRELU)
@@ -66,7 +64,7 @@ def rrelu_with_noise(self, noise, lower, upper, training):
     return self * (noise if training else np.where(self > 0, self.dtype.type(1), self.dtype.type((lower + upper) / 2)))
 
 
-@op("RreluWithNoiseBackwardBackward0", nondiff=("noise",), grad_output=RRELU, self=lambda grad: zeros_like(grad))
+@op("RreluWithNoiseBackwardBackward0", nondiff=("noise",), grad_output=RRELU, self="zeros_like(grad)")
 def rrelu_with_noise_backward(grad_output, self, noise, lower, upper, training, self_is_result):
     if training and upper - lower > 1e-6:
         return grad_output * noise
@@ -76,16 +74,14 @@ def rrelu_with_noise_backward(grad_output, self, noise, lower, upper, training, 
 @op(
     "RreluWithNoiseBackward1",
     nondiff=("noise",),
-    self=lambda grad, result, noise, lower, upper, training: rrelu_with_noise_backward(
-        grad, result, noise, lower, upper, training, True
-    ),
+    self="rrelu_with_noise_backward(grad, result, noise, lower, upper, training, True)",
 )
 def rrelu_with_noise_(self, noise, lower, upper, training):
     return ARRAYS["rrelu_with_noise"](self, noise, lower, upper, training)
 
 
 # ------------------------------------------------------------------ in place
-@op("LeakyReluBackward1", self=lambda grad, result, negative_slope: leaky_relu_backward(grad, result, negative_slope))
+@op("LeakyReluBackward1", self="leaky_relu_backward(grad, result, negative_slope)")
 def leaky_relu_(self, negative_slope=0.01):
     if negative_slope < 0:
         raise RuntimeError(
@@ -97,15 +93,12 @@ def leaky_relu_(self, negative_slope=0.01):
     return ARRAYS["leaky_relu"](self, negative_slope)
 
 
-@op(
-    "EluBackward1",
-    self=lambda grad, alpha, scale, input_scale, result: elu_backward(grad, alpha, scale, input_scale, True, result),
-)
+@op("EluBackward1", self="elu_backward(grad, alpha, scale, input_scale, True, result)")
 def elu_(self, alpha=1.0, scale=1, input_scale=1):
     return ARRAYS["elu"](self, alpha, scale, input_scale)
 
 
-@op("CeluBackward1", self=lambda grad, alpha, result: elu_backward(grad, alpha, 1, 1.0 / alpha, True, result))
+@op("CeluBackward1", self="elu_backward(grad, alpha, 1, 1.0 / alpha, True, result)")
 def celu_(self, alpha=1.0):
     return ARRAYS["celu"](self, alpha)
 

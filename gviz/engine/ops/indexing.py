@@ -16,11 +16,7 @@ def at(dim, index):
     return (slice(None),) * dim + (index,)
 
 
-@op(
-    "SelectBackward0",
-    view=True,
-    self=lambda grad, self_sym_sizes, dim, index: select_backward(grad, self_sym_sizes, dim, index),
-)
+@op("SelectBackward0", view=True, self="select_backward(grad, self_sym_sizes, dim, index)")
 def select(self, dim, index):
     if self.ndim == 0:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -31,18 +27,14 @@ def select(self, dim, index):
     return self[(*at(axis, index), ...)]
 
 
-@op("SelectBackwardBackward0", grad_output=lambda grad, dim, index: select(grad, dim, index))
+@op("SelectBackwardBackward0", grad_output="select(grad, dim, index)")
 def select_backward(grad_output, input_sizes, dim, index):
     full = np.zeros(input_sizes, grad_output.dtype)
     full[at(wrap_dim(dim, full.ndim), index)] = grad_output
     return full
 
 
-@op(
-    "SliceBackward0",
-    view=True,
-    self=lambda grad, self_sym_sizes, dim, start, end, step: slice_gradient(grad, self_sym_sizes, dim, start, end, step),
-)
+@op("SliceBackward0", view=True, self="slice_gradient(grad, self_sym_sizes, dim, start, end, step)")
 def slice_row(self, dim, start, end, step):
     if self.ndim == 0:
         raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
@@ -55,7 +47,7 @@ def slice_gradient(grad, sizes, dim, start, end, step):
     return slice_backward(grad, sizes, dim, start or 0, 2**63 - 1 if end is None else end, step)
 
 
-@op("SliceBackwardBackward0", grad_output=lambda grad, dim, start, end, step: slice_row(grad, dim, start, end, step))
+@op("SliceBackwardBackward0", grad_output="slice_row(grad, dim, start, end, step)")
 def slice_backward(grad_output, input_sizes, dim, start, end, step):
     full = np.zeros(input_sizes, grad_output.dtype)
     full[at(wrap_dim(dim, full.ndim), slice(start, end, step))] = grad_output
@@ -93,7 +85,7 @@ def first_of(shape, dim, start, length):
     "IndexBackward0",
     nondiff=("indices",),
     lists=("indices",),
-    self=lambda grad, indices, self_sym_sizes: index_put_impl(zeros_of(grad, self_sym_sizes), indices, grad, True),
+    self="index_put_impl(zeros_of(grad, self_sym_sizes), indices, grad, True)",
 )
 def index(self, indices):
     return np.ascontiguousarray(self[numpy_index(self, indices)])
@@ -104,8 +96,8 @@ def index(self, indices):
     nondiff=("indices",),
     lists=("indices",),
     promote="none",
-    self=lambda grad, indices, accumulate: index_put_backward(grad, indices, accumulate),
-    values=lambda grad, indices, accumulate: index(grad, indices),
+    self="index_put_backward(grad, indices, accumulate)",
+    values="index(grad, indices)",
 )
 def index_put(self, indices, values, accumulate=False):
     result = np.array(self)
@@ -140,8 +132,8 @@ def check_source(array, indices, values, shape):
     nondiff=("indices",),
     lists=("indices",),
     promote="none",
-    self=lambda grad, indices, accumulate: index_put_backward(grad, indices, accumulate),
-    values=lambda grad, indices: index(grad, indices),
+    self="index_put_backward(grad, indices, accumulate)",
+    values="index(grad, indices)",
 )
 def index_put_impl(self, indices, values, accumulate):
     return ARRAYS["index_put"](self, indices, values, accumulate)

@@ -8,12 +8,7 @@ from gviz.engine.op import composite, everywhere, op
 from gviz.engine.text import wrap_dim
 
 
-@op(
-    "CatBackward0",
-    lists=("tensors",),
-    hidden=("tensors_sym_sizes",),
-    tensors=lambda grad, dim, tensors_sym_sizes: cat_backward(grad, dim, tensors_sym_sizes),
-)
+@op("CatBackward0", lists=("tensors",), hidden=("tensors_sym_sizes",), tensors="cat_backward(grad, dim, tensors_sym_sizes)")
 def cat(tensors, dim=0):
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
@@ -58,7 +53,7 @@ def cat_backward(grad, dim, sizes):
     "StackBackward0",
     lists=("tensors",),
     hidden=("tensors_sym_sizes",),
-    tensors=lambda grad, dim, tensors_sym_sizes: stack_backward(grad, dim, len(tensors_sym_sizes)),
+    tensors="stack_backward(grad, dim, len(tensors_sym_sizes))",
 )
 def stack(tensors, dim=0):
     if not tensors:
@@ -84,7 +79,7 @@ def stack_backward(grad, dim, count):
     view=True,
     outputs=("...",),
     hidden=("self_sym_sizes",),
-    self=lambda grad, dim, self_sym_sizes: unbind_backward(grad, dim, self_sym_sizes),
+    self="unbind_backward(grad, dim, self_sym_sizes)",
 )
 def unbind(self, dim=0):
     dim = wrap_dim(dim, self.ndim)
@@ -109,12 +104,7 @@ def unbind_backward(grads, dim, sizes):
     return stack(filled(grads, [(*sizes[:dim], *sizes[dim + 1 :])] * sizes[dim]), dim)
 
 
-@op(
-    "SplitBackward0",
-    view=True,
-    outputs=("...",),
-    self=lambda grad, split_size, dim, self_sym_sizes: split_backward(grad, split_size, dim, self_sym_sizes),
-)
+@op("SplitBackward0", view=True, outputs=("...",), self="split_backward(grad, split_size, dim, self_sym_sizes)")
 def split_size(self, split_size, dim=0):
     if self.ndim == 0:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -127,21 +117,12 @@ def split_size(self, split_size, dim=0):
     return pieces(self, piece_sizes(split_size, length), dim)
 
 
-@op(
-    "UnsafeSplitBackward0",
-    outputs=("...",),
-    self=lambda grad, split_size, dim, self_sym_sizes: split_backward(grad, split_size, dim, self_sym_sizes),
-)
+@op("UnsafeSplitBackward0", outputs=("...",), self="split_backward(grad, split_size, dim, self_sym_sizes)")
 def unsafe_split(self, split_size, dim=0):
     return [piece.copy() for piece in pieces(self, piece_sizes(split_size, self.shape[dim]), dim)]
 
 
-@op(
-    "SplitWithSizesBackward0",
-    view=True,
-    outputs=("...",),
-    self=lambda grad, split_sizes, dim, self_sym_sizes: split_backward(grad, split_sizes, dim, self_sym_sizes),
-)
+@op("SplitWithSizesBackward0", view=True, outputs=("...",), self="split_backward(grad, split_sizes, dim, self_sym_sizes)")
 def split_with_sizes(self, split_sizes, dim=0):
     if self.ndim == 0:
         raise RuntimeError("split expects at least a 1-dimensional tensor")

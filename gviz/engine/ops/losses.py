@@ -7,7 +7,7 @@ import numpy as np
 from gviz.engine.dtypes import no_kernel, of, result_type
 from gviz.engine.op import composite, op
 from gviz.engine.ops.arithmetic import check_neg
-from gviz.engine.ops.rows import pair, row
+from gviz.engine.ops.rows import row
 from gviz.engine.ops.totals import add_up, average
 
 REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
@@ -50,8 +50,8 @@ def shared_as(value, reduction):
 # ------------------------------------------------------------------ differences
 @op(
     "MseLossBackward0",
-    self=lambda grad, self, target, reduction: mse_loss_backward(grad, self, target, reduction),
-    target=lambda grad, self, target, reduction: mse_loss_backward(grad, target, self, reduction),
+    self="mse_loss_backward(grad, self, target, reduction)",
+    target="mse_loss_backward(grad, target, self, reduction)",
 )
 def mse_loss(self, target, reduction):
     check_floats(self, "mse_cpu")
@@ -61,9 +61,9 @@ def mse_loss(self, target, reduction):
 
 @op(
     "MseLossBackwardBackward0",
-    grad_output=lambda grad, self, target, reduction: reduced_as(grad * (2 * (self - target)), reduction),
-    self=lambda grad, grad_output, self, reduction: shared_as(2 * grad * grad_output, reduction),
-    target=lambda grad, grad_output, target, reduction: shared_as(-2 * grad * grad_output, reduction),
+    grad_output="reduced_as(grad * (2 * (self - target)), reduction)",
+    self="shared_as(2 * grad * grad_output, reduction)",
+    target="shared_as(-2 * grad * grad_output, reduction)",
 )
 def mse_loss_backward(grad_output, self, target, reduction):
     difference = self - target
@@ -72,8 +72,8 @@ def mse_loss_backward(grad_output, self, target, reduction):
 
 @op(
     "SmoothL1LossBackward0",
-    self=lambda grad, self, target, reduction, beta: smooth_l1_loss_backward(grad, self, target, reduction, beta),
-    target=lambda grad, self, target, reduction, beta: smooth_l1_loss_backward(grad, target, self, reduction, beta),
+    self="smooth_l1_loss_backward(grad, self, target, reduction, beta)",
+    target="smooth_l1_loss_backward(grad, target, self, reduction, beta)",
 )
 def smooth_l1_loss(self, target, reduction, beta=1.0):
     check_floats(self, "smooth_l1_cpu")
@@ -84,15 +84,9 @@ def smooth_l1_loss(self, target, reduction, beta=1.0):
 
 @op(
     "SmoothL1LossBackwardBackward0",
-    grad_output=lambda grad, self, target, reduction, beta: reduced_as(
-        smooth_l1_loss_backward(grad, self, target, 0, beta), reduction
-    ),
-    self=lambda grad, grad_output, self, target, reduction, beta: shared_as(
-        where(near(self, target, beta), grad * grad_output / beta, 0.0), reduction
-    ),
-    target=lambda grad, grad_output, self, target, reduction, beta: shared_as(
-        where(near(self, target, beta), neg(grad * grad_output) / beta, 0.0), reduction
-    ),
+    grad_output="reduced_as(smooth_l1_loss_backward(grad, self, target, 0, beta), reduction)",
+    self="shared_as(where(near(self, target, beta), grad * grad_output / beta, 0.0), reduction)",
+    target="shared_as(where(near(self, target, beta), neg(grad * grad_output) / beta, 0.0), reduction)",
 )
 def smooth_l1_loss_backward(grad_output, self, target, reduction, beta):
     difference = self - target
@@ -102,8 +96,8 @@ def smooth_l1_loss_backward(grad_output, self, target, reduction, beta):
 
 @op(
     "HuberLossBackward0",
-    self=lambda grad, self, target, reduction, delta: huber_loss_backward(grad, self, target, reduction, delta),
-    target=lambda grad, self, target, reduction, delta: huber_loss_backward(grad, target, self, reduction, delta),
+    self="huber_loss_backward(grad, self, target, reduction, delta)",
+    target="huber_loss_backward(grad, target, self, reduction, delta)",
     promote="none",
 )
 def huber_loss(self, target, reduction, delta=1.0):
@@ -116,15 +110,9 @@ def huber_loss(self, target, reduction, delta=1.0):
 
 @op(
     "HuberLossBackwardBackward0",
-    grad_output=lambda grad, self, target, reduction, delta: reduced_as(
-        huber_loss_backward(grad, self, target, 0, delta), reduction
-    ),
-    self=lambda grad, grad_output, self, target, reduction, delta: shared_as(
-        where(near(self, target, delta), grad * grad_output, 0.0), reduction
-    ),
-    target=lambda grad, grad_output, self, target, reduction, delta: shared_as(
-        where(near(self, target, delta), neg(grad * grad_output), 0.0), reduction
-    ),
+    grad_output="reduced_as(huber_loss_backward(grad, self, target, 0, delta), reduction)",
+    self="shared_as(where(near(self, target, delta), grad * grad_output, 0.0), reduction)",
+    target="shared_as(where(near(self, target, delta), neg(grad * grad_output), 0.0), reduction)",
     promote="none",
 )
 def huber_loss_backward(grad_output, self, target, reduction, delta):
@@ -141,8 +129,8 @@ row("near", None, lambda self, target, bound: np.abs(self - target) < bound, non
 @op(
     "BinaryCrossEntropyBackward0",
     nondiff=("weight",),
-    self=lambda grad, self, target, weight, reduction: bce_backward(grad, self, target, weight, reduction),
-    target=lambda grad, self, target, weight, reduction: shared_as(weighted(neg(logit(self, None)) * grad, weight), reduction),
+    self="bce_backward(grad, self, target, weight, reduction)",
+    target="shared_as(weighted(neg(logit(self, None)) * grad, weight), reduction)",
 )
 def binary_cross_entropy(self, target, weight=None, reduction=1):
     if self.size and not (self.min() >= 0 and self.max() <= 1):
@@ -155,15 +143,9 @@ def binary_cross_entropy(self, target, weight=None, reduction=1):
 @op(
     "BinaryCrossEntropyBackwardBackward0",
     nondiff=("weight",),
-    grad_output=lambda grad, self, target, weight, reduction: reduced_as(
-        weighted(grad * (self - target) / bounded(self * (1 - self)), weight), reduction
-    ),
-    self=lambda grad, grad_output, self, target, weight, reduction: bce_second(
-        grad, grad_output, self, target, weight, reduction
-    ),
-    target=lambda grad, grad_output, self, target, weight, reduction: shared_as(
-        weighted(neg(grad * grad_output) / bounded(self * (1 - self)), weight), reduction
-    ),
+    grad_output="reduced_as(weighted(grad * (self - target) / bounded(self * (1 - self)), weight), reduction)",
+    self="bce_second(grad, grad_output, self, target, weight, reduction)",
+    target="shared_as(weighted(neg(grad * grad_output) / bounded(self * (1 - self)), weight), reduction)",
 )
 def bce_backward(grad_output, self, target, weight, reduction):
     kind = self.dtype.type
@@ -195,12 +177,8 @@ def bce_second(grad, grad_output, self, target, weight, reduction):
     "BinaryCrossEntropyWithLogitsBackward0",
     nondiff=("weight", "pos_weight"),
     promote="none",
-    self=lambda grad, self, target, weight, pos_weight, reduction: bce_logits_backward(
-        grad, self, target, weight, pos_weight, reduction
-    ),
-    target=lambda grad, self, target, weight, pos_weight, reduction: bce_logits_target_backward(
-        grad, self, target, weight, pos_weight, reduction
-    ),
+    self="bce_logits_backward(grad, self, target, weight, pos_weight, reduction)",
+    target="bce_logits_target_backward(grad, self, target, weight, pos_weight, reduction)",
 )
 def bce_with_logits(self, target, weight=None, pos_weight=None, reduction=1):
     below = np.minimum(self, 0) - np.log1p(np.exp(-np.abs(self)))
@@ -271,26 +249,25 @@ def nll_backward(grad_output, self, target, weight, reduction, ignore_index, tot
 
 
 for key, node in (("nll_loss", "NllLoss"), ("nll_loss2d", "NllLoss2D")):
-    pair(
+    row(
         key,
-        node,
+        f"{node}Backward0",
         nll_forward,
+        nondiff=("target", "weight"),
+        extras=("total_weight",),
+        self=f"{key}_backward(grad, self, target, weight, reduction, ignore_index, total_weight)",
+    )
+    row(
+        f"{key}_backward",
+        f"{node}BackwardBackward0",
         nll_backward,
-        lambda grad, self, target, weight, reduction, ignore_index, total_weight: backward(
-            grad, self, target, weight, reduction, ignore_index, total_weight
-        ),
-        lambda grad, target, weight, reduction, ignore_index: forward(grad, target, weight, reduction, ignore_index),
-        first={"nondiff": ("target", "weight"), "extras": ("total_weight",)},
         nondiff=("target", "weight", "total_weight"),
-        self=lambda grad: zeros_like(grad),
+        grad_output=f"{key}(grad, target, weight, reduction, ignore_index)",
+        self="zeros_like(grad)",
     )
 
 
-@op(
-    "SoftMarginLossBackward0",
-    nondiff=("target",),
-    self=lambda grad, self, target, reduction: soft_margin_loss_backward(grad, self, target, reduction),
-)
+@op("SoftMarginLossBackward0", nondiff=("target",), self="soft_margin_loss_backward(grad, self, target, reduction)")
 def soft_margin_loss(self, target, reduction):
     return reduced(np.log1p(np.exp((-self * target).astype(self.dtype, copy=False))), reduction)
 
@@ -298,10 +275,8 @@ def soft_margin_loss(self, target, reduction):
 @op(
     "SoftMarginLossBackwardBackward0",
     nondiff=("target",),
-    grad_output=lambda grad, self, target, reduction: reduced_as(soft_margin_loss_backward(grad, self, target, 0), reduction),
-    self=lambda grad, grad_output, self, target, reduction: shared_as(
-        grad * grad_output * (target * target) * sigmoid(self * target) * sigmoid(neg(self * target)), reduction
-    ),
+    grad_output="reduced_as(soft_margin_loss_backward(grad, self, target, 0), reduction)",
+    self="shared_as(grad * grad_output * (target * target) * sigmoid(self * target) * sigmoid(neg(self * target)), reduction)",
 )
 def soft_margin_loss_backward(grad_output, self, target, reduction):
     check_neg(target)

@@ -46,9 +46,7 @@ def beyond(self, target, weight, p, margin):
     "MultiMarginLossBackward0",
     nondiff=("target", "weight"),
     promote="none",
-    self=lambda grad, self, target, p, margin, weight, reduction: multi_margin_loss_backward(
-        grad, self, target, p, margin, weight, reduction
-    ),
+    self="multi_margin_loss_backward(grad, self, target, p, margin, weight, reduction)",
 )
 def multi_margin_loss(self, target, p, margin, weight, reduction):
     found, _, _, weights = beyond(self, target, weight, p, margin)
@@ -59,7 +57,7 @@ def multi_margin_loss(self, target, p, margin, weight, reduction):
     "NotImplemented",
     nondiff=("target", "weight"),
     promote="none",
-    grad_output__self=lambda grad: refuse_derivative("multi_margin_loss_backward"),
+    grad_output__self='refuse_derivative("multi_margin_loss_backward")',
 )
 def multi_margin_loss_backward(grad_output, self, target, p, margin, weight, reduction):
     found, each, classes, weights = beyond(self, target, weight, p, margin)
@@ -95,9 +93,7 @@ def short(rows, is_target, classes, there):
     nondiff=("target",),
     promote="none",
     extras=("is_target",),
-    self=lambda grad, self, target, reduction, is_target: multilabel_margin_loss_backward(
-        grad, self, target, reduction, is_target
-    ),
+    self="multilabel_margin_loss_backward(grad, self, target, reduction, is_target)",
 )
 def multilabel_margin_loss(self, target, reduction):
     rows, is_target, targets = pairs(self, target)
@@ -110,7 +106,7 @@ def multilabel_margin_loss(self, target, reduction):
     "NotImplemented",
     nondiff=("target", "is_target"),
     promote="none",
-    grad_output__self=lambda grad: refuse_derivative("multilabel_margin_loss_backward"),
+    grad_output__self='refuse_derivative("multilabel_margin_loss_backward")',
 )
 def multilabel_margin_loss_backward(grad_output, self, target, reduction, is_target):
     rows, is_target, targets = pairs(self, target)

@@ -23,8 +23,8 @@ def check_same_dtype(a, b, kernel="addmm_impl_cpu_"):
 @op(
     "MmBackward0",
     promote="none",
-    self=lambda grad, mat2, self_sym_sizes, self_sym_strides: mm_left(grad, mat2, self_sym_sizes, self_sym_strides),
-    mat2=lambda grad, self, mat2_sym_sizes, mat2_sym_strides: mm_right(grad, self, mat2_sym_sizes, mat2_sym_strides),
+    self="mm_left(grad, mat2, self_sym_sizes, self_sym_strides)",
+    mat2="mm_right(grad, self, mat2_sym_sizes, mat2_sym_strides)",
 )
 def mm(self, mat2):
     for name, given in (("self", self), ("mat2", mat2)):
@@ -68,13 +68,9 @@ def mm_right(grad, mat1, sizes, strides):
 @op(
     "AddmmBackward0",
     promote="none",
-    self=lambda grad, beta: maybe_multiply(grad, beta),
-    mat1=lambda grad, mat2, mat1_sym_sizes, mat1_sym_strides, alpha: maybe_multiply(
-        mm_left(grad, mat2, mat1_sym_sizes, mat1_sym_strides), alpha
-    ),
-    mat2=lambda grad, mat1, mat2_sym_sizes, mat2_sym_strides, alpha: maybe_multiply(
-        mm_right(grad, mat1, mat2_sym_sizes, mat2_sym_strides), alpha
-    ),
+    self="maybe_multiply(grad, beta)",
+    mat1="maybe_multiply(mm_left(grad, mat2, mat1_sym_sizes, mat1_sym_strides), alpha)",
+    mat2="maybe_multiply(mm_right(grad, mat1, mat2_sym_sizes, mat2_sym_strides), alpha)",
 )
 def addmm(self, mat1, mat2, beta=1, alpha=1):
     for name, a in (("self", self), ("mat1", mat1)):
@@ -97,7 +93,7 @@ def scaled(self, product, beta, alpha):
     return addend + (product if alpha == 1 else product * alpha)
 
 
-@op("MvBackward0", promote="none", self=lambda grad, vec: outer(grad, vec), vec=lambda grad, self: mv(t(self), grad))
+@op("MvBackward0", promote="none", self="outer(grad, vec)", vec="mv(t(self), grad)")
 def mv(self, vec):
     if self.ndim == 0:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
@@ -120,7 +116,7 @@ def outer(self, vec2):
     return mul(reshape(self, (numel_of(self), 1)), vec2)
 
 
-@op("DotBackward0", promote="none", self=lambda grad, tensor: grad * tensor, tensor=lambda grad, self: grad * self)
+@op("DotBackward0", promote="none", self="grad * tensor", tensor="grad * self")
 def dot(self, tensor):
     if self.ndim != 1 or tensor.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {self.ndim}D and {tensor.ndim}D tensors")
@@ -136,17 +132,12 @@ def dot(self, tensor):
     return np.dot(self, tensor)
 
 
-@op("VdotBackward0", promote="none", self=lambda grad, other: grad * other, other=lambda grad, self: grad * self)
+@op("VdotBackward0", promote="none", self="grad * other", other="grad * self")
 def vdot(self, other):
     return ARRAYS["dot"](self, other)
 
 
-@op(
-    "BmmBackward0",
-    promote="none",
-    self=lambda grad, mat2: bmm(grad, transpose(mat2, 1, 2)),
-    mat2=lambda grad, self: bmm(transpose(self, 1, 2), grad),
-)
+@op("BmmBackward0", promote="none", self="bmm(grad, transpose(mat2, 1, 2))", mat2="bmm(transpose(self, 1, 2), grad)")
 def bmm(self, mat2):
     if self.ndim != 3 or mat2.ndim != 3:
         raise RuntimeError(f"batch{1 if self.ndim != 3 else 2} must be a 3D tensor")

@@ -43,9 +43,8 @@ def one_dtype(kernel):
     promote="none",
     check=one_dtype("LayerNormKernelImpl"),
     extras=("result1", "result2"),
-    input__weight__bias=lambda grad, input, normalized_shape, result1, result2, weight, bias, grad_input_mask: (
-        native_layer_norm_backward(grad, input, normalized_shape, result1, result2, weight, bias, grad_input_mask)
-    ),
+    input__weight__bias="native_layer_norm_backward(grad, input, normalized_shape, result1, result2, weight, bias, "
+    "grad_input_mask)",
 )
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
     axes = tuple(range(input.ndim - len(normalized_shape), input.ndim))
@@ -62,12 +61,11 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
     "NativeLayerNormBackwardBackward0",
     promote="none",
     outputs=("grad_input", "grad_weight", "grad_bias"),
-    grad_out__input__weight=lambda grads, input, weight, grad_out, mean, rstd, normalized_shape: norm_double_backward(
-        grads, input, weight, grad_out, mean, rstd, last_axes(input, normalized_shape), True
-    ),
-    mean=lambda grads: None,
-    rstd=lambda grads: None,
-    bias=lambda grads: None,
+    grad_out__input__weight="norm_double_backward(grads, input, weight, grad_out, mean, rstd, last_axes(input, "
+    "normalized_shape), True)",
+    mean="None",
+    rstd="None",
+    bias="None",
 )
 def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, mask):
     inner = last_axes(input, normalized_shape)
@@ -132,11 +130,8 @@ def norm_double_backward(grads, input, weight, grad_out, mean, rstd, axes, train
     check=one_dtype("batch_norm"),
     nondiff=("running_mean", "running_var"),
     extras=("result1", "result2"),
-    input__weight__bias=lambda grad, input, weight, running_mean, running_var, result1, result2, training, eps, grad_input_mask: (  # noqa: E501
-        native_batch_norm_backward(
-            grad, input, weight, running_mean, running_var, result1, result2, training, eps, grad_input_mask
-        )
-    ),
+    input__weight__bias="native_batch_norm_backward(grad, input, weight, running_mean, running_var, result1, result2, "
+    "training, eps, grad_input_mask)",
 )
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
     axes, shape = (0, *range(2, input.ndim)), (-1, *(1,) * (input.ndim - 2))
@@ -161,13 +156,10 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
     promote="none",
     nondiff=("running_mean", "running_var"),
     outputs=("grad_input", "grad_weight", "grad_bias"),
-    grad_out__input__weight=lambda grads, input, weight, grad_out, running_mean, running_var, train, eps, save_mean, save_invstd: (  # noqa: E501
-        batch_norm_double_backward(
-            grads, input, weight, grad_out, running_mean, running_var, train, eps, save_mean, save_invstd
-        )
-    ),
-    save_mean=lambda grads: None,
-    save_invstd=lambda grads: None,
+    grad_out__input__weight="batch_norm_double_backward(grads, input, weight, grad_out, running_mean, running_var, train, "
+    "eps, save_mean, save_invstd)",
+    save_mean="None",
+    save_invstd="None",
 )
 def native_batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, mask):
     axes, shape = (0, *range(2, input.ndim)), (-1, *(1,) * (input.ndim - 2))
@@ -199,9 +191,8 @@ def batch_norm_double_backward(grads, input, weight, grad_out, running_mean, run
     promote="none",
     check=one_dtype("GroupNormKernelImpl"),
     outputs=("result0", "result1", "result2"),
-    input__weight__bias=lambda grads, input, result1, result2, weight, N, C, HxW, group, eps, grad_input_mask: (
-        native_group_norm_backward(grads, input, result1, result2, weight, (N, C, HxW, group), eps, grad_input_mask)
-    ),
+    input__weight__bias="native_group_norm_backward(grads, input, result1, result2, weight, (N, C, HxW, group), eps, "
+    "grad_input_mask)",
 )
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     split = input.reshape(N, group, C // group * HxW)

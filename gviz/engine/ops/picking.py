@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine.dtypes import number, of
-from gviz.engine.op import ARRAYS, PASS, composite, op
+from gviz.engine.op import ARRAYS, composite, op
 from gviz.engine.ops.ordering import first_pairs, ordered, place_pair, sort_pairs
 from gviz.engine.ops.reduction import axes_of, laid_out, placed
 from gviz.engine.ops.rows import row
@@ -28,11 +28,7 @@ def check_index(self, dim, index, name):
         raise IndexError("index out of range in self")
 
 
-@op(
-    "IndexSelectBackward0",
-    nondiff=("index",),
-    self=lambda grad, dim, index, self_sym_sizes: index_add(zeros_of(grad, self_sym_sizes), dim, index, grad),
-)
+@op("IndexSelectBackward0", nondiff=("index",), self="index_add(zeros_of(grad, self_sym_sizes), dim, index, grad)")
 def index_select(self, dim, index):
     check_index(self, dim, index, "index_select")
     return np.take(self, index.reshape(-1), dim) if self.ndim else self.copy()
@@ -73,10 +69,8 @@ def check_added(self, dim, index, source):
     "IndexAddBackward0",
     nondiff=("index",),
     promote="none",
-    self=PASS,
-    source=lambda grad, dim, index, source, source_dim, alpha: maybe_multiply(
-        picked(grad, dim, index, source, source_dim), alpha
-    ),
+    self="grad",
+    source="maybe_multiply(picked(grad, dim, index, source, source_dim), alpha)",
 )
 def index_add(self, dim, index, source, alpha=1):
     check_added(self, dim, index, source)
@@ -91,8 +85,8 @@ def index_add(self, dim, index, source, alpha=1):
 @op(
     "IndexCopyBackward0",
     nondiff=("index",),
-    self=lambda grad, dim, index: index_fill(grad, dim, index, 0),
-    source=lambda grad, dim, index, source, source_dim: picked(grad, dim, index, source, source_dim),
+    self="index_fill(grad, dim, index, 0)",
+    source="picked(grad, dim, index, source, source_dim)",
 )
 def index_copy(self, dim, index, source):
     check_index(self, dim, index, "index_copy")
@@ -107,7 +101,7 @@ def written(self, dim, index, value):
     return result
 
 
-@op("IndexFillBackward0", nondiff=("index",), promote="none", self=lambda grad, dim, index: index_fill(grad, dim, index, 0))
+@op("IndexFillBackward0", nondiff=("index",), promote="none", self="index_fill(grad, dim, index, 0)")
 def index_fill(self, dim, index, value):
     if isinstance(value, complex) and self.dtype.kind != "c":
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
@@ -118,8 +112,8 @@ def index_fill(self, dim, index, value):
     "IndexFillBackward1",
     nondiff=("index",),
     promote="none",
-    self=lambda grad, dim, index: index_fill(grad, dim, index, 0),
-    value=lambda grad, dim, index: sum_all(index_select(grad, dim, distinct(index))),
+    self="index_fill(grad, dim, index, 0)",
+    value="sum_all(index_select(grad, dim, distinct(index)))",
 )
 def index_fill_tensor(self, dim, index, value):
     if np.ndim(value):
@@ -133,19 +127,19 @@ row("distinct", None, lambda self: np.unique(self), nondiff=("self",))
 UNIQUE = ("output", "inverse", "counts")
 
 
-@op("Unique2Backward0", outputs=UNIQUE, self=lambda grad: not_implemented("_unique2"))
+@op("Unique2Backward0", outputs=UNIQUE, self='not_implemented("_unique2")')
 def unique2(self):
     values, inverse, counts = np.unique(self, return_inverse=True, return_counts=True)
     return values, inverse.reshape(self.shape), counts
 
 
-@op("UniqueDimBackward0", outputs=UNIQUE, self=lambda grad: not_implemented("unique_dim"))
+@op("UniqueDimBackward0", outputs=UNIQUE, self='not_implemented("unique_dim")')
 def unique_dim(self, dim):
     values, inverse, counts = np.unique(self, return_inverse=True, return_counts=True, axis=dim)
     return values, inverse.reshape(-1), counts
 
 
-@op("UniqueConsecutiveBackward0", outputs=UNIQUE, self=lambda grad: not_implemented("unique_consecutive"))
+@op("UniqueConsecutiveBackward0", outputs=UNIQUE, self='not_implemented("unique_consecutive")')
 def unique_consecutive(self, dim=None):
     rows = np.moveaxis(self, dim, 0) if dim is not None else self.reshape(-1)
     flat = rows.reshape(len(rows), -1)
@@ -156,7 +150,7 @@ def unique_consecutive(self, dim=None):
     return values, inverse.reshape(self.shape if dim is None else inverse.shape), np.bincount(inverse)
 
 
-@op("MaskedSelectBackward0", nondiff=("mask",), self=lambda grad, self, mask: masked_select_backward(grad, self, mask))
+@op("MaskedSelectBackward0", nondiff=("mask",), self="masked_select_backward(grad, self, mask)")
 def masked_select(self, mask):
     if mask.dtype.kind != "b":
         raise RuntimeError("masked_select: expected BoolTensor for mask")
@@ -174,8 +168,8 @@ def masked_select_backward(grad, self, mask):
     "MaskedScatterBackward0",
     nondiff=("mask",),
     promote="none",
-    self=lambda grad, mask: masked_fill(grad, mask, 0),
-    source=lambda grad, mask, source_sym_sizes: masked_scatter_source(grad, mask, source_sym_sizes),
+    self="masked_fill(grad, mask, 0)",
+    source="masked_scatter_source(grad, mask, source_sym_sizes)",
 )
 def masked_scatter(self, mask, source):
     have, other, kind = (of(a.dtype).scalar_name for a in (self, source, mask))
@@ -191,11 +185,7 @@ def masked_scatter(self, mask, source):
     return result
 
 
-@op(
-    "MaskedScatterBackwardBackward0",
-    nondiff=("mask",),
-    grad_output=lambda grad, grad_output, mask: masked_scatter(zeros_like(grad_output), mask, grad),
-)
+@op("MaskedScatterBackwardBackward0", nondiff=("mask",), grad_output="masked_scatter(zeros_like(grad_output), mask, grad)")
 def masked_scatter_source(grad_output, mask, sizes):
     full = np.zeros(sizes, grad_output.dtype)
     chosen = grad_output[np.broadcast_to(mask, grad_output.shape)]
@@ -216,7 +206,7 @@ def check_flat(self, index):
         raise IndexError(f"out of range: tried to access index {wrong} on a tensor of {self.size} elements.")
 
 
-@op("TakeBackward0", nondiff=("index",), self=lambda grad, self, index: put(zeros_like(self), index, grad, True))
+@op("TakeBackward0", nondiff=("index",), self="put(zeros_like(self), index, grad, True)")
 def take(self, index):
     if index.dtype != np.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {of(index.dtype).scalar_name}")
@@ -228,8 +218,8 @@ def take(self, index):
     "PutBackward0",
     nondiff=("index",),
     promote="none",
-    self=lambda grad, index, source, accumulate: put_backward(grad, index, source, accumulate),
-    source=lambda grad, index, source: reshape(take(grad, index), tuple(source.shape)),
+    self="put_backward(grad, index, source, accumulate)",
+    source="reshape(take(grad, index), tuple(source.shape))",
 )
 def put(self, index, source, accumulate=False):
     if index.size != source.size:
@@ -252,7 +242,7 @@ def put(self, index, source, accumulate=False):
 
 
 # ------------------------------------------------------------------ order
-PLACED = lambda grad, dim, indices, self_sym_sizes: select_backward_of(grad, dim, indices, self_sym_sizes, True)  # noqa: E731
+PLACED = "select_backward_of(grad, dim, indices, self_sym_sizes, True)"
 
 
 @op("SortBackward0", outputs=("values", "indices"), self=PLACED)
@@ -292,7 +282,7 @@ def ranked(self, k, dim, keepdim, way=None):
     return placed(self, ordered(self, axis, False, way)[along(self, axis, slice(k, k + 1))], axis, keepdim)
 
 
-SELECTED = lambda grad, dim, indices, self_sym_sizes, keepdim: select_backward_of(grad, dim, indices, self_sym_sizes, keepdim)  # noqa: E731
+SELECTED = "select_backward_of(grad, dim, indices, self_sym_sizes, keepdim)"
 
 
 @op("KthvalueBackward0", outputs=("values", "indices"), self=SELECTED)
@@ -302,7 +292,7 @@ def kthvalue(self, k, dim=-1, keepdim=False):
     return ranked(self, k - 1, dim, keepdim, place_pair(k - 1))
 
 
-@op("MedianBackward0", self=lambda grad, self, result: evenly_distribute(grad, self, result))
+@op("MedianBackward0", self="evenly_distribute(grad, self, result)")
 def median_all(self):
     if not self.size:
         return np.full((), np.nan, self.dtype)
@@ -322,7 +312,7 @@ def median_dim(self, dim, keepdim=False):
     return np.where(lost, self.dtype.type(np.nan), values), np.where(lost, first, indices)
 
 
-@op("NanmedianBackward0", self=lambda grad, self, result: evenly_distribute(grad, self, result))
+@op("NanmedianBackward0", self="evenly_distribute(grad, self, result)")
 def nanmedian_all(self):
     return ARRAYS["median_all"](self[~np.isnan(self)])
 

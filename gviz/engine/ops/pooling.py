@@ -6,9 +6,10 @@ from functools import reduce
 
 import numpy as np
 
+from gviz.engine.formulas import parameters
 from gviz.engine.op import composite, op
 from gviz.engine.ops.convolution import folded, windows
-from gviz.engine.ops.rows import pair
+from gviz.engine.ops.rows import row
 from gviz.engine.text import type_name
 
 
@@ -107,21 +108,22 @@ def max_pool_double_backward(grad, indices, dims):
     return reshape(found, tuple(indices.shape))
 
 
-AT_INDICES = {
-    2: lambda grad, indices: max_pool_double_backward(grad, indices, 2),
-    3: lambda grad, indices: max_pool_double_backward(grad, indices, 3),
-}
-INDEXED = {"outputs": ("result0", "result1")}
-OF_INDICES = {"nondiff": ("indices",), "promote": "none", "self": lambda grad: zeros_like(grad)}
-for dims, second in AT_INDICES.items():
-    pair(
-        f"max_pool{dims}d_with_indices", f"MaxPool{dims}DWithIndices", largest,
-        lambda grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices: (
-            scattered(grad_output, indices, self.shape, len(kernel_size))),
-        lambda grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1: (
-            backward(grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1)),
-        second, INDEXED, **OF_INDICES,
-    )  # fmt: skip
+def indexed(key, node, dims, forward, backward, options):
+    """The rows of a pooling that gives the places of what it picked, and of its derivative."""
+    formula = f"{key}_backward(grad, self, {options}result1)"
+    row(key, f"{node}Backward0", forward, outputs=("result0", "result1"), self=formula)
+    second = {"grad_output": f"max_pool_double_backward(grad, indices, {dims})", "self": "zeros_like(grad)"}
+    row(f"{key}_backward", f"{node}BackwardBackward0", backward, nondiff=("indices",), promote="none", **second)
+
+
+def scattered_windows(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices):
+    """The gradient of :func:`largest`."""
+    return scattered(grad_output, indices, self.shape, len(kernel_size))
+
+
+for dims in (2, 3):
+    key, node = f"max_pool{dims}d_with_indices", f"MaxPool{dims}DWithIndices"
+    indexed(key, node, dims, largest, scattered_windows, "kernel_size, stride, padding, dilation, ceil_mode, ")
 
 
 # ------------------------------------------------------------------ averages
@@ -165,14 +167,10 @@ def averaged_back(grad_output, self, kernel_size, stride, padding, ceil_mode, co
 
 
 for dims in (2, 3):
-    pair(
-        f"avg_pool{dims}d", f"AvgPool{dims}D", averaged, averaged_back,
-        lambda grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: (
-            backward(grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)),
-        lambda grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: (
-            forward(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)),
-        promote="none", self=lambda grad: zeros_like(grad),
-    )  # fmt: skip
+    key, node, options = f"avg_pool{dims}d", f"AvgPool{dims}D", ", ".join(parameters(averaged)[1:])
+    row(key, f"{node}Backward0", averaged, self=f"{key}_backward(grad, self, {options})")
+    second = {"grad_output": f"{key}(grad, {options})", "self": "zeros_like(grad)"}
+    row(f"{key}_backward", f"{node}BackwardBackward0", averaged_back, promote="none", **second)
 
 
 def shares(size, out):
@@ -210,7 +208,7 @@ def check_adaptive(name, array, dims, got="but got"):
             )
 
 
-@op("AdaptiveAvgPool2DBackward0", self=lambda grad, self: adaptive_avg_pool2d_backward(grad, self))
+@op("AdaptiveAvgPool2DBackward0", self="adaptive_avg_pool2d_backward(grad, self)")
 def adaptive_avg_pool2d(self, output_size):
     check_adaptive("adaptive_avg_pool2d", self, 2)
     return shared_out(self, output_size)
@@ -219,27 +217,26 @@ def adaptive_avg_pool2d(self, output_size):
 @op(
     "AdaptiveAvgPool2DBackwardBackward0",
     promote="none",
-    grad_output=lambda grad, grad_output_sym_argsize_minus_2, grad_output_sym_argsize_minus_1: adaptive_avg_pool2d(
-        grad, (grad_output_sym_argsize_minus_2, grad_output_sym_argsize_minus_1)
-    ),
-    self=lambda grad: zeros_like(grad),
+    grad_output="adaptive_avg_pool2d(grad, (grad_output_sym_argsize_minus_2, grad_output_sym_argsize_minus_1))",
+    self="zeros_like(grad)",
 )
 def adaptive_avg_pool2d_backward(grad_output, self):
     return shared_back(grad_output, self, 2)
 
 
-@op("AdaptiveAvgPool3DBackward0", self=lambda grad, self: adaptive_avg_pool3d_backward(grad, self))
+@op("AdaptiveAvgPool3DBackward0", self="adaptive_avg_pool3d_backward(grad, self)")
 def adaptive_avg_pool3d(self, output_size):
     check_adaptive("adaptive_avg_pool3d", self, 3)
     return shared_out(self, output_size)
 
 
-@op("AdaptiveAvgPool3DBackwardBackward0", promote="none",
-    grad_output=lambda grad, grad_output_sym_argsize_minus_3, grad_output_sym_argsize_minus_2, grad_output_sym_argsize_minus_1:
-        adaptive_avg_pool3d(
-            grad, (grad_output_sym_argsize_minus_3, grad_output_sym_argsize_minus_2, grad_output_sym_argsize_minus_1)
-        ),
-    self=lambda grad: zeros_like(grad))  # fmt: skip
+@op(
+    "AdaptiveAvgPool3DBackwardBackward0",
+    promote="none",
+    grad_output="adaptive_avg_pool3d(grad, (grad_output_sym_argsize_minus_3, grad_output_sym_argsize_minus_2, "
+    "grad_output_sym_argsize_minus_1))",
+    self="zeros_like(grad)",
+)
 def adaptive_avg_pool3d_backward(grad_output, self):
     return shared_back(grad_output, self, 3)
 
@@ -265,17 +262,16 @@ def largest_of_shares(self, output_size):
     return values, indices
 
 
-for dims, second in AT_INDICES.items():
-    pair(
-        f"adaptive_max_pool{dims}d", f"AdaptiveMaxPool{dims}D", largest_of_shares,
-        (lambda grad_output, self, indices: scattered(grad_output, indices, self.shape, 2)) if dims == 2
-        else (lambda grad_output, self, indices: scattered(grad_output, indices, self.shape, 3)),
-        lambda grad, self, result1: backward(grad, self, result1), second, INDEXED, **OF_INDICES,
-    )  # fmt: skip
+BACK = {
+    2: lambda grad_output, self, indices: scattered(grad_output, indices, self.shape, 2),
+    3: lambda grad_output, self, indices: scattered(grad_output, indices, self.shape, 3),
+}
+for dims, back in BACK.items():
+    indexed(f"adaptive_max_pool{dims}d", f"AdaptiveMaxPool{dims}D", dims, largest_of_shares, back, "")
 
 
 # ------------------------------------------------------------------ padding
-@op("ConstantPadNdBackward0", self=lambda grad, pad: constant_pad_nd(grad, negated(pad), 0))
+@op("ConstantPadNdBackward0", self="constant_pad_nd(grad, negated(pad), 0)")
 def constant_pad_nd(self, pad, value=0):
     pairs = [(0, 0)] * (self.ndim - len(pad) // 2) + [pad[i : i + 2] for i in range(len(pad) - 2, -1, -2)]
     if any(n + min(a, 0) + min(b, 0) < 0 for n, (a, b) in zip(self.shape, pairs, strict=True)):
@@ -289,9 +285,8 @@ def constant_pad_nd(self, pad, value=0):
     "EmbeddingBackward0",
     nondiff=("indices",),
     promote="none",
-    weight=lambda grad, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq, sparse: embedding_dense_backward(
-        grad, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq
-    ),
+    saves=("sparse",),
+    weight="embedding_dense_backward(grad, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq)",
 )
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
     if weight.ndim != 2:
@@ -311,7 +306,7 @@ def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
     "EmbeddingDenseBackwardBackward0",
     nondiff=("indices",),
     promote="none",
-    grad_output=lambda grad, indices, padding_idx: embedding_double_backward(grad, indices, padding_idx),
+    grad_output="embedding_double_backward(grad, indices, padding_idx)",
 )
 def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
     flat = indices.reshape(-1)

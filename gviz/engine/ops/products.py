@@ -12,9 +12,9 @@ from gviz.engine.text import LinAlgError, wrap_dim
 @op(
     "AddmvBackward0",
     promote="none",
-    self=lambda grad, beta: maybe_multiply(grad, beta),
-    mat=lambda grad, vec, alpha: maybe_multiply(outer(grad, vec), alpha),
-    vec=lambda grad, mat, alpha: maybe_multiply(mv(t(mat), grad), alpha),
+    self="maybe_multiply(grad, beta)",
+    mat="maybe_multiply(outer(grad, vec), alpha)",
+    vec="maybe_multiply(mv(t(mat), grad), alpha)",
 )
 def addmv(self, mat, vec, beta=1, alpha=1):
     if mat.ndim == 2 and vec.ndim == 1 and self.shape not in {(), (1,), (mat.shape[0],)}:
@@ -27,9 +27,9 @@ def addmv(self, mat, vec, beta=1, alpha=1):
 @op(
     "AddrBackward0",
     promote="none",
-    self=lambda grad, beta: maybe_multiply(grad, beta),
-    vec1=lambda grad, vec2, alpha: maybe_multiply(mv(grad, vec2), alpha),
-    vec2=lambda grad, vec1, alpha: maybe_multiply(mv(t(grad), vec1), alpha),
+    self="maybe_multiply(grad, beta)",
+    vec1="maybe_multiply(mv(grad, vec2), alpha)",
+    vec2="maybe_multiply(mv(t(grad), vec1), alpha)",
 )
 def addr(self, vec1, vec2, beta=1, alpha=1):
     for name, factor in (("beta", beta), ("alpha", alpha)):
@@ -41,9 +41,9 @@ def addr(self, vec1, vec2, beta=1, alpha=1):
 @op(
     "BaddbmmBackward0",
     promote="none",
-    self=lambda grad, beta: maybe_multiply(grad, beta),
-    batch1=lambda grad, batch2, alpha: maybe_multiply(bmm(grad, transpose(batch2, 1, 2)), alpha),
-    batch2=lambda grad, batch1, alpha: maybe_multiply(bmm(transpose(batch1, 1, 2), grad), alpha),
+    self="maybe_multiply(grad, beta)",
+    batch1="maybe_multiply(bmm(grad, transpose(batch2, 1, 2)), alpha)",
+    batch2="maybe_multiply(bmm(transpose(batch1, 1, 2), grad), alpha)",
 )
 def baddbmm(self, batch1, batch2, beta=1, alpha=1):
     check_same_dtype(batch1, batch2)
@@ -53,32 +53,18 @@ def baddbmm(self, batch1, batch2, beta=1, alpha=1):
 @op(
     "AddbmmBackward0",
     promote="none",
-    self=lambda grad, beta: maybe_multiply(grad, beta),
-    batch1=lambda grad, batch2, batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2, alpha: maybe_multiply(
-        bmm(
-            expand(unsqueeze(grad, 0), (batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2)),
-            transpose(batch2, 1, 2),
-        ),
-        alpha,
-    ),
-    batch2=lambda grad, batch1, batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2, alpha: maybe_multiply(
-        bmm(
-            transpose(batch1, 1, 2),
-            expand(unsqueeze(grad, 0), (batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2)),
-        ),
-        alpha,
-    ),
+    self="maybe_multiply(grad, beta)",
+    batch1="maybe_multiply(bmm(expand(unsqueeze(grad, 0), (batch1_sym_argsize_0, batch1_sym_argsize_1, "
+    "batch2_sym_argsize_2)), transpose(batch2, 1, 2)), alpha)",
+    batch2="maybe_multiply(bmm(transpose(batch1, 1, 2), expand(unsqueeze(grad, 0), (batch1_sym_argsize_0, "
+    "batch1_sym_argsize_1, batch2_sym_argsize_2))), alpha)",
 )
 def addbmm(self, batch1, batch2, beta=1, alpha=1):
     check_same_dtype(batch1, batch2)
     return scaled(self, ARRAYS["bmm"](batch1, batch2).sum(axis=0, dtype=batch1.dtype), beta, alpha)
 
 
-@op(
-    "LinalgCrossBackward0",
-    self=lambda grad, other, dim: linalg_cross(other, grad, dim),
-    other=lambda grad, self, dim: linalg_cross(grad, self, dim),
-)
+@op("LinalgCrossBackward0", self="linalg_cross(other, grad, dim)", other="linalg_cross(grad, self, dim)")
 def linalg_cross(self, other, dim=-1):
     if self.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
@@ -189,7 +175,7 @@ def by_columns(matrices):
 @op(
     "LinalgInvExBackward0",
     promote="none",
-    A=lambda grad, inverse: neg(matmul(transpose(inverse, -2, -1), matmul(grad, transpose(inverse, -2, -1)))),
+    A="neg(matmul(transpose(inverse, -2, -1), matmul(grad, transpose(inverse, -2, -1))))",
     outputs=("inverse", "info"),
 )
 def linalg_inv(A):
@@ -239,12 +225,7 @@ def eye_like(self):
 
 
 # ------------------------------------------------------------------ three factors
-@op(
-    "TrilinearBackward0",
-    i1__i2__i3=lambda grad, i1, i2, i3, expand1, expand2, expand3, sumdim, grad_input_mask: trilinear_backward(
-        grad, i1, i2, i3, expand1, expand2, expand3, sumdim, grad_input_mask
-    ),
-)
+@op("TrilinearBackward0", i1__i2__i3="trilinear_backward(grad, i1, i2, i3, expand1, expand2, expand3, sumdim, grad_input_mask)")
 def trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim):
     wide = (np.expand_dims(a, dims) for a, dims in ((i1, expand1), (i2, expand2), (i3, expand3)))
     return np.prod(np.broadcast_arrays(*wide), axis=0, dtype=i1.dtype).sum(axis=sumdim, dtype=i1.dtype)

@@ -12,12 +12,12 @@ from gviz.engine.ops.shape import turned
 from gviz.engine.text import wrap_dim, wrap_dims
 
 
-@op("ReshapeAliasBackward0", view=True, self=lambda grad, self_sym_sizes: reshape(grad, self_sym_sizes))
+@op("ReshapeAliasBackward0", view=True, self="reshape(grad, self_sym_sizes)")
 def reshape_alias(self, size):
     return np.reshape(self, size, copy=False)
 
 
-row("t_", "TBackward1", lambda self: turned(self, "t_"), promote="none", self=lambda grad: t(grad))
+row("t_", "TBackward1", lambda self: turned(self, "t_"), promote="none", self="t(grad)")
 alike("transpose_", "TransposeBackward1", "transpose")
 alike("unsqueeze_", "UnsqueezeBackward1", "unsqueeze")
 alike("squeeze_all_", "SqueezeBackward3", "squeeze_all")
@@ -25,8 +25,7 @@ alike("squeeze_dim_", "SqueezeBackward4", "squeeze_dim")
 alike("squeeze_dims_", "SqueezeBackward5", "squeeze_dims")
 
 
-@op("RepeatBackward0",
-    self=lambda grad, repeats, self_sym_sizes: repeat_backward(grad, repeats, self_sym_sizes))  # fmt: skip
+@op("RepeatBackward0", self="repeat_backward(grad, repeats, self_sym_sizes)")
 def repeat(self, repeats):
     if len(repeats) < self.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
@@ -60,7 +59,7 @@ def repeat_interleave_by(self, repeats, dim):
     return view(spread, (*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]))
 
 
-@op("FlipBackward0", self=lambda grad, dims: flip(grad, dims))
+@op("FlipBackward0", self="flip(grad, dims)")
 def flip(self, dims):
     return laid_out(np.flip(self, wrap_dims(dims, self.ndim)), self)
 
@@ -71,7 +70,7 @@ def negated(numbers):
     return tuple(-n for n in numbers)
 
 
-@op("RollBackward0", self=lambda grad, shifts, dims: roll(grad, negated(reversed(shifts)), tuple(reversed(dims))))
+@op("RollBackward0", self="roll(grad, negated(reversed(shifts)), tuple(reversed(dims)))")
 def roll(self, shifts, dims=()):
     if dims and len(shifts) != len(dims):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
@@ -82,7 +81,7 @@ def roll(self, shifts, dims=()):
     return np.roll(self, shifts, tuple(wrap_dim(d, self.ndim) for d in dims)) if dims else np.roll(self, shifts[0])
 
 
-@op("Rot90Backward0", self=lambda grad, k, dims: rot90(grad, -k, dims))
+@op("Rot90Backward0", self="rot90(grad, -k, dims)")
 def rot90(self, k=1, dims=(0, 1)):
     check_turn(self.ndim, tuple(dims))
     if k % 2:
@@ -106,19 +105,19 @@ def check_matrix(array, name):
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
 
 
-@op("TrilBackward0", self=lambda grad, diagonal: tril(grad, diagonal))
+@op("TrilBackward0", self="tril(grad, diagonal)")
 def tril(self, diagonal=0):
     check_matrix(self, "tril")
     return np.tril(self, diagonal)
 
 
-@op("TriuBackward0", self=lambda grad, diagonal: triu(grad, diagonal))
+@op("TriuBackward0", self="triu(grad, diagonal)")
 def triu(self, diagonal=0):
     check_matrix(self, "triu")
     return np.triu(self, diagonal)
 
 
-DIAGONAL = lambda grad, self_sym_sizes, offset, dim1, dim2: diagonal_backward(grad, self_sym_sizes, offset, dim1, dim2)  # noqa: E731
+DIAGONAL = "diagonal_backward(grad, self_sym_sizes, offset, dim1, dim2)"
 
 
 @op("DiagonalBackward0", view=True, self=DIAGONAL)
@@ -141,15 +140,14 @@ def diagonal_of(array, offset, dim1, dim2):
     return found
 
 
-@op("DiagonalBackwardBackward0",
-    grad_output=lambda grad, offset, dim1, dim2: diagonal(grad, offset, dim1, dim2))  # fmt: skip
+@op("DiagonalBackwardBackward0", grad_output="diagonal(grad, offset, dim1, dim2)")
 def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):
     full = np.zeros(input_sizes, grad_output.dtype)
     diagonal_of(full, offset, dim1, dim2)[...] = grad_output
     return full
 
 
-@op("DiagEmbedBackward0", self=lambda grad, offset, dim1, dim2: diagonal(grad, offset, dim1, dim2))
+@op("DiagEmbedBackward0", self="diagonal(grad, offset, dim1, dim2)")
 def diag_embed(self, offset=0, dim1=-2, dim2=-1):
     size = self.shape[-1] + abs(offset)
     first, second = wrap_dim(dim1, self.ndim + 1), wrap_dim(dim2, self.ndim + 1)
@@ -161,7 +159,7 @@ def diag_embed(self, offset=0, dim1=-2, dim2=-1):
     return full
 
 
-@op("TraceBackward0", self=lambda grad, self_sym_sizes: trace_backward(grad, self_sym_sizes))
+@op("TraceBackward0", self="trace_backward(grad, self_sym_sizes)")
 def trace(self):
     if self.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
@@ -180,11 +178,7 @@ def diagonal_places(self, sizes):
     return np.arange(0, sizes[0] * sizes[1], sizes[1] + 1)[: min(sizes)]
 
 
-@op(
-    "UnfoldBackward0",
-    view=True,
-    self=lambda grad, self_sym_sizes, dimension, size, step: unfold_backward(grad, self_sym_sizes, dimension, size, step),
-)
+@op("UnfoldBackward0", view=True, self="unfold_backward(grad, self_sym_sizes, dimension, size, step)")
 def unfold(self, dimension, size, step):
     dim = wrap_dim(dimension, self.ndim)
     length, stride = (self.shape[dim], self.strides[dim]) if self.ndim else (1, self.itemsize)
@@ -197,7 +191,7 @@ def unfold(self, dimension, size, step):
     return strided(self, (*shape, size), (*strides, stride))
 
 
-@op("UnfoldBackwardBackward0", grad_in=lambda grad, dim, size, step: unfold(grad, dim, size, step))
+@op("UnfoldBackwardBackward0", grad_in="unfold(grad, dim, size, step)")
 def unfold_backward(grad_in, input_sizes, dim, size, step):
     full = np.zeros(input_sizes, grad_in.dtype)
     np.add.at(ARRAYS["unfold"](full, dim, size, step), np.s_[...], grad_in)  # type: ignore[arg-type]

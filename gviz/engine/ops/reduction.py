@@ -26,17 +26,17 @@ def summed(array, dtype=None):
     return array.astype(np.int64) if array.dtype.kind in "biu" and array.dtype != np.int64 else array
 
 
-@op("SumBackward0", self=lambda grad, self_sym_sizes: expand(grad, self_sym_sizes))
+@op("SumBackward0", self="expand(grad, self_sym_sizes)")
 def sum_all(self):
     return add_up(summed(self))
 
 
-@op("SumBackward0", self=lambda grad, self_sym_sizes: expand(grad, self_sym_sizes))
+@op("SumBackward0", self="expand(grad, self_sym_sizes)")
 def sum_typed(self, dtype):
     return add_up(summed(self, dtype), dtype=dtype)
 
 
-@op("SumBackward1", self=lambda grad, dim, keepdim, self_sym_sizes: sum_backward(grad, self_sym_sizes, dim, keepdim))
+@op("SumBackward1", self="sum_backward(grad, self_sym_sizes, dim, keepdim)")
 def sum_dim(self, dim, keepdim=False, dtype=None):
     return add_up(summed(self, dtype), axes_of(self, dim), keepdims=keepdim, dtype=dtype)
 
@@ -57,21 +57,20 @@ def restore_dims(value, dims, sizes, keepdim):
     return value
 
 
-@op("MeanBackward0", self=lambda grad, self_sym_numel, self_sym_sizes: expand(grad, self_sym_sizes) / self_sym_numel)
+@op("MeanBackward0", self="expand(grad, self_sym_sizes) / self_sym_numel")
 def mean_all(self):
     return average(check_mean(self))
 
 
-@op("MeanBackward0", self=lambda grad, self_sym_numel, self_sym_sizes: expand(grad, self_sym_sizes) / self_sym_numel)
+@op("MeanBackward0", self="expand(grad, self_sym_sizes) / self_sym_numel")
 def mean_typed(self, dtype):
     return average(check_mean(self.astype(dtype)))
 
 
 @op(
     "MeanBackward1",
-    self=lambda grad, dim, keepdim, self_sym_numel, self_sym_sizes: (
-        sum_backward(grad, self_sym_sizes, dim, keepdim) / reduced_count(self_sym_sizes, dim)
-    ),
+    saves=("self_sym_numel",),
+    self="sum_backward(grad, self_sym_sizes, dim, keepdim) / reduced_count(self_sym_sizes, dim)",
 )
 def mean_dim(self, dim, keepdim=False, dtype=None):
     return average(check_mean(self if dtype is None else self.astype(dtype)), axes_of(self, dim), keepdims=keepdim)
@@ -110,13 +109,13 @@ def check_reduced(array, dim, name):
             raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
 
 
-@op("MaxBackward1", self=lambda grad, self, result: evenly_distribute(grad, self, result))
+@op("MaxBackward1", self="evenly_distribute(grad, self, result)")
 def max_all(self):
     check_reduced(self, None, "max")
     return self.max()
 
 
-@op("MinBackward1", self=lambda grad, self, result: evenly_distribute(grad, self, result))
+@op("MinBackward1", self="evenly_distribute(grad, self, result)")
 def min_all(self):
     check_reduced(self, None, "min")
     return self.min()
@@ -141,14 +140,14 @@ row("count_true", None, lambda self: np.asarray(self).sum(), nondiff=("self",))
     "MaskedFillBackward1",
     nondiff=("mask",),
     promote="none",
-    self=lambda grad, mask: masked_fill(grad, mask, 0),
-    value=lambda grad, mask: sum_all(masked_select(grad, mask)),
+    self="masked_fill(grad, mask, 0)",
+    value="sum_all(masked_select(grad, mask))",
 )
 def masked_fill_tensor(self, mask, value):
     return np.asarray(np.where(mask, np.asarray(value, self.dtype), self), order="C")
 
 
-SELECT = lambda grad, dim, keepdim, indices, self_sym_sizes: select_backward_of(grad, dim, indices, self_sym_sizes, keepdim)  # noqa: E731
+SELECT = "select_backward_of(grad, dim, indices, self_sym_sizes, keepdim)"
 
 
 @op("MaxBackward0", outputs=("values", "indices"), self=SELECT)
@@ -235,7 +234,7 @@ def check_softmax(array, dim, name):
         raise no_kernel(kernel, array.dtype)
 
 
-@op("SoftmaxBackward0", self=lambda grad, dim, result: softmax_backward_data(grad, result, dim))
+@op("SoftmaxBackward0", self="softmax_backward_data(grad, result, dim)")
 def softmax_row(self, dim):
     dim = wrap_dim(dim, self.ndim)
     check_softmax(self, dim, "softmax")
@@ -249,8 +248,8 @@ def softmax_row(self, dim):
 
 @op(
     "SoftmaxBackwardDataBackward0",
-    grad_output=lambda grad, output, dim: softmax_backward_data(grad, output, dim),
-    output=lambda grad, grad_output, output, dim: softmax_double_backward(grad, grad_output, dim, output),
+    grad_output="softmax_backward_data(grad, output, dim)",
+    output="softmax_double_backward(grad, grad_output, dim, output)",
 )
 def softmax_backward_data(grad_output, output, dim):
     weighted = grad_output * output
@@ -267,7 +266,7 @@ def softmax_double_backward(grad, grad_output, dim, output):
     )
 
 
-@op("LogSoftmaxBackward0", self=lambda grad, dim, result: log_softmax_backward_data(grad, result, dim))
+@op("LogSoftmaxBackward0", self="log_softmax_backward_data(grad, result, dim)")
 def log_softmax_row(self, dim):
     dim = wrap_dim(dim, self.ndim)
     check_softmax(self, dim, "log_softmax")
@@ -281,8 +280,8 @@ def log_softmax_row(self, dim):
 
 @op(
     "LogSoftmaxBackwardDataBackward0",
-    grad_output=lambda grad, output, dim: grad - sum_dim(grad * exp(output), (dim,), True),
-    output=lambda grad, grad_output, output, dim: neg(sum_dim(grad_output, (dim,), True)) * exp(output) * grad,
+    grad_output="grad - sum_dim(grad * exp(output), (dim,), True)",
+    output="neg(sum_dim(grad_output, (dim,), True)) * exp(output) * grad",
 )
 def log_softmax_backward_data(grad_output, output, dim):
     return grad_output - np.exp(output) * (grad_output.sum(axis=dim, keepdims=True) if np.ndim(output) else grad_output)

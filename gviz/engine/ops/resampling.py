@@ -11,7 +11,7 @@ import numpy as np
 
 from gviz.engine.op import composite, op
 from gviz.engine.ops.convolution import folded, padded, windows
-from gviz.engine.ops.rows import pair
+from gviz.engine.ops.rows import row
 
 
 def taken(array, taps):
@@ -66,26 +66,30 @@ def border_back(grad, self, padding, mode):
     return given_back(grad, border(sizes, padding, mode), sizes)
 
 
-def bordering(mode):
-    """What the pair of rows of a border is made of."""
-    return (
-        lambda self, padding: with_border(self, padding, mode),
-        lambda grad_output, self, padding: border_back(grad_output, self, padding, mode),
-        lambda grad, self, padding: backward(grad, self, padding),
-        lambda grad, padding: forward(grad, padding),
-    )
-
-
-for kind, mode in (("Reflection", "reflect"), ("Replication", "edge")):
+for kind, forward, backward in (
+    (
+        "Reflection",
+        lambda self, padding: with_border(self, padding, "reflect"),
+        lambda grad_output, self, padding: border_back(grad_output, self, padding, "reflect"),
+    ),
+    (
+        "Replication",
+        lambda self, padding: with_border(self, padding, "edge"),
+        lambda grad_output, self, padding: border_back(grad_output, self, padding, "edge"),
+    ),
+):
     for count in (1, 2, 3):
         key, node = f"{kind.lower()}_pad{count}d", f"{kind}Pad{count}D"
-        pair(key, node, *bordering(mode), promote="none", self=lambda grad: zeros_like(grad))
+        row(key, f"{node}Backward0", forward, self=f"{key}_backward(grad, self, padding)")
+        second = {"grad_output": f"{key}(grad, padding)", "self": "zeros_like(grad)"}
+        row(f"{key}_backward", f"{node}BackwardBackward0", backward, promote="none", **second)
 
 
 # ------------------------------------------------------------------ patches and pixels
-@op("Im2ColBackward0",
-    self=lambda grad, self_sym_argsize_minus_2, self_sym_argsize_minus_1, kernel_size, dilation, padding, stride: col2im(
-        grad, (self_sym_argsize_minus_2, self_sym_argsize_minus_1), kernel_size, dilation, padding, stride))  # fmt: skip
+@op(
+    "Im2ColBackward0",
+    self="col2im(grad, (self_sym_argsize_minus_2, self_sym_argsize_minus_1), kernel_size, dilation, padding, stride)",
+)
 def im2col(self, kernel_size, dilation, padding, stride):
     full = self.reshape(-1, *self.shape[-3:])
     seen = windows(padded(full, padding, padding), kernel_size, stride, dilation)
@@ -93,8 +97,7 @@ def im2col(self, kernel_size, dilation, padding, stride):
     return found.reshape(*self.shape[:-3], self.shape[-3] * kernel_size[0] * kernel_size[1], seen.shape[2] * seen.shape[3])
 
 
-@op("Col2ImBackward0",
-    self=lambda grad, kernel_size, dilation, padding, stride: im2col(grad, kernel_size, dilation, padding, stride))  # fmt: skip
+@op("Col2ImBackward0", self="im2col(grad, kernel_size, dilation, padding, stride)")
 def col2im(self, output_size, kernel_size, dilation, padding, stride):
     (kh, kw), (dh, dw), (ph, pw), (sh, sw) = kernel_size, dilation, padding, stride
     height, width = output_size
@@ -114,7 +117,7 @@ def col2im(self, output_size, kernel_size, dilation, padding, stride):
     return folded(parts, output_size, stride, padding, dilation)
 
 
-@op("PixelShuffleBackward0", self=lambda grad, upscale_factor: pixel_unshuffle(grad, upscale_factor))
+@op("PixelShuffleBackward0", self="pixel_unshuffle(grad, upscale_factor)")
 def pixel_shuffle(self, upscale_factor):
     r, (channels, height, width) = upscale_factor, self.shape[-3:]
     if channels % (r * r):
@@ -126,7 +129,7 @@ def pixel_shuffle(self, upscale_factor):
     return split.reshape(*self.shape[:-3], channels // (r * r), height * r, width * r)
 
 
-@op("PixelUnshuffleBackward0", self=lambda grad, downscale_factor: pixel_shuffle(grad, downscale_factor))
+@op("PixelUnshuffleBackward0", self="pixel_shuffle(grad, downscale_factor)")
 def pixel_unshuffle(self, downscale_factor):
     r, (channels, height, width) = downscale_factor, self.shape[-3:]
     for size, side in ((height, "height"), (width, "width")):
@@ -139,7 +142,7 @@ def pixel_unshuffle(self, downscale_factor):
     return split.reshape(*self.shape[:-3], channels * r * r, height // r, width // r)
 
 
-@op("ChannelShuffleBackward0", self=lambda grad, groups: channel_shuffle_backward(grad, groups))
+@op("ChannelShuffleBackward0", self="channel_shuffle_backward(grad, groups)")
 def channel_shuffle(self, groups):
     if self.ndim < 3:
         raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(self.shape)}")

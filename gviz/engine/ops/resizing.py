@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine.ops.resampling import given_back, taken
-from gviz.engine.ops.rows import pair
+from gviz.engine.ops.rows import row
 
 
 def step_of(size, out, scale, align_corners, kind):
@@ -77,76 +77,26 @@ def taps_of(sizes, output_size, scales, rule, align_corners, kind):
     return [rule(n, o, s, align_corners, kind) for n, o, s in zip(sizes, output_size, scales, strict=True)]
 
 
-LINE, IMAGE, VOLUME = (
-    lambda rule: (
-        lambda self, output_size, scales=None: resampled(self, output_size, (scales,), rule),
-        lambda grad_output, output_size, input_size, scales=None: (
-            resampled_back(grad_output, output_size, input_size, (scales,), rule)),
-        lambda grad, output_size, self_sym_sizes, scales: backward(grad, output_size, self_sym_sizes, scales),
-        lambda grad, output_size, scales: forward(grad, output_size, scales),
-    ),
-    lambda rule: (
-        lambda self, output_size, scales_h=None, scales_w=None: resampled(self, output_size, (scales_h, scales_w), rule),
-        lambda grad_output, output_size, input_size, scales_h=None, scales_w=None: (
-            resampled_back(grad_output, output_size, input_size, (scales_h, scales_w), rule)),
-        lambda grad, output_size, self_sym_sizes, scales_h, scales_w: (
-            backward(grad, output_size, self_sym_sizes, scales_h, scales_w)),
-        lambda grad, output_size, scales_h, scales_w: forward(grad, output_size, scales_h, scales_w),
-    ),
-    lambda rule: (
-        lambda self, output_size, scales_d=None, scales_h=None, scales_w=None: (
-            resampled(self, output_size, (scales_d, scales_h, scales_w), rule)),
-        lambda grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None: (
-            resampled_back(grad_output, output_size, input_size, (scales_d, scales_h, scales_w), rule)),
-        lambda grad, output_size, self_sym_sizes, scales_d, scales_h, scales_w: (
-            backward(grad, output_size, self_sym_sizes, scales_d, scales_h, scales_w)),
-        lambda grad, output_size, scales_d, scales_h, scales_w: forward(grad, output_size, scales_d, scales_h, scales_w),
-    ),
-)  # fmt: skip
-"""What the pair of rows of a rule is made of (see :func:`pair`), for signals, images and volumes."""
+LINE, IMAGE, VOLUME = "scales", "scales_h, scales_w", "scales_d, scales_h, scales_w"
+SMOOTH = "align_corners, "
 
-SMOOTH_LINE, SMOOTH_IMAGE, SMOOTH_VOLUME = (
-    lambda rule: (
-        lambda self, output_size, align_corners, scales=None: resampled(self, output_size, (scales,), rule, align_corners),
-        lambda grad_output, output_size, input_size, align_corners, scales=None: (
-            resampled_back(grad_output, output_size, input_size, (scales,), rule, align_corners)),
-        lambda grad, output_size, self_sym_sizes, align_corners, scales: (
-            backward(grad, output_size, self_sym_sizes, align_corners, scales)),
-        lambda grad, output_size, align_corners, scales: forward(grad, output_size, align_corners, scales),
-    ),
-    lambda rule: (
-        lambda self, output_size, align_corners, scales_h=None, scales_w=None: (
-            resampled(self, output_size, (scales_h, scales_w), rule, align_corners)),
-        lambda grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None: (
-            resampled_back(grad_output, output_size, input_size, (scales_h, scales_w), rule, align_corners)),
-        lambda grad, output_size, self_sym_sizes, align_corners, scales_h, scales_w: (
-            backward(grad, output_size, self_sym_sizes, align_corners, scales_h, scales_w)),
-        lambda grad, output_size, align_corners, scales_h, scales_w: (
-            forward(grad, output_size, align_corners, scales_h, scales_w)),
-    ),
-    lambda rule: (
-        lambda self, output_size, align_corners, scales_d=None, scales_h=None, scales_w=None: (
-            resampled(self, output_size, (scales_d, scales_h, scales_w), rule, align_corners)),
-        lambda grad_output, output_size, input_size, align_corners, scales_d=None, scales_h=None, scales_w=None: (
-            resampled_back(grad_output, output_size, input_size, (scales_d, scales_h, scales_w), rule, align_corners)),
-        lambda grad, output_size, self_sym_sizes, align_corners, scales_d, scales_h, scales_w: (
-            backward(grad, output_size, self_sym_sizes, align_corners, scales_d, scales_h, scales_w)),
-        lambda grad, output_size, align_corners, scales_d, scales_h, scales_w: (
-            forward(grad, output_size, align_corners, scales_d, scales_h, scales_w)),
-    ),
-)  # fmt: skip
-"""The same for rules that can align the corners."""
-
-for key, node, parts, rule in (
-    ("upsample_nearest1d", "UpsampleNearest1D", LINE, nearest),
-    ("upsample_nearest2d", "UpsampleNearest2D", IMAGE, nearest),
-    ("upsample_nearest3d", "UpsampleNearest3D", VOLUME, nearest),
-    ("upsample_nearest_exact1d", "UpsampleNearestExact1D", LINE, nearest_exact),
-    ("upsample_nearest_exact2d", "UpsampleNearestExact2D", IMAGE, nearest_exact),
-    ("upsample_nearest_exact3d", "UpsampleNearestExact3D", VOLUME, nearest_exact),
-    ("upsample_linear1d", "UpsampleLinear1D", SMOOTH_LINE, linear_taps),
-    ("upsample_bilinear2d", "UpsampleBilinear2D", SMOOTH_IMAGE, linear_taps),
-    ("upsample_bicubic2d", "UpsampleBicubic2D", SMOOTH_IMAGE, cubic_taps),
-    ("upsample_trilinear3d", "UpsampleTrilinear3D", SMOOTH_VOLUME, linear_taps),
+for key, node, scales, corners, rule in (
+    ("upsample_nearest1d", "UpsampleNearest1D", LINE, "", nearest),
+    ("upsample_nearest2d", "UpsampleNearest2D", IMAGE, "", nearest),
+    ("upsample_nearest3d", "UpsampleNearest3D", VOLUME, "", nearest),
+    ("upsample_nearest_exact1d", "UpsampleNearestExact1D", LINE, "", nearest_exact),
+    ("upsample_nearest_exact2d", "UpsampleNearestExact2D", IMAGE, "", nearest_exact),
+    ("upsample_nearest_exact3d", "UpsampleNearestExact3D", VOLUME, "", nearest_exact),
+    ("upsample_linear1d", "UpsampleLinear1D", LINE, SMOOTH, linear_taps),
+    ("upsample_bilinear2d", "UpsampleBilinear2D", IMAGE, SMOOTH, linear_taps),
+    ("upsample_bicubic2d", "UpsampleBicubic2D", IMAGE, SMOOTH, cubic_taps),
+    ("upsample_trilinear3d", "UpsampleTrilinear3D", VOLUME, SMOOTH, linear_taps),
 ):
-    pair(key, node, *parts(rule))
+    options = corners + scales  # parameters have PyTorch's names, which are what is saved
+    given = f"({scales},), rule, {corners}"
+    names = {**globals(), "rule": rule}
+    back = "grad_output, output_size, input_size"
+    forward = eval(f"lambda self, output_size, {options}: resampled(self, output_size, {given})", names)  # noqa: S307 - as below
+    backward = eval(f"lambda {back}, {options}: resampled_back({back}, {given})", names)  # noqa: S307 - only the names differ
+    row(key, f"{node}Backward0", forward, self=f"{key}_backward(grad, output_size, self_sym_sizes, {options})")
+    row(f"{key}_backward", f"{node}BackwardBackward0", backward, grad_output=f"{key}(grad, output_size, {options})")

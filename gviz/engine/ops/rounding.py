@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.op import ARRAYS, PASS, composite, op
+from gviz.engine.op import ARRAYS, composite, op
 from gviz.engine.ops.arithmetic import common
 from gviz.engine.ops.rows import row
 
-FLAT = lambda grad: zeros_like(grad)  # noqa: E731 - a formula like any other
+FLAT = "zeros_like(grad)"
 
 
 row("floor", "FloorBackward0", lambda self: np.floor(self), self=FLAT)
@@ -16,7 +16,7 @@ row("ceil", "CeilBackward0", lambda self: np.ceil(self), self=FLAT)
 row("trunc", "TruncBackward0", lambda self: np.trunc(self), self=FLAT)
 row("round_even", "RoundBackward0", lambda self: np.rint(self) if self.dtype.kind == "f" else self.copy(), self=FLAT)
 row("round_decimals", "RoundBackward1", lambda self, decimals: np.round(self, decimals), self=FLAT)
-row("frac", "FracBackward0", lambda self: self - np.trunc(self), self=PASS)
+row("frac", "FracBackward0", lambda self: self - np.trunc(self), self="grad")
 
 
 def check_divisor(self, other):
@@ -25,11 +25,7 @@ def check_divisor(self, other):
         raise RuntimeError("ZeroDivisionError")
 
 
-@op(
-    "DivBackward2",
-    self=lambda grad, other, rounding_mode: div_mode_self(grad, other, rounding_mode),
-    other=lambda grad, self, other, rounding_mode: div_mode_other(grad, self, other, rounding_mode),
-)
+@op("DivBackward2", self="div_mode_self(grad, other, rounding_mode)", other="div_mode_other(grad, self, other, rounding_mode)")
 def div_mode(self, other, rounding_mode=None):
     check_divisor(np.asarray(self), other)
     if rounding_mode == "floor":
@@ -53,7 +49,7 @@ def div_mode_other(grad, self, other, rounding_mode):
     return div_backward_other(grad, self, other) if rounding_mode is None else zeros_like(grad)
 
 
-NOT_DIFFERENTIABLE = lambda grad: refuse_derivative("floor_divide")  # noqa: E731 - a formula
+NOT_DIFFERENTIABLE = 'refuse_derivative("floor_divide")'
 
 
 @op("NotImplemented", self=NOT_DIFFERENTIABLE)
@@ -83,12 +79,12 @@ def not_implemented(name):
     raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
 
-@op("RemainderBackward0", self=PASS)
+@op("RemainderBackward0", self="grad")
 def remainder_scalar(self, other):
     return ARRAYS["remainder"](common(self, other), other)
 
 
-@op("RemainderBackward1", self=PASS, other=lambda grad, self, other: neg(grad) * div_mode(self, other, "floor"))
+@op("RemainderBackward1", self="grad", other='neg(grad) * div_mode(self, other, "floor")')
 def remainder(self, other):
     check_divisor(np.asarray(self), other)
     rest = np.fmod(self, other)
@@ -97,46 +93,38 @@ def remainder(self, other):
     return np.remainder(self, other)
 
 
-@op("NotImplemented", other=lambda grad: refuse_derivative("remainder"))
+@op("NotImplemented", other='refuse_derivative("remainder")')
 def remainder_base(self, other):
     return ARRAYS["remainder"](common(other, self).dtype.type(self), common(other, self))
 
 
-@op("FmodBackward0", self=PASS)
+@op("FmodBackward0", self="grad")
 def fmod_scalar(self, other):
     check_divisor(common(self, other), other)
     return np.fmod(common(self, other), other)
 
 
-@op("FmodBackward1", self=PASS, other=lambda grad, self, other: neg(grad) * div_mode(self, other, "trunc"))
+@op("FmodBackward1", self="grad", other='neg(grad) * div_mode(self, other, "trunc")')
 def fmod(self, other):
     check_divisor(self, other)
     return np.fmod(self, other)
 
 
-@op("ClampMinBackward0", self=lambda grad, self, min: where(greater_equal(self, min), grad, 0.0))
+@op("ClampMinBackward0", self="where(greater_equal(self, min), grad, 0.0)")
 def clamp_min(self, min):
     return np.maximum(common(self, min), common(self, min).dtype.type(min))
 
 
-@op("ClampMaxBackward0", self=lambda grad, self, max: where(less_equal(self, max), grad, 0.0))
+@op("ClampMaxBackward0", self="where(less_equal(self, max), grad, 0.0)")
 def clamp_max(self, max):
     return np.minimum(common(self, max), common(self, max).dtype.type(max))
 
 
-@op(
-    "ClampMinBackward1",
-    self=lambda grad, self, min: where(greater_equal(self, min), grad, 0.0),
-    min=lambda grad, self, min: where(less(self, min), grad, 0.0),
-)
+@op("ClampMinBackward1", self="where(greater_equal(self, min), grad, 0.0)", min="where(less(self, min), grad, 0.0)")
 def clamp_min_tensor(self, min):
     return np.maximum(self, min)
 
 
-@op(
-    "ClampMaxBackward1",
-    self=lambda grad, self, max: where(less_equal(self, max), grad, 0.0),
-    max=lambda grad, self, max: where(greater(self, max), grad, 0.0),
-)
+@op("ClampMaxBackward1", self="where(less_equal(self, max), grad, 0.0)", max="where(greater(self, max), grad, 0.0)")
 def clamp_max_tensor(self, max):
     return np.minimum(self, max)

@@ -10,7 +10,7 @@ from gviz.engine.ops.reduction import summed
 from gviz.engine.text import wrap_dim
 
 
-@op("CumsumBackward0", self=lambda grad, dim: cumsum_backward(grad, dim))
+@op("CumsumBackward0", self="cumsum_backward(grad, dim)")
 def cumsum(self, dim, dtype=None):
     dim = wrap_dim(dim, self.ndim)
     values = np.array(summed(self, dtype), order="C")
@@ -31,7 +31,7 @@ def reversed_cumsum(value, dim):
     return flip(cumsum(flip(value, (dim,)), dim), (dim,))
 
 
-@op("CumprodBackward0", self=lambda grad, self, dim, result: cumprod_backward(cast_like(grad, self), self, dim, result))
+@op("CumprodBackward0", self="cumprod_backward(cast_like(grad, self), self, dim, result)")
 def cumprod(self, dim, dtype=None):
     dim = wrap_dim(dim, self.ndim)
     values = np.array(summed(self, dtype), order="C")
@@ -61,7 +61,7 @@ def cumprod_backward(grad, self, dim, result):
     return found
 
 
-LARGEST = lambda grad, self, indices, dim: scatter_add(zeros_like(self), dim, indices, grad)  # noqa: E731 - a formula
+LARGEST = "scatter_add(zeros_like(self), dim, indices, grad)"
 
 
 @op("CummaxBackward0", outputs=("values", "indices"), self=LARGEST)
@@ -85,7 +85,7 @@ def best_so_far(array, dim, better):
     return values, np.maximum.accumulate(reached, axis)
 
 
-@op("LogcumsumexpBackward0", self=lambda grad, self, result, dim: logcumsumexp_backward(grad, self, result, dim))
+@op("LogcumsumexpBackward0", self="logcumsumexp_backward(grad, self, result, dim)")
 def logcumsumexp(self, dim):
     axis = wrap_dim(dim, self.ndim)
     if self.dtype.kind != "f":

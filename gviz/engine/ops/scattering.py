@@ -69,12 +69,7 @@ def used(src, index):
     return lined(src)[tuple(map(slice, lined(index).shape))]
 
 
-@op(
-    "GatherBackward0",
-    nondiff=("index",),
-    shows={"sparse_grad": False},
-    self=lambda grad, dim, index, self: scatter_add(zeros_like(self), dim, index, grad),
-)
+@op("GatherBackward0", nondiff=("index",), shows={"sparse_grad": False}, self="scatter_add(zeros_like(self), dim, index, grad)")
 def gather(self, dim, index):
     if not index.size:
         return np.zeros(index.shape, self.dtype)
@@ -86,19 +81,19 @@ def gather(self, dim, index):
     "ScatterBackward0",
     nondiff=("index",),
     promote="none",
-    self=lambda grad, dim, index: scatter_value(grad, dim, index, 0),
-    src=lambda grad, dim, index: gather(grad, dim, index),
+    self="scatter_value(grad, dim, index, 0)",
+    src="gather(grad, dim, index)",
 )
 def scatter(self, dim, index, src):
     return joined(self, dim, index, src, setitem)
 
 
-@op("ScatterBackward1", nondiff=("index",), promote="none", self=lambda grad, dim, index: scatter_value(grad, dim, index, 0))
+@op("ScatterBackward1", nondiff=("index",), promote="none", self="scatter_value(grad, dim, index, 0)")
 def scatter_value(self, dim, index, value):
     return joined(self, dim, index, number(value, self.dtype, half=True), setitem)
 
 
-NOT_DIFFERENTIABLE = lambda grad: refuse_derivative("scatter")  # noqa: E731 - a formula
+NOT_DIFFERENTIABLE = 'refuse_derivative("scatter")'
 
 
 @op("NotImplemented", nondiff=("index",), promote="none", self=NOT_DIFFERENTIABLE, src=NOT_DIFFERENTIABLE)
@@ -109,13 +104,7 @@ def scatter_reduced(self, dim, index, src, reduce):
     return joined(self, dim, index, src if isinstance(src, np.ndarray) else self.dtype.type(src), ways[reduce].at)
 
 
-@op(
-    "ScatterAddBackward0",
-    nondiff=("index",),
-    promote="none",
-    self=lambda grad: grad,
-    src=lambda grad, dim, index: gather(grad, dim, index),
-)
+@op("ScatterAddBackward0", nondiff=("index",), promote="none", self="grad", src="gather(grad, dim, index)")
 def scatter_add(self, dim, index, src):
     return joined(self, dim, index, src, np.add.at)
 
@@ -123,9 +112,7 @@ def scatter_add(self, dim, index, src):
 @op(
     "ScatterReduceBackward0",
     nondiff=("index",),
-    self__src=lambda grad, self, dim, index, src, reduce, include_self, result: scatter_reduce_backward(
-        grad, self, dim, index, src, reduce, include_self, result
-    ),
+    self__src="scatter_reduce_backward(grad, self, dim, index, src, reduce, include_self, result)",
 )
 def scatter_reduce(self, dim, index, src, reduce, include_self=True):
     if reduce not in START:

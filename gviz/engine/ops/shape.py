@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided
 
 from gviz.engine.elements import steps_of
-from gviz.engine.op import PASS, composite, everywhere, op
+from gviz.engine.op import composite, everywhere, op
 from gviz.engine.text import type_name, wrap_dim, wrap_dims
 
 NO_VIEW = (
@@ -51,7 +51,7 @@ def without_copy(array, size):
         return None
 
 
-@op("ViewBackward0", view=True, self=lambda grad, self_sym_sizes: reshape(grad, self_sym_sizes))
+@op("ViewBackward0", view=True, self="reshape(grad, self_sym_sizes)")
 def view(self, size):
     found = without_copy(self, full_shape(size, self.size))
     if found is None:
@@ -59,17 +59,17 @@ def view(self, size):
     return found
 
 
-@op("UnsafeViewBackward0", self=lambda grad, self_sym_sizes: reshape(grad, self_sym_sizes))
+@op("UnsafeViewBackward0", self="reshape(grad, self_sym_sizes)")
 def unsafe_view(self, size):
     return self.reshape(full_shape(size, self.size))
 
 
-@op("AliasBackward0", view=True, self=PASS)
+@op("AliasBackward0", view=True, self="grad")
 def alias(self):
     return self.view()
 
 
-@op("TBackward0", view=True, self=lambda grad: t(grad))
+@op("TBackward0", view=True, self="t(grad)")
 def t(self):
     return turned(self, "t")
 
@@ -86,13 +86,13 @@ def turned(matrix, name):
     return stepped(matrix).T
 
 
-@op("TransposeBackward0", view=True, self=lambda grad, dim0, dim1: transpose(grad, dim0, dim1))
+@op("TransposeBackward0", view=True, self="transpose(grad, dim0, dim1)")
 def transpose(self, dim0, dim1):
     dim0, dim1 = wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)
     return stepped(self).swapaxes(dim0, dim1) if self.ndim else self.view()
 
 
-@op("PermuteBackward0", view=True, self=lambda grad, dims: permute(grad, inverse_order(dims)))
+@op("PermuteBackward0", view=True, self="permute(grad, inverse_order(dims))")
 def permute(self, dims):
     if len(dims) != self.ndim:
         raise RuntimeError(
@@ -113,7 +113,7 @@ def inverse_order(dims):
     return tuple(order.index(i) for i in range(len(order)))
 
 
-@op("ExpandBackward0", view=True, self=lambda grad, self_sym_sizes: sum_to(grad, self_sym_sizes))
+@op("ExpandBackward0", view=True, self="sum_to(grad, self_sym_sizes)")
 def expand(self, size):
     size = tuple(size)
     missing = len(size) - self.ndim
@@ -155,18 +155,18 @@ def sum_to(grad, size):
     return view(grad, size) if extra else grad
 
 
-@op("SqueezeBackward0", view=True, self=lambda grad, self_sym_sizes: unsqueeze_to(grad, self_sym_sizes))
+@op("SqueezeBackward0", view=True, self="unsqueeze_to(grad, self_sym_sizes)")
 def squeeze_all(self):
     return self.squeeze()
 
 
-@op("SqueezeBackward1", view=True, self=lambda grad, dim, self_sym_sizes: unsqueeze_dims(grad, (dim,), self_sym_sizes))
+@op("SqueezeBackward1", view=True, self="unsqueeze_dims(grad, (dim,), self_sym_sizes)")
 def squeeze_dim(self, dim):
     dim = wrap_dim(dim, self.ndim)
     return self.squeeze(dim) if self.ndim and self.shape[dim] == 1 else self.view()
 
 
-@op("SqueezeBackward2", view=True, self=lambda grad, dim, self_sym_sizes: unsqueeze_dims(grad, dim, self_sym_sizes))
+@op("SqueezeBackward2", view=True, self="unsqueeze_dims(grad, dim, self_sym_sizes)")
 def squeeze_dims(self, dim):
     return self.squeeze(tuple(d for d in wrap_dims(dim, self.ndim) if self.shape[d] == 1))
 
@@ -196,7 +196,7 @@ def unsqueeze_dims(grad, dims, sizes):
     return grad
 
 
-@op("UnsqueezeBackward0", view=True, self=lambda grad, dim: squeeze_dim(grad, dim))
+@op("UnsqueezeBackward0", view=True, self="squeeze_dim(grad, dim)")
 def unsqueeze(self, dim):
     dim = wrap_dim(dim, self.ndim + 1)
     if self.flags.c_contiguous:
@@ -250,9 +250,7 @@ def viewable(value, size):
     "AsStridedBackward0",
     view=True,
     hidden=("self_sym_sizes", "self_sym_strides"),
-    self=lambda grad, self_sym_sizes, self_sym_strides, size, stride, storage_offset: as_strided_backward(
-        grad, self_sym_sizes, self_sym_strides, size, stride, storage_offset
-    ),
+    self="as_strided_backward(grad, self_sym_sizes, self_sym_strides, size, stride, storage_offset)",
 )
 def as_strided(self, size, stride, storage_offset=None):
     first, memory = storage_offset or 0, flat_memory(self)
@@ -276,10 +274,7 @@ def check_strided(size, stride, first, memory):
         )
 
 
-@op(
-    "AsStridedBackwardBackward0",
-    grad_output=lambda grad, size, stride, storage_offset: as_strided(grad, size, stride, storage_offset),
-)
+@op("AsStridedBackwardBackward0", grad_output="as_strided(grad, size, stride, storage_offset)")
 def as_strided_backward(grad_output, sizes, strides, size, stride, storage_offset):
     item = grad_output.itemsize
     memory = np.zeros(1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if all(sizes) else 0, grad_output.dtype)
@@ -290,10 +285,8 @@ def as_strided_backward(grad_output, sizes, strides, size, stride, storage_offse
 
 @op(
     "AsStridedScatterBackward0",
-    self=lambda grad, size, stride, storage_offset: as_strided_scatter(
-        grad, zeros_of(grad, size), size, stride, storage_offset
-    ),
-    src=lambda grad, size, stride, storage_offset: clone(as_strided(grad, size, stride, storage_offset)),
+    self="as_strided_scatter(grad, zeros_of(grad, size), size, stride, storage_offset)",
+    src="clone(as_strided(grad, size, stride, storage_offset))",
 )
 def as_strided_scatter(self, src, size, stride, storage_offset):
     result = np.array(self, order="C")

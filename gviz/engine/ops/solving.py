@@ -26,17 +26,16 @@ def factors(matrices):
     return packed, pivots
 
 
+FACTORS = ("LU", "pivots")
+"""What :func:`factors` gives; saved too, as in PyTorch, though the derivatives here do without."""
+
+
 def column_factors(matrices):
     """The same for a determinant: what lies in memory row by row is factored transposed, as LAPACK wants columns."""
     return factors(matrices.swapaxes(-1, -2) if matrices.flags.c_contiguous else matrices)
 
 
-@op(
-    "LinalgDetBackward0",
-    promote="none",
-    extras=("LU", "pivots"),
-    A=lambda grad, result, A, LU, pivots: det_backward(grad, result, A),
-)
+@op("LinalgDetBackward0", promote="none", extras=FACTORS, saves=FACTORS, A="det_backward(grad, result, A)")
 def linalg_det(A):
     check_square(A, "linalg.det")
     return np.asarray(np.linalg.det(A), A.dtype), *column_factors(A)
@@ -52,8 +51,9 @@ def det_backward(grad, result, A):
 @op(
     "LinalgSolveExBackward0",
     promote="none",
-    extras=("LU", "pivots"),
-    A__B=lambda grad, result, A, LU, pivots, left, grad_input_mask: solve_backward(grad, result, A, left, grad_input_mask),
+    extras=FACTORS,
+    saves=FACTORS,
+    A__B="solve_backward(grad, result, A, left, grad_input_mask)",
 )
 def linalg_solve(A, B, left=True):
     check_square(A, "linalg.solve")
@@ -85,8 +85,9 @@ def solve_backward(grad, result, A, left, wanted):
     "LinalgSlogdetBackward0",
     promote="none",
     outputs=("sign", "logabsdet"),
-    extras=("LU", "pivots"),
-    A=lambda grad, A, sign, LU, pivots: slogdet_backward(grad, A),
+    extras=FACTORS,
+    saves=("sign", *FACTORS),
+    A="slogdet_backward(grad, A)",
 )
 def linalg_slogdet(A):
     check_square(A, "linalg.slogdet")
@@ -114,9 +115,7 @@ def logdet(A):
 @op(
     "LinalgSolveTriangularBackward0",
     promote="none",
-    self__B=lambda grad, self, result, upper, left, unitriangular, grad_input_mask: solve_triangular_backward(
-        grad, self, result, upper, left, unitriangular, grad_input_mask
-    ),
+    self__B="solve_triangular_backward(grad, self, result, upper, left, unitriangular, grad_input_mask)",
 )
 def linalg_solve_triangular(self, B, upper, left=True, unitriangular=False):
     check_square(self, "linalg.solve_triangular")
@@ -141,17 +140,12 @@ def solve_triangular_backward(grad, self, result, upper, left, unitriangular, wa
     return triangle, side if wanted[1] else None
 
 
-@op(
-    "LinalgCholeskyExBackward0",
-    promote="none",
-    outputs=("L", "info"),
-    self=lambda grad, upper, L: cholesky_backward(grad, upper, L),
-)
+@op("LinalgCholeskyExBackward0", promote="none", outputs=("L", "info"), self="cholesky_backward(grad, upper, L)")
 def linalg_cholesky(self, upper=False):
     return triangle_of(self, upper, "linalg.cholesky"), np.zeros(self.shape[:-2], np.int32)
 
 
-@op("CholeskyBackward0", self=lambda grad, upper, result: cholesky_backward(grad, upper, result))
+@op("CholeskyBackward0", self="cholesky_backward(grad, upper, result)")
 def cholesky(self, upper=False):
     return triangle_of(self, upper, "cholesky")
 

@@ -20,15 +20,12 @@ def unsqueeze_reduced(value, dims, sizes, keepdim):
 
 
 # ------------------------------------------------------------------ products
-@op("ProdBackward0", self=lambda grad, self, result: prod_backward(grad, cast_like(self, grad), result))
+@op("ProdBackward0", self="prod_backward(grad, cast_like(self, grad), result)")
 def prod_all(self, dtype=None):
     return multiply_up(summed(self, dtype), dtype=dtype)
 
 
-@op(
-    "ProdBackward1",
-    self=lambda grad, self, result, dim, keepdim: prod_dim_backward(grad, cast_like(self, grad), result, dim, keepdim),
-)
+@op("ProdBackward1", self="prod_dim_backward(grad, cast_like(self, grad), result, dim, keepdim)")
 def prod_dim(self, dim, keepdim=False, dtype=None):
     return multiply_up(summed(self, dtype), axes_of(self, dim), keepdims=keepdim, dtype=dtype)
 
@@ -74,18 +71,12 @@ def prod_safe_zeros(grad, self, dim):
 
 
 # ------------------------------------------------------------------ variance
-@op("VarBackward0",
-    self=lambda grad, self, dim, correction, keepdim: var_backward(grad, self, dim, correction, keepdim))  # fmt: skip
+@op("VarBackward0", self="var_backward(grad, self, dim, correction, keepdim)")
 def var(self, dim=None, correction=None, keepdim=False):
     return variance(self, dim, correction, keepdim, "var")
 
 
-@op(
-    "StdBackward0",
-    self=lambda grad, self, dim, correction, keepdim, result: var_backward(
-        masked_fill(grad / (result * 2), equal(result, 0), 0), self, dim, correction, keepdim
-    ),
-)
+@op("StdBackward0", self="var_backward(masked_fill(grad / (result * 2), equal(result, 0), 0), self, dim, correction, keepdim)")
 def std(self, dim=None, correction=None, keepdim=False):
     return np.sqrt(variance(self, dim, correction, keepdim, "std"))
 
@@ -125,17 +116,12 @@ def unbounded(self):
     return np.where(self == average(self), self.dtype.type(np.nan), self.dtype.type(np.inf))
 
 
-@op("VarMeanBackward0", outputs=("result0", "result1"),
-    self=lambda grad, self, dim, correction, keepdim: var_mean_backward(grad, self, dim, correction, keepdim))  # fmt: skip
+@op("VarMeanBackward0", outputs=("result0", "result1"), self="var_mean_backward(grad, self, dim, correction, keepdim)")
 def var_mean(self, dim=None, correction=None, keepdim=False):
     return variance(self, dim, correction, keepdim, "var_mean"), mean_beside(self, dim, keepdim)
 
 
-@op(
-    "StdMeanBackward0",
-    outputs=("result0", "result1"),
-    self=lambda grad, self, result0, dim, correction, keepdim: std_mean_backward(grad, self, result0, dim, correction, keepdim),
-)
+@op("StdMeanBackward0", outputs=("result0", "result1"), self="std_mean_backward(grad, self, result0, dim, correction, keepdim)")
 def std_mean(self, dim=None, correction=None, keepdim=False):
     return np.sqrt(variance(self, dim, correction, keepdim, "std_mean")), mean_beside(self, dim, keepdim)
 
@@ -161,11 +147,7 @@ def std_mean_backward(grads, self, result0, dim, correction, keepdim):
 
 
 # ------------------------------------------------------------------ norms
-@op(
-    "LinalgVectorNormBackward0",
-    promote="none",
-    self=lambda grad, self, ord, result, dim, keepdim: norm_backward(grad, self, ord, result, dim, keepdim),
-)
+@op("LinalgVectorNormBackward0", promote="none", self="norm_backward(grad, self, ord, result, dim, keepdim)")
 def vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
     if self.dtype.kind not in "fc":
         raise RuntimeError(
@@ -193,11 +175,7 @@ def vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
     return add_up(size**ord, axes, keepdims=keepdim) ** (1 / ord)
 
 
-@op(
-    "NormBackward1",
-    promote="none",
-    self=lambda grad, self, p, result, dim, keepdim: norm_backward(grad, self, p, result, dim, keepdim),
-)
+@op("NormBackward1", promote="none", self="norm_backward(grad, self, p, result, dim, keepdim)")
 def norm(self, p, dim, keepdim=False):
     return ARRAYS["vector_norm"](self, p, dim, keepdim)
 
@@ -234,8 +212,8 @@ ARRAYS["count_chosen"] = lambda self, mask, dim: ROWS["count_chosen"].forward(se
 
 @op(
     "DistBackward0",
-    self=lambda grad, self, other, p, result: dist_backward(grad, self - other, p, result),
-    other=lambda grad, self, other, p, result: neg(dist_backward(grad, self - other, p, result)),
+    self="dist_backward(grad, self - other, p, result)",
+    other="neg(dist_backward(grad, self - other, p, result))",
 )
 def dist(self, other, p=2):
     return ARRAYS["vector_norm"](self - other, p)
@@ -247,7 +225,7 @@ def dist_backward(grad, difference, p, result):
     return norm_backward(grad, difference, float(p), result, (), True)
 
 
-@op("RenormBackward0", self=lambda grad, self, p, dim, maxnorm: renorm_backward(grad, self, p, dim, maxnorm))
+@op("RenormBackward0", self="renorm_backward(grad, self, p, dim, maxnorm)")
 def renorm(self, p, dim, maxnorm):
     if self.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.ndim} dimensions")
@@ -273,7 +251,7 @@ def renorm_backward(grad, self, p, dim, maxnorm):
 
 
 # ------------------------------------------------------------------ extremes, sums of exponentials
-EXTREME = lambda grad, self, dim, keepdim, result: extreme_backward(grad, self, dim, keepdim, result)  # noqa: E731 - a formula
+EXTREME = "extreme_backward(grad, self, dim, keepdim, result)"
 
 
 @op("AmaxBackward0", self=EXTREME)
@@ -298,8 +276,7 @@ def extreme_backward(grad, self, dim, keepdim, result):
     return (grad / count_chosen(grad, chosen, dim)) * chosen
 
 
-@op("AminmaxBackward0", outputs=("min", "max"),
-    self=lambda grad, self, dim, keepdim, min, max: aminmax_backward(grad, self, dim, keepdim, min, max))  # fmt: skip
+@op("AminmaxBackward0", outputs=("min", "max"), self="aminmax_backward(grad, self, dim, keepdim, min, max)")
 def aminmax(self, dim=None, keepdim=False):
     dims = () if dim is None else (dim,)
     if not self.size and not dims:
@@ -318,20 +295,13 @@ def aminmax_backward(grads, self, dim, keepdim, min, max):
     )
 
 
-@op(
-    "NansumBackward0",
-    self=lambda grad, self, dim, keepdim: sum_backward(grad, tuple(self.shape), dim, keepdim) * logical_not(isnan(self)),
-)
+@op("NansumBackward0", self="sum_backward(grad, tuple(self.shape), dim, keepdim) * logical_not(isnan(self))")
 def nansum(self, dim=None, keepdim=False, dtype=None):
     numbers = np.where(np.isnan(self), self.dtype.type(0), self)
     return add_up(summed(numbers, dtype), axes_of(self, dim), keepdims=keepdim, dtype=dtype)
 
 
-@op(
-    "LogsumexpBackward0",
-    promote="float",
-    self=lambda grad, self, result, dim, keepdim: logsumexp_backward(grad, self, result, dim, keepdim),
-)
+@op("LogsumexpBackward0", promote="float", self="logsumexp_backward(grad, self, result, dim, keepdim)")
 def logsumexp(self, dim, keepdim=False):
     axes = axes_of(self, dim)
     top = self.max(axis=axes, keepdims=True, initial=-np.inf)

@@ -6,21 +6,21 @@ import math
 
 import numpy as np
 
-from gviz.engine.op import PASS, composite, op
+from gviz.engine.op import composite, op
 from gviz.engine.ops.rows import function
 
-function("asin", "AsinBackward0", lambda self: np.arcsin(self), lambda grad, self: grad * rsqrt(neg(self) * self + 1))
-function("acos", "AcosBackward0", lambda self: np.arccos(self), lambda grad, self: grad * neg(rsqrt(neg(self) * self + 1)))
-function("atan", "AtanBackward0", lambda self: np.arctan(self), lambda grad, self: grad / (self * self + 1))
-function("sinh", "SinhBackward0", lambda self: np.sinh(self), lambda grad, self: grad * cosh(self))
-function("cosh", "CoshBackward0", lambda self: np.cosh(self), lambda grad, self: grad * sinh(self))
-function("asinh", "AsinhBackward0", lambda self: np.arcsinh(self), lambda grad, self: grad * rsqrt(power(self, 2) + 1))
-function("acosh", "AcoshBackward0", lambda self: np.arccosh(self), lambda grad, self: grad * rsqrt(self * self - 1))
-function("atanh", "AtanhBackward0", lambda self: np.arctanh(self), lambda grad, self: grad * 1 / (1 - power(self, 2)))
-function("exp2", "Exp2Backward0", lambda self: np.exp2(self), lambda grad, result: grad * result * 0.6931471805599453)
-function("asinh_", "AsinhBackward1", lambda self: np.arcsinh(self), lambda grad: refuse_in_place("asinh"))
-function("acosh_", "AcoshBackward1", lambda self: np.arccosh(self), lambda grad: refuse_in_place("acosh"))
-function("atanh_", "AtanhBackward1", lambda self: np.arctanh(self), lambda grad: refuse_in_place("atanh"))
+function("asin", "AsinBackward0", lambda self: np.arcsin(self), "grad * rsqrt(neg(self) * self + 1)")
+function("acos", "AcosBackward0", lambda self: np.arccos(self), "grad * neg(rsqrt(neg(self) * self + 1))")
+function("atan", "AtanBackward0", lambda self: np.arctan(self), "grad / (self * self + 1)")
+function("sinh", "SinhBackward0", lambda self: np.sinh(self), "grad * cosh(self)")
+function("cosh", "CoshBackward0", lambda self: np.cosh(self), "grad * sinh(self)")
+function("asinh", "AsinhBackward0", lambda self: np.arcsinh(self), "grad * rsqrt(power(self, 2) + 1)")
+function("acosh", "AcoshBackward0", lambda self: np.arccosh(self), "grad * rsqrt(self * self - 1)")
+function("atanh", "AtanhBackward0", lambda self: np.arctanh(self), "grad * 1 / (1 - power(self, 2))")
+function("exp2", "Exp2Backward0", lambda self: np.exp2(self), "grad * result * 0.6931471805599453")
+function("asinh_", "AsinhBackward1", lambda self: np.arcsinh(self), 'refuse_in_place("asinh")')
+function("acosh_", "AcoshBackward1", lambda self: np.arccosh(self), 'refuse_in_place("acosh")')
+function("atanh_", "AtanhBackward1", lambda self: np.arctanh(self), 'refuse_in_place("atanh")')
 
 
 @composite
@@ -37,17 +37,17 @@ def floating(values, model):
     return np.asarray(values).astype(model.dtype if model.dtype.kind == "f" else np.float64)
 
 
-@op("ErfBackward0", promote="float", self=lambda grad, self: 1.1283791670955126 * exp(neg(power(self, 2))) * grad)
+@op("ErfBackward0", promote="float", self="1.1283791670955126 * exp(neg(power(self, 2))) * grad")
 def erf(self):
     return floating(ERF(self), self)
 
 
-@op("ErfcBackward0", promote="float", self=lambda grad, self: -1.1283791670955126 * exp(neg(power(self, 2))) * grad)
+@op("ErfcBackward0", promote="float", self="-1.1283791670955126 * exp(neg(power(self, 2))) * grad")
 def erfc(self):
     return floating(ERFC(self), self)
 
 
-function("sinc", "SincBackward0", lambda self: floating(np.sinc(self), self), lambda grad, self: sinc_backward(grad, self))
+function("sinc", "SincBackward0", lambda self: floating(np.sinc(self), self), "sinc_backward(grad, self)")
 
 
 @composite
@@ -58,23 +58,22 @@ def sinc_backward(grad, self):
     return where(equal(at_pi, 0), 0.0, slope)
 
 
-@op("Deg2RadBackward0", promote="float", self=lambda grad: grad * 0.017453292519943295)
+@op("Deg2RadBackward0", promote="float", self="grad * 0.017453292519943295")
 def deg2rad(self):
     return floating(self * 0.017453292519943295, self)
 
 
-@op("Rad2DegBackward0", promote="float", self=lambda grad: grad * 57.29577951308232)
+@op("Rad2DegBackward0", promote="float", self="grad * 57.29577951308232")
 def rad2deg(self):
     return floating(self * 57.29577951308232, self)
 
 
-@op("NanToNumBackward0", self=lambda grad, self: grad * isfinite(self))
+@op("NanToNumBackward0", self="grad * isfinite(self)")
 def nan_to_num(self, nan=None, posinf=None, neginf=None):
     return np.nan_to_num(self, nan=nan or 0.0, posinf=posinf, neginf=neginf)
 
 
-@op("Atan2Backward0", promote="float",
-    self__other=lambda grad, self, other, grad_input_mask: atan2_backward(grad, self, other, grad_input_mask))  # fmt: skip
+@op("Atan2Backward0", promote="float", self__other="atan2_backward(grad, self, other, grad_input_mask)")
 def atan2(self, other):
     return np.arctan2(self, other)
 
@@ -87,22 +86,12 @@ def atan2_backward(grad, self, other, wanted):
     return grad * other * inverse if wanted[0] else None, grad * neg(self) * inverse if wanted[1] else None
 
 
-@op(
-    "HypotBackward0",
-    promote="float",
-    self=lambda grad, self, result: grad * self / result,
-    other=lambda grad, other, result: grad * other / result,
-)
+@op("HypotBackward0", promote="float", self="grad * self / result", other="grad * other / result")
 def hypot(self, other):
     return np.hypot(self, other)
 
 
-@op(
-    "LogaddexpBackward0",
-    promote="float",
-    self=lambda grad, self, other: grad / (1 + exp(other - self)),
-    other=lambda grad, self, other: grad / (1 + exp(self - other)),
-)
+@op("LogaddexpBackward0", promote="float", self="grad / (1 + exp(other - self))", other="grad / (1 + exp(self - other))")
 def logaddexp(self, other):
     return np.logaddexp(self, other)
 
@@ -110,8 +99,8 @@ def logaddexp(self, other):
 @op(
     "Logaddexp2Backward0",
     promote="float",
-    self=lambda grad, self, other: grad / (1 + pow_base(2, other - self)),
-    other=lambda grad, self, other: grad / (1 + pow_base(2, self - other)),
+    self="grad / (1 + pow_base(2, other - self))",
+    other="grad / (1 + pow_base(2, self - other))",
 )
 def logaddexp2(self, other):
     return np.logaddexp2(self, other)
@@ -120,19 +109,19 @@ def logaddexp2(self, other):
 @op(
     "XlogyBackward0",
     promote="float",
-    self=lambda grad, self, other: masked_fill(xlogy(grad, other), logical_and(equal(self, 0.0), less_equal(other, 0.0)), 0.0),
-    other=lambda grad, self, other: grad * self / other,
+    self="masked_fill(xlogy(grad, other), logical_and(equal(self, 0.0), less_equal(other, 0.0)), 0.0)",
+    other="grad * self / other",
 )
 def xlogy(self, other):
     return xlogarithm(self, other)
 
 
-@op("XlogyBackward1", promote="float", other=lambda grad, self, other: grad * self / other)
+@op("XlogyBackward1", promote="float", other="grad * self / other")
 def xlogy_base(self, other):
     return xlogarithm(other.dtype.type(self), other)
 
 
-@op("XlogyBackward2", promote="float", self=lambda grad, self, other: xlogy_scalar_backward(grad, self, other))
+@op("XlogyBackward2", promote="float", self="xlogy_scalar_backward(grad, self, other)")
 def xlogy_scalar(self, other):
     return xlogarithm(self, self.dtype.type(other))
 
@@ -148,10 +137,10 @@ def xlogarithm(self, other):
     return np.where((self == 0) & ~np.isnan(other), self.dtype.type(0), self * np.log(other))
 
 
-SIGNED = lambda grad, self, result: grad * masked_fill(result / self, equal(self, 0), 0)  # noqa: E731 - a formula like any other
+SIGNED = "grad * masked_fill(result / self, equal(self, 0), 0)"
 
 
-@op("CopysignBackward0", promote="float", self=SIGNED, other=lambda grad: zeros_like(grad))
+@op("CopysignBackward0", promote="float", self=SIGNED, other="zeros_like(grad)")
 def copysign(self, other):
     return np.copysign(self, other)
 
@@ -161,34 +150,25 @@ def copysign_scalar(self, other):
     return np.copysign(self, self.dtype.type(other))
 
 
-@op(
-    "LdexpBackward0",
-    promote="float",
-    self=lambda grad, other: grad * pow_base(2, other),
-    other=lambda grad, result: grad * result * 0.6931471805599453,
-)
+@op("LdexpBackward0", promote="float", self="grad * pow_base(2, other)", other="grad * result * 0.6931471805599453")
 def ldexp(self, other):
     return self * np.exp2(other)
 
 
-@op(
-    "NextafterBackward0",
-    self=lambda grad, self, other: where(not_equal(self, other), grad, 0.0),
-    other=lambda grad: zeros_like(grad),
-)
+@op("NextafterBackward0", self="where(not_equal(self, other), grad, 0.0)", other="zeros_like(grad)")
 def nextafter(self, other):
     return np.nextafter(self, other)
 
 
-@op("NotImplemented", self=lambda grad: refuse_derivative("heaviside"), values=lambda grad: refuse_derivative("heaviside"))
+@op("NotImplemented", self='refuse_derivative("heaviside")', values='refuse_derivative("heaviside")')
 def heaviside(self, values):
     return np.heaviside(self, values).astype(self.dtype, copy=False)
 
 
 @op(
     "FmaxBackward0",
-    self=lambda grad, self, other: masked_fill(grad, logical_not(first_is_more(self, other)), 0),
-    other=lambda grad, self, other: masked_fill(grad, first_is_more(self, other), 0),
+    self="masked_fill(grad, logical_not(first_is_more(self, other)), 0)",
+    other="masked_fill(grad, first_is_more(self, other), 0)",
 )
 def fmax(self, other):
     return np.fmax(self, other)
@@ -196,8 +176,8 @@ def fmax(self, other):
 
 @op(
     "FminBackward0",
-    self=lambda grad, self, other: masked_fill(grad, logical_not(first_is_more(neg(self), neg(other))), 0),
-    other=lambda grad, self, other: masked_fill(grad, first_is_more(neg(self), neg(other)), 0),
+    self="masked_fill(grad, logical_not(first_is_more(neg(self), neg(other))), 0)",
+    other="masked_fill(grad, first_is_more(neg(self), neg(other)), 0)",
 )
 def fmin(self, other):
     return np.fmin(self, other)
@@ -209,17 +189,12 @@ def first_is_more(self, other):
     return logical_or(greater_equal(self, other), isnan(other))
 
 
-@op("LerpBackward0", self=lambda grad, weight: grad * (1 - weight), end=lambda grad, weight: grad * weight)
+@op("LerpBackward0", self="grad * (1 - weight)", end="grad * weight")
 def lerp_scalar(self, end, weight):
     return blended(self, end, weight, weight < 0.5)
 
 
-@op(
-    "LerpBackward1",
-    self=lambda grad, weight: grad * (1 - weight),
-    end=lambda grad, weight: grad * weight,
-    weight=lambda grad, self, end: grad * (end - self),
-)
+@op("LerpBackward1", self="grad * (1 - weight)", end="grad * weight", weight="grad * (end - self)")
 def lerp(self, end, weight):
     return blended(self, end, weight, weight < 0.5)
 
@@ -229,21 +204,16 @@ def blended(self, end, weight, near):
     return np.where(near, self + weight * (end - self), end - (end - self) * (1 - weight))
 
 
-@op(
-    "AddcmulBackward0",
-    self=PASS,
-    tensor1=lambda grad, tensor2, value: grad * (tensor2 * value),
-    tensor2=lambda grad, tensor1, value: grad * (tensor1 * value),
-)
+@op("AddcmulBackward0", self="grad", tensor1="grad * (tensor2 * value)", tensor2="grad * (tensor1 * value)")
 def addcmul(self, tensor1, tensor2, value=1):
     return self + value * tensor1 * tensor2
 
 
 @op(
     "AddcdivBackward0",
-    self=PASS,
-    tensor1=lambda grad, tensor2, value: grad * (value / tensor2),
-    tensor2=lambda grad, tensor1, tensor2, value: neg(grad) * (value * tensor1 / (tensor2 * tensor2)),
+    self="grad",
+    tensor1="grad * (value / tensor2)",
+    tensor2="neg(grad) * (value * tensor1 / (tensor2 * tensor2))",
 )
 def addcdiv(self, tensor1, tensor2, value=1):
     if self.dtype.kind in "iub":
