@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from gviz import engine
 from gviz.engine import random
 
 FLOAT64 = np.dtype(np.float64)
@@ -148,11 +149,13 @@ def test_a_state_brings_the_stream_back() -> None:
     expected = random.randn((5,)).tolist(), random.rand((700,)).tolist()
     random.set_rng_state(state)
     assert (random.randn((5,)).tolist(), random.rand((700,)).tolist()) == expected
-    assert (state.dtype, state.shape) == (np.uint8, (5056,))
+    assert (state.numpy().dtype, state.shape) == (np.uint8, (5056,))
 
 
 def test_a_wrong_state_is_refused() -> None:
     with pytest.raises(RuntimeError, match=r"^RNG state is wrong size$"):
+        random.set_rng_state(engine.zeros(3, dtype=engine.uint8))
+    with pytest.raises(TypeError, match=r"^expected a torch.ByteTensor, but got bytes$"):
         random.set_rng_state(b"abc")
 
 

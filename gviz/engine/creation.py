@@ -309,11 +309,9 @@ class LegacyType:
         return legacy(self, data)
 
     def __instancecheck__(self, value: object) -> bool:
-        """``isinstance(x, torch.FloatTensor)``."""
         return isinstance(value, Tensor) and value.dtype is self.dtype
 
     def __repr__(self) -> str:
-        """As PyTorch prints it."""
         return f"<class 'torch.{self.__name__}'>"
 
 

@@ -37,7 +37,6 @@ class dtype:
     __module__ = "torch"  # the name that type(x.dtype) shows
 
     def __init__(self, name: str, scalar_name: str, c_name: str) -> None:
-        """Make the one object of a name; only this module does."""
         self.name = name
         self.np: np.dtype[Any] = np.dtype(name)
         self.is_floating_point = self.np.kind == "f"
@@ -48,7 +47,6 @@ class dtype:
         self.c_name = c_name
 
     def __repr__(self) -> str:
-        """``torch.float32``."""
         return "torch." + self.name
 
     def __reduce__(self) -> tuple[Callable[[str], dtype], tuple[str]]:

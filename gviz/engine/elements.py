@@ -117,13 +117,11 @@ class Elements:
         return self._array.tolist()
 
     def __len__(self) -> int:
-        """Size of the first dimension."""
         if self._array.ndim == 0:
             raise TypeError("len() of a 0-d tensor")
         return len(self._array)
 
     def __bool__(self) -> bool:
-        """The truth of the only element."""
         if self._array.size == 1:
             return bool(self._array.item())
         count = "no values" if self._array.size == 0 else "more than one value"
@@ -148,27 +146,22 @@ class Elements:
             )
 
     def __float__(self) -> float:
-        """The only element as a float."""
         self.warn_of_scalar()
         return float(self.only())
 
     def __int__(self) -> int:
-        """The only element as an int."""
         return int(self.only())
 
     def __complex__(self) -> complex:
-        """The only element as a complex number."""
         self.warn_of_scalar()
         return complex(self.only())
 
     def __index__(self) -> int:
-        """The only element as an index."""
         if self._array.size != 1 or self._array.dtype.kind not in "iub":
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self._array.item())
 
     def __contains__(self, element: Any) -> bool:
-        """Whether some element equals this one."""
         value = getattr(element, "_array", element)
         if not isinstance(value, np.ndarray | np.generic | int | float | complex):
             raise RuntimeError(  # noqa: TRY004 - as PyTorch does
@@ -235,12 +228,10 @@ class Elements:
         return iter(self.unbind(0))
 
     def __repr__(self) -> str:
-        """As PyTorch prints it."""
         tensor: Any = self
         return text.tensor_text(tensor)
 
     def __copy__(self) -> Any:
-        """Another tensor on the same memory and place in the graph."""
         from gviz.engine.tensor import from_array
 
         twin: Any = from_array(self._array, self._edge)
@@ -268,7 +259,6 @@ class Elements:
         return twin
 
     def __reduce__(self) -> Any:
-        """Pickle as values and flag."""
         from gviz.engine.creation import rebuild
 
         return rebuild, (self._array.copy(), self.requires_grad)

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gviz.engine.tensor import Tensor, from_array
+from gviz.engine.text import type_name
+
 if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
     DType = np.dtype[Any]
@@ -83,8 +86,8 @@ class Generator:
         """The seed that the stream began at, 0 to 2**64 - 1."""
         return self._seed
 
-    def get_state(self) -> Array:
-        """Where the stream is, to go back to it: 5056 uint8, laid out as PyTorch does."""
+    def get_state(self) -> Tensor:
+        """Where the stream is, to go back to it: a tensor of 5056 bytes, laid out as PyTorch does."""
         state, is_fresh = np.zeros(1, _STATE), self._stream is None
         inner: dict[str, Any] = self._words().get_state(legacy=False)["state"]
         position = inner["pos"]
@@ -93,15 +96,19 @@ class Generator:
         state["next"] = 0 if is_fresh else position
         if self._kept is not None:
             state["normal_is_valid"], state["normal_y"] = 1, self._kept
-        return state.view(np.uint8)
+        return from_array(state.view(np.uint8), None)
 
-    def set_state(self, state: Array | bytes) -> Generator:
+    def set_state(self, new_state: Any) -> Generator:
         """Go back to a state of :meth:`get_state`, or of PyTorch's; returns the generator itself.
 
         Raises:
-            RuntimeError: something else, with PyTorch's text.
+            TypeError: no tensor of bytes, with PyTorch's text.
+            RuntimeError: not that many.
         """
-        raw = state if isinstance(state, bytes) else np.asarray(state, np.uint8).tobytes()
+        if not isinstance(new_state, Tensor) or new_state._array.dtype != np.uint8:
+            given = type_name(new_state._array.dtype) if isinstance(new_state, Tensor) else type(new_state).__name__
+            raise TypeError(f"expected a torch.ByteTensor, but got {given}")
+        raw = new_state._array.tobytes()
         if len(raw) != _STATE.itemsize:
             raise RuntimeError("RNG state is wrong size")
         fields = np.frombuffer(raw, _STATE)[0]

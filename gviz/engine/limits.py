@@ -41,7 +41,6 @@ tiny=1.17549e-38, dtype=float32)
     """
 
     def __init__(self, type: dtype | None = None) -> None:
-        """Read the limits from numpy."""
         of_type = _checked(type or get_default_dtype(), "finfo").to_real()
         if not of_type.is_floating_point:
             raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
@@ -52,7 +51,6 @@ tiny=1.17549e-38, dtype=float32)
         self.resolution = builtins.float(f"1e-{numbers.precision}")
 
     def __repr__(self) -> str:
-        """As PyTorch prints it, with six digits."""
         fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
         return "finfo(" + "".join(f"{name}={getattr(self, name):g}, " for name in fields) + f"dtype={self.dtype})"
 
@@ -69,7 +67,6 @@ class iinfo(_Limits):
     """
 
     def __init__(self, type: dtype) -> None:
-        """Read the limits from numpy."""
         of_type = _checked(type, "iinfo")
         if of_type is bool:
             raise TypeError("torch.bool is not supported by torch.iinfo")
@@ -80,7 +77,6 @@ class iinfo(_Limits):
         self.min, self.max = builtins.int(numbers.min), builtins.int(numbers.max)
 
     def __repr__(self) -> str:
-        """As PyTorch prints it, with six digits."""
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
 
 

@@ -62,7 +62,6 @@ class GradMode:
         mode.on, mode.inference = self.on, self.inference or mode.inference
 
     def __exit__(self, *_: object) -> None:
-        """Put back the mode that was."""
         mode.on, mode.inference = self.before
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:

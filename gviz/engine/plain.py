@@ -13,7 +13,7 @@ import numpy as np
 from gviz.engine import hooks
 from gviz.engine.modes import mode
 from gviz.engine.node import next_seq
-from gviz.engine.tensor import Tensor, edge_of
+from gviz.engine.tensor import Tensor, edge_of, from_array
 
 if TYPE_CHECKING:
     from gviz.engine.op import Row
@@ -62,7 +62,7 @@ def lone(row: Row, careful: Any, mark_view: Any) -> Any:
             data = np.asarray(data)
         edge = tensor._edge if tensor._rare is None else edge_of(tensor) or tensor._edge
         node = made(row, args, (tensor,), data) if edge is not None and mode.on else None
-        result = wrapped(data, node)
+        result = from_array(data, node)
         if view:
             mark_view(result, tensor, data, row)
         return result
@@ -88,7 +88,7 @@ def pair(row: Row, careful: Any) -> Any:
         if data.__class__ is not ndarray:
             data = np.asarray(data)
         wants = mode.on and (first.requires_grad or second.requires_grad)
-        return wrapped(data, made(row, args, (first, second), data) if wants else None)
+        return from_array(data, made(row, args, (first, second), data) if wants else None)
 
     return call
 
@@ -110,14 +110,3 @@ def made(row: Row, args: tuple[Any, ...], inputs: tuple[Any, ...], data: Any) ->
     for note in mode.notes:
         note(node)
     return node
-
-
-def wrapped(data: Any, node: Any) -> Tensor:
-    """A tensor around a result."""
-    result: Tensor = new(Tensor)
-    result._array = data
-    result._edge = node
-    result._rare = None
-    if mode.inference:
-        result.rare().inference = True
-    return result

@@ -179,7 +179,6 @@ class _Real:
         self.width = max(self.width, *(len(format(value, self.spec)) + len(self.point) for value in values.tolist()))
 
     def __call__(self, value: float) -> str:
-        """One element, aligned."""
         if not self.is_float:
             return str(value).rjust(self.width)
         text = format(value, self.spec)
@@ -278,7 +277,6 @@ class Size(tuple[int, ...]):
         return size, (tuple(self),)
 
     def __repr__(self) -> str:
-        """``torch.Size([2, 3])``."""
         return "torch.Size([" + ", ".join(map(str, self)) + "])"
 
     def numel(self) -> int:
@@ -290,22 +288,18 @@ class Size(tuple[int, ...]):
     @overload
     def __getitem__(self, index: slice) -> Size: ...
     def __getitem__(self, index: SupportsIndex | slice) -> int | Size:
-        """One length, or the shape of a slice."""
         found = tuple.__getitem__(self, index)
         return size(found) if isinstance(found, tuple) else found
 
     def __add__(self, other: object) -> Size:
-        """Both shapes one after the other."""
         if not isinstance(other, tuple):
             raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
         return Size((*self, *other))
 
     def __radd__(self, other: object) -> Size:
-        """A tuple before this shape."""
         return Size((*other, *self)) if isinstance(other, tuple) else NotImplemented
 
     def __mul__(self, times: SupportsIndex) -> Size:
-        """The shape repeated."""
         if not hasattr(type(times), "__index__"):
             raise TypeError(f"can't multiply sequence by non-int of type '{type(times).__name__}'")
         return size(tuple.__mul__(self, times))

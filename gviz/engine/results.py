@@ -14,7 +14,6 @@ class Results(tuple):  # type: ignore[type-arg] # noqa: SLOT001 - subclasses add
     names: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """One item per line."""
         items = ",\n".join(f"{name}={value!r}" for name, value in zip(self.names, self, strict=True))
         return f"torch.return_types.{type(self).__name__}(\n{items})"
 

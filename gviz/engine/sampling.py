@@ -106,41 +106,6 @@ def random_(self: Tensor, *bounds: Any, generator: Any = None) -> Tensor:
     return in_place(call[key], self, *bounds, generator=generator)
 
 
-class Generator(random.Generator):
-    """``torch.Generator``: a stream of random numbers whose states are tensors."""
-
-    __module__ = "torch"
-
-    def get_state(self) -> Any:
-        """Where the stream is, as a tensor of 5056 bytes."""
-        return from_array(super().get_state(), None)
-
-    def set_state(self, new_state: Any) -> Generator:
-        """Go back to a state of :meth:`get_state`.
-
-        Raises:
-            TypeError: no tensor.
-            RuntimeError: not of bytes, or not that many, with PyTorch's text.
-        """
-        if not isinstance(new_state, Tensor):
-            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
-        if new_state.dtype is not dtypes.uint8:
-            raise TypeError(f"expected a torch.ByteTensor, but got torch.{new_state.dtype.scalar_name}Tensor")
-        super().set_state(new_state._array)
-        return self
-
-
-default_generator = Generator()
-"""The stream that is drawn from without a generator: the one of ``random.py``, its state given as a tensor."""
-default_generator.__dict__ = random.default_generator.__dict__
-
-
-def manual_seed(seed: Any) -> Generator:
-    """Start the random stream anew, as PyTorch's CPU generator does."""
-    random.manual_seed(seed)
-    return default_generator
-
-
 BOTH: dict[str, Any] = {"bernoulli": bernoulli, "multinomial": multinomial}
 
 METHODS: dict[str, Any] = {
@@ -152,7 +117,7 @@ FUNCTIONS: dict[str, Any] = {
     "randint_like": randint_like, "normal": normal,
     "rand": rand, "randn": randn, "randint": randint, "randperm": randperm,
     "rand_like": alike(rand), "randn_like": alike(randn),
-    "manual_seed": manual_seed, "seed": random.seed, "initial_seed": random.initial_seed, "Generator": Generator,
-    "default_generator": default_generator, "get_rng_state": default_generator.get_state,
-    "set_rng_state": default_generator.set_state,
+    "manual_seed": random.manual_seed, "seed": random.seed, "initial_seed": random.initial_seed,
+    "Generator": random.Generator, "default_generator": random.default_generator,
+    "get_rng_state": random.get_rng_state, "set_rng_state": random.set_rng_state,
 }  # fmt: skip

@@ -72,7 +72,6 @@ class Form(NamedTuple):
         return sum(not p.keyword for p in self.parameters)
 
     def __str__(self) -> str:
-        """As messages list it."""
         parts = []
         for i, p in enumerate(self.parameters):
             if p.keyword and not (i and self.parameters[i - 1].keyword):

@@ -71,7 +71,6 @@ class Layout:
     """``torch.layout``: how elements lie in memory; there is only ``torch.strided``."""
 
     def __repr__(self) -> str:
-        """As PyTorch prints it."""
         return "torch.strided"
 
 
@@ -97,11 +96,9 @@ class Device:
         self.index = int(number) if number else index
 
     def __repr__(self) -> str:
-        """As PyTorch prints it."""
         return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
 
     def __str__(self) -> str:
-        """The short form."""
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
     def __eq__(self, other: object) -> bool:
@@ -109,7 +106,6 @@ class Device:
         return str(self) == str(other) if isinstance(other, Device | str) else NotImplemented
 
     def __hash__(self) -> int:
-        """By type and index."""
         return hash((self.type, self.index))
 
 

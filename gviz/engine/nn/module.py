@@ -30,7 +30,6 @@ class Incompatible(NamedTuple):
     unexpected_keys: list[str]
 
     def __repr__(self) -> str:
-        """As PyTorch prints it."""
         if not (self.missing_keys or self.unexpected_keys):
             return "<All keys matched successfully>"
         return f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, unexpected_keys={self.unexpected_keys!r})"

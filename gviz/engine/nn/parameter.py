@@ -38,17 +38,14 @@ class Parameter(Tensor):
         return made
 
     def __repr__(self) -> str:
-        """As PyTorch prints it."""
         return parameter_text(super().__repr__())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """A parameter with its own memory, without the gradient."""
         if id(self) not in memo:
             memo[id(self)] = type(self)(from_array(self._array.copy(), None), self.requires_grad)
         return memo[id(self)]
 
     def __reduce__(self) -> Any:
-        """Pickle as a parameter with the same values."""
         return rebuild, (self._array.copy(), self.requires_grad)
 
 

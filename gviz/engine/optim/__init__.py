@@ -168,7 +168,6 @@ class Optimizer:
         )
 
     def __repr__(self) -> str:
-        """As PyTorch prints it."""
         text = f"{type(self).__name__} ("
         for i, group in enumerate(self.param_groups):
             text += f"\nParameter Group {i}\n"
