@@ -126,9 +126,7 @@ def from_numpy(array: Any) -> Tensor:
     Raises:
         TypeError: no array, or a dtype that PyTorch does not have.
     """
-    if not isinstance(array, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
-    if not array.flags.writeable:
+    if isinstance(array, np.ndarray) and not array.flags.writeable:
         text.warn_once(
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing "
             "to this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
@@ -178,14 +176,9 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool 
 
 
 def arange(
-    *args: Any,
-    start: Any = None,
-    end: Any = None,
-    step: Any = None,
-    dtype: Any = None,
-    requires_grad: bool = False,
+    *args: Any, start: Any = None, end: Any = None, step: Any = None, dtype: Any = None, requires_grad: bool = False,
     device: Any = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Numbers from start (0) up to end, in steps (1); integers where all three are.
 
     Raises:
@@ -255,15 +248,9 @@ def like(fill: Any) -> Any:
     """A function that makes a tensor like another one, filled with that value."""
 
     def make(
-        input: Tensor,
-        *,
-        dtype: Any = None,
-        requires_grad: bool = False,
-        device: Any = None,
-        memory_format: Any = None,
-        layout: Any = None,
-        pin_memory: bool = False,
-    ) -> Tensor:
+        input: Tensor, *, dtype: Any = None, requires_grad: bool = False, device: Any = None, memory_format: Any = None,
+        layout: Any = None, pin_memory: bool = False,
+    ) -> Tensor:  # fmt: skip
         kind = plain(dtype) if dtype is not None else input._array.dtype
         order: Any = "C" if 0 in input._array.strides else "K"
         return finish(np.full_like(input._array, dtypes.number(fill, kind), kind, order), requires_grad, device)
@@ -271,8 +258,7 @@ def like(fill: Any) -> Any:
     return make
 
 
-zeros_like = like(0)
-ones_like = like(1)
+zeros_like, ones_like = like(0), like(1)
 
 
 def full_like(input: Tensor, fill_value: Any, **options: Any) -> Tensor:

@@ -124,13 +124,14 @@ def as_dtype(given: Any) -> dtype:
     raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(given).__name__}")
 
 
-def number(value: Any, kind: np.dtype[Any], *, half: builtins.bool = False) -> Any:
+def number(value: Any, kind: np.dtype[Any], *, half: builtins.bool = False, name: str = "") -> Any:
     """A number of Python's as one of a dtype's, as C++ converts what is written into a tensor.
 
     Args:
         value: the number.
         kind: the dtype.
         half: whether float16's range counts; where a whole tensor is filled it does not.
+        name: what messages call the dtype, if not by its C++ name.
 
     Raises:
         RuntimeError: it is out of the dtype's range; a negative one may wrap around in uint8, as long as its size fits.
@@ -149,9 +150,9 @@ def number(value: Any, kind: np.dtype[Any], *, half: builtins.bool = False) -> A
         most = builtins.float(np.finfo(kind).max)
         fits = not any(most < abs(part) < math.inf for part in (value.real, value.imag))
     if not fits:
-        name = f"{kind.name}_t" if kind.kind in "iu" and kind.name != "int32" else of(kind).c_name
-        name = "double" if kind.name == "float16" and not half else name
-        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+        c_name = f"{kind.name}_t" if kind.kind in "iu" and kind.name != "int32" else of(kind).c_name
+        c_name = "double" if kind.name == "float16" and not half else c_name
+        raise RuntimeError(f"value cannot be converted to type {name or c_name} without overflow")
     with np.errstate(all="ignore"):
         return np.asarray(value).astype(kind)[()]
 

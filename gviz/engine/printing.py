@@ -23,25 +23,18 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
+_DEFAULT = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80}
 _PROFILES: dict[str, dict[str, Any]] = {
-    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
-    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
-    "full": {"precision": 4, "threshold": float("inf"), "edgeitems": 3, "linewidth": 80},
-}
-
-
-_options = SimpleNamespace(**_PROFILES["default"], sci_mode=None)
+    "default": _DEFAULT, "short": {**_DEFAULT, "precision": 2, "edgeitems": 2}, "full": {**_DEFAULT, "threshold": float("inf")},
+}  # fmt: skip
+_options = SimpleNamespace(**_DEFAULT, sci_mode=None)
 """What :func:`set_printoptions` sets, for the whole process as in PyTorch."""
 
 
 def set_printoptions(
-    precision: int | None = None,
-    threshold: float | None = None,
-    edgeitems: int | None = None,
-    linewidth: int | None = None,
-    profile: str | None = None,
-    sci_mode: bool | None = None,
-) -> None:
+    precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None, linewidth: int | None = None,
+    profile: str | None = None, sci_mode: bool | None = None,
+) -> None:  # fmt: skip
     """Say how tensors are printed from now on (``torch.set_printoptions``).
 
     Args:
@@ -61,11 +54,7 @@ def set_printoptions(
 
 
 def format_tensor(
-    array: Array,
-    *,
-    requires_grad: bool = False,
-    grad_fn_name: str | None = None,
-    class_name: str = "tensor",
+    array: Array, *, requires_grad: bool = False, grad_fn_name: str | None = None, class_name: str = "tensor"
 ) -> str:
     """The text that ``print(tensor)`` gives.
 

@@ -68,11 +68,7 @@ def randn(shape: Sequence[int], dtype: DType | None = None, generator: Generator
 
 
 def uniform(
-    shape: Sequence[int],
-    low: float = 0.0,
-    high: float = 1.0,
-    dtype: DType | None = None,
-    generator: Generator | None = None,
+    shape: Sequence[int], low: float = 0.0, high: float = 1.0, dtype: DType | None = None, generator: Generator | None = None
 ) -> Array:
     """Uniform numbers from ``low`` up to, not including, ``high`` (``Tensor.uniform_``).
 
@@ -100,13 +96,9 @@ def uniform(
 
 
 def normal(
-    shape: Sequence[int],
-    mean: float = 0.0,
-    std: float = 1.0,
-    dtype: DType | None = None,
-    generator: Generator | None = None,
+    shape: Sequence[int], mean: float = 0.0, std: float = 1.0, dtype: DType | None = None, generator: Generator | None = None,
     singly: bool = False,
-) -> Array:
+) -> Array:  # fmt: skip
     """Normal numbers with that mean and standard deviation (``Tensor.normal_``).
 
     Where elements lie in another order than that of the indices, PyTorch draws them one by one, however many they are.
@@ -180,10 +172,7 @@ def randperm(n: int, generator: Generator | None = None) -> Array:
 
 
 def bernoulli(
-    p: float | Array,
-    shape: Sequence[int] | None = None,
-    dtype: DType | None = None,
-    generator: Generator | None = None,
+    p: float | Array, shape: Sequence[int] | None = None, dtype: DType | None = None, generator: Generator | None = None
 ) -> Array:
     """Ones with probability ``p``, else zeros (``torch.bernoulli``, ``Tensor.bernoulli_``, the mask of a dropout).
 

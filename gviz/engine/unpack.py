@@ -13,20 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.engine import dtypes
-from gviz.engine.dtypes import (
-    MAX_DIMS,
-    cast,
-    complex128,
-    dtype,
-    float16,
-    float64,
-    get_default_dtype,
-    int64,
-    number_type,
-    of,
-    promote,
-    uint8,
-)
+from gviz.engine.dtypes import cast, complex128, dtype, float16, float64, get_default_dtype, int64, number, of, promote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -48,7 +35,7 @@ def _unpack_plain(data: Sequence[Any], wanted: dtype | None) -> Array | None:
     level: Sequence[Any] = data
     while True:
         sizes.append(len(data))
-        if not data or len(sizes) > MAX_DIMS:
+        if not data or len(sizes) > dtypes.MAX_DIMS:
             return None
         kinds = set(map(type, level))
         if kinds <= _NUMBERS:
@@ -77,12 +64,9 @@ def _convert_plain(flat: Sequence[Any], kinds: set[type], wanted: dtype) -> Arra
     """An array of Python's numbers; None where a number may not fit or may not be converted."""
     if (wanted.is_floating_point and complex in kinds) or (wanted.np.kind in "iu" and kinds & {float, complex}):
         return None
-    if wanted.np.kind == "b":
-        return np.array(flat, dtypes.bool.np)
-    if wanted.is_complex:
-        return cast(np.array(flat, complex128.np), wanted.np)
-    if wanted.is_floating_point:
-        return cast(np.array(flat, float64.np), wanted.np)
+    if wanted.np.kind not in "iu":
+        widest = dtypes.bool if wanted is dtypes.bool else complex128 if wanted.is_complex else float64
+        return cast(np.array(flat, widest.np), wanted.np)
     array = np.array(flat, int64.np)
     if wanted is int64:
         return array
@@ -125,7 +109,7 @@ def _find_sizes(data: Any) -> list[int]:
     sizes: list[int] = []
     while _is_sequence(data):
         sizes.append(len(data))
-        if len(sizes) > MAX_DIMS:
+        if len(sizes) > dtypes.MAX_DIMS:
             raise ValueError(f"too many dimensions '{c_type_name(type(data))}'")
         if not sizes[-1]:
             break
@@ -143,7 +127,7 @@ def _find_type(data: Any) -> np.dtype[Any]:
     while levels:
         for value in levels[-1]:
             if _is_sequence(value) and not isinstance(value, (str, bytes, np.ndarray)):
-                if len(levels) > MAX_DIMS:
+                if len(levels) > dtypes.MAX_DIMS:
                     raise ValueError(f"too many dimensions '{c_type_name(type(value))}'")
                 if len(value):
                     levels.append(iter([value[i] for i in range(len(value))]))
@@ -164,7 +148,7 @@ def _element_type(value: Any) -> np.dtype[Any]:
         tensor_type: np.dtype[Any] = value.dtype.np
         return tensor_type
     if isinstance(value, (bool, int, float, complex)):
-        return number_type(value)
+        return dtypes.number_type(value)
     if isinstance(value, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{c_type_name(type(value))}'")
     raise RuntimeError(f"Could not infer dtype of {c_type_name(type(value))}")
@@ -203,22 +187,12 @@ def _storer(target: dtype) -> Callable[[Any], Any]:
         return _to_float
     if target.is_complex:
         return _to_complex
-    limits = np.iinfo(target.np)
-    # a negative number may wrap around in uint8, as long as its absolute value fits
-    low = -int(limits.max) if target is uint8 else int(limits.min)
 
     def to_integer(value: Any) -> Any:
-        fits_from = low
-        if isinstance(value, float):
-            fits_from = int(limits.min)
-            number = int(value) if fits_from <= value <= limits.max else low - 1
-        else:
-            number = operator.index(value)
-            if not -(1 << 63) <= number < 1 << 63:
-                raise ValueError("Overflow when unpacking long long")
-        if not fits_from <= number <= limits.max:
-            raise RuntimeError(f"value cannot be converted to type {target.name} without overflow")
-        return number % 256 if target is uint8 else number
+        whole = value if isinstance(value, float) else operator.index(value)
+        if isinstance(whole, int) and not -(1 << 63) <= whole < 1 << 63:
+            raise ValueError("Overflow when unpacking long long")
+        return number(whole, target.np, name=target.name)
 
     return to_integer
 

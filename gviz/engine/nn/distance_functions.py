@@ -103,15 +103,9 @@ def check_triplet(margin: float, *tensors: Tensor) -> None:
 
 @old
 def triplet_margin_loss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    margin: float = 1.0,
-    p: float = 2,
-    eps: float = 1e-6,
-    swap: bool = False,
-    reduction: str = "mean",
-) -> Tensor:
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
+    swap: bool = False, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """How much nearer than the margin the negative example is, compared with the positive one."""
     check_triplet(margin, anchor, positive, negative)
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
