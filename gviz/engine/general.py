@@ -63,24 +63,10 @@ def bound(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any,
     names = row.parameters
     if not kwargs and 0 < len(names) - len(args) <= len(row.defaults):
         return args + row.defaults[len(args) - len(names) :]
-    values = dict(zip(names, args, strict=False))
     if "input" in kwargs and "input" not in names:
         kwargs[names[0]] = kwargs.pop("input")
-    for name, value in kwargs.items():
-        if name not in names:
-            raise TypeError(f"{row.key}() got an unexpected keyword argument '{name}'")
-        if name in values:
-            raise TypeError(f"{row.key}() got multiple values for argument '{name}'")
-        values[name] = value
-    first_default = len(names) - len(row.defaults)
-    for i, name in enumerate(names):
-        if name not in values:
-            if i < first_default:
-                raise TypeError(f'{row.key}() missing 1 required positional arguments: "{name}"')
-            values[name] = row.defaults[i - first_default]
-    if len(args) > len(names):
-        raise TypeError(f"{row.key}() takes {len(names)} positional arguments but {len(args)} were given")
-    return tuple(values[name] for name in names)
+    options = dict.fromkeys(names, ...) | dict(zip(reversed(names), reversed(row.defaults), strict=False))
+    return tuple(text.bound(row.key, options, args, kwargs).values())
 
 
 def operands(row: Row, args: tuple[Any, ...]) -> tuple[list[Any], bool]:

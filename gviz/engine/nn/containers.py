@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from gviz.engine.nn.module import Module, indented
+from gviz.engine.nn.module import Module, bracketed
 from gviz.engine.nn.parameter import Parameter
 from gviz.engine.tensor import Tensor
 from gviz.engine.text import type_name
@@ -132,19 +133,12 @@ class ModuleList(Numbered):
 
     def __repr__(self) -> str:
         """As PyTorch prints it: equal neighbours on one line, ``(0-2): 3 x Linear(...)``."""
-        runs: list[list[Any]] = []
-        for number, text in enumerate(map(repr, self)):
-            if runs and runs[-1][2] == text:
-                runs[-1][1] = number
-            else:
-                runs.append([number, number, text])
-        if not runs:
-            return self._get_name() + "()"
-        lines = [
-            f"({first}): {indented(text)}" if first == last else f"({first}-{last}): {last - first + 1} x {indented(text)}"
-            for first, last, text in runs
-        ]
-        return self._get_name() + "(\n  " + "\n  ".join(lines) + "\n)"
+        texts = [repr(module) for module in self]
+        starts = [i for i, text in enumerate(texts) if not i or texts[i - 1] != text]
+        runs = [(first, last - 1) for first, last in pairwise([*starts, len(texts)])]
+        names = [f"{first}" if first == last else f"{first}-{last}" for first, last in runs]
+        told = [texts[first] if first == last else f"{last - first + 1} x {texts[first]}" for first, last in runs]
+        return bracketed(self._get_name(), [], list(zip(names, told, strict=True)))
 
 
 class Named(Holder):

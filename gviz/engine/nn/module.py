@@ -174,7 +174,7 @@ class Module(Hooks):
         """The modules right below."""
         return (module for _, module in self.named_children())
 
-    def members(self, home: str, prefix: str, *, recurse: bool, once: bool = True) -> Iterator[tuple[str, Any]]:
+    def members(self, home: str, prefix: str, *, recurse: bool, once: bool = True) -> Iterator[Any]:
         """What all modules below have in one of their dicts."""
         seen: set[int] = set()
         for name, module in self.named_modules(prefix=prefix, remove_duplicate=once) if recurse else [(prefix, self)]:
@@ -184,9 +184,7 @@ class Module(Hooks):
                 seen.add(id(value))
                 yield (name + "." if name else "") + key, value
 
-    def named_parameters(
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Parameter]]:
+    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[Any]:
         """All parameters with their names."""
         return self.members("_parameters", prefix, recurse=recurse, once=remove_duplicate)
 
@@ -194,9 +192,7 @@ class Module(Hooks):
         """All parameters."""
         return (parameter for _, parameter in self.named_parameters(recurse=recurse))
 
-    def named_buffers(
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Tensor]]:
+    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[Any]:
         """All buffers with their names."""
         return self.members("_buffers", prefix, recurse=recurse, once=remove_duplicate)
 
@@ -337,15 +333,10 @@ def kind_name(value: Any) -> str:
 
 def bracketed(name: str, extra: list[str], children: list[tuple[str, str]]) -> str:
     """``Name(...)`` with what is inside, as PyTorch breaks and indents it."""
-    lines = [f"({key}): {indented(text)}" for key, text in children]
+    lines = [f"({key}): " + text.replace("\n", "\n  ") for key, text in children]
     if not lines and len(extra) <= 1:
         return f"{name}({''.join(extra)})"
     return f"{name}(\n  " + "\n  ".join(extra + lines) + "\n)"
-
-
-def indented(text: str) -> str:
-    """Every line but the first moved to the right."""
-    return text.replace("\n", "\n  ")
 
 
 def load_one(module: Module, key: str, tensor: Tensor, given: Any, *, assign: bool) -> str:
