@@ -37,10 +37,10 @@ is in the file of ``ops/`` for its family; ``ops/rows.py`` has what states a row
 
 Around it:
 
-- ``requests.py`` (what ``backward()`` and ``grad()`` are asked), ``face.py`` (what a node shows to people), ``saved.py``
-  (what is saved, versions), ``towards.py`` (other backward passes), ``hooks.py`` (what few nodes have),
-  ``inplace.py`` and ``views.py`` (writing in place, CopySlices), ``modes.py`` (no_grad and its kin), ``elements.py`` (what a
-  tensor is apart from the graph);
+- ``formulas.py`` (from a derivative's text to a function), ``requests.py`` (what ``backward()`` and ``grad()`` are asked),
+  ``face.py`` (what a node shows to people), ``saved.py`` (what is saved, versions), ``towards.py`` (other backward passes),
+  ``hooks.py`` (what few nodes have), ``inplace.py`` and ``views.py`` (writing in place, CopySlices), ``modes.py`` (no_grad and
+  its kin), ``elements.py`` (what a tensor is apart from the graph);
 - ``creation.py`` and ``unpack.py`` (lists to arrays), ``sampling.py`` over ``random.py`` and ``generator.py`` (PyTorch's random
   numbers);
 - ``dtypes.py``, ``limits.py`` (finfo, iinfo), ``printing.py``, ``results.py`` (named tuples), ``text.py`` (names and messages),
