@@ -39,8 +39,10 @@ UNCERTAIN = (
     "empty_permuted",
     "resize_",
     "resize_as_",
+    "linalg.eigh",
+    "linalg.svd",
 )
-"""Operations whose results are whatever is in memory."""
+"""Operations whose results are whatever is in memory, or vectors either of whose directions is right."""
 
 MOST = 200
 """Samples that are drawn of each operation; some have more than a thousand."""
@@ -177,9 +179,10 @@ class Translation:
             home = self.torch
             for part in path.split(".") if path else ():
                 home = getattr(home, part)
-            found = getattr(home, name, None)
+            short = name.removeprefix(f"{path}_")  # linalg_det is linalg.det
+            found = getattr(home, short, None)
             if found is function or (isinstance(found, types.MethodDescriptorType) and found == function):
-                return f"{path}.{name}".lstrip(".")
+                return f"{path}.{short}".lstrip(".")
         raise AttributeError(f"module 'torch' has no attribute '{name}'")
 
 
@@ -253,7 +256,7 @@ def observe(case: Case, space: Translation, twice: bool) -> Iterator[Observation
         if case.form == "in place":
             arguments[0] = arguments[0].clone()
         result = call(*arguments, **options)
-        quiet = case.name.split(".")[0] in UNCERTAIN
+        quiet = case.name in UNCERTAIN
         yield from about("written" if case.form == "in place" else "result", result, engine, quiet)
         if getattr(case.sample, "output_process_fn_grad", None) is not None:
             step = "processing"

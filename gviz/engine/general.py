@@ -30,13 +30,16 @@ NUMBERS: Any = (int, float, bool, complex, np.generic)
 
 OPERANDS = (Tensor, *NUMBERS)
 
+WORD = 1 << 63
+"""From here on an integer does not fit (as a number without a sign, from twice that)."""
+
 SCALAR_ROWS = {"add": "add_scalar", "sub": "sub_scalar", "mul": "mul_scalar", "div": "div_scalar"}
 """In a derivative that is recorded, a number next to a tensor is PyTorch's scalar overload (``MulBackward1``)."""
 
 
 def general(row: Row) -> Any:
     """Any row, any operands: keywords, numbers, lists, None, mixed dtypes, views, several outputs."""
-    forward, arity = row.forward, len(row.parameters)
+    forward, arity = row.compute, len(row.parameters)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if kwargs or len(args) != arity:
@@ -80,6 +83,8 @@ def operands(row: Row, args: tuple[Any, ...]) -> tuple[list[Any], bool]:
             arrays[i] = [v._array if isinstance(v, Tensor) else v for v in value]
         elif isinstance(value, NUMBERS):
             arrays[i] = value.item() if isinstance(value, np.generic) else value
+            if value.__class__ is int and not -WORD <= value < 2 * WORD:
+                raise OverflowError("int too big to convert")
         elif value is not None:
             raise TypeError(
                 f"{row.key}(): argument '{row.parameters[i].replace('self', 'input')}' (position {i + 1}) must be Tensor, "

@@ -14,6 +14,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from gviz.engine import dtypes, text
 from gviz.engine.elements import steps_of
+from gviz.engine.general import OPERANDS
 from gviz.engine.modes import mode
 from gviz.engine.op import TENSORS
 from gviz.engine.saved import SavedResult
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
 __all__ = ["copy_to", "in_place", "reshape_in_place", "set_item"]
 
 
-def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any, wherever: bool | str = False, **kwargs: Any) -> Tensor:
+def in_place(
+    operation: Callable[..., Any], tensor: Tensor, *args: Any, wherever: bool | str = False, spelling: str = "scalar_name",
+    **kwargs: Any,
+) -> Tensor:  # fmt: skip
     """Run an operation on a tensor and leave the result in its memory.
 
     Args:
@@ -37,6 +41,7 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any, wherever
         tensor: its first operand, which is overwritten.
         args: the other operands.
         wherever: whether it may write several elements in one place, or over what it reads; as a text with this warning.
+        spelling: which of its names the dtype has in the message that it cannot hold the result.
         kwargs: further options of the operation.
 
     Raises:
@@ -48,13 +53,17 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any, wherever
     elif isinstance(wherever, str) and is_expanded(tensor._array):
         text.warn(wherever)
     twin = from_array(tensor._array.copy("K"), edge_of(tensor))
-    result = operation(twin, *args, **kwargs)
+    try:
+        result = operation(twin, *args, **kwargs)
+    except (NotImplementedError, TypeError) as error:  # PyTorch asks for the kernel last
+        if isinstance(error, NotImplementedError) or any(isinstance(value, complex) for value in args):
+            arrays = [getattr(value, "_array", value) for value in (tensor, *args) if isinstance(value, OPERANDS)]
+            kind = dtypes.result_type(*arrays)
+            if kind.kind == "c" or repr(dtypes.of(kind).scalar_name) in str(error):
+                refuse_result(text.broadcast_shape(*map(np.shape, arrays)), kind, tensor._array, spelling)
+        raise
     array = result._array
-    if array.shape != tensor._array.shape:
-        raise RuntimeError(
-            f"output with shape {list(tensor._array.shape)} doesn't match the broadcast shape {list(array.shape)}"
-        )
-    refuse_cast(array.dtype, tensor._array.dtype)
+    refuse_result(array.shape, array.dtype, tensor._array, spelling)
     kept = getattr(result._edge, "_kept", None)
     if twin._edge is not None and (kept is twin or (kept.__class__ is tuple and any(value is twin for value in kept))):
         twin._edge = TENSORS["clone"](twin)._edge  # what PyTorch saves is a recorded copy
@@ -144,10 +153,17 @@ def is_dense(array: Any) -> bool:
     return True
 
 
-def refuse_cast(have: Any, want: Any) -> None:
+def refuse_result(shape: tuple[int, ...], kind: Any, array: Any, spelling: str) -> None:
+    """Refuse to write a result of another shape, or one that would lose its kind."""
+    if shape != array.shape:
+        raise RuntimeError(f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(shape)}")
+    refuse_cast(kind, array.dtype, spelling)
+
+
+def refuse_cast(have: Any, want: Any, spelling: str = "scalar_name") -> None:
     """Refuse to make a result lose its kind: no float becomes an integer."""
     if not dtypes.can_cast(have, want):
-        have, want = dtypes.of(have).scalar_name, dtypes.of(want).scalar_name
+        have, want = dtypes.of(have).scalar_name, getattr(dtypes.of(want), spelling)
         raise RuntimeError(f"result type {have} can't be cast to the desired output type {want}")
 
 

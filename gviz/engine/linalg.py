@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from gviz.engine.kernels import check_floats
 from gviz.engine.op import TENSORS as call
 from gviz.engine.refusals import public
 from gviz.engine.results import result_class
@@ -14,7 +13,6 @@ from gviz.engine.surface.arithmetic import keyed
 from gviz.engine.surface.products import inverse
 from gviz.engine.surface.reductions import typed
 from gviz.engine.surface.statistics import vector_norm
-from gviz.engine.tensor import from_array
 from gviz.engine.text import LinAlgError
 
 if TYPE_CHECKING:
@@ -27,8 +25,12 @@ __all__ = [
 ]  # fmt: skip
 
 matmul, matrix_power, inv = call["matmul"], call["matrix_power"], inverse
-det, solve, cross = keyed("linalg_det", 1), keyed("linalg_solve", 2), keyed("linalg_cross", 2)
-solve_triangular = keyed("linalg_solve_triangular", 2)
+det, solve, cross = (
+    keyed("linalg_det", 1, tensors=True),
+    keyed("linalg_solve", 2, tensors=True),
+    keyed("linalg_cross", 2, tensors=True),
+)
+solve_triangular = keyed("linalg_solve_triangular", 2, tensors=True)
 
 
 def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:
@@ -39,6 +41,7 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool 
     """
     if isinstance(ord, str) and ord not in {"fro", "nuc"}:
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    check_floats(A._array, "linalg.matrix_norm", "" if ord in {2, -2, "nuc"} else "none")
     dims = tuple(d % A.ndim for d in dim)
     if ord == "fro":
         return vector_norm(A, 2, dims, keepdim, dtype=dtype)
@@ -63,7 +66,7 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
     """The norm of a vector or, where an order and two dims are given, of matrices."""
     if ord is not None and ((dim is None and A.ndim == 2) or (dim is not None and not isinstance(dim, int) and len(dim) == 2)):
         return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
-    return vector_norm(A, 2.0 if ord is None else float(ord), dim, keepdim, dtype=dtype)
+    return vector_norm(A, 2.0 if ord is None else ord, dim, keepdim, dtype=dtype)
 
 
 def slogdet(A: Tensor) -> Any:
@@ -116,14 +119,16 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
     return named("linalg_qr", ("Q", "R"), call["linalg_qr"](A, mode))
 
 
-def pinv(A: Tensor, *, rcond: Any = None) -> Any:
-    """The pseudo-inverse."""
-    return call["linalg_pinv"](A, rcond)
+def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
+    """The pseudo-inverse; singular values below a size, or a share of the largest, count as zero."""
+    bounds = (getattr(bound, "_array", bound) for bound in (atol, rtol if rcond is None else rcond))
+    return call["linalg_pinv"](A, *bounds, hermitian)
 
 
-def matrix_rank(A: Tensor, *, tol: Any = None) -> Any:
+def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
     """How many singular values are not zero, as far as the dtype can tell."""
-    return from_array(np.asarray(np.linalg.matrix_rank(A._array, tol), np.int64), None)
+    bounds = (getattr(bound, "_array", bound) for bound in (atol if tol is None else tol, rtol if tol is None else 0))
+    return call["linalg_matrix_rank"](A, *bounds, hermitian)
 
 
 def cond(A: Tensor, p: Any = None) -> Any:
@@ -141,6 +146,9 @@ def cond(A: Tensor, p: Any = None) -> Any:
 
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Any:
     """The products of vectors along a dim."""
+    check_floats(x._array, "linalg.vecdot", "none")
+    if x._array.ndim == 1 == y._array.ndim:
+        return call["vdot"](x, y)
     return call["sum_dim"](call["mul"](x, y), (dim,), False)
 
 

@@ -83,7 +83,7 @@ def unusual(fallback: Any, out: Any, inputs: tuple[Any, ...], *surplus: Any) -> 
 
 def one_input(row: Row, fallback: Any) -> Any:  # noqa: C901 - the hot path, written out
     """One tensor in, one of the same shape out; saves nothing, the input or the result."""
-    forward, cls = direct(row.forward), row.cls
+    forward, cls = direct(row.compute), row.cls
     kind = row.saved[0].kind if row.saved else ""
     keep_result, keep_input = kind == "result", kind == "input"
 
@@ -135,7 +135,7 @@ def one_input(row: Row, fallback: Any) -> Any:  # noqa: C901 - the hot path, wri
 
 def two_inputs(row: Row, fallback: Any, *, numbers: bool = True) -> Any:  # noqa: C901, PLR0915 - the hot path, written out
     """Two tensors of one dtype in, one out; saves nothing, or each input for the other."""
-    forward, cls = direct(row.forward), row.cls
+    forward, cls = direct(row.compute), row.cls
     saves, floats = bool(row.saved), row.promote == "float"
 
     def call(  # noqa: C901, PLR0911, PLR0912 - a call would cost 5 % of an operation

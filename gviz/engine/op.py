@@ -83,11 +83,12 @@ class Row(Saving):
     def ready(self) -> Any:
         """Read the formulas, make the node class and the function; from now on every place calls that function."""
         if self.call is None:
-            from gviz.engine import derivatives, makers
+            from gviz.engine import derivatives, kernels, makers
 
             self.parameters = parameters(self.forward)
             self.defaults = self.forward.__defaults__ or ()
             self.groups = [tuple(name.split("__")) for name in self.formulas]
+            self.compute = kernels.guarded(self.key, self.forward)
             self.inputs = [i for i, p in enumerate(self.parameters) if self.differentiable(p) or p in self.nondiff]
             self.edges = [i for i in self.inputs if self.differentiable(self.parameters[i])]
             self.edge_names = [self.parameters[i] for i in self.edges]

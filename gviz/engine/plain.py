@@ -41,7 +41,7 @@ def plain(row: Row, careful: Any, mark_view: Any) -> Any:
 
 def lone(row: Row, careful: Any, mark_view: Any) -> Any:
     """One tensor and options."""
-    forward, arity, defaults, view = row.forward, len(row.parameters), row.defaults, row.view
+    forward, arity, defaults, view = row.compute, len(row.parameters), row.defaults, row.view
     floats = row.promote == "float"
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -72,7 +72,7 @@ def lone(row: Row, careful: Any, mark_view: Any) -> Any:
 
 def pair(row: Row, careful: Any) -> Any:
     """Two tensors of one dtype, and options."""
-    forward, arity, floats = row.forward, len(row.parameters), row.promote == "float"
+    forward, arity, floats = row.compute, len(row.parameters), row.promote == "float"
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if kwargs or len(args) != arity or not (isinstance(args[0], Tensor) and isinstance(args[1], Tensor)):

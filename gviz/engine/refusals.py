@@ -46,7 +46,7 @@ USUAL: dict[str, frozenset[Any]] = {
     **dict.fromkeys(("keepdim", "descending", "largest", "sorted", "unbiased", "stable", "accumulate", "replacement"), FLAGS),
     **dict.fromkeys(("non_blocking", "wrap"), FLAGS),
     **dict.fromkeys(("dim0", "dim1", "start_dim", "end_dim", "diagonal", "split_size", "chunks", "k", "bins"), WHOLE),
-    **dict.fromkeys(("nan", "posinf", "neginf"), REAL),
+    **dict.fromkeys(("nan", "posinf", "neginf", "eps"), REAL),
     **dict.fromkeys(("min", "max"), REAL | {Tensor}),
     **dict.fromkeys(("dim", "axis"), SIZES | {int}),
     **dict.fromkeys(("shifts", "dims"), SIZES | {int}),
@@ -61,7 +61,7 @@ ASKED = {
     "glu": "dim", "normalize": "norm",
 }  # fmt: skip
 """What functions that PyTorch has in Python ask of their argument first, whatever it is."""
-REFUSALS = (TypeError, AttributeError, ValueError, IndexError, KeyError, RuntimeError)
+REFUSALS = (TypeError, AttributeError, ValueError, IndexError, KeyError, RuntimeError, OverflowError)
 
 
 def takes_numbers(name: str) -> bool:
@@ -180,7 +180,7 @@ def looked_at(
     try:
         given, words = accepted(name, args[1:] if method else args, kwargs, method=method)
         given = (*args[:1], *given) if method else given
-    except TypeError as refused:
+    except (TypeError, ValueError, OverflowError) as refused:
         raise refused from None
     if isinstance(words.get("out"), Tensor) and isinstance(error, TypeError):
         from gviz.engine.inplace import write_out

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gviz.engine.dtypes import dtype
+from gviz.engine.general import WORD
 from gviz.engine.generator import Generator
 from gviz.engine.listing import listed, type_text
 from gviz.engine.tensor import Tensor
@@ -28,7 +29,9 @@ __all__ = ["NUMBERS_FOR_TENSORS", "accepted", "forms_of"]
 
 FILE = Path(__file__).with_name("signatures.txt")
 NUMBERS = frozenset({"int64_t", "SymInt", "IntArrayRef", "SymIntArrayRef", "Scalar", "double"})
-NUMBERS_FOR_TENSORS = frozenset({"add", "div", "divide", "floor_divide", "mul", "multiply", "sub", "subtract", "true_divide"})
+NUMBERS_FOR_TENSORS = frozenset({
+    "add", "copy", "div", "divide", "floor_divide", "mul", "multiply", "sub", "subtract", "true_divide",
+})  # fmt: skip
 """Functions (and their in-place forms) of which every form takes a number for a tensor."""
 OTHER_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 """Numpy's names for PyTorch's parameters."""
@@ -124,6 +127,8 @@ def is_index(value: Any) -> bool:
     """A whole number, or what says it is one."""
     if isinstance(value, Tensor):
         return value._array.dtype.kind in "iu" and value._array.size == 1
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "iu" and not value.ndim
     return not isinstance(value, bool) and hasattr(value, "__index__")
 
 
@@ -316,6 +321,7 @@ def taken(form: Form, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
     Raises:
         TypeError: a list of whole numbers goes on with something else.
+        OverflowError, ValueError: an integer is too large.
     """
     words = {}
     for i, p in reversed(list(enumerate(form.parameters))):  # as C++ reads them
@@ -330,6 +336,11 @@ def taken(form: Form, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) 
                         f"{name}(): argument '{p.name}' failed to unpack the object at pos {at + 1} with error "
                         f'"type must be {SHOWN[p.kind]},but got {type_text(one)}"'
                     )
+        if value.__class__ is int and not -WORD <= value < (WORD if p.kind in {"int64_t", "SymInt"} else 2 * WORD):
+            if p.kind in {"Tensor", "Scalar"}:
+                raise OverflowError("int too big to convert")
+            if p.kind in {"int64_t", "SymInt"}:
+                raise ValueError("Overflow when unpacking long long")
         if key is not None and not (p.default in {"None", "False"} and (value is None or value is False)):
             words[p.name] = number(value) if p.kind in NUMBERS else value
     kinds = [p.kind for p in form.parameters]

@@ -174,9 +174,12 @@ def wrap_dim(dim: int, ndim: int) -> int:
 
     Raises:
         IndexError: out of range, in PyTorch's words.
+        ValueError: no integer of 64 bits.
     """
     size = max(ndim, 1)
     if not -size <= dim < size:
+        if not -(1 << 63) <= dim < 1 << 63:
+            raise ValueError("Overflow when unpacking long long")
         raise IndexError(f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {dim})")
     return dim % size
 

@@ -54,7 +54,7 @@ hardswish = activation("hardswish", kernel="hardswish_cpu")
 hardsigmoid = activation("hardsigmoid", kernel="hardsigmoid_cpu")
 sigmoid = activation("sigmoid")
 tanh = activation("tanh")
-logsigmoid = activation("log_sigmoid", kernel="log_sigmoid_cpu")
+logsigmoid = activation("log_sigmoid")
 leaky_relu, leaky_relu_ = (
     activation("leaky_relu", always, kernel="leaky_relu_cpu", negative_slope=0.01) for always in (None, True)
 )

@@ -56,7 +56,8 @@ def same_rank(name: str, named: dict[str, Tensor]) -> None:
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, reduction: str = "mean") -> Tensor:
     """How far the first falls short of being more than the second (target 1), or less (-1)."""
     same_rank("margin_ranking_loss", {"input1": input1, "input2": input2, "target": target})
-    short = call["add_scalar"](call["mul"](call["neg"](target), call["sub"](input1, input2)), margin)
+    more = call["sub"](input1, input2)
+    short = call["add_scalar"](call["mul"](call["neg"](target), more), margin)
     return reduced(in_place(call["clamp_min"], short, 0), reduction)
 
 
@@ -69,8 +70,9 @@ def less_from(number: float, value: Tensor) -> Any:
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = "mean") -> Tensor:
     """The input where the target is 1; where it is -1 how far it falls short of the margin."""
     apart = in_place(call["clamp_min"], less_from(margin, input), 0)
-    negative = call["where"](call["not_equal"](target, 1), apart, 0.0)
-    positive = call["where"](call["not_equal"](target, -1), input, 0.0)
+    zero = call["zeros_like"](input)
+    negative = call["where"](call["not_equal"](target, 1), apart, zero)
+    positive = call["where"](call["not_equal"](target, -1), input, zero)
     return reduced(call["add"](negative, positive), reduction)
 
 

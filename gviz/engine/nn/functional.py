@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from gviz.engine import text
+from gviz.engine.dtypes import no_kernel
+from gviz.engine.kernels import no_norm
 from gviz.engine.nn import (
     activation_functions,
     distance_functions,
@@ -46,6 +48,8 @@ def embedding(
     """The rows of ``weight`` at the indices ``input``."""
     padding_idx = -1 if padding_idx is None else row_number(padding_idx, weight._array.shape[0])
     if max_norm is not None:
+        if weight._array.dtype.kind not in "fc":
+            raise no_norm(weight._array.dtype)
         rows, size = np.unique(input._array), weight._array.dtype.type
         lengths = np.linalg.norm(weight._array[rows], norm_type, axis=1, keepdims=True)
         shrunk = np.where(lengths > max_norm, size(max_norm) / (lengths + size(1e-7)), size(1))
@@ -184,6 +188,8 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
         raise ValueError(f"Input tensor must have at least {len(normalized_shape)} dimensions, but got {input._array.ndim}")
     check_normalized(input, tuple(normalized_shape), "*", weight=weight)
     kind = input._array.dtype
+    if kind.kind not in "fc":
+        raise no_kernel("rms_norm", kind)
     if kind == np.float16:
         input = call["to_dtype"](input, np.dtype(np.float32))
     rank, tiny = input._array.ndim, float(np.finfo(input._array.dtype).eps) if eps is None else eps

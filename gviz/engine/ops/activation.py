@@ -28,6 +28,8 @@ def leaky_relu_backward(grad_output, self, negative_slope):
 def hardtanh(self, min_val=-1.0, max_val=1.0):
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
+    if self.dtype.name == "uint8" and int(min(min_val, max_val)) < 0:
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     return np.clip(self, self.dtype.type(min_val), self.dtype.type(max_val))
 
 
@@ -38,7 +40,7 @@ def hardtanh_backward(grad_output, self, min_val, max_val):
 
 @op("ThresholdBackward0", self="threshold_backward(grad, self, threshold)")
 def threshold(self, threshold, value):
-    return np.where(self > threshold, self, self.dtype.type(value))
+    return np.where(self > dtypes.number(threshold, self.dtype), self, dtypes.number(value, self.dtype))
 
 
 @op("PreluKernelBackward0", self__weight="prelu_kernel_backward(grad, self, weight)")
@@ -192,7 +194,7 @@ def softplus_backward(grad_output, self, beta, threshold):
     return np.where(scaled > threshold, grad_output, grad_output / (1 + np.exp(-scaled)))
 
 
-@op("LogSigmoidBackward0", promote="float", extras=("buffer",), self="log_sigmoid_backward(grad, self, buffer)")
+@op("LogSigmoidBackward0", extras=("buffer",), self="log_sigmoid_backward(grad, self, buffer)")
 def log_sigmoid(self):
     buffer = np.exp(-np.abs(self))
     return np.minimum(self, 0) - np.log1p(buffer), buffer

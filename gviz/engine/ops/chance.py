@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine import random
+from gviz.engine.dtypes import of
 from gviz.engine.op import op
 
 NONE = "zeros_like(grad)"
@@ -29,6 +30,11 @@ def normal_fill(self, mean=0.0, std=1.0, generator=None):
 
 @op("ExponentialBackward0", self=NONE)
 def exponential_fill(self, lambd=1.0, generator=None):
+    if self.dtype.kind != "f":
+        raise RuntimeError(
+            "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
+            "specified " + of(self.dtype).scalar_name
+        )
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     return drawn(self, lambda shape: random.exponential(shape, lambd, generator)).astype(self.dtype)

@@ -77,6 +77,8 @@ def within(self, min, max):
     max="clamp_backward_max(grad, self, min, max)",
 )
 def clamp_tensor(self, min=None, max=None):
+    if self.dtype.kind == "b" and min is not None is not max:
+        raise dtypes.no_kernel("clamp_cpu", self.dtype)
     data = self if min is None else np.maximum(self, min)
     return data if max is None else np.minimum(data, max)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gviz.engine.dtypes import of
+from gviz.engine.kernels import check_floats
 from gviz.engine.op import composite, op
 from gviz.engine.ops.products import by_columns, check_square
 
@@ -53,6 +55,7 @@ def eigh_backward(values, vectors, L, V):
 )
 def linalg_svd(A, full_matrices=True):
     check_matrix(A, "linalg.svd")
+    check_floats(A, "linalg.svd", "linalg_svd_cpu")
     left, values, right = np.linalg.svd(A, full_matrices)
     return by_columns(left), values, by_columns(right)
 
@@ -105,6 +108,7 @@ def singular_turns(left, right, U, S, Vh, gaps):
 @op("LinalgQrBackward0", promote="none", outputs=("Q", "R"), A="qr_backward(grad[0], grad[1], Q, R, mode)")
 def linalg_qr(A, mode="reduced"):
     check_matrix(A, "linalg.qr")
+    check_floats(A, "linalg.qr", "geqrf_cpu")
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
@@ -137,10 +141,31 @@ def qr_backward(first, second, Q, R, mode):
 
 
 @op("LinalgPinvBackward0", promote="none", self="pinv_backward(grad, result, self)")
-def linalg_pinv(self, rcond=None):
-    check_matrix(self, "linalg.pinv")
-    eps = np.finfo(self.dtype).eps * max(self.shape[-2:])
-    return np.linalg.pinv(self, eps if rcond is None else rcond)
+def linalg_pinv(self, atol=None, rtol=None, hermitian=False):
+    if self.ndim < 2 or self.dtype.name not in ("float32", "float64"):
+        raise RuntimeError(
+            f"linalg.pinv({of(self.dtype).scalar_name}{{{list(self.shape)}}}): expected a tensor with 2 or more dimensions of "
+            "float, double, cfloat or cdouble types"
+        )
+    values, bound = singular_bound(self, atol, rtol, hermitian)
+    share = bound / values.max(axis=-1, initial=0) if self.size else 0
+    return np.linalg.pinv(self, np.where(np.isnan(share), 0, share), hermitian)
+
+
+def singular_bound(matrices, atol, rtol, hermitian):
+    """The singular values of matrices, and below which size they count as zero."""
+    values = np.abs(np.linalg.eigvalsh(matrices)) if hermitian else np.linalg.svd(matrices, compute_uv=False)
+    if rtol is None:
+        rtol = np.finfo(matrices.dtype).eps * max(matrices.shape[-2:]) if atol is None or not np.any(atol) else 0
+    return values, np.maximum(0 if atol is None else atol, rtol * values.max(axis=-1, initial=0))
+
+
+@op(None, nondiff=("self",))
+def linalg_matrix_rank(self, atol=None, rtol=None, hermitian=False):
+    if self.dtype.name not in ("float32", "float64"):
+        raise RuntimeError("This function doesn't handle types other than float and double")
+    values, bound = singular_bound(self, atol, rtol, hermitian)
+    return (values > np.expand_dims(bound, -1)).sum(axis=-1)
 
 
 @composite

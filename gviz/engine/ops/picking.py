@@ -269,6 +269,8 @@ def topk(self, k, dim=-1, largest=True, sorted=True):
     axis = wrap_dim(dim, self.ndim)
     if not 0 <= k <= (self.shape[axis] if self.ndim else 1):
         raise RuntimeError("selected index k out of range")
+    if self.dtype.kind == "b":
+        raise RuntimeError("topk does not support bool dtypes on CPU")
     if not self.ndim:
         return self.copy(), np.zeros((), np.int64)
     return placed(self, ordered(self, axis, largest, first_pairs(k))[along(self, axis, slice(0, k))], axis)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gviz.engine.kernels import check_floats
 from gviz.engine.op import ARRAYS, composite, op
 from gviz.engine.ops.matrix import check_same_dtype, scaled
 from gviz.engine.text import LinAlgError, wrap_dim
@@ -46,7 +47,7 @@ def addr(self, vec1, vec2, beta=1, alpha=1):
     batch2="maybe_multiply(bmm(transpose(batch1, 1, 2), grad), alpha)",
 )
 def baddbmm(self, batch1, batch2, beta=1, alpha=1):
-    check_same_dtype(batch1, batch2)
+    check_same_dtype(batch1, batch2, "baddbmm")
     return scaled(self, ARRAYS["bmm"](batch1, batch2), beta, alpha)
 
 
@@ -157,14 +158,16 @@ def kron(self, other):
 
 
 # ------------------------------------------------------------------ inverses
-def check_square(array, name):
-    """Refuse all but square matrices."""
+def check_square(array, name, kernel=None):
+    """Refuse all but square matrices; where a kernel is told, those that :func:`check_floats` refuses, too."""
     if array.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
     if array.shape[-1] != array.shape[-2]:
         raise RuntimeError(
             f"{name}: A must be batches of square matrices, but they are {array.shape[-2]} by {array.shape[-1]} matrices"
         )
+    if kernel is not None:
+        check_floats(array, name, kernel)
 
 
 def by_columns(matrices):
@@ -179,7 +182,7 @@ def by_columns(matrices):
     outputs=("inverse", "info"),
 )
 def linalg_inv(A):
-    check_square(A, "linalg.inv")
+    check_square(A, "linalg.inv", "")
     try:
         return by_columns(np.linalg.inv(A)), np.zeros(A.shape[:-2], np.int32)
     except np.linalg.LinAlgError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gviz.engine.dtypes import no_kernel
 from gviz.engine.op import ARRAYS, composite, op
 from gviz.engine.ops.arithmetic import common
 from gviz.engine.ops.rows import row
@@ -19,21 +20,23 @@ row("round_decimals", "RoundBackward1", lambda self, decimals: np.round(self, de
 row("frac", "FracBackward0", lambda self: self - np.trunc(self), self="grad")
 
 
-def check_divisor(self, other):
-    """Refuse to divide integers by zero."""
-    if self.dtype.kind in "iub" and not np.all(other):
+def check_divisor(self, other, name):
+    """Refuse to divide booleans, and integers by zero."""
+    if self.dtype.kind == "b":
+        raise no_kernel(f"{name}_cpu", self.dtype)
+    if self.dtype.kind in "iu" and not np.all(other):
         raise RuntimeError("ZeroDivisionError")
 
 
 @op("DivBackward2", self="div_mode_self(grad, other, rounding_mode)", other="div_mode_other(grad, self, other, rounding_mode)")
 def div_mode(self, other, rounding_mode=None):
-    check_divisor(np.asarray(self), other)
-    if rounding_mode == "floor":
-        return np.floor_divide(self, other)
-    if rounding_mode == "trunc":
-        return np.trunc(self / other).astype(self.dtype, copy=False)
     if rounding_mode is None:
         return np.true_divide(self, other)
+    if rounding_mode in ("floor", "trunc"):
+        check_divisor(np.asarray(self), other, f"div_{rounding_mode}")
+        return (
+            np.floor_divide(self, other) if rounding_mode == "floor" else np.trunc(self / other).astype(self.dtype, copy=False)
+        )
     raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
 
 
@@ -86,7 +89,7 @@ def remainder_scalar(self, other):
 
 @op("RemainderBackward1", self="grad", other='neg(grad) * div_mode(self, other, "floor")')
 def remainder(self, other):
-    check_divisor(np.asarray(self), other)
+    check_divisor(np.asarray(self), other, "remainder")
     rest = np.fmod(self, other)
     if rest.dtype.kind == "f":  # as C++ has it: a rest of zero keeps the sign of what was divided
         return np.where((rest != 0) & ((np.asarray(other) < 0) != (rest < 0)), rest + other, rest)
@@ -100,13 +103,13 @@ def remainder_base(self, other):
 
 @op("FmodBackward0", self="grad")
 def fmod_scalar(self, other):
-    check_divisor(common(self, other), other)
+    check_divisor(common(self, other), other, "fmod")
     return np.fmod(common(self, other), other)
 
 
 @op("FmodBackward1", self="grad", other='neg(grad) * div_mode(self, other, "trunc")')
 def fmod(self, other):
-    check_divisor(self, other)
+    check_divisor(self, other, "fmod")
     return np.fmod(self, other)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gviz.engine.dtypes import no_kernel
 from gviz.engine.op import composite, op
 from gviz.engine.ops.products import by_columns, check_square
 from gviz.engine.text import LinAlgError
@@ -37,7 +38,7 @@ def column_factors(matrices):
 
 @op("LinalgDetBackward0", promote="none", extras=FACTORS, saves=FACTORS, A="det_backward(grad, result, A)")
 def linalg_det(A):
-    check_square(A, "linalg.det")
+    check_square(A, "linalg.det", "lu_cpu")
     return np.asarray(np.linalg.det(A), A.dtype), *column_factors(A)
 
 
@@ -56,7 +57,7 @@ def det_backward(grad, result, A):
     A__B="solve_backward(grad, result, A, left, grad_input_mask)",
 )
 def linalg_solve(A, B, left=True):
-    check_square(A, "linalg.solve")
+    check_square(A, "linalg.solve", "lu_cpu")
     vector = B.ndim == 1 or B.shape == A.shape[:-1]
     sides = B[..., None] if vector else B
     try:
@@ -90,7 +91,7 @@ def solve_backward(grad, result, A, left, wanted):
     A="slogdet_backward(grad, A)",
 )
 def linalg_slogdet(A):
-    check_square(A, "linalg.slogdet")
+    check_square(A, "linalg.slogdet", "")
     sign, size = np.linalg.slogdet(A)
     return np.asarray(sign, A.dtype), np.asarray(size, A.dtype), *column_factors(A)
 
@@ -152,7 +153,11 @@ def cholesky(self, upper=False):
 
 def triangle_of(matrices, upper, name):
     """The triangle whose product with its transpose is the matrix, where that is positive-definite."""
-    check_square(matrices, name)
+    check_square(matrices, name, None if name == "cholesky" else "cholesky_cpu")
+    if not matrices.size:
+        return matrices
+    if matrices.dtype.name not in ("float32", "float64"):
+        raise no_kernel("cholesky_cpu", matrices.dtype)
     try:
         found = np.linalg.cholesky(matrices)
     except np.linalg.LinAlgError:

@@ -116,7 +116,6 @@ GAMMA_BELOW = np.frompyfunc(gamma_below, 2, 1)
 
 @op(
     "IgammaBackward0",
-    promote="float",
     self='not_implemented("igamma: input")',
     other="grad * exp((self - 1) * log(other) - other - lgamma(self))",
 )
@@ -126,7 +125,6 @@ def igamma(self, other):
 
 @op(
     "IgammacBackward0",
-    promote="float",
     self='not_implemented("igammac: input")',
     other="neg(grad) * exp((self - 1) * log(other) - other - lgamma(self))",
 )
@@ -168,7 +166,7 @@ def special_ndtri(self):
 
 @op("SpecialEntrBackward0", promote="float", self="grad * neg(1 + log(self))")
 def special_entr(self):
-    return np.where(self < 0, self.dtype.type(-np.inf), -xlogarithm(self, self))
+    return np.where(self < 0, -np.inf, -xlogarithm(self, self))
 
 
 @op(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine.dtypes import of
+from gviz.engine.kernels import no_norm
 from gviz.engine.op import ARRAYS, ROWS, composite, everywhere, op
+from gviz.engine.ops.arithmetic import check_sub
 from gviz.engine.ops.reduction import axes_of, check_reduced, summed
 from gviz.engine.ops.totals import add_up, average, multiply_up
 from gviz.engine.text import warn, wrap_dim
@@ -84,7 +86,7 @@ def std(self, dim=None, correction=None, keepdim=False):
 def variance(self, dim, correction, keepdim, name):
     """The mean square distance of floating point numbers from their mean, with Bessel's correction."""
     if self.dtype.kind not in "fc":
-        raise RuntimeError("std and var only support floating point and complex dtypes")
+        raise RuntimeError(f"{name if 'mean' in name else 'std and var'} only support floating point and complex dtypes")
     axes = axes_of(self, dim)
     count = self.size if axes is None else int(np.prod([self.shape[a] for a in axes])) if self.ndim else 1
     square = add_up(np.square(self - average(self, axes, keepdims=True)), axes, keepdims=keepdim)
@@ -216,6 +218,9 @@ ARRAYS["count_chosen"] = lambda self, mask, dim: ROWS["count_chosen"].forward(se
     other="neg(dist_backward(grad, self - other, p, result))",
 )
 def dist(self, other, p=2):
+    if self.dtype.kind not in "fc":
+        check_sub(self, other)
+        raise no_norm(self.dtype)
     return ARRAYS["vector_norm"](self - other, p)
 
 

@@ -86,19 +86,18 @@ def atan2_backward(grad, self, other, wanted):
     return grad * other * inverse if wanted[0] else None, grad * neg(self) * inverse if wanted[1] else None
 
 
-@op("HypotBackward0", promote="float", self="grad * self / result", other="grad * other / result")
+@op("HypotBackward0", self="grad * self / result", other="grad * other / result")
 def hypot(self, other):
     return np.hypot(self, other)
 
 
-@op("LogaddexpBackward0", promote="float", self="grad / (1 + exp(other - self))", other="grad / (1 + exp(self - other))")
+@op("LogaddexpBackward0", self="grad / (1 + exp(other - self))", other="grad / (1 + exp(self - other))")
 def logaddexp(self, other):
     return np.logaddexp(self, other)
 
 
 @op(
     "Logaddexp2Backward0",
-    promote="float",
     self="grad / (1 + pow_base(2, other - self))",
     other="grad / (1 + pow_base(2, self - other))",
 )
@@ -160,7 +159,18 @@ def nextafter(self, other):
     return np.nextafter(self, other)
 
 
-@op("NotImplemented", self='refuse_derivative("heaviside")', values='refuse_derivative("heaviside")')
+def check_alike(self, values):
+    """Refuse two dtypes."""
+    if self.dtype != values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+
+
+@op(
+    "NotImplemented",
+    check=check_alike,
+    self='refuse_derivative("heaviside")',
+    values='refuse_derivative("heaviside")',
+)
 def heaviside(self, values):
     return np.heaviside(self, values).astype(self.dtype, copy=False)
 
@@ -206,7 +216,7 @@ def blended(self, end, weight, near):
 
 @op("AddcmulBackward0", self="grad", tensor1="grad * (tensor2 * value)", tensor2="grad * (tensor1 * value)")
 def addcmul(self, tensor1, tensor2, value=1):
-    return self + value * tensor1 * tensor2
+    return self + self.dtype.type(value) * tensor1 * tensor2
 
 
 @op(

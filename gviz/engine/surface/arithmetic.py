@@ -10,16 +10,15 @@ from gviz.engine import dtypes, text
 from gviz.engine.general import NUMBERS, OPERANDS
 from gviz.engine.modes import mode
 from gviz.engine.op import TENSORS as call
-from gviz.engine.surface.conversion import itself
 from gviz.engine.surface.reductions import UNSET
 from gviz.engine.tensor import Tensor, from_array
 
 
-def keyed(key: str, count: int) -> Any:
-    """A row's function that takes that many arguments by position, all others by keyword only."""
+def keyed(key: str, count: int, *, tensors: bool = False) -> Any:
+    """A row's function that takes that many arguments by position (and only tensors there), all others by keyword only."""
 
     def choose(*args: Any, **options: Any) -> Any:
-        if len(args) > count:
+        if len(args) > count or (tensors and not all(isinstance(value, Tensor) for value in args)):
             raise TypeError(f"{key}() takes {count} positional arguments but {len(args)} were given")
         return call[key](*args, **options)
 
@@ -126,6 +125,17 @@ def invert(self: Tensor) -> Tensor:
     return from_array(~self._array, None)
 
 
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself.
+
+    Raises:
+        RuntimeError: booleans.
+    """
+    if input._array.dtype.kind == "b":
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
 def places(condition: Tensor) -> tuple[Tensor, ...]:
     """The indices where a tensor is not zero: a tensor for each dim."""
     return tuple(from_array(a, None) for a in np.nonzero(np.atleast_1d(condition._array)))
@@ -169,8 +179,8 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
             raise RuntimeError("value cannot be converted to type double without overflow")
         min, max = (bound.real if isinstance(bound, complex) else bound for bound in (min, max))
     tensors = [isinstance(bound, Tensor) for bound in (min, max) if bound is not None]
-    if len(set(tensors)) > 1:
-        raise TypeError("a number and a tensor")
+    if len(set(tensors)) > 1 or not all(isinstance(bound, OPERANDS) for bound in (min, max) if bound is not None):
+        raise TypeError("a number and a tensor, or neither")
     return call["clamp_tensor" if tensors[0] else "clamp_scalar"](input, min, max)
 
 
@@ -189,7 +199,7 @@ ROWS = {
 
 BOTH: dict[str, Any] = {
     "add": add, "sub": sub, "subtract": sub, "div": div, "divide": div, "true_divide": div,
-    "pow": power, "square": square, "clamp": clamp, "clip": clamp,
+    "pow": power, "square": square, "positive": positive, "clamp": clamp, "clip": clamp,
 }  # fmt: skip
 
 METHODS: dict[str, Any] = {
@@ -198,7 +208,7 @@ METHODS: dict[str, Any] = {
     "__ge__": "greater_equal", "__eq__": "equal", "__ne__": "not_equal",
     "where": where_method, "__rsub__": reversed_sub, "__rtruediv__": reversed_div,
     "__pow__": operator_of(power), "__rpow__": operator_of(power, swapped=True), "__matmul__": operator_matmul,
-    "__invert__": invert, "__pos__": itself,
+    "__invert__": invert, "__pos__": positive,
 }  # fmt: skip
 
 FUNCTIONS: dict[str, Any] = {"where": where, "rsub": rsub}

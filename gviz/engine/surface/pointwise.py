@@ -11,7 +11,7 @@ from gviz.engine.general import OPERANDS
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface import arithmetic
 from gviz.engine.surface.arithmetic import keyed, operator_of
-from gviz.engine.surface.conversion import itself, new_filled, to
+from gviz.engine.surface.conversion import new_filled, to
 from gviz.engine.tensor import Tensor, from_array
 
 
@@ -24,6 +24,8 @@ def by_kind(numbers: str, tensors: str, base: str = "") -> Any:
     """A function of two operands that has a row for a number and one for a tensor (and one for a number first)."""
 
     def choose(input: Any, other: Any) -> Tensor:
+        if not isinstance(other, OPERANDS):
+            raise TypeError("neither a tensor nor a number")
         if base and not isinstance(input, Tensor):
             return call[base](input, other)
         return call[tensors if isinstance(other, Tensor) else numbers](input, other)
@@ -177,7 +179,8 @@ ROWS = {
 
 BOTH: dict[str, Any] = {
     "round": rounded, "remainder": remainder, "fmod": fmod, "floor_divide": floor_divide, "clamp_min": clamp_min,
-    "clamp_max": clamp_max, "lerp": lerp, "addcmul": keyed("addcmul", 3), "addcdiv": keyed("addcdiv", 3),
+    "clamp_max": clamp_max, "lerp": lerp, "addcmul": keyed("addcmul", 3, tensors=True),
+    "addcdiv": keyed("addcdiv", 3, tensors=True),
     "masked_fill": masked_fill, "equal": equal, "allclose": allclose, "is_same_size": is_same_size, "xlogy": xlogy,
     "isposinf": question(np.isposinf), "isneginf": question(np.isneginf), "isreal": question(np.isreal),
     "signbit": question(np.signbit), "bitwise_not": arithmetic.invert,
@@ -192,9 +195,9 @@ METHODS: dict[str, Any] = {
     "__floordiv__": operator_of(floor_divide), "__rfloordiv__": operator_of(floor_divide, swapped=True),
     **{f"__{side}{name}__": function for name, function in BITWISE.items() for side in ("", "r")},
     "__lshift__": shift(np.left_shift, "lshift"), "__rshift__": shift(np.right_shift, "rshift"),
-    "ndimension": Tensor.dim, "is_nonzero": Tensor.__bool__, "new_empty": new_filled(0), "positive": itself,
+    "ndimension": Tensor.dim, "is_nonzero": Tensor.__bool__, "new_empty": new_filled(0),
     "new_tensor": new_tensor, "new_full": new_full,
     "polygamma": polygamma_method,
 }  # fmt: skip
 
-FUNCTIONS: dict[str, Any] = {"polygamma": polygamma, "positive": itself}
+FUNCTIONS: dict[str, Any] = {"polygamma": polygamma}

@@ -10,6 +10,7 @@ import numpy as np
 from gviz.engine import text
 from gviz.engine.dtypes import of
 from gviz.engine.inplace import in_place
+from gviz.engine.kernels import check_floats
 from gviz.engine.op import TENSORS as call
 from gviz.engine.results import result_class
 from gviz.engine.surface.arithmetic import keyed
@@ -211,12 +212,20 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> T
         )
     if x1.dtype is not x2.dtype:
         raise RuntimeError(f"expected scalar type {x1.dtype.scalar_name} but found {x2.dtype.scalar_name}")
+    if x1._array.dtype.kind not in "fc":
+        raise RuntimeError(f"cdist only supports floating-point dtypes, X1 got: {x1.dtype.scalar_name}")
     return call["cdist_of"](x1, x2, float(p), compute_mode)
 
 
 def slogdet(input: Tensor, name: str = "slogdet") -> Any:
     """The sign of a determinant and the logarithm of its size."""
     return result_class(name, ("sign", "logabsdet"))(call["linalg_slogdet"](input))
+
+
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of a determinant."""
+    check_floats(input._array, "logdet")
+    return call["logdet"](input)
 
 
 def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
@@ -287,7 +296,7 @@ ROWS = {
     "kron": "kron",
     "matrix_power": "matrix_power",
     "det": "linalg_det",
-    "logdet": "logdet",
+    "logdet": logdet,
     "cholesky": "cholesky",
     "vdot": "vdot",
 }

@@ -74,7 +74,7 @@ def check_quantile(name: str, input: Tensor, q: Any, shares: Any, interpolation:
     if shares.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
     if input._array.dtype.name not in ("float32", "float64"):
-        raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
+        raise RuntimeError("quantile() input tensor must be either float or double dtype")
     if isinstance(q, Tensor) and q.dtype is not input.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
     if interpolation not in ("linear", "midpoint", *ROUNDED):
@@ -111,6 +111,8 @@ def searchsorted(
             f"and input value tensor must match, but we got boundaries tensor {list(rows.shape)} and input value tensor "
             f"{list(values.shape)}"
         )
+    if rows.dtype.kind == "b":
+        raise dtypes.no_kernel("searchsorted_out_cpu", rows.dtype)
     place: Any = "right" if right or side == "right" else "left"
     if rows.ndim == 1:
         found = np.searchsorted(rows, values, place)
@@ -135,12 +137,16 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Whether each element is among others."""
     first, second = (getattr(v, "_array", v) for v in (elements, test_elements))
+    if "b" in {getattr(v, "dtype", np.dtype(float)).kind for v in (first, second)}:
+        raise RuntimeError("Unsupported input type encountered for isin(): Bool")
     return from_array(np.asarray(np.isin(first, second, invert=invert)), None)
 
 
 def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
     """How many elements fall into each of that many bins of one width."""
     array = input._array
+    if array.dtype.kind in "iub":
+        raise dtypes.no_kernel("linspace_cpu" if array.dtype.kind == "b" else "histogram_cpu", array.dtype)
     low, high = (min, max) if min != max else (array.min(), array.max()) if array.size else (0, 1)
     low, high = (low - 1, high + 1) if low == high else (low, high)
     counts, _ = np.histogram(array, bins, (float(low), float(high)))
@@ -155,7 +161,14 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
 
 
 def trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
-    """The area under a line through points, along a dim: all with one distance, or at places ``x``."""
+    """The area under a line through points, along a dim: all with one distance, or at places ``x``.
+
+    Raises:
+        RuntimeError: there are booleans.
+    """
+    if "b" in {value._array.dtype.kind for value in (y, x) if value is not None}:
+        what = "`y`" if x is None else "`x` or `y`"
+        raise RuntimeError(f"trapezoid: received a bool input for {what}, but bool is not supported")
     if x is None:
         y = to(y, dtypes.get_default_dtype()) if y._array.dtype.kind in "iub" else y
         ends = call["add"](call["select"](y, dim, 0), call["select"](y, dim, -1))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gviz.engine import dtypes
 from gviz.engine.op import TENSORS as call
 from gviz.engine.refusals import public
 from gviz.engine.surface.arithmetic import keyed, places
@@ -157,6 +158,10 @@ def unique(
 
 def bincount(input: Tensor, weights: Any = None, minlength: int = 0) -> Tensor:
     """How often each number is there."""
+    if input._array.dtype.kind not in "iu":
+        raise dtypes.no_kernel("bincount_cpu", input._array.dtype)
+    if input._array.ndim != 1 or (input._array < 0).any():
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     return from_array(np.bincount(input._array, getattr(weights, "_array", None), minlength), None)
 
 

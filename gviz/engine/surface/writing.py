@@ -6,27 +6,26 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import creation, inplace, text
+from gviz.engine import creation, dtypes, inplace, text
+from gviz.engine.general import OPERANDS, WORD
 from gviz.engine.op import TENSORS as call
-from gviz.engine.surface import arithmetic, pointwise, products, rearranging, shape, statistics
+from gviz.engine.refusals import check
 from gviz.engine.tensor import Tensor
 
-MEANT = {
-    name: meant
-    for family in (arithmetic, pointwise, products, rearranging, shape, statistics)
-    for table in (family.ROWS, family.BOTH)
-    for name, meant in table.items()
-}
-"""What the methods mean that are not in place."""
+CLAMPS = frozenset({"clamp", "clip", "clamp_min", "clamp_max"})
+"""Methods whose messages have the C++ names of dtypes, where they are given numbers."""
+
+USUAL = frozenset({Tensor, int, float})
+"""What in-place methods nearly always are given; the rest is looked at."""
 
 NAMES = (
     "add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "remainder", "fmod", "pow",
     "square", "neg", "negative", "reciprocal", "abs", "absolute", "sign", "sgn", "copysign", "exp", "exp2", "expm1", "log",
     "log2", "log10", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "arcsin", "acos", "arccos",
-    "atan", "arctan", "atan2", "arctan2", "sinc", "hypot", "deg2rad", "rad2deg", "sigmoid", "logit", "relu", "clamp", "clip",
-    "clamp_min", "clamp_max", "floor", "ceil", "trunc", "fix", "frac", "round", "nan_to_num", "erf", "erfc", "erfinv", "lgamma",
+    "atan", "arctan", "atan2", "arctan2", "sinc", "hypot", "deg2rad", "rad2deg", "sigmoid", "logit", "relu",
+    "floor", "ceil", "trunc", "fix", "frac", "round", "nan_to_num", "erf", "erfc", "erfinv", "lgamma",
     "digamma", "igamma", "igammac", "xlogy", "lerp", "addcmul", "addcdiv", "addmm", "addmv", "addr", "baddbmm", "addbmm",
-    "cumsum", "cumprod", "renorm", "nextafter", "heaviside", "gcd", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor",
+    "renorm", "nextafter", "heaviside", "gcd", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor",
     "bitwise_not", "bitwise_left_shift", "bitwise_right_shift", "logical_and", "logical_or", "logical_xor", "logical_not",
     "tril", "triu", "put", "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy", "index_fill",
     "masked_scatter",
@@ -39,12 +38,29 @@ AUGMENTED = {
 }  # fmt: skip
 
 
-def in_place_form(operation: Any, *, wherever: bool | str = False) -> Any:
-    """The method that writes an operation's result into its first operand (wherever: even over what it reads)."""
+def look_at(name: str, self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Refuse what a method of that name does not take, if there is anything unusual."""
+    for value in args:
+        if value.__class__ not in USUAL or (value.__class__ is int and not -WORD <= value < WORD):
+            check(name, (self, *args), kwargs, method=True)
+
+
+def in_place_form(name: str, *, wherever: bool | str = False, operation: Any = None) -> Any:
+    """The method that writes what the method of a name gives into its tensor.
+
+    Args:
+        name: of the method that is not in place.
+        wherever: as :func:`inplace.in_place`.
+        operation: what is written, or its key, if it is not that method's result.
+    """
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        chosen = call[operation] if isinstance(operation, str) else operation
-        return inplace.in_place(chosen, self, *args, wherever=wherever, **kwargs)
+        look_at(f"{name}_", self, args, kwargs)
+        chosen = getattr(Tensor, name) if operation is None else call[operation] if isinstance(operation, str) else operation
+        spelling = "scalar_name"
+        if name in CLAMPS and not any(isinstance(value, Tensor) for value in (*args, *kwargs.values())):
+            spelling = "c_name"
+        return inplace.in_place(chosen, self, *args, wherever=wherever, spelling=spelling, **kwargs)
 
     return method
 
@@ -69,6 +85,24 @@ def ldexp(self: Tensor, other: Tensor) -> Tensor:
     return call["ldexp"](self, other)
 
 
+def running(key: str) -> Any:
+    """``cumsum_`` or ``cumprod_``: what runs keeps the tensor's dtype.
+
+    Raises:
+        RuntimeError: another dtype was asked for.
+    """
+
+    def method(self: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+        if dtype is not None and (wanted := dtypes.as_dtype(dtype)) is not self.dtype:
+            raise RuntimeError(
+                f"Bad in-place call: input tensor dtype {self.dtype.c_name} and output tensor dtype {wanted.c_name} should "
+                "match"
+            )
+        return inplace.in_place(call[key], self, dim, self._array.dtype)
+
+    return method
+
+
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write one value everywhere.
 
@@ -81,8 +115,14 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Write another tensor's values, broadcast and cast."""
-    source = creation.as_tensor(src)
+    """Write another tensor's values, broadcast and cast; or a number.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if not isinstance(src, OPERANDS) or not isinstance(non_blocking, bool):
+        raise TypeError("no tensor")
+    source = src if isinstance(src, Tensor) else creation.as_tensor(src)
     return inplace.in_place(call["copy_into"], self, source, wherever=inplace.same_place(self._array, source._array))
 
 
@@ -90,6 +130,7 @@ def reshaping(key: str) -> Any:
     """A method that changes the tensor's own shape: ``t_`` and its kin."""
 
     def method(self: Tensor, *args: Any) -> Tensor:
+        look_at(key, self, args, {})
         return inplace.reshape_in_place(call[key], self, *args)
 
     return method
@@ -97,6 +138,7 @@ def reshaping(key: str) -> Any:
 
 def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
     """Drop dims of size one: all, or those named."""
+    look_at("squeeze_", self, () if dim is None else (dim,), {})
     if dim is None:
         return inplace.reshape_in_place(call["squeeze_all_"], self)
     return inplace.reshape_in_place(call["squeeze_dim_" if isinstance(dim, int) else "squeeze_dims_"], self, dim)
@@ -119,15 +161,22 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
 
 
 METHODS: dict[str, Any] = {
-    **{f"{name}_": in_place_form(MEANT[name]) for name in NAMES},
-    **{f"{a}{name}_": in_place_form(f"a{name}_") for name in ("sinh", "cosh", "tanh") for a in ("a", "arc")},
-    "polygamma_": in_place_form(lambda self, n: call["polygamma_"](n, self)), "ldexp_": in_place_form(ldexp),
-    "masked_fill_": in_place_form(MEANT["masked_fill"], wherever=text.EXPANDED.format("masked_fill_", "mask", "scalar")),
-    "index_put_": in_place_form("index_put", wherever=text.EXPANDED.format("index_put_", "indices", "tensor")),
-    "zero_": in_place_form("zero", wherever=True), "fill_": fill_, "copy_": copy_, "fill_diagonal_": fill_diagonal_,
+    **{f"{name}_": in_place_form(name) for name in (*NAMES, *sorted(CLAMPS))},
+    **{
+        f"{a}{name}_": in_place_form(f"{a}{name}", operation=f"a{name}_")
+        for name in ("sinh", "cosh", "tanh") for a in ("a", "arc")
+    },
+    "polygamma_": in_place_form("polygamma", operation=lambda self, n: call["polygamma_"](n, self)),
+    "ldexp_": in_place_form("ldexp", operation=ldexp),
+    "masked_fill_": in_place_form("masked_fill", wherever=text.EXPANDED.format("masked_fill_", "mask", "scalar")),
+    "index_put_": in_place_form(
+        "index_put", wherever=text.EXPANDED.format("index_put_", "indices", "tensor"), operation="index_put"
+    ),
+    "zero_": in_place_form("zero", wherever=True, operation="zero"),
+    "fill_": fill_, "copy_": copy_, "fill_diagonal_": fill_diagonal_,
     "t_": reshaping("t_"), "transpose_": reshaping("transpose_"), "swapaxes_": reshaping("transpose_"),
     "swapdims_": reshaping("transpose_"), "unsqueeze_": reshaping("unsqueeze_"), "squeeze_": squeeze_,
-    "__setitem__": inplace.set_item,
+    "__setitem__": inplace.set_item, "cumsum_": running("cumsum"), "cumprod_": running("cumprod"),
 }  # fmt: skip
 METHODS.update((name, augmented(METHODS[method])) for name, method in AUGMENTED.items())
 

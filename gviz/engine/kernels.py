@@ -1,0 +1,91 @@
+"""Dtypes that PyTorch's kernels do not take: the rows that refuse some, and what its message calls each kernel.
+
+A row that stands here looks at the dtype of its first operand, brought to the common one of all, before it computes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gviz.engine import dtypes
+
+__all__ = ["check_floats", "guarded", "no_norm"]
+
+BOOL, BYTE, HALF = (dtypes.bool,), (dtypes.uint8,), (dtypes.float16,)
+SIGNED = (dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
+WHOLE = (*BOOL, *BYTE, *SIGNED)
+EXACT = [f"upsample_nearest{exact}{{}}d" for exact in ("", "_exact")]
+
+LACKING: dict[str, dict[Any, str]] = {}
+"""By row: the kernel that a message names, for each dtype that the row refuses."""
+
+for refused, kernels in (
+    (BOOL, {
+        "floor": "floor_vml_cpu", "ceil": "ceil_vml_cpu", "trunc": "trunc_vml_cpu", "round_even": "round_vml_cpu",
+        "addcmul": "addcmul_cpu_out", "linalg_cross": "cross", "kthvalue": "kthvalue_cpu", "trace": "trace",
+        "median_all": "median_cpu", "median_dim": "median_out", "nanmedian_all": "median_cpu", "nanmedian_dim": "median_out",
+        "threshold": "threshold_cpu", "threshold_": "threshold_cpu", "trilinear": "bmm",
+        "max_pool2d_with_indices": "max_pool2d", "max_pool3d_with_indices": "max_pool3d",
+        **{name: name for kind in ("reflection", "replication") for name in (f"{kind}_pad{n}d" for n in (1, 2, 3))},
+    }),
+    (WHOLE, {
+        "frac": "frac_cpu", "round_decimals": "round_cpu", "nextafter": "nextafter_cpu", "hypot": "hypot_cpu",
+        "logaddexp": "logaddexp_cpu", "logaddexp2": "logaddexp2_cpu", "igamma": "igamma_cpu", "igammac": "igammac_cpu",
+        "lerp_scalar": "lerp_kernel_scalar", "lerp": "lerp_kernel_tensor", "log_sigmoid": "log_sigmoid_cpu",
+        "adaptive_avg_pool2d": "adaptive_avg_pool2d", "adaptive_avg_pool3d": "adaptive_avg_pool3d_cpu",
+        "adaptive_max_pool2d": "adaptive_max_pool2d", "adaptive_max_pool3d": "adaptive_max_pool3d_cpu",
+        "nll_loss": "nll_loss_out_frame", "nll_loss2d": "nll_loss2d_forward_out_frame",
+        "upsample_linear1d": "compute_indices_weights_linear", "upsample_trilinear3d": "compute_indices_weights_linear",
+    }),
+    (WHOLE + HALF, {
+        "multi_margin_loss": "multi_margin_loss_cpu_kernel",
+        "multilabel_margin_loss": "multilabel_margin_loss_forward_out_frame",
+    }),
+    ((*BOOL, *SIGNED), {
+        **{row.format(n): "compute_indices_weights_nearest" for row in EXACT for n in (1, 3)},
+        **{row.format(2): "upsample_nearest2d_channels_last" for row in EXACT},
+        "upsample_bilinear2d": "upsample_bilinear2d_channels_last", "upsample_bicubic2d": "compute_indices_weights_cubic",
+    }),
+    (WHOLE[:-1], {"avg_pool2d": "avg_pool2d"}),
+    (WHOLE[:-1] + HALF, {"avg_pool3d": "avg_pool3d_out_frame"}),
+    (WHOLE[1:], {"im2col": "im2col_out_cpu", "col2im": "col2im_out_cpu"}),
+    (HALF, {"cdist_forward": "cdist", "pdist_forward": "pdist", "special_ndtri": "ndtri_cpu"}),
+    (WHOLE + HALF, {"linalg_solve_triangular": "triangular_solve_cpu", "linalg_eigh": "linalg_eigh_cpu"}),
+):  # fmt: skip
+    for key, kernel in kernels.items():
+        LACKING[key] = {kind.np: kernel for kind in refused}
+
+
+def check_floats(array: Any, name: str, kernel: str = "") -> None:
+    """Refuse a matrix of integers, and one of float16: by the name of the kernel, where PyTorch gets that far.
+
+    Raises:
+        RuntimeError: it is one.
+    """
+    kind = array.dtype
+    if kind.kind not in "fc":
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {dtypes.of(kind).scalar_name}")
+    if kind == dtypes.float16.np and kernel != "none":
+        if kernel:
+            raise dtypes.no_kernel(kernel, kind)
+        raise RuntimeError(f"{name}: Low precision dtypes not supported. Got Half")
+
+
+def no_norm(kind: Any) -> RuntimeError:
+    """PyTorch's error for a dtype that has no norm."""
+    name = dtypes.of(kind).scalar_name
+    return RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {name} instead.")
+
+
+def guarded(key: str, forward: Any) -> Any:
+    """A row's forward, which refuses the dtypes that the row lacks."""
+    lacking = LACKING.get(key)
+    if lacking is None:
+        return forward
+
+    def compute(array: Any, *others: Any) -> Any:
+        if array.dtype in lacking:
+            raise dtypes.no_kernel(lacking[array.dtype], array.dtype)
+        return forward(array, *others)
+
+    return compute
