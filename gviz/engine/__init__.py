@@ -25,10 +25,10 @@ How one operation flows from call to gradient, for the product in that program:
    ``AccumulateGrad``); ``_kept``, what the formulas name, here (other, self); ``_shape``; and ``_seq``, its creation number.
    The result holds the node as ``_edge`` (``tensor.Tensor``).
 4. ``y.backward()`` starts with a one (``requests.start_gradient``). ``backward.reach`` collects the nodes below, youngest
-   first, and ``backward.sweep`` runs each once: its class's ``apply`` evaluates the formulas on arrays (here
+   first, and ``backward.sweep`` runs each once: its class's ``_apply`` evaluates the formulas on arrays (here
    ``derivatives.apply_crossed``), a broadcast gradient is summed back (``towards.fit``), and the result waits in ``_pending``
    on the next node.
-5. ``AccumulateGrad.apply`` adds what has arrived to ``w.grad``.
+5. ``AccumulateGrad._apply`` adds what has arrived to ``w.grad``.
 6. With ``create_graph=True`` the same formulas run on tensors (``derivatives.tensor_apply``) and record a graph of their own.
 
 To read the engine, read ``op.py``, ``node.py``, ``tensor.py`` and ``backward.py``, then ``makers.py`` and ``derivatives.py``.

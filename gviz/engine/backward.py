@@ -91,14 +91,14 @@ def run(
 
 def sweep(order: list[Any], keep: bool) -> None:
     """Run each node that a gradient has reached (and the user's, which see None), on arrays, and hand the results on."""
-    sums: set[Any] | None = set() if any(leaf.variable._array.size >= LARGE for leaf in leaves(order)) else None
+    sums: set[Any] | None = set() if any(leaf._leaf._array.size >= LARGE for leaf in leaves(order)) else None
     try:
         for node in order:
             grad = node._pending
             if grad is None and not node._always:
                 continue
             node._pending = None
-            out = node.apply(grad, keep)
+            out = node._apply(grad, keep)
             right = node._right
             if out.__class__ is not tuple:  # one input
                 edge = node._left

@@ -1,4 +1,4 @@
-"""From the text of a row's derivatives to its node class: ``apply`` on arrays (fast) and ``apply_tensors`` (recorded).
+"""From the text of a row's derivatives to its node class: ``_apply`` on arrays (fast) and ``_apply_tensors`` (recorded).
 
 The two shapes that most operations have are written out by hand: one saved tensor (``apply_one``), and two inputs that are each
 saved for the other (``apply_crossed``). All other rows go through ``apply_general``.
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gviz.engine.face import seal
 from gviz.engine.formulas import bind, own
 from gviz.engine.modes import mode
 from gviz.engine.node import Node
@@ -36,8 +37,8 @@ def node_class(row: Row) -> Any:
         "_row": row,
         "_arity": len(row.edges) if len(row.edges) < 3 and not row.lists else 0,
         "__module__": "builtins",  # so that type(node) shows its bare name, as PyTorch's does
-        "apply": apply_maker(row),
-        "apply_tensors": tensor_apply(row),
+        "_apply": apply_maker(row),
+        "_apply_tensors": tensor_apply(row),
         **{f"_saved_{name}": saved_property(row, name) for name in row.saved_names()},
         **{
             f"_raw_saved_{s.name}": raw_property(s.name)
@@ -45,7 +46,9 @@ def node_class(row: Row) -> Any:
             if s.name not in row.hidden
         },
     }
-    return type(row.node, (Node,), body)
+    made = type(row.node, (Node,), body)
+    seal(made)
+    return made
 
 
 def saved_property(row: Row, name: str) -> property:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -9,7 +10,7 @@ if TYPE_CHECKING:
 
     from gviz.engine.hooks import Handle
 
-__all__ = ["Face", "rare"]
+__all__ = ["Face", "rare", "seal"]
 
 
 def rare(node: Any) -> dict[str, Any]:
@@ -26,9 +27,19 @@ class Face:
     __slots__ = ()  # and no __getattr__: Python reads the attributes of such a class several times slower
 
     def name(self) -> str:
-        """The class name, as PyTorch's ``grad_fn.name()``; that of CopyBackwards comes with its namespace."""
+        """The class name, as PyTorch's ``grad_fn.name()``; that of a class PyTorch has written by hand with its namespace."""
         name = type(self).__name__
-        return f"torch::autograd::{name}" if name == "CopyBackwards" else name
+        return f"torch::autograd::{name}" if name in {"AccumulateGrad", "CopyBackwards", "CopySlices"} else name
+
+    @property
+    def _input_metadata(self: Any) -> tuple[Any, ...]:
+        """What is known of the output; nothing where there are several."""
+        return () if self._shape == ("parts",) else (SimpleNamespace(shape=self._shape),)
+
+    @property
+    def requires_grad(self) -> bool:
+        """Always: there is a node because something does."""
+        return True
 
     @property
     def metadata(self: Any) -> dict[Any, Any]:
@@ -60,3 +71,25 @@ class Face:
         from gviz.engine.towards import call_node
 
         return call_node(self, grads)
+
+
+def seal(kind: type, owner: str = "") -> None:
+    """Let the properties of a class refuse to be set and deleted in PyTorch's words, where they have no function for it.
+
+    Args:
+        kind: the class.
+        owner: what PyTorch calls it; without, the class of the object at hand.
+    """
+    for name, found in list(vars(kind).items()):
+        if isinstance(found, property):
+            refuse = refusal(name, owner)
+            setattr(kind, name, property(found.fget, found.fset or refuse, found.fdel or refuse, found.__doc__))
+
+
+def refusal(name: str, owner: str) -> Callable[..., None]:
+    """A function that refuses to set an attribute, or to delete it."""
+
+    def refuse(self: Any, *_: Any) -> None:
+        raise AttributeError(f"attribute '{name}' of '{owner or type(self).__name__}' objects is not writable")
+
+    return refuse

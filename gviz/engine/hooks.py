@@ -164,7 +164,7 @@ def careful(node: Node) -> None:
     if plain._careful:
         return
     if isinstance(node, AccumulateGrad):
-        rare(node)["tensor_hooks"] = node.variable.leaf_hooks("hooks")
+        rare(node)["tensor_hooks"] = node._leaf.leaf_hooks("hooks")
     if plain not in CAREFUL:
         CAREFUL[plain] = type(
             plain.__name__,
@@ -174,8 +174,8 @@ def careful(node: Node) -> None:
                 "_careful": True,
                 "_always": True,
                 "plain": plain,
-                "apply": apply,
-                "apply_tensors": apply_tensors,
+                "_apply": apply,
+                "_apply_tensors": apply_tensors,
                 "__module__": plain.__module__,
             },
         )
@@ -240,7 +240,7 @@ def run(node: Any, grad: Any, keep: bool, *, on_tensors: bool, wanted: tuple[boo
     if grad is None and not plain._always:
         out: Any = (None,) * len(node._edges)
     else:
-        out = only_wanted(node, grad, keep, plain.apply_tensors if on_tensors else plain.apply, wanted)
+        out = only_wanted(node, grad, keep, plain._apply_tensors if on_tensors else plain._apply, wanted)
     lone = not isinstance(out, tuple)
     outs = (out,) if lone else out
     kinds, post = facts.get("dtypes"), tuple(facts.get("post_hooks") or ())
@@ -352,7 +352,7 @@ def before_adding(node: Any, grad: Any, *, on_tensors: bool) -> Any:
     Raises:
         RuntimeError: it is no leaf any more.
     """
-    leaf = node.variable
+    leaf = node._leaf
     grad = grad if node._careful else run_hooks(leaf.rare().hooks, grad, on_tensors=on_tensors)  # else they have run already
     if leaf._edge is not None and leaf._edge.__class__ is not ref:
         raise RuntimeError("leaf variable has been moved into the graph interior")

@@ -12,13 +12,12 @@ in PyTorch, so that neither keeps the other alive once the graph is gone.
 from __future__ import annotations
 
 from itertools import count
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import ref
 
 import numpy as np
 
-from gviz.engine.face import Face
+from gviz.engine.face import Face, seal
 
 if TYPE_CHECKING:
     from gviz.engine.op import Row
@@ -49,8 +48,8 @@ class Node(Face):
         _shape: of the output, to which a broadcast gradient is summed back.
         _pending: the gradient that has arrived so far; only set while a backward pass runs.
 
-        _rare: a dict of what few nodes have (hooks, dtypes of mixed operands, metadata), made when first asked for;
-            a node that has hooks or such is given the careful variant of its class, see ``hooks.py``.
+        _rare: a dict of what few nodes have (hooks, dtypes of mixed operands, metadata), made when first asked for
+            (``face.rare``); a node that has hooks or such is given the careful variant of its class, see ``hooks.py``.
 
     No ``__dict__``: PyTorch's nodes take no attributes of the user's either. The engine's names begin with an underscore, since
     the context of a custom Function, which does take them (``ctx.shape``, ``ctx.saved``), is its node.
@@ -84,50 +83,40 @@ class Node(Face):
         if len(edges) == self._arity:
             self._right = edges[1] if self._arity == 2 else None
 
-    def apply(self, grad: Any, keep: bool) -> Any:
+    def _apply(self, grad: Any, keep: bool) -> Any:
         """The gradients of the inputs, on arrays: one for a node of one input, else a tuple."""
         raise NotImplementedError
 
-    def apply_tensors(self, grad: Any, keep: bool) -> Any:
+    def _apply_tensors(self, grad: Any, keep: bool) -> Any:
         """The same on tensors, recorded: ``create_graph=True``."""
         raise NotImplementedError
-
-    def output_tensor(self, array: Any, number: int = 0) -> Tensor:
-        """A tensor around a saved result of this node, with its place in the graph."""
-        from gviz.engine.tensor import from_array
-
-        return from_array(array, Output(self, number, array.shape) if self._shape == ("parts",) else self)
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """(node or None, number of its output) for each input."""
         return tuple(public_edge(edge) for edge in self._edges)
 
-    @property
-    def _input_metadata(self) -> tuple[Any, ...]:
-        """What is known of the output; nothing where there are several."""
-        return () if self._shape == Parts.shape else (SimpleNamespace(shape=self._shape),)
-
 
 class AccumulateGrad(Node):
     """The node of a leaf: adds what arrives to ``variable.grad``."""
 
-    __slots__ = ("__weakref__", "variable")
-    variable: Tensor
+    __slots__ = ("__weakref__", "_leaf")
+    _leaf: Tensor
 
     def __init__(self, variable: Tensor) -> None:
-        self.variable = variable
+        self._leaf = variable
         self._left = self._right = self._kept = None
         self._seq = -1
         self._shape = variable._array.shape
 
-    def name(self) -> str:
-        """PyTorch's long name."""
-        return "torch::autograd::AccumulateGrad"
+    @property
+    def variable(self) -> Tensor:
+        """The leaf."""
+        return self._leaf
 
-    def apply(self, grad: Any, keep: bool, on_tensors: bool = False) -> Any:
+    def _apply(self, grad: Any, keep: bool, on_tensors: bool = False) -> Any:
         """Add to the leaf's gradient, an array in place; the first is copied (it may be shared)."""
-        leaf = self.variable
+        leaf = self._leaf
         rare = leaf.rare()
         if rare.hooks or leaf._edge.__class__ is not ref:
             from gviz.engine.hooks import before_adding
@@ -147,9 +136,9 @@ class AccumulateGrad(Node):
             run_post_hooks(rare.post_hooks, leaf)
         return ()
 
-    def apply_tensors(self, grad: Any, keep: bool) -> Any:
+    def _apply_tensors(self, grad: Any, keep: bool) -> Any:
         """Add a tensor to the leaf's gradient, recorded, and never in place."""
-        return self.apply(grad, keep, on_tensors=True)
+        return self._apply(grad, keep, on_tensors=True)
 
 
 class Output(Node):
@@ -169,11 +158,11 @@ class Output(Node):
         self._shape = shape
         self.number = number
 
-    def apply(self, grad: Any, keep: bool) -> Any:
+    def _apply(self, grad: Any, keep: bool) -> Any:
         """The gradient, marked with the number of the output."""
         return Parts({self.number: grad})
 
-    apply_tensors = apply
+    _apply_tensors = _apply
 
 
 class Parts:
@@ -191,6 +180,10 @@ class Parts:
         for number, grad in other.by_number.items():
             total[number] = total[number] + grad if number in total else grad
         return Parts(total)
+
+
+for kind in (Face, Node, AccumulateGrad):
+    seal(kind)
 
 
 def public_edge(edge: Any) -> tuple[Any, int]:

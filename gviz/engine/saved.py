@@ -13,7 +13,7 @@ import numpy as np
 
 from gviz.engine.elements import steps_of
 from gviz.engine.modes import mode
-from gviz.engine.node import AccumulateGrad, public_edge, short_name
+from gviz.engine.node import AccumulateGrad, Output, Parts, public_edge, short_name
 from gviz.engine.text import type_name
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FREED", "Packed", "Saved", "SavedResult", "Saving", "Version", "freed_error", "guarded", "modified_error", "output_number",
-    "version_of",
+    "output_tensor", "version_of",
 ]  # fmt: skip
 
 
@@ -102,7 +102,7 @@ class Packed:
         if self.place is None:
             return found.detach() if found.requires_grad else found
         if self.place.__class__ is int:
-            return node.output_tensor(found._array, self.place)
+            return output_tensor(node, found._array, self.place)
         return from_array(found._array, ref(self.place) if isinstance(self.place, AccumulateGrad) else self.place)
 
 
@@ -211,7 +211,7 @@ class Saving:
         value = self.checked(node, value, saved)
         if value.__class__ is np.ndarray:
             number = output_number(saved, value)
-            return from_array(value, None) if number is None else node.output_tensor(value, number)
+            return from_array(value, None) if number is None else output_tensor(node, value, number)
         if isinstance(value, int | float | bool | np.generic):
             return from_array(np.asarray(value), None)
         return (
@@ -293,6 +293,11 @@ FACTS: dict[str, Any] = {
     "numel": lambda array: array.size,
     "strides": steps_of,
 }
+
+
+def output_tensor(node: Node, array: Any, number: int) -> Tensor:
+    """A tensor around a saved output of a node, with its place in the graph."""
+    return from_array(array, Output(node, number, array.shape) if node._shape == Parts.shape else node)
 
 
 def output_number(saved: Saved, array: Any) -> int | None:

@@ -105,6 +105,10 @@ class Tensor(Elements, hooks.Hooked):
             if self._edge is None:
                 self._edge = ref(AccumulateGrad(self))
 
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("requires_grad must be a bool")
+
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set :attr:`requires_grad` and return the tensor."""
         if not isinstance(requires_grad, bool):
@@ -224,6 +228,10 @@ class Tensor(Elements, hooks.Hooked):
         self.take_array(other._array)
         if self._rare is not None:
             self._rare.inference = other.is_inference()
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     def take_array(self, array: Any) -> None:
         """Have other memory, or another shape, from now on; a leaf's node in graphs that exist expects gradients like it."""

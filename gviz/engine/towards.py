@@ -49,7 +49,7 @@ def sweep_towards(order: list[Any], catch: dict[Any, Any], needed: set[Any] | No
             if needed is not None:
                 out = step_towards(node, grad, catch, needed, keep=keep, create=create)
             else:
-                out = node.apply_tensors(grad, keep) if create else node.apply(grad, keep)
+                out = node._apply_tensors(grad, keep) if create else node._apply(grad, keep)
         except Exception:
             if mode.anomaly:
                 watch.warn_of(node)
@@ -76,7 +76,7 @@ def step_towards(node: Any, grad: Any, catch: dict[Any, Any], needed: set[Any], 
     if node._careful:
         grad = grad if hooked else tensor_hooks(node, grad, on_tensors=create)
         return run_hooked(node, grad, keep, on_tensors=create, wanted=wanted)
-    return only_wanted(node, grad, keep, type(node).apply_tensors if create else type(node).apply, wanted)
+    return only_wanted(node, grad, keep, type(node)._apply_tensors if create else type(node)._apply, wanted)
 
 
 def fit(grad: Any, edge: Any, node: Any) -> Any:
@@ -114,7 +114,7 @@ def leaves(order: list[Any]) -> list[Any]:
 
 def watched(node: Any) -> bool:
     """Whether somebody would notice when this leaf is run."""
-    rare = node.variable._rare
+    rare = node._leaf._rare
     return (rare is not None and bool(rare.hooks or rare.post_hooks)) or node._careful
 
 
@@ -149,7 +149,7 @@ def on_the_way(order: list[Any], catch: Container[Any], only: Iterable[Any]) -> 
 def captured(node: Any, grad: Any, catch: dict[Any, Any], *, create: bool) -> Any:
     """Note a wanted gradient, after the hooks of its tensor; returns what goes on through the node."""
     if isinstance(node, AccumulateGrad):
-        rare = node.variable._rare
+        rare = node._leaf._rare
         if rare is not None and rare.hooks:
             grad = run_hooks(rare.hooks, grad, on_tensors=create)
         catch[node] = grad
@@ -168,7 +168,7 @@ def finish_leaves(order: list[Any], failed: Any, keep: bool, *, create: bool = F
     fed = {edge for node in waiting for edge in node._edges}
     for leaf in leaves(waiting):
         if leaf not in fed and leaf is not failed and leaf._pending is not None:
-            (leaf.apply_tensors if create else leaf.apply)(leaf._pending, keep)
+            (leaf._apply_tensors if create else leaf._apply)(leaf._pending, keep)
             leaf._pending = None
 
 
@@ -194,4 +194,4 @@ def call_node(node: Node, grads: tuple[Any, ...]) -> Any:
         if grad is not None and not isinstance(grad, Tensor):
             raise TypeError(f"argument {i} is not a Variable")
     given = Parts({i: g for i, g in enumerate(grads) if g is not None}) if node._shape == ("parts",) else grads[0]
-    return node.apply_tensors(given, keep=True)
+    return node._apply_tensors(given, keep=True)

@@ -83,15 +83,11 @@ class CopySlices(Node):
         self.view_shape, self.view_strides = part.shape, tuple(s // item for s in part.strides)
         self.offset = (address(part) - address(array)) // item
 
-    def name(self) -> str:
-        """PyTorch's long name."""
-        return "torch::autograd::CopySlices"
-
-    def apply(self, grad: Any, keep: bool) -> Any:
+    def _apply(self, grad: Any, keep: bool) -> Any:
         """The gradients of the old base and of what was written."""
         full, part = self.layout(grad.dtype)
         full[...] = grad
-        out = self.function.apply(part.copy(), keep)
+        out = self.function._apply(part.copy(), keep)
         outs = out if isinstance(out, tuple) else (out,)
         part[...] = 0 if outs[0] is None else outs[0]
         return (np.ascontiguousarray(full), *outs[1:])
@@ -104,14 +100,14 @@ class CopySlices(Node):
         full = as_strided(memory, self.base_shape, [s * item for s in self.base_strides])
         return full, as_strided(memory[self.offset :], self.view_shape, [s * item for s in self.view_strides])
 
-    def apply_tensors(self, grad: Any, keep: bool) -> Any:
+    def _apply_tensors(self, grad: Any, keep: bool) -> Any:
         """The same, recorded."""
         from gviz.engine.inplace import in_place
 
         size, stride, offset = self.view_shape, self.view_strides, self.offset
         full = in_place(TENSORS["copy_into"], from_array(self.layout(grad._array.dtype)[0], None), grad)
         part = TENSORS["as_strided"](full, size, stride, offset)
-        out = self.function.apply_tensors(TENSORS["clone"](part), keep)
+        out = self.function._apply_tensors(TENSORS["clone"](part), keep)
         outs = out if isinstance(out, tuple) else (out,)
         in_place(TENSORS["copy_into"], part, TENSORS["zeros_like"](part) if outs[0] is None else outs[0])
         return (full, *outs[1:])

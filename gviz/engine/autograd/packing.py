@@ -8,7 +8,7 @@ import numpy as np
 
 from gviz.engine.autograd.watch import set_notes
 from gviz.engine.modes import mode, no_grad
-from gviz.engine.saved import FREED, FREED_TEXT, Packed, SavedResult, freed_error, output_number
+from gviz.engine.saved import FREED, FREED_TEXT, Packed, SavedResult, freed_error, output_number, output_tensor
 from gviz.engine.tensor import Tensor, edge_of, from_array
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def packed(node: Any, value: Any, saved: Saved | None, pack: Any, unpack: Any, *
     elif content.__class__ is np.ndarray and saved is not None:
         place = output_number(saved, content)
     if content.__class__ is np.ndarray:
-        content = from_array(content, None) if place is None or bare else node.output_tensor(content, place)
+        content = from_array(content, None) if place is None or bare else output_tensor(node, content, place)
     elif isinstance(content, Tensor):
         place = edge_of(content)
         content = content.detach() if bare else content

@@ -14,6 +14,8 @@ from __future__ import annotations
 from typing import Any
 
 from gviz.engine import creation, ops, sampling
+from gviz.engine.elements import Elements
+from gviz.engine.face import seal
 from gviz.engine.op import ROWS, TENSORS
 from gviz.engine.refusals import public
 from gviz.engine.surface import (
@@ -59,6 +61,8 @@ def install(namespace: dict[str, Any]) -> None:
                     place(meant, namespace, name, "function")
     for name in BUILT_IN:
         place(getattr(Tensor, name), Tensor, name, "method")
+    for kind in (Elements, Tensor):
+        seal(kind, "torch._C.TensorBase")
 
 
 def place(meant: Any, owner: Any, name: str, kind: str) -> None:
