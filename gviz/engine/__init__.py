@@ -12,8 +12,7 @@ How one operation flows from call to gradient, for the product in that program:
 
 1. ``w + 1`` and the product are calls of rows of the table. The row of the product (``ops/arithmetic.py``) says everything::
 
-       @op("MulBackward0", self="grad * other", other="grad * self")
-       def mul(self, other): return self * other
+       row("mul", "MulBackward0", lambda self, other: self * other, self="grad * other", other="grad * self")
 
    ``surface/arithmetic.py`` gives it its public names (``*``, ``torch.mul``, ``Tensor.mul``); what a row may say is told in
    ``op.py``.

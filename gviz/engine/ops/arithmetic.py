@@ -12,6 +12,7 @@ import numpy as np
 from gviz.engine import dtypes
 from gviz.engine.op import composite, everywhere, op
 from gviz.engine.ops.constants import ONE
+from gviz.engine.ops.rows import function, row
 from gviz.engine.text import broadcast_shape
 
 
@@ -60,9 +61,22 @@ def common(self, number):
     return self if self.dtype.kind == "f" else self.astype(dtypes.result_type(self, number), copy=False)
 
 
-@op("AddBackward0", self="grad", other="grad", shows={"alpha": 1})
-def add(self, other):
-    return self + other
+row("add", "AddBackward0", lambda self, other: self + other, self="grad", other="grad", shows={"alpha": 1})
+row("add_scalar", "AddBackward1", lambda self, other: common(self, other) + other, self="grad")
+row(
+    "sub", "SubBackward0", lambda self, other: self - other, self="grad", other="neg(grad)", shows={"alpha": 1}, check=check_sub
+)
+row("sub_scalar", "SubBackward1", lambda self, other: common(self, other) - other, self="grad")
+row("mul", "MulBackward0", lambda self, other: self * other, self="grad * other", other="grad * self")
+row("mul_scalar", "MulBackward1", lambda self, other: common(self, other) * other, self="grad * other")
+function(
+    "div", "DivBackward0", lambda self, other: self / other, self="grad / other", other="div_backward_other(grad, self, other)"
+)
+row("div_scalar", "DivBackward1", lambda self, other: self / other, self="grad / other")
+row("neg", "NegBackward0", lambda self: -self, check=check_neg, self="neg(grad)")
+row("sure_zeros", None, lambda self: np.zeros(self.shape, self.dtype).view(SureZero), nondiff=("self",))
+row("sgn", "SgnBackward0", lambda self: signs(self), saves=("self", "result"), self="sure_zeros(grad)")
+row("sign", "SignBackward0", lambda self: signs(self), self="zeros_like(grad)")
 
 
 @op("AddBackward0", self="grad", other="maybe_multiply(grad, alpha)")
@@ -70,24 +84,9 @@ def add_alpha(self, other, alpha):
     return self + scaled(other, alpha, self)
 
 
-@op("AddBackward1", self="grad")
-def add_scalar(self, other):
-    return common(self, other) + other
-
-
-@op("SubBackward0", self="grad", other="neg(grad)", shows={"alpha": 1}, check=check_sub)
-def sub(self, other):
-    return self - other
-
-
 @op("SubBackward0", self="grad", other="maybe_multiply(neg(grad), alpha)", check=check_sub)
 def sub_alpha(self, other, alpha):
     return self - scaled(other, alpha, self)
-
-
-@op("SubBackward1", self="grad")
-def sub_scalar(self, other):
-    return common(self, other) - other
 
 
 @op("RsubBackward0", self="maybe_multiply(neg(grad), alpha)", other="grad", check=check_sub)
@@ -103,35 +102,10 @@ def rsub_scalar(self, other, alpha=1):
     return other - scaled(common(self, other), alpha, self)
 
 
-@op("MulBackward0", self="grad * other", other="grad * self")
-def mul(self, other):
-    return self * other
-
-
-@op("MulBackward1", self="grad * other")
-def mul_scalar(self, other):
-    return common(self, other) * other
-
-
-@op("DivBackward0", promote="float", self="grad / other", other="div_backward_other(grad, self, other)")
-def div(self, other):
-    return self / other
-
-
-@op("DivBackward1", self="grad / other")
-def div_scalar(self, other):
-    return self / other
-
-
 @composite
 def div_backward_other(grad, self, other):
     """D (a / b) / db = -a / b^2, written as PyTorch does."""
     return neg(grad) * ((self / other) / other)
-
-
-@op("NegBackward0", check=check_neg, self="neg(grad)")
-def neg(self):
-    return -self
 
 
 @op("ReciprocalBackward0", promote="float", self="neg(grad) * (result * result)")
@@ -244,18 +218,3 @@ class SureZero(np.ndarray):
         if ufunc in {np.multiply, np.negative} or (ufunc is np.true_divide and isinstance(inputs[0], SureZero)):
             return np.zeros(np.broadcast_shapes(*map(np.shape, arrays)), np.result_type(*arrays)).view(SureZero)
         return getattr(ufunc, method)(*arrays, **kwargs)
-
-
-@op(None, nondiff=("self",))
-def sure_zeros(self):
-    return np.zeros(self.shape, self.dtype).view(SureZero)
-
-
-@op("SgnBackward0", saves=("self", "result"), self="sure_zeros(grad)")
-def sgn(self):
-    return signs(self)
-
-
-@op("SignBackward0", self="zeros_like(grad)")
-def sign(self):
-    return signs(self)

@@ -7,6 +7,7 @@ import numpy as np
 from gviz.engine import random
 from gviz.engine.dtypes import of
 from gviz.engine.op import op
+from gviz.engine.ops.rows import row
 
 NONE = "zeros_like(grad)"
 
@@ -50,9 +51,7 @@ def bernoulli_each(self, p, generator=None):
     return random.bernoulli(np.broadcast_to(p, self.shape), None, self.dtype, generator)
 
 
-@op("BernoulliBackward0", self=NONE)
-def bernoulli(self, generator=None):
-    return random.bernoulli(self, None, None, generator)
+row("bernoulli", "BernoulliBackward0", lambda self, generator=None: random.bernoulli(self, None, None, generator), self=NONE)
 
 
 @op("RandomBackward0", self=NONE)

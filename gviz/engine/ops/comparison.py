@@ -4,25 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.op import op
+from gviz.engine.ops.rows import row
 
-
-def question(name, promote, count):
-    """A row that asks numpy's function of that name about each element of one tensor, or of two."""
-    function = getattr(np, name)
-
-    def ask(self):
-        return function(self)
-
-    def compare(self, other):
-        return function(self, other)
-
-    op(None, key=name, nondiff=("self", "other")[:count], promote=promote)(ask if count == 1 else compare)
-
+BOTH = ("self", "other")
 
 for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"):
-    question(name, "pointwise", 2)
+    row(name, None, getattr(np, name), nondiff=BOTH, promote="pointwise")
 for name in ("logical_and", "logical_or", "logical_xor"):
-    question(name, "", 2)
+    row(name, None, getattr(np, name), nondiff=BOTH)
 for name in ("logical_not", "isnan", "isinf", "isfinite"):
-    question(name, "", 1)
+    row(name, None, getattr(np, name), nondiff=("self",))

@@ -11,6 +11,15 @@ from gviz.engine.text import broadcast_shape
 
 row("clone", "CloneBackward0", lambda self: np.array(self, order="C" if 0 in self.strides else "K"), self="grad")
 row("clone_contiguous", "CloneBackward0", lambda self: np.array(self, order="C"), self="grad")
+row("fill", "FillBackward2", lambda self, value: np.full_like(self, number(value, self.dtype)), self="zeros_like(grad)")
+row("zero", "ZeroBackward0", lambda self: np.zeros_like(self), self="zeros_like(grad)")
+row("zeros_like", None, lambda self: np.zeros_like(self), nondiff=("self",))
+row("zeros_of", None, lambda self, size: np.zeros(size, self.dtype), nondiff=("self",))
+row("ones_of", None, lambda self, size: np.ones(size, self.dtype), nondiff=("self",))
+row("whole", None, lambda self, one: np.full_like(self, one), nondiff=("self",))
+row("scalar_like", None, lambda self, value: np.asarray(value, self.dtype), nondiff=("self",))
+row("least", None, lambda self: np.asarray(np.finfo(self.dtype).min, self.dtype), nondiff=("self",))
+row("counted", None, lambda self, other: self.astype(other.dtype), nondiff=("self", "other"))
 
 
 @op("CopyBackwards", promote="none", self="zeros_like(grad)", src="grad")
@@ -20,17 +29,9 @@ def copy_into(self, src):
     return result
 
 
-@op("FillBackward2", self="zeros_like(grad)")
-def fill(self, value):
-    return np.full_like(self, number(value, self.dtype))
-
-
 @op("FillBackward3", promote="none", self="zeros_like(grad)", value="sum_all(grad)")
 def fill_tensor(self, value):
     return np.full_like(self, value)
-
-
-row("zero", "ZeroBackward0", lambda self: np.zeros_like(self), self="zeros_like(grad)")
 
 
 @op("ToCopyBackward0", promote="none", hidden=("self_sym_dtype",), self="to_dtype(grad, self_sym_dtype)")
@@ -42,15 +43,6 @@ def to_dtype(self, dtype):
 def cast_like(value, other):
     """The value in the dtype of another one: itself, where it has it."""
     return value if value.dtype == other.dtype else to_dtype(value, getattr(other.dtype, "np", other.dtype))
-
-
-row("zeros_like", None, lambda self: np.zeros_like(self), nondiff=("self",))
-row("zeros_of", None, lambda self, size: np.zeros(size, self.dtype), nondiff=("self",))
-row("ones_of", None, lambda self, size: np.ones(size, self.dtype), nondiff=("self",))
-row("whole", None, lambda self, one: np.full_like(self, one), nondiff=("self",))
-row("scalar_like", None, lambda self, value: np.asarray(value, self.dtype), nondiff=("self",))
-row("least", None, lambda self: np.asarray(np.finfo(self.dtype).min, self.dtype), nondiff=("self",))
-row("counted", None, lambda self, other: self.astype(other.dtype), nondiff=("self", "other"))
 
 
 def overwritten_array(value, operation, operand, part=()):

@@ -8,17 +8,18 @@ from gviz.engine.op import composite, op
 from gviz.engine.ops.constants import ONE
 from gviz.engine.ops.rows import function
 
-function("exp", "ExpBackward0", lambda self: np.exp(self), "grad * result")
-function("log", "LogBackward0", lambda self: np.log(self), "grad / self")
-function("log2", "Log2Backward0", lambda self: np.log2(self), "grad / (self * 0.6931471805599453)")
-function("log10", "Log10Backward0", lambda self: np.log10(self), "grad / (self * 2.302585092994046)")
-function("log1p", "Log1PBackward0", lambda self: np.log1p(self), "grad / (self + 1)")
-function("expm1", "Expm1Backward0", lambda self: np.expm1(self), "grad * (result + 1)")
-function("sqrt", "SqrtBackward0", lambda self: np.sqrt(self), "grad / (2 * result)")
-function("rsqrt", "RsqrtBackward0", lambda self: 1 / np.sqrt(self), "-0.5 * grad * power(result, 3)")
-function("sin", "SinBackward0", lambda self: np.sin(self), "grad * cos(self)")
-function("cos", "CosBackward0", lambda self: np.cos(self), "grad * neg(sin(self))")
-function("tan", "TanBackward0", lambda self: np.tan(self), "grad * (1 + power(result, 2))")
+function("exp", "ExpBackward0", np.exp, self="grad * result")
+function("log", "LogBackward0", np.log, self="grad / self")
+function("log2", "Log2Backward0", np.log2, self="grad / (self * 0.6931471805599453)")
+function("log10", "Log10Backward0", np.log10, self="grad / (self * 2.302585092994046)")
+function("log1p", "Log1PBackward0", np.log1p, self="grad / (self + 1)")
+function("expm1", "Expm1Backward0", np.expm1, self="grad * (result + 1)")
+function("sqrt", "SqrtBackward0", np.sqrt, self="grad / (2 * result)")
+function("rsqrt", "RsqrtBackward0", lambda self: 1 / np.sqrt(self), self="-0.5 * grad * power(result, 3)")
+function("sin", "SinBackward0", np.sin, self="grad * cos(self)")
+function("cos", "CosBackward0", np.cos, self="grad * neg(sin(self))")
+function("tan", "TanBackward0", np.tan, self="grad * (1 + power(result, 2))")
+function("tanh", "TanhBackward0", np.tanh, self="tanh_backward(grad, result)")
 
 
 LARGE = 2048
@@ -30,9 +31,6 @@ def minus(array, product):
     if product.size < LARGE or product.shape != array.shape or product.dtype is not array.dtype:
         return array - product
     return np.subtract(array, product, product)
-
-
-function("tanh", "TanhBackward0", lambda self: np.tanh(self), "tanh_backward(grad, result)")
 
 
 @op("TanhBackwardBackward0", grad_output="tanh_backward(grad, output)", output="grad_output * (-2 * output * grad)")

@@ -26,9 +26,8 @@ def summed(array, dtype=None):
     return array.astype(np.int64) if array.dtype.kind in "biu" and array.dtype != np.int64 else array
 
 
-@op("SumBackward0", self="expand(grad, self_sym_sizes)")
-def sum_all(self):
-    return add_up(summed(self))
+row("sum_all", "SumBackward0", lambda self: add_up(summed(self)), self="expand(grad, self_sym_sizes)")
+row("mean_all", "MeanBackward0", lambda self: average(check_mean(self)), self="expand(grad, self_sym_sizes) / self_sym_numel")
 
 
 @op("SumBackward0", self="expand(grad, self_sym_sizes)")
@@ -55,11 +54,6 @@ def restore_dims(value, dims, sizes, keepdim):
         for dim in sorted(wrap_dims(dims, len(sizes))) if dims else range(len(sizes)):
             value = unsqueeze(value, dim)
     return value
-
-
-@op("MeanBackward0", self="expand(grad, self_sym_sizes) / self_sym_numel")
-def mean_all(self):
-    return average(check_mean(self))
 
 
 @op("MeanBackward0", self="expand(grad, self_sym_sizes) / self_sym_numel")

@@ -12,12 +12,13 @@ from gviz.engine.ops.rows import row
 FLAT = "zeros_like(grad)"
 
 
-row("floor", "FloorBackward0", lambda self: np.floor(self), self=FLAT)
-row("ceil", "CeilBackward0", lambda self: np.ceil(self), self=FLAT)
-row("trunc", "TruncBackward0", lambda self: np.trunc(self), self=FLAT)
+row("floor", "FloorBackward0", np.floor, self=FLAT)
+row("ceil", "CeilBackward0", np.ceil, self=FLAT)
+row("trunc", "TruncBackward0", np.trunc, self=FLAT)
 row("round_even", "RoundBackward0", lambda self: np.rint(self) if self.dtype.kind == "f" else self.copy(), self=FLAT)
 row("round_decimals", "RoundBackward1", lambda self, decimals: np.round(self, decimals), self=FLAT)
 row("frac", "FracBackward0", lambda self: self - np.trunc(self), self="grad")
+row("remainder_scalar", "RemainderBackward0", lambda self, other: ARRAYS["remainder"](common(self, other), other), self="grad")
 
 
 def check_divisor(self, other, name):
@@ -80,11 +81,6 @@ def refuse_derivative(name):
 def not_implemented(name):
     """PyTorch's error for a derivative that its table names as missing."""
     raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
-
-
-@op("RemainderBackward0", self="grad")
-def remainder_scalar(self, other):
-    return ARRAYS["remainder"](common(self, other), other)
 
 
 @op("RemainderBackward1", self="grad", other='neg(grad) * div_mode(self, other, "floor")')

@@ -5,17 +5,24 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from gviz.engine.op import ROWS, op
+
+CALLS = {1: lambda self: np.sin(self), 2: lambda self, other: np.hypot(self, other)}
+"""Forwards that call a function of numpy's, by how many arrays that takes."""
 
 
 def row(key, node, forward, **declared: Any):
-    """A row whose forward is an expression, and gets the row's name."""
-    op(node, **declared)(FunctionType(forward.__code__, forward.__globals__, key, forward.__defaults__, forward.__closure__))
+    """A row whose forward is an expression, a function that others share, or one of numpy's, of ``self`` (and ``other``)."""
+    made = CALLS[forward.nin] if isinstance(forward, np.ufunc) else forward
+    code = made.__code__ if made is forward else made.__code__.replace(co_names=("np", forward.__name__))
+    op(node, **declared)(FunctionType(code, made.__globals__, key, made.__defaults__, made.__closure__))
 
 
-def function(key, node, forward, formula):
-    """A row for a function of one floating point variable (integers become the default float)."""
-    row(key, node, forward, promote="float", self=formula)
+def function(key, node, forward, **declared: Any):
+    """A row for a function of floating point numbers (integers become the default float)."""
+    row(key, node, forward, promote="float", **declared)
 
 
 def alike(key, node, other):

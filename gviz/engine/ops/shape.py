@@ -10,6 +10,7 @@ from numpy.lib.stride_tricks import as_strided as strided
 
 from gviz.engine.elements import steps_of
 from gviz.engine.op import composite, everywhere, op
+from gviz.engine.ops.rows import row
 from gviz.engine.text import type_name, wrap_dim, wrap_dims
 
 NO_VIEW = (
@@ -64,14 +65,9 @@ def unsafe_view(self, size):
     return self.reshape(full_shape(size, self.size))
 
 
-@op("AliasBackward0", view=True, self="grad")
-def alias(self):
-    return self.view()
-
-
-@op("TBackward0", view=True, self="t(grad)")
-def t(self):
-    return turned(self, "t")
+row("alias", "AliasBackward0", lambda self: self.view(), view=True, self="grad")
+row("t", "TBackward0", lambda self: turned(self, "t"), view=True, self="t(grad)")
+row("squeeze_all", "SqueezeBackward0", lambda self: self.squeeze(), view=True, self="unsqueeze_to(grad, self_sym_sizes)")
 
 
 def stepped(array):
@@ -153,11 +149,6 @@ def sum_to(grad, size):
     if axes:
         grad = sum_dim(grad, axes, True)
     return view(grad, size) if extra else grad
-
-
-@op("SqueezeBackward0", view=True, self="unsqueeze_to(grad, self_sym_sizes)")
-def squeeze_all(self):
-    return self.squeeze()
 
 
 @op("SqueezeBackward1", view=True, self="unsqueeze_dims(grad, (dim,), self_sym_sizes)")

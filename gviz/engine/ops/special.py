@@ -26,7 +26,7 @@ def log_gamma(x):
 LGAMMA = np.frompyfunc(log_gamma, 1, 1)
 
 
-function("lgamma", "LgammaBackward0", lambda self: floating(LGAMMA(self), self), "grad * digamma(self)")
+function("lgamma", "LgammaBackward0", lambda self: floating(LGAMMA(self), self), self="grad * digamma(self)")
 
 
 @op("DigammaBackward0", promote="float", self="grad * polygamma(1, self)")

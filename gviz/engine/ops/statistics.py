@@ -9,6 +9,7 @@ from gviz.engine.kernels import no_norm
 from gviz.engine.op import ARRAYS, ROWS, composite, everywhere, op
 from gviz.engine.ops.arithmetic import check_sub
 from gviz.engine.ops.reduction import axes_of, check_reduced, summed
+from gviz.engine.ops.rows import row
 from gviz.engine.ops.totals import add_up, average, multiply_up
 from gviz.engine.text import warn, wrap_dim
 
@@ -204,9 +205,7 @@ def norm_backward(grad, self, ord, result, dim, keepdim):
     return scaled * masked_fill(grad / power(norm, ord - 1), equal(norm, 0), 0)
 
 
-@op(None, nondiff=("self", "mask"))
-def count_chosen(self, mask, dim):
-    return mask.sum(axis=axes_of(mask, dim), keepdims=True)
+row("count_chosen", None, lambda self, mask, dim: mask.sum(axis=axes_of(mask, dim), keepdims=True), nondiff=("self", "mask"))
 
 
 ARRAYS["count_chosen"] = lambda self, mask, dim: ROWS["count_chosen"].forward(self, mask, dim).astype(self.dtype)

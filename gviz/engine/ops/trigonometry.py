@@ -7,20 +7,34 @@ import math
 import numpy as np
 
 from gviz.engine.op import composite, op
-from gviz.engine.ops.rows import function
+from gviz.engine.ops.rows import function, row
 
-function("asin", "AsinBackward0", lambda self: np.arcsin(self), "grad * rsqrt(neg(self) * self + 1)")
-function("acos", "AcosBackward0", lambda self: np.arccos(self), "grad * neg(rsqrt(neg(self) * self + 1))")
-function("atan", "AtanBackward0", lambda self: np.arctan(self), "grad / (self * self + 1)")
-function("sinh", "SinhBackward0", lambda self: np.sinh(self), "grad * cosh(self)")
-function("cosh", "CoshBackward0", lambda self: np.cosh(self), "grad * sinh(self)")
-function("asinh", "AsinhBackward0", lambda self: np.arcsinh(self), "grad * rsqrt(power(self, 2) + 1)")
-function("acosh", "AcoshBackward0", lambda self: np.arccosh(self), "grad * rsqrt(self * self - 1)")
-function("atanh", "AtanhBackward0", lambda self: np.arctanh(self), "grad * 1 / (1 - power(self, 2))")
-function("exp2", "Exp2Backward0", lambda self: np.exp2(self), "grad * result * 0.6931471805599453")
-function("asinh_", "AsinhBackward1", lambda self: np.arcsinh(self), 'refuse_in_place("asinh")')
-function("acosh_", "AcoshBackward1", lambda self: np.arccosh(self), 'refuse_in_place("acosh")')
-function("atanh_", "AtanhBackward1", lambda self: np.arctanh(self), 'refuse_in_place("atanh")')
+function("asin", "AsinBackward0", np.arcsin, self="grad * rsqrt(neg(self) * self + 1)")
+function("acos", "AcosBackward0", np.arccos, self="grad * neg(rsqrt(neg(self) * self + 1))")
+function("atan", "AtanBackward0", np.arctan, self="grad / (self * self + 1)")
+function("sinh", "SinhBackward0", np.sinh, self="grad * cosh(self)")
+function("cosh", "CoshBackward0", np.cosh, self="grad * sinh(self)")
+function("asinh", "AsinhBackward0", np.arcsinh, self="grad * rsqrt(power(self, 2) + 1)")
+function("acosh", "AcoshBackward0", np.arccosh, self="grad * rsqrt(self * self - 1)")
+function("atanh", "AtanhBackward0", np.arctanh, self="grad * 1 / (1 - power(self, 2))")
+function("exp2", "Exp2Backward0", np.exp2, self="grad * result * 0.6931471805599453")
+function("asinh_", "AsinhBackward1", np.arcsinh, self='refuse_in_place("asinh")')
+function("acosh_", "AcoshBackward1", np.arccosh, self='refuse_in_place("acosh")')
+function("atanh_", "AtanhBackward1", np.arctanh, self='refuse_in_place("atanh")')
+function(
+    "erf", "ErfBackward0", lambda self: floating(ERF(self), self), self="1.1283791670955126 * exp(neg(power(self, 2))) * grad"
+)
+function("sinc", "SincBackward0", lambda self: floating(np.sinc(self), self), self="sinc_backward(grad, self)")
+function(
+    "deg2rad", "Deg2RadBackward0", lambda self: floating(self * 0.017453292519943295, self), self="grad * 0.017453292519943295"
+)
+function("rad2deg", "Rad2DegBackward0", lambda self: floating(self * 57.29577951308232, self), self="grad * 57.29577951308232")
+function("atan2", "Atan2Backward0", np.arctan2, self__other="atan2_backward(grad, self, other, grad_input_mask)")
+row("hypot", "HypotBackward0", np.hypot, self="grad * self / result", other="grad * other / result")
+function(
+    "xlogy_base", "XlogyBackward1", lambda self, other: xlogarithm(other.dtype.type(self), other), other="grad * self / other"
+)
+row("nextafter", "NextafterBackward0", np.nextafter, self="where(not_equal(self, other), grad, 0.0)", other="zeros_like(grad)")
 
 
 @composite
@@ -37,17 +51,9 @@ def floating(values, model):
     return np.asarray(values).astype(model.dtype if model.dtype.kind == "f" else np.float64)
 
 
-@op("ErfBackward0", promote="float", self="1.1283791670955126 * exp(neg(power(self, 2))) * grad")
-def erf(self):
-    return floating(ERF(self), self)
-
-
 @op("ErfcBackward0", promote="float", self="-1.1283791670955126 * exp(neg(power(self, 2))) * grad")
 def erfc(self):
     return floating(ERFC(self), self)
-
-
-function("sinc", "SincBackward0", lambda self: floating(np.sinc(self), self), "sinc_backward(grad, self)")
 
 
 @composite
@@ -58,24 +64,9 @@ def sinc_backward(grad, self):
     return where(equal(at_pi, 0), 0.0, slope)
 
 
-@op("Deg2RadBackward0", promote="float", self="grad * 0.017453292519943295")
-def deg2rad(self):
-    return floating(self * 0.017453292519943295, self)
-
-
-@op("Rad2DegBackward0", promote="float", self="grad * 57.29577951308232")
-def rad2deg(self):
-    return floating(self * 57.29577951308232, self)
-
-
 @op("NanToNumBackward0", self="grad * isfinite(self)")
 def nan_to_num(self, nan=None, posinf=None, neginf=None):
     return np.nan_to_num(self, nan=nan or 0.0, posinf=posinf, neginf=neginf)
-
-
-@op("Atan2Backward0", promote="float", self__other="atan2_backward(grad, self, other, grad_input_mask)")
-def atan2(self, other):
-    return np.arctan2(self, other)
 
 
 @composite
@@ -84,11 +75,6 @@ def atan2_backward(grad, self, other, wanted):
     square = self * self + other * other
     inverse = masked_fill(reciprocal(square), equal(square, 0), 0)
     return grad * other * inverse if wanted[0] else None, grad * neg(self) * inverse if wanted[1] else None
-
-
-@op("HypotBackward0", self="grad * self / result", other="grad * other / result")
-def hypot(self, other):
-    return np.hypot(self, other)
 
 
 @op("LogaddexpBackward0", self="grad / (1 + exp(other - self))", other="grad / (1 + exp(self - other))")
@@ -115,11 +101,6 @@ def xlogy(self, other):
     return xlogarithm(self, other)
 
 
-@op("XlogyBackward1", promote="float", other="grad * self / other")
-def xlogy_base(self, other):
-    return xlogarithm(other.dtype.type(self), other)
-
-
 @op("XlogyBackward2", promote="float", self="xlogy_scalar_backward(grad, self, other)")
 def xlogy_scalar(self, other):
     return xlogarithm(self, self.dtype.type(other))
@@ -139,24 +120,13 @@ def xlogarithm(self, other):
 SIGNED = "grad * masked_fill(result / self, equal(self, 0), 0)"
 
 
-@op("CopysignBackward0", promote="float", self=SIGNED, other="zeros_like(grad)")
-def copysign(self, other):
-    return np.copysign(self, other)
-
-
-@op("CopysignBackward1", promote="float", self=SIGNED)
-def copysign_scalar(self, other):
-    return np.copysign(self, self.dtype.type(other))
+function("copysign", "CopysignBackward0", np.copysign, self=SIGNED, other="zeros_like(grad)")
+function("copysign_scalar", "CopysignBackward1", lambda self, other: np.copysign(self, self.dtype.type(other)), self=SIGNED)
 
 
 @op("LdexpBackward0", promote="float", self="grad * pow_base(2, other)", other="grad * result * 0.6931471805599453")
 def ldexp(self, other):
     return self * np.exp2(other)
-
-
-@op("NextafterBackward0", self="where(not_equal(self, other), grad, 0.0)", other="zeros_like(grad)")
-def nextafter(self, other):
-    return np.nextafter(self, other)
 
 
 def check_alike(self, values):
