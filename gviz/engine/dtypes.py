@@ -54,11 +54,7 @@ class dtype:
         return named, (self.name,)
 
     def to_complex(self) -> dtype:
-        """The complex type with parts of this type (of float16 complex64: numpy has no half complex).
-
-        Raises:
-            RuntimeError: for integers and bool, with PyTorch's text.
-        """
+        """The complex type with parts of this type (of float16 complex64: numpy has no half complex); integers have none."""
         if self.np.kind not in "fc":
             raise RuntimeError(f"Unknown Complex ScalarType for {self.scalar_name}")
         return complex128 if self.name in {"float64", "complex128"} else complex64
@@ -80,10 +76,6 @@ bool = dtype("bool", "Bool", "bool")
 complex64 = dtype("complex64", "ComplexFloat", "c10::complex<float>")
 complex128 = dtype("complex128", "ComplexDouble", "c10::complex<double>")
 
-half, float, double = float16, float32, float64
-short, int, long = int16, int32, int64
-cfloat, cdouble = complex64, complex128
-
 ALL = (float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, bool)
 """Every element type."""
 
@@ -91,19 +83,15 @@ _SUPPORTED = (
     "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool"
 )
 
-NAMES: dict[str, dtype] = {each.name: each for each in ALL} | {
-    "half": half, "float": float, "double": double, "short": short, "int": int, "long": long,
-    "cfloat": cfloat, "cdouble": cdouble,
-}  # fmt: skip
+half, float, double, short, int, long, cfloat, cdouble = float16, float32, float64, int16, int32, int64, complex64, complex128
+
+SHORT = {"half": half, "float": float, "double": double, "short": short, "int": int, "long": long}
+NAMES: dict[str, dtype] = {each.name: each for each in ALL} | SHORT | {"cfloat": cfloat, "cdouble": cdouble}
 """Each name that PyTorch's module has for an element type, the short ones included."""
 
 
 def named(name: str) -> dtype:
-    """The element type of a name, "float32" or "long".
-
-    Raises:
-        KeyError: there is none.
-    """
+    """The element type of a name, "float32" or "long"."""
     return NAMES[name]
 
 
@@ -111,14 +99,9 @@ _OF_PYTHON: dict[Any, dtype] = {builtins.float: float64, builtins.int: int64, bu
 
 
 def as_dtype(given: Any) -> dtype:
-    """The element type that an argument means: Python's own ``float``, ``int``, ``bool`` and ``complex`` are the wide ones.
-
-    Raises:
-        TypeError: no element type.
-    """
-    if given.__class__ is dtype:
-        found: dtype = given
-        return found
+    """The element type that an argument means: Python's own ``float``, ``int``, ``bool`` and ``complex`` are the wide ones."""
+    if isinstance(given, dtype):
+        return given
     if isinstance(given, type) and given in _OF_PYTHON:
         return _OF_PYTHON[given]
     raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(given).__name__}")
@@ -162,18 +145,13 @@ _default = float32
 
 
 def of(array_dtype: np.dtype[Any]) -> dtype:
-    """The element type of an array, by its numpy dtype.
-
-    Raises:
-        TypeError: PyTorch has no such type, with PyTorch's text.
+    """The element type of an array, by its numpy dtype; refuses one that PyTorch does not have, in its words.
 
     >>> of(np.dtype("int64"))
     torch.int64
     """
-    try:
-        return _OF[array_dtype]
-    except KeyError:
-        pass
+    if (found := _OF.get(array_dtype)) is not None:
+        return found
     name = array_dtype.type.__name__
     if name in {"uint16", "uint32", "uint64"}:  # PyTorch has them, with hardly an operation
         raise TypeError(f"torch.{name} is not in gviz's engine; convert the array first, as with array.astype('int64')")
@@ -190,16 +168,11 @@ def get_default_dtype() -> dtype:
     return _default
 
 
-def set_default_dtype(d: dtype) -> None:
-    """Let Python floats become ``d``: float16, float32 or float64.
-
-    Raises:
-        TypeError: not a floating-point type, with PyTorch's text.
-    """
-    if not isinstance(d, dtype):
-        raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
-    if not d.is_floating_point:
-        raise TypeError("only floating-point types are supported as the default type")
+def set_default_dtype(d: Any) -> None:
+    """Let Python floats become ``d``: float16, float32 or float64; refuses other types."""
+    if not isinstance(d, dtype) or not d.is_floating_point:
+        start = "" if isinstance(d, dtype) else "invalid dtype object: "
+        raise TypeError(f"{start}only floating-point types are supported as the default type")
     global _default  # noqa: PLW0603 - PyTorch has one default for the whole process
     _default = d
 
@@ -229,17 +202,12 @@ def promote(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
     return a if a is b else _PROMOTED[a, b]
 
 
-def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """``torch.promote_types``: :func:`promote` for element types.
-
-    Raises:
-        TypeError: an argument is no element type.
-    """
+def promote_types(type1: Any, type2: Any) -> dtype:
+    """``torch.promote_types``: :func:`promote` for element types; refuses what is none."""
     for place, given in enumerate((type1, type2), 1):
         if not isinstance(given, dtype):
-            raise TypeError(
-                f"promote_types(): argument 'type{place}' (position {place}) must be torch.dtype, not {type(given).__name__}"
-            )
+            wrong = f"must be torch.dtype, not {type(given).__name__}"
+            raise TypeError(f"promote_types(): argument 'type{place}' (position {place}) {wrong}")
     return _OF[promote(type1.np, type2.np)]
 
 
@@ -248,19 +216,15 @@ def can_cast(from_: np.dtype[Any], to: np.dtype[Any]) -> builtins.bool:
     return _CATEGORY[from_.kind] <= _CATEGORY[to.kind]
 
 
-def number_type(value: Number) -> np.dtype[Any]:
-    """The type of a Python (or numpy) number among tensors: bool, int64, or the default float or complex type.
-
-    Raises:
-        TypeError: not a number.
-    """
-    if isinstance(value, (builtins.bool, np.bool_)):
+def number_type(value: Any) -> np.dtype[Any]:
+    """The type of a Python (or numpy) number among tensors: bool, int64, or the default float or complex type."""
+    if isinstance(value, builtins.bool | np.bool_):
         return bool.np
-    if isinstance(value, (builtins.int, np.integer)):
+    if isinstance(value, builtins.int | np.integer):
         return int64.np
-    if isinstance(value, (builtins.float, np.floating)):
+    if isinstance(value, builtins.float | np.floating):
         return _default.np
-    if isinstance(value, (complex, np.complexfloating)):
+    if isinstance(value, complex | np.complexfloating):
         return _default.to_complex().np
     raise TypeError(f"expected a tensor or a number, but got {type(value).__name__}")
 
@@ -275,17 +239,10 @@ def _combine(higher: np.dtype[Any] | None, lower: np.dtype[Any] | None) -> np.dt
 
 
 def result_type(*operands: Array | Number) -> np.dtype[Any]:
-    """The type in which PyTorch computes with these operands (``torch.result_type``).
+    """The type in which PyTorch computes with these operands, arrays and numbers (``torch.result_type``).
 
-    Args:
-        operands: arrays, and Python numbers; a numpy scalar (``np.float64(2)``) counts as a Python number.
-
-    Returns:
-        The numpy dtype: of the arrays with dimensions; 0-d arrays, and after them numbers, count only where their
-        category (bool < integer < float < complex) is higher.
-
-    Raises:
-        TypeError: an operand is neither an array nor a number.
+    It is that of the arrays with dimensions; 0-d arrays, and after them numbers (also numpy's), count only where their
+    category (bool < integer < float < complex) is higher.
 
     >>> result_type(np.array([1, 2]), 2.5), result_type(np.array([1.0], "float32"), np.array(1.0))
     (dtype('float32'), dtype('float32'))
@@ -321,9 +278,6 @@ def infer(data: Any, dtype: dtype | None = None) -> Array:
         dtype: the element type wanted; else Python floats get the default type, integers int64, bools bool, numpy
             arrays and scalars keep theirs, and several in one sequence are promoted.
 
-    Returns:
-        A numpy array in native byte order.
-
     Raises:
         ValueError, TypeError, RuntimeError, OverflowError: data is ragged, no number, or does not fit; PyTorch's texts.
 
@@ -349,12 +303,7 @@ def infer(data: Any, dtype: dtype | None = None) -> Array:
 
 
 def check_numpy(array: Any) -> Array:
-    """The array itself, if PyTorch can share its memory (``torch.from_numpy``).
-
-    Raises:
-        TypeError: not an array, or a type that PyTorch lacks.
-        ValueError: negative strides, or foreign byte order.
-    """
+    """The array itself; refuses what shares no memory with a tensor: no array, negative strides, another byte order."""
     if not isinstance(array, np.ndarray):
         from gviz.engine.unpack import c_type_name
 
@@ -374,15 +323,7 @@ def check_numpy(array: Any) -> Array:
 
 
 def cast(array: Array, wanted: np.dtype[Any]) -> Array:
-    """``array.astype(wanted)`` as PyTorch does it: an overflow or a lost imaginary part without a warning.
-
-    Args:
-        array: any numbers.
-        wanted: the numpy dtype of the result.
-
-    Returns:
-        A new array; ``array`` itself where it has that type already.
-    """
+    """``array.astype(wanted)`` as PyTorch does it, silent; the array itself where it has that type already."""
     if array.dtype == wanted:
         return array
     if array.dtype.kind == "c" and wanted.kind in "iuf":

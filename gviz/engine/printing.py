@@ -56,16 +56,7 @@ def set_printoptions(
 def format_tensor(
     array: Array, *, requires_grad: bool = False, grad_fn_name: str | None = None, class_name: str = "tensor"
 ) -> str:
-    """The text that ``print(tensor)`` gives.
-
-    Args:
-        array: the data, any shape, of one of PyTorch's types.
-        requires_grad: whether the tensor wants a gradient.
-        grad_fn_name: the class name of its grad_fn, "MulBackward0"; None for a leaf.
-        class_name: "tensor"; the name of a subclass for one of those (a Parameter prints as a tensor).
-
-    Returns:
-        One or more lines without a newline at the end.
+    """The text that ``print(tensor)`` gives: of a class, "tensor" but for subclasses, with the name of its grad_fn's class.
 
     >>> print(format_tensor(np.array([1.0, 2.5], "float32"), grad_fn_name="MulBackward0"))
     tensor([1.0000, 2.5000], grad_fn=<MulBackward0>)
@@ -73,22 +64,15 @@ def format_tensor(
     default, dtype = get_default_dtype(), of(array.dtype)
     prefix = class_name + "("
     suffixes = []
-    if array.size == 0:
-        body = "[]"
-        if array.ndim != 1:
-            suffixes.append(f"size={array.shape}")
-        shows_dtype = dtype is not default
-    else:
-        body = _format_body(array, len(prefix))
-        if not _options.edgeitems:
-            suffixes.append(f"size={array.shape}")
-        shows_dtype = dtype not in {default, default.to_complex(), int64, bool_dtype}
-    if shows_dtype:
+    if array.ndim != 1 if not array.size else not _options.edgeitems:
+        suffixes.append(f"size={array.shape}")
+    if dtype not in ({default, default.to_complex(), int64, bool_dtype} if array.size else {default}):
         suffixes.append(f"dtype={dtype}")
     if grad_fn_name is not None:
         suffixes.append(f"grad_fn=<{grad_fn_name}>")
     elif requires_grad:
         suffixes.append("requires_grad=True")
+    body = _format_body(array, len(prefix)) if array.size else "[]"
     return _append(prefix + body, suffixes, len(prefix))
 
 
@@ -98,17 +82,10 @@ def parameter_text(text: str) -> str:
 
 
 def format_with(array: Array, spec: str, whole: Callable[[], str], class_name: str = "Tensor") -> str:
-    """What ``format(tensor, spec)`` gives, as in ``f"{loss:.2f}"``: the number of a 0-d tensor, else the whole text.
-
-    Args:
-        array: the tensor's data.
-        spec: the format, "" or ".2f".
-        whole: makes the text of the whole tensor.
-        class_name: of the tensor; only "Tensor" itself formats as a number.
+    """What ``format(tensor, spec)`` gives, as in ``f"{loss:.2f}"``: the number of a 0-d tensor, else the ``whole`` text.
 
     Raises:
-        TypeError: a format for more than a number, with Python's text.
-        ValueError: a format that is not one for such a number.
+        TypeError: a format for more than a number, or for that of a subclass, with Python's text.
     """
     if array.ndim == 0 and class_name == "Tensor":
         return format(array.item(), spec)
@@ -134,14 +111,7 @@ def _append(text: str, suffixes: list[str], indent: int) -> str:
 
 
 class _Real:
-    """The one form that all elements of a tensor are printed in.
-
-    Args:
-        array: the elements that will be printed, real.
-
-    Attributes:
-        width: characters that every element gets at least; inf and nan are not counted, as in PyTorch.
-    """
+    """The one form that all elements of a tensor are printed in, ``width`` characters for each, inf and nan not counted."""
 
     def __init__(self, array: Array) -> None:
         self.is_float = array.dtype.kind == "f"
@@ -238,14 +208,7 @@ def _bracket(values: list[Any], is_cut: list[bool], form: Callable[[Any], str], 
 
 
 class Size(tuple[int, ...]):
-    """A tensor's shape: a tuple that prints as PyTorch's ``torch.Size([2, 3])`` and stays one when cut or joined.
-
-    Args:
-        lengths: integers, one per dimension.
-
-    Raises:
-        TypeError: something else is among them, with PyTorch's text.
-    """
+    """A tensor's shape: a tuple that prints as PyTorch's ``torch.Size([2, 3])`` and stays one when cut or joined."""
 
     __slots__ = ()
     __module__ = "torch"  # the name that type(x.shape) shows

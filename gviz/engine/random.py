@@ -7,7 +7,8 @@ more elements, where PyTorch itself uses other logarithms and sines on other pro
 and the last bit of float64 numbers with bounds, or with a mean.
 
 Functions take the shape and the dtype of the result (a float or complex type, of which both parts are drawn; else the default
-one), and the generator that they draw from (else the default one). numpy.random is loaded at the first draw: it costs 10 ms.
+one), and the generator that they draw from (else the default one). They refuse what PyTorch refuses, in its words.
+numpy.random is loaded at the first draw: it costs 10 ms.
 """
 
 from __future__ import annotations
@@ -70,12 +71,7 @@ def randn(shape: Sequence[int], dtype: DType | None = None, generator: Generator
 def uniform(
     shape: Sequence[int], low: float = 0.0, high: float = 1.0, dtype: DType | None = None, generator: Generator | None = None
 ) -> Array:
-    """Uniform numbers from ``low`` up to, not including, ``high`` (``Tensor.uniform_``).
-
-    Raises:
-        NotImplementedError: an integer type, with PyTorch's text.
-        RuntimeError: low is above high, or beyond the type, with PyTorch's text.
-    """
+    """Uniform numbers from ``low`` up to, not including, ``high`` (``Tensor.uniform_``)."""
     wanted = _float_type(dtype, "check_uniform_bounds")
     if wanted.kind == "c":
         parts = uniform((*shape, 2), low, high, _part(wanted), generator)
@@ -102,10 +98,6 @@ def normal(
     """Normal numbers with that mean and standard deviation (``Tensor.normal_``).
 
     Where elements lie in another order than that of the indices, PyTorch draws them one by one, however many they are.
-
-    Raises:
-        NotImplementedError: an integer type, with PyTorch's text.
-        RuntimeError: std is negative, with PyTorch's text.
     """
     wanted = _float_type(dtype, "normal_kernel_cpu")
     if not std >= 0:
@@ -140,11 +132,7 @@ def _normal_blocks(unit: Array, mean: float, std: float) -> Array:
 
 
 def randint(low: int, high: int, shape: Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Array:
-    """Integers from ``low`` up to, not including, ``high`` (``torch.randint``), int64 unless another type is asked for.
-
-    Raises:
-        RuntimeError: no number is between the bounds, with PyTorch's text.
-    """
+    """Integers from ``low`` up to, not including, ``high`` (``torch.randint``), int64 unless another type is asked for."""
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     source, count = generator or default_generator, math.prod(shape)
@@ -156,11 +144,7 @@ def randint(low: int, high: int, shape: Sequence[int], dtype: DType | None = Non
 
 
 def randperm(n: int, generator: Generator | None = None) -> Array:
-    """The integers 0 to ``n`` - 1 in random order (``torch.randperm``), int64.
-
-    Raises:
-        RuntimeError: n is negative, with PyTorch's text.
-    """
+    """The integers 0 to ``n`` - 1 in random order (``torch.randperm``), int64."""
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     steps = max(n - 1, 0)
@@ -178,10 +162,6 @@ def bernoulli(
 
     The probability may be an array, whose shape and type the result then has. With one for all it is what PyTorch gives on
     processors other than Intel's, where MKL's own generator makes the mask.
-
-    Raises:
-        NotImplementedError: probabilities are integers, with PyTorch's text.
-        RuntimeError: a probability is outside of [0, 1], with PyTorch's text.
     """
     source = generator or default_generator
     if isinstance(p, np.ndarray):

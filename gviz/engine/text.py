@@ -170,12 +170,7 @@ def type_name(dtype: Any) -> str:
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
-    """A dimension counted from 0, whatever the sign it was given with.
-
-    Raises:
-        IndexError: out of range, in PyTorch's words.
-        ValueError: no integer of 64 bits.
-    """
+    """A dimension counted from 0, whatever the sign it was given with; refuses one that is out of range."""
     size = max(ndim, 1)
     if not -size <= dim < size:
         if not -(1 << 63) <= dim < 1 << 63:
@@ -185,12 +180,7 @@ def wrap_dim(dim: int, ndim: int) -> int:
 
 
 def wrap_dims(dims: Iterable[int], ndim: int) -> tuple[int, ...]:
-    """Several of them, each at most once.
-
-    Raises:
-        IndexError: one is out of range.
-        RuntimeError: one is there twice.
-    """
+    """Several of them, each at most once."""
     wrapped: list[int] = []
     for dim in dims:
         one = wrap_dim(dim, ndim)
@@ -238,11 +228,7 @@ def absent(module: str) -> Any:
 
 
 def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The common shape of operands.
-
-    Raises:
-        RuntimeError: there is none, in PyTorch's words.
-    """
+    """The common shape of operands; refuses those that have none, in PyTorch's words."""
     result: list[int] = []
     for shape in shapes:
         for offset in range(1, len(shape) + 1):
