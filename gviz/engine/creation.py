@@ -18,12 +18,7 @@ MAX_BYTES = 64 * 2**30
 
 
 def finish(array: Any, requires_grad: bool, device: Any = None) -> Tensor:
-    """A tensor around a fresh array, requiring a gradient if asked for.
-
-    Raises:
-        RuntimeError: integers cannot require a gradient; another device than the CPU.
-        TypeError: ``requires_grad`` is no bool.
-    """
+    """A tensor around a fresh array, requiring a gradient if asked for, which integers cannot."""
     if device is not None:
         text.check_device(device)
     made = from_array(array, None)
@@ -46,11 +41,7 @@ def sizes(shape: Sequence[Any], name: str = "empty") -> tuple[int, ...]:
 
     Args:
         shape: the arguments that say it.
-        name: the function that they were given to.
-
-    Raises:
-        RuntimeError: negative, or more memory than there can be.
-        TypeError: no integers, or nothing at all.
+        name: the function that they were given to, for what is refused: no integers, negative ones, too much memory.
     """
     if not shape:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
@@ -91,13 +82,7 @@ def tensor(
 ) -> Tensor:
     """A tensor from a number, nested lists, or an array, copied.
 
-    Args:
-        data: numbers become float32, integers int64, booleans bool; an array keeps its dtype.
-        dtype: another element type.
-        device: "cpu" or nothing.
-        requires_grad: whether gradients flow to it.
-        pin_memory: accepted, without effect.
-
+    Numbers become float32, integers int64, booleans bool, unless another dtype is wanted; an array keeps its dtype.
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.tensor.html
     """
     if isinstance(data, Tensor):
@@ -121,11 +106,7 @@ def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def from_numpy(array: Any) -> Tensor:
-    """A tensor on the array's memory.
-
-    Raises:
-        TypeError: no array, or a dtype that PyTorch does not have.
-    """
+    """A tensor on the array's memory."""
     if isinstance(array, np.ndarray) and not array.flags.writeable:
         text.warn_once(
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing "
@@ -179,11 +160,7 @@ def arange(
     *args: Any, start: Any = None, end: Any = None, step: Any = None, dtype: Any = None, requires_grad: bool = False,
     device: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Numbers from start (0) up to end, in steps (1); integers where all three are.
-
-    Raises:
-        RuntimeError: a step of zero, or in the wrong direction.
-    """
+    """Numbers from start (0) up to end, in steps (1); integers where all three are."""
     given = [a.item() if isinstance(a, Tensor) else a for a in args]
     if len(given) == 1 and end is None:
         end = given[0]
@@ -215,11 +192,7 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_gr
 
 
 def evenly(start: Any, end: Any, steps: int, kind: Any, name: str) -> Any:
-    """Numbers in equal steps, counted from both ends towards the middle.
-
-    Raises:
-        RuntimeError: a negative number of steps, or an end that is a tensor with dimensions.
-    """
+    """Numbers in equal steps, counted from both ends towards the middle."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     tensors = {which: v._array.ndim for which, v in (("start", start), ("end", end)) if isinstance(v, Tensor)}

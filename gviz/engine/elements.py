@@ -54,14 +54,11 @@ class Elements:
         """Element type."""
         return dtypes.of(self._array.dtype)
 
-    @property
-    def ndim(self) -> int:
-        """Number of dimensions."""
-        return int(self._array.ndim)
-
     def dim(self) -> int:
         """Number of dimensions."""
         return int(self._array.ndim)
+
+    ndim = property(dim)
 
     def numel(self) -> int:
         """Number of elements."""
@@ -103,11 +100,7 @@ class Elements:
         return bool(self._array.dtype.kind == "c")
 
     def item(self) -> Any:
-        """The only element, as a Python number.
-
-        Raises:
-            RuntimeError: there is not exactly one.
-        """
+        """The only element, as a Python number."""
         if self._array.size != 1:
             raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
         return self._array.item()
@@ -128,11 +121,7 @@ class Elements:
         raise RuntimeError(f"Boolean value of Tensor with {count} is ambiguous")
 
     def only(self) -> Any:
-        """The only element, for Python's own number types.
-
-        Raises:
-            ValueError: there is not exactly one (:meth:`item` has another text).
-        """
+        """The only element, for Python's own number types: where there is none :meth:`item` has another text."""
         if self._array.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
         return self._array.item()
@@ -178,11 +167,7 @@ class Elements:
         return int(self._array.__array_interface__["data"][0])
 
     def numpy(self, *, force: bool = False) -> Any:
-        """An array on the same memory.
-
-        Raises:
-            RuntimeError: the tensor requires a gradient, operations are recorded, and ``force`` is not given.
-        """
+        """An array on the same memory; refused where the tensor requires a gradient, unless by ``force``."""
         if not force and mode.on and self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         self.version_cell()
@@ -239,11 +224,7 @@ class Elements:
         return twin
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """A leaf with its own memory.
-
-        Raises:
-            RuntimeError: the tensor is no leaf.
-        """
+        """A leaf with its own memory, of a leaf."""
         if not self.is_leaf:
             raise RuntimeError(text.COPIED_NON_LEAF)
         if id(self) in memo:

@@ -32,13 +32,7 @@ _STATE = np.dtype(
 
 
 class Generator:
-    """A stream of random numbers (``torch.Generator``).
-
-    Args:
-        device: "cpu"; there is no other.
-
-    Raises:
-        RuntimeError: another device.
+    """A stream of random numbers (``torch.Generator``), on the CPU.
 
     >>> from gviz.engine.random import rand
     >>> rand((2,), generator=Generator().manual_seed(0))
@@ -60,15 +54,7 @@ class Generator:
         self._kept: float | None = None  # the second of two normal numbers
 
     def manual_seed(self, seed: int) -> Generator:
-        """Begin again at ``seed``, -2**63 to 2**64 - 1; only its lower 32 bits count.
-
-        Returns:
-            The generator itself.
-
-        Raises:
-            RuntimeError: not an integer, with PyTorch's text.
-            ValueError: an integer of more than 64 bits, with PyTorch's text.
-        """
+        """Begin again at ``seed``, -2**63 to 2**64 - 1, of which only the lower 32 bits count; returns the generator itself."""
         if isinstance(seed, bool) or not hasattr(type(seed), "__index__"):
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
         number = operator.index(seed)
@@ -99,12 +85,7 @@ class Generator:
         return from_array(state.view(np.uint8), None)
 
     def set_state(self, new_state: Any) -> Generator:
-        """Go back to a state of :meth:`get_state`, or of PyTorch's; returns the generator itself.
-
-        Raises:
-            TypeError: no tensor of bytes, with PyTorch's text.
-            RuntimeError: not that many.
-        """
+        """Go back to a state of :meth:`get_state`, or of PyTorch's; returns the generator itself."""
         if not isinstance(new_state, Tensor) or new_state._array.dtype != np.uint8:
             given = type_name(new_state._array.dtype) if isinstance(new_state, Tensor) else type(new_state).__name__
             raise TypeError(f"expected a torch.ByteTensor, but got {given}")

@@ -73,11 +73,7 @@ def in_place(
 
 
 def write_out(name: str, out: Tensor, compute: Callable[[], Any], args: Iterable[Any]) -> Tensor:
-    """What a function gives, written into the tensor that was given as ``out``.
-
-    Raises:
-        RuntimeError: something requires a gradient, or the result is of a kind that the tensor cannot hold.
-    """
+    """What a function gives, written into the tensor that was given as ``out``, if nothing requires a gradient."""
     if mode.on and any(isinstance(value, Tensor) and value.requires_grad for value in (*args, out)):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
@@ -210,11 +206,7 @@ def save_written(node: Node, tensor: Tensor, version: Any) -> None:
 
 
 def set_item(tensor: Tensor, key: Any, value: Any) -> None:
-    """``tensor[key] = value``: through a view where the key gives one, else as ``index_put_``.
-
-    Raises:
-        IndexError, RuntimeError, TypeError: the key or the value does not fit, in PyTorch's words.
-    """
+    """``tensor[key] = value``: through a view where the key gives one, else as ``index_put_``."""
     from gviz.engine.surface.indexing import views_of
 
     source = value if isinstance(value, Tensor) else from_array(number_array(value, tensor), None)

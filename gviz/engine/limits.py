@@ -13,32 +13,33 @@ __all__ = ["finfo", "iinfo"]
 
 
 class _Limits:
-    """What :class:`finfo` and :class:`iinfo` share: the type, and its width."""
+    """What :class:`finfo` and :class:`iinfo` share: the type, its width, its ends, and how they are shown: with six digits."""
+
+    _shown: tuple[str, ...] = ("min", "max")
 
     def __init__(self, of_type: dtype) -> None:
-        self.dtype = of_type.name
-        self.bits = of_type.itemsize * 8
+        self.dtype, self.bits = of_type.name, of_type.itemsize * 8
 
     def __eq__(self, other: object) -> builtins.bool:
         return type(other) is type(self) and other.__dict__ == self.__dict__
 
     __hash__ = None  # type: ignore[assignment]  # as in PyTorch
 
+    def __repr__(self) -> str:
+        limits = "".join(f"{name}={getattr(self, name):g}, " for name in self._shown)
+        return f"{type(self).__name__}({limits}dtype={self.dtype})"
+
 
 class finfo(_Limits):
-    """The limits of a floating-point type (of a complex one: of its parts), as ``torch.finfo``.
-
-    Args:
-        type: an element type; without it the default one.
-
-    Raises:
-        TypeError: not an element type, or an integer one.
+    """The limits of a floating-point type (of a complex one: of its parts; without a type: of the default), as ``torch.finfo``.
 
     >>> from gviz.engine.dtypes import float32
     >>> finfo(float32)
     finfo(resolution=1e-06, min=-3.40282e+38, max=3.40282e+38, eps=1.19209e-07, smallest_normal=1.17549e-38, \
 tiny=1.17549e-38, dtype=float32)
     """
+
+    _shown = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
 
     def __init__(self, type: dtype | None = None) -> None:
         of_type = _checked(type or get_default_dtype(), "finfo").to_real()
@@ -50,16 +51,9 @@ tiny=1.17549e-38, dtype=float32)
         self.tiny = self.smallest_normal = builtins.float(numbers.smallest_normal)
         self.resolution = builtins.float(f"1e-{numbers.precision}")
 
-    def __repr__(self) -> str:
-        fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
-        return "finfo(" + "".join(f"{name}={getattr(self, name):g}, " for name in fields) + f"dtype={self.dtype})"
-
 
 class iinfo(_Limits):
     """The limits of an integer type, as ``torch.iinfo``.
-
-    Raises:
-        TypeError: not an integer type.
 
     >>> from gviz.engine.dtypes import int8
     >>> iinfo(int8)
@@ -75,9 +69,6 @@ class iinfo(_Limits):
         super().__init__(of_type)
         numbers = np.iinfo(of_type.np)
         self.min, self.max = builtins.int(numbers.min), builtins.int(numbers.max)
-
-    def __repr__(self) -> str:
-        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
 
 
 def _checked(given: dtype, function: str) -> dtype:

@@ -97,11 +97,7 @@ def grad(
 
 
 def starts_of(tensors: Any, gradients: Any, *, create: bool) -> list[tuple[Any, Any]]:
-    """The nodes to start from and their gradients.
-
-    Raises:
-        RuntimeError: a gradient is missing, of a wrong shape, or for a tensor that is in no graph.
-    """
+    """The nodes to start from and their gradients; refuses tensors that are in no graph."""
     roots = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not all(isinstance(root, Tensor) for root in roots):
         raise AssertionError("Expected output to be a torch.Tensor")
@@ -109,27 +105,14 @@ def starts_of(tensors: Any, gradients: Any, *, create: bool) -> list[tuple[Any, 
     made = [start_gradient(root, one, i, create=create) for i, (root, one) in enumerate(zip(roots, given, strict=False))]
     if len(roots) != len(given):
         raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
-    return [(root_edge(root, i), one) for i, (root, one) in enumerate(zip(roots, made, strict=True))]
-
-
-def root_edge(root: Tensor, position: int) -> Any:
-    """The edge to start from.
-
-    Raises:
-        RuntimeError: the tensor is in no graph.
-    """
-    edge = edge_of(root)
-    if edge is None:
-        raise RuntimeError(f"element {position} of tensors does not require grad and does not have a grad_fn")
-    return edge
+    edges = [edge_of(root) for root in roots]
+    if None in edges:
+        raise RuntimeError(f"element {edges.index(None)} of tensors does not require grad and does not have a grad_fn")
+    return list(zip(edges, made, strict=True))
 
 
 def start_gradient(root: Tensor, gradient: Any, position: int, *, create: bool) -> Any:
-    """The gradient to start with: the tensor given, or a one for a tensor of one element.
-
-    Raises:
-        RuntimeError: none given for several elements, or of another shape.
-    """
+    """The gradient to start with: the tensor given, which must have the shape, or a one for a tensor of one element."""
     if gradient is None:
         if root._edge is not None and root._array.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
