@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "cosine_embedding_loss", "cosine_similarity", "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss",
-    "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "pairwise_distance", "pdist",
+    "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "pairwise_distance",
     "poisson_nll_loss", "triplet_margin_loss", "triplet_margin_with_distance_loss",
 ]  # fmt: skip
 
@@ -38,11 +38,6 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     """The p-norm of the differences along the last dimension."""
     apart = call["add_scalar"](call["sub"](x1, x2), eps)
     return call["norm"](apart, float(p), (apart._array.ndim - 1,), keepdim)  # type: ignore[no-any-return]
-
-
-def pdist(input: Tensor, p: float = 2) -> Any:
-    """The distance of each row to each row after it."""
-    return call["pdist"](input, p)
 
 
 def same_rank(name: str, named: dict[str, Tensor]) -> None:

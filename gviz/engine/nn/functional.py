@@ -31,14 +31,12 @@ from gviz.engine.text import wrap_dim
 
 __all__ = [
     "batch_norm", "bilinear", "embedding", "group_norm", "instance_norm", "layer_norm", "linear",
-    "local_response_norm", "normalize", "one_hot",
+    "local_response_norm", "normalize", "one_hot", "pdist",
     "rms_norm", "scaled_dot_product_attention",
 ]  # fmt: skip
 
 
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``input @ weight.T + bias``."""
-    return call["linear"](input, weight, bias)  # type: ignore[no-any-return]
+linear, pdist = call["linear"], call["pdist"]
 
 
 def embedding(
