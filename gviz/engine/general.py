@@ -15,6 +15,7 @@ from gviz.engine.modes import mode
 from gviz.engine.node import NO_GRAD_VIEW, Output, next_seq
 from gviz.engine.op import TENSORS
 from gviz.engine.plain import plain
+from gviz.engine.results import result_class
 from gviz.engine.tensor import Tensor, edge_of, from_array
 from gviz.engine.text import COMPLEX
 
@@ -154,7 +155,7 @@ def record(row: Row, args: tuple[Any, ...], data: Any, mixed: bool) -> Any:
         results.append(from_array(array, edge))
         if row.view:
             mark_view(results[-1], args[row.inputs[0]], array, row)
-    return tuple(results) if several == ("...",) else named_results(row)(results)
+    return tuple(results) if several == ("...",) else result_class(row.key.partition("_")[0], several)(results)
 
 
 def make_node(row: Row, args: tuple[Any, ...], arrays: list[Any], *, mixed: bool, split: int) -> Any:
@@ -208,15 +209,3 @@ def mark_view(result: Tensor, source: Any, array: Any, row: Row) -> None:
         result._edge = NO_GRAD_VIEW
     elif source._rare is not None and source._rare.origin:
         rare.origin = source._rare.origin
-
-
-NAMED: dict[str, Any] = {}
-
-
-def named_results(row: Row) -> Any:
-    """The class of a row's named results, as ``torch.return_types.max``."""
-    if row.key not in NAMED:
-        from gviz.engine.results import result_class
-
-        NAMED[row.key] = result_class(row.key.partition("_")[0], row.outputs)
-    return NAMED[row.key]

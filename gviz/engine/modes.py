@@ -115,11 +115,7 @@ class enable_grad(no_grad):
 
 
 class inference_mode(GradMode):
-    """Like :class:`no_grad`; tensors made in the block are inference tensors.
-
-    Args:
-        mode: False makes the block do nothing; a function makes this a decorator.
-    """
+    """Like :class:`no_grad`, and tensors made in the block are inference tensors; with False the block does nothing."""
 
     def __new__(cls, mode: Any = True) -> Any:
         """``@inference_mode`` works without brackets too."""
@@ -135,11 +131,7 @@ class inference_mode(GradMode):
 
 
 class set_grad_enabled(GradMode):
-    """Set the grad mode at once; as a context manager, put it back at the end of the block.
-
-    Args:
-        mode: whether operations are recorded.
-    """
+    """Set the grad mode at once; as a context manager, put it back at the end of the block."""
 
     def __init__(self, mode: Any) -> None:
         if not isinstance(mode, bool):

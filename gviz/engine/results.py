@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from operator import itemgetter
 from typing import Any
 
@@ -18,6 +19,7 @@ class Results(tuple):  # type: ignore[type-arg] # noqa: SLOT001 - subclasses add
         return f"torch.return_types.{type(self).__name__}(\n{items})"
 
 
+@cache
 def result_class(name: str, names: tuple[str, ...]) -> Any:
     """The class of that name, with a property for each output."""
     body: dict[str, Any] = {"names": names, "__module__": "torch.return_types"}

@@ -146,11 +146,6 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float | complex | np.number | np.bool_)
 
 
-def is_real(value: Any) -> bool:
-    """The same, but not complex."""
-    return is_number(value) and not isinstance(value, complex)
-
-
 def is_int_list(value: Any) -> bool:
     """A list that begins with a whole number, as PyTorch looks at no more of it."""
     return isinstance(value, list | tuple) and (not value or is_index(value[0]))
@@ -160,7 +155,7 @@ DO: dict[str, Callable[[Any], bool]] = {
     "Tensor": lambda v: isinstance(v, Tensor),
     "Scalar": is_number,
     "complex": is_number,
-    "double": is_real,
+    "double": lambda v: is_number(v) and not isinstance(v, complex),
     "int64_t": is_int,
     "SymInt": is_index,
     "IntArrayRef": is_int_list,
@@ -221,7 +216,9 @@ def accepted(
         raise KeyError(name)
     shown = name.rpartition(".")[2].replace("logsigmoid", "log_sigmoid")
     if not forms:
-        refuse_any(shown, args, kwargs)
+        if args or kwargs:
+            what = "keyword arguments" if kwargs else f"arguments ({len(args)} given)"
+            raise TypeError(f"TensorBase.{shown}() takes no {what}")
         return (), {}
     if len(forms) > 1:
         for form in forms:
@@ -235,14 +232,6 @@ def accepted(
     if (refused := misfit(forms[0], shown, args, kwargs)) is not None:
         raise TypeError(refused)
     return taken(forms[0], shown, args, kwargs)
-
-
-def refuse_any(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """A method that takes nothing at all."""
-    if kwargs:
-        raise TypeError(f"TensorBase.{name}() takes no keyword arguments")
-    if args:
-        raise TypeError(f"TensorBase.{name}() takes no arguments ({len(args)} given)")
 
 
 def keyword_of(parameter: Parameter, kwargs: dict[str, Any]) -> str | None:
