@@ -7,6 +7,7 @@ import numpy as np
 from gviz.engine import dtypes
 from gviz.engine.op import composite, op
 from gviz.engine.ops.constants import ZERO
+from gviz.engine.ops.rows import row
 
 
 def check_relu(operand):
@@ -33,22 +34,9 @@ def threshold_backward(grad_output, self, threshold):
     return np.where(self <= (threshold or zero), zero, grad_output)  # nan lets the gradient pass
 
 
-@op(
-    "MaximumBackward0",
-    self="masked_fill(where(equal(self, other), grad / 2, grad), less(self, other), 0)",
-    other="masked_fill(where(equal(self, other), grad / 2, grad), greater(self, other), 0)",
-)
-def maximum(self, other):
-    return np.maximum(self, other)
-
-
-@op(
-    "MinimumBackward0",
-    self="masked_fill(where(equal(self, other), grad / 2, grad), greater(self, other), 0)",
-    other="masked_fill(where(equal(self, other), grad / 2, grad), less(self, other), 0)",
-)
-def minimum(self, other):
-    return np.minimum(self, other)
+HALVED = "masked_fill(where(equal(self, other), grad / 2, grad), {}(self, other), 0)"  # equal elements share the gradient
+row("maximum", "MaximumBackward0", np.maximum, self=HALVED.format("less"), other=HALVED.format("greater"))
+row("minimum", "MinimumBackward0", np.minimum, self=HALVED.format("greater"), other=HALVED.format("less"))
 
 
 @op("ClampBackward1", self="where(within(self, min, max), grad, 0.0)")
@@ -86,25 +74,22 @@ def clamp_tensor(self, min=None, max=None):
 @composite
 def clamp_backward_self(grad, self, min, max):
     """The gradient where the value lies between its bounds."""
-    if min is not None and max is not None:
-        return where(logical_and(greater_equal(self, min), less_equal(self, max)), grad, 0.0)
-    return where(greater_equal(self, min), grad, 0.0) if max is None else where(less_equal(self, max), grad, 0.0)
+    above, below = (None if min is None else greater_equal(self, min)), (None if max is None else less_equal(self, max))
+    return where(above if below is None else below if above is None else logical_and(above, below), grad, 0.0)
 
 
 @composite
 def clamp_backward_min(grad, self, min, max):
     """The gradient where the lower bound was taken (and is below the upper one)."""
-    if max is None:
-        return where(less(self, min), grad, 0.0)
-    return where(logical_and(less(min, max), less(self, min)), grad, 0.0)
+    taken = less(self, min)
+    return where(taken if max is None else logical_and(less(min, max), taken), grad, 0.0)
 
 
 @composite
 def clamp_backward_max(grad, self, min, max):
     """The gradient where the upper bound was taken."""
-    if min is None:
-        return where(greater(self, max), grad, 0.0)
-    return where(logical_or(greater(self, max), less(max, min)), grad, 0.0)
+    taken = greater(self, max)
+    return where(taken if min is None else logical_or(taken, less(max, min)), grad, 0.0)
 
 
 @op(

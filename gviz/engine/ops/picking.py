@@ -7,7 +7,7 @@ import numpy as np
 from gviz.engine.dtypes import number, of
 from gviz.engine.op import ARRAYS, composite, op
 from gviz.engine.ops.ordering import first_pairs, ordered, place_pair, sort_pairs
-from gviz.engine.ops.reduction import axes_of, laid_out, placed
+from gviz.engine.ops.reduction import PLACES, SELECTED, axes_of, laid_out, searched
 from gviz.engine.ops.rows import row
 from gviz.engine.text import broadcast_shape, wrap_dim
 
@@ -242,52 +242,39 @@ def put(self, index, source, accumulate=False):
 
 
 # ------------------------------------------------------------------ order
-PLACED = "select_backward_of(grad, dim, indices, self_sym_sizes, True)"
+SORTED = "select_backward_of(grad, dim, indices, self_sym_sizes, True)"
 
 
-@op("SortBackward0", outputs=("values", "indices"), self=PLACED)
+@op("SortBackward0", outputs=PLACES, self=SORTED)
 def sort(self, dim=-1, descending=False):
-    axis = wrap_dim(dim, self.ndim)
-    if not self.ndim:
-        return self.copy(), np.zeros((), np.int64)
-    return sorted_as(self, axis, ordered(self, axis, descending, sort_pairs))
+    return sorted_as(self, dim, descending, sort_pairs)
 
 
-@op("SortBackward1", outputs=("values", "indices"), self=PLACED)
+@op("SortBackward1", outputs=PLACES, self=SORTED)
 def sort_stable(self, dim=-1, descending=False):
-    axis = wrap_dim(dim, self.ndim)
-    return sorted_as(self, axis, ordered(self, axis, descending)) if self.ndim else ARRAYS["sort"](self)
+    return sorted_as(self, dim, descending)
 
 
-def sorted_as(array, axis, order):
-    """The elements in an order along an axis, in the array's own memory order, and that order."""
-    return tuple(laid_out(found, array) for found in placed(array, order, axis))
+def sorted_as(array, dim, descending, way=None):
+    """The elements in their order along a dim, in the array's own memory order, and where they were."""
+    return tuple(laid_out(found, array) for found in searched(array, dim, lambda axis: ordered(array, axis, descending, way)))
 
 
-@op("TopkBackward0", outputs=("values", "indices"), self=PLACED)
+@op("TopkBackward0", outputs=PLACES, self=SORTED)
 def topk(self, k, dim=-1, largest=True, sorted=True):
-    axis = wrap_dim(dim, self.ndim)
-    if not 0 <= k <= (self.shape[axis] if self.ndim else 1):
+    if not 0 <= k <= (self.shape[wrap_dim(dim, self.ndim)] if self.ndim else 1):
         raise RuntimeError("selected index k out of range")
     if self.dtype.kind == "b":
         raise RuntimeError("topk does not support bool dtypes on CPU")
-    if not self.ndim:
-        return self.copy(), np.zeros((), np.int64)
-    return placed(self, ordered(self, axis, largest, first_pairs(k))[along(self, axis, slice(0, k))], axis)
+    return searched(self, dim, lambda axis: ordered(self, axis, largest, first_pairs(k))[along(self, axis, slice(0, k))])
 
 
 def ranked(self, k, dim, keepdim, way=None):
     """The k-th smallest along a dimension, counted from 0, and where it is."""
-    axis = wrap_dim(dim, self.ndim)
-    if not self.ndim:
-        return self.copy(), np.zeros((), np.int64)
-    return placed(self, ordered(self, axis, False, way)[along(self, axis, slice(k, k + 1))], axis, keepdim)
+    return searched(self, dim, lambda axis: ordered(self, axis, False, way)[along(self, axis, slice(k, k + 1))], keepdim)
 
 
-SELECTED = "select_backward_of(grad, dim, indices, self_sym_sizes, keepdim)"
-
-
-@op("KthvalueBackward0", outputs=("values", "indices"), self=SELECTED)
+@op("KthvalueBackward0", outputs=PLACES, self=SELECTED)
 def kthvalue(self, k, dim=-1, keepdim=False):
     if not 1 <= k <= (self.shape[wrap_dim(dim, self.ndim)] if self.ndim else 1):
         raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(wrap_dim(dim, self.ndim)))
@@ -302,7 +289,7 @@ def median_all(self):
     return flat[-1] if np.isnan(flat[-1:]).any() else flat[(flat.size - 1) // 2]
 
 
-@op("MedianBackward1", key="median_dim", outputs=("values", "indices"), self=SELECTED)
+@op("MedianBackward1", outputs=PLACES, self=SELECTED)
 def median_dim(self, dim, keepdim=False):
     axis = wrap_dim(dim, self.ndim)
     values, indices = ranked(self, ((self.shape[axis] if self.ndim else 1) - 1) // 2, dim, keepdim)
@@ -319,25 +306,25 @@ def nanmedian_all(self):
     return ARRAYS["median_all"](self[~np.isnan(self)])
 
 
-@op("NanmedianBackward1", outputs=("values", "indices"), self=SELECTED)
+@op("NanmedianBackward1", outputs=PLACES, self=SELECTED)
 def nanmedian_dim(self, dim, keepdim=False):
-    axis = wrap_dim(dim, self.ndim)
-    if not self.ndim:
-        return self.copy(), np.zeros((), np.int64)
-    middle = np.maximum((~np.isnan(self)).sum(axis=axis, keepdims=True) - 1, 0) // 2
-    return placed(self, np.take_along_axis(ordered(self, axis, False), middle, axis), axis, keepdim)
+    def middle(axis):
+        last = np.maximum((~np.isnan(self)).sum(axis=axis, keepdims=True) - 1, 0)
+        return np.take_along_axis(ordered(self, axis, False), last // 2, axis)
+
+    return searched(self, dim, middle, keepdim)
 
 
-@op("ModeBackward0", outputs=("values", "indices"), self=SELECTED)
+@op("ModeBackward0", outputs=PLACES, self=SELECTED)
 def mode(self, dim=-1, keepdim=False):
-    axis = wrap_dim(dim, self.ndim)
-    if not self.ndim:
-        return self.copy(), np.zeros((), np.int64)
-    order = ordered(self, axis, False, sort_pairs)
-    values = np.take_along_axis(self, order, axis)
-    often = np.equal(np.expand_dims(values, axis), np.expand_dims(values, axis + 1)).sum(axis=axis)
-    first = np.expand_dims(np.argmax(often, axis), axis)  # the smallest of those that are there most often
-    return placed(self, np.take_along_axis(order, first + np.take_along_axis(often, first, axis) - 1, axis), axis, keepdim)
+    def most(axis):
+        order = ordered(self, axis, False, sort_pairs)
+        values = np.take_along_axis(self, order, axis)
+        often = np.equal(np.expand_dims(values, axis), np.expand_dims(values, axis + 1)).sum(axis=axis)
+        first = np.expand_dims(np.argmax(often, axis), axis)  # the smallest of those that are there most often
+        return np.take_along_axis(order, first + np.take_along_axis(often, first, axis) - 1, axis)
+
+    return searched(self, dim, most, keepdim)
 
 
 # ------------------------------------------------------------------ counting

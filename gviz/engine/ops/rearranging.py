@@ -99,24 +99,15 @@ def check_turn(ndim, dims):
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
 
 
-def check_matrix(array, name):
-    """Refuse what has no rows and columns."""
+def matrix(array, name):
+    """The array; refuses one without rows and columns."""
     if array.ndim < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+    return array
 
 
-@op("TrilBackward0", self="tril(grad, diagonal)")
-def tril(self, diagonal=0):
-    check_matrix(self, "tril")
-    return np.tril(self, diagonal)
-
-
-@op("TriuBackward0", self="triu(grad, diagonal)")
-def triu(self, diagonal=0):
-    check_matrix(self, "triu")
-    return np.triu(self, diagonal)
-
-
+row("tril", "TrilBackward0", lambda self, diagonal=0: np.tril(matrix(self, "tril"), diagonal), self="tril(grad, diagonal)")
+row("triu", "TriuBackward0", lambda self, diagonal=0: np.triu(matrix(self, "triu"), diagonal), self="triu(grad, diagonal)")
 DIAGONAL = "diagonal_backward(grad, self_sym_sizes, offset, dim1, dim2)"
 
 

@@ -88,10 +88,10 @@ def reduced_count(sizes, dims):
 
 
 # ------------------------------------------------------------------ extremes
-def check_reduced(array, dim, name):
-    """Refuse to look for an extreme of nothing."""
+def reducible(array, dim, name):
+    """The array; refuses to look for an extreme of nothing."""
     if array.size:
-        return
+        return array
     axes = axes_of(array, dim)
     if axes is None:
         raise RuntimeError(
@@ -101,18 +101,33 @@ def check_reduced(array, dim, name):
     for axis in axes or ():
         if not array.shape[axis]:
             raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
+    return array
 
 
-@op("MaxBackward1", self="evenly_distribute(grad, self, result)")
-def max_all(self):
-    check_reduced(self, None, "max")
-    return self.max()
+SELECTED = "select_backward_of(grad, dim, indices, self_sym_sizes, keepdim)"
+PLACES = ("values", "indices")
 
-
-@op("MinBackward1", self="evenly_distribute(grad, self, result)")
-def min_all(self):
-    check_reduced(self, None, "min")
-    return self.min()
+row("max_all", "MaxBackward1", lambda self: reducible(self, None, "max").max(), self="evenly_distribute(grad, self, result)")
+row("min_all", "MinBackward1", lambda self: reducible(self, None, "min").min(), self="evenly_distribute(grad, self, result)")
+row(
+    "max_dim",
+    "MaxBackward0",
+    lambda self, dim, keepdim=False: extreme(self, dim, keepdim, "max"),
+    outputs=PLACES,
+    self=SELECTED,
+)
+row(
+    "min_dim",
+    "MinBackward0",
+    lambda self, dim, keepdim=False: extreme(self, dim, keepdim, "min"),
+    outputs=PLACES,
+    self=SELECTED,
+)
+row("argmax", None, lambda self, dim=None, keepdim=False: place_of(self, dim, keepdim, "argmax"), nondiff=("self",))
+row("argmin", None, lambda self, dim=None, keepdim=False: place_of(self, dim, keepdim, "argmin"), nondiff=("self",))
+row("any_of", None, lambda self, dim=None, keepdim=False: truth(np.any, self, dim, keepdim), nondiff=("self",))
+row("all_of", None, lambda self, dim=None, keepdim=False: truth(np.all, self, dim, keepdim), nondiff=("self",))
+row("count_true", None, lambda self: np.asarray(self).sum(), nondiff=("self",))
 
 
 @composite
@@ -127,9 +142,6 @@ def same_or_nan(self, other):
     return np.isnan(self) if np.isnan(other).any() else np.equal(self, other)
 
 
-row("count_true", None, lambda self: np.asarray(self).sum(), nondiff=("self",))
-
-
 @op(
     "MaskedFillBackward1",
     nondiff=("mask",),
@@ -141,26 +153,9 @@ def masked_fill_tensor(self, mask, value):
     return np.asarray(np.where(mask, np.asarray(value, self.dtype), self), order="C")
 
 
-SELECT = "select_backward_of(grad, dim, indices, self_sym_sizes, keepdim)"
-
-
-@op("MaxBackward0", outputs=("values", "indices"), self=SELECT)
-def max_dim(self, dim, keepdim=False):
-    return extreme(self, dim, keepdim, np.argmax, "max")
-
-
-@op("MinBackward0", outputs=("values", "indices"), self=SELECT)
-def min_dim(self, dim, keepdim=False):
-    return extreme(self, dim, keepdim, np.argmin, "min")
-
-
-def extreme(array, dim, keepdim, choose, name):
-    """Values and indices of the chosen element along a dimension; the first of equal ones."""
-    axis = wrap_dim(dim, array.ndim)
-    if array.ndim == 0:
-        return array.copy(), np.zeros((), np.int64)
-    check_reduced(array, axis, name)
-    return placed(array, np.expand_dims(choose(array, axis=axis), axis), axis, keepdim)
+def extreme(array, dim, keepdim, name):
+    """Values and indices of the greatest (or least) element along a dimension; the first of equal ones."""
+    return searched(array, dim, lambda axis: getattr(reducible(array, axis, name), f"arg{name}")(axis, keepdims=True), keepdim)
 
 
 def laid_out(array, model):
@@ -176,6 +171,12 @@ def placed(array, indices, axis, keepdim=True):
     return (values, indices) if keepdim else (values.squeeze(axis), indices.squeeze(axis))
 
 
+def searched(array, dim, find, keepdim=True):
+    """The elements at the places that are found along a dim, and these places; a number is found itself."""
+    axis = wrap_dim(dim, array.ndim)
+    return placed(array, find(axis), axis, keepdim) if array.ndim else (array.copy(), np.zeros((), np.int64))
+
+
 @composite
 def select_backward_of(grad, dim, indices, sizes, keepdim):
     """The gradient of a reduction that picks one element: put where that element was."""
@@ -184,39 +185,20 @@ def select_backward_of(grad, dim, indices, sizes, keepdim):
     return scatter(zeros_of(grad, sizes), dim, indices, grad)
 
 
-def check_argument(array, dim, name):
-    """Refuse booleans, and nothing, of which none is the greatest."""
+def place_of(array, dim, keepdim, name):
+    """Where the greatest (or least) element is; refuses booleans, and nothing, of which none is the greatest."""
     if array.dtype.kind == "b":
         raise RuntimeError(f"{name}(): does not support bool input")
     if dim is None and not array.size:
         raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
-    check_reduced(array, dim, name)
+    find = getattr(np, name)
+    reducible(array, dim, name)
+    return find(array) if dim is None else find(array, axis=wrap_dim(dim, array.ndim), keepdims=keepdim)
 
 
-@op(None, nondiff=("self",))
-def argmax(self, dim=None, keepdim=False):
-    check_argument(self, dim, "argmax")
-    return np.argmax(self) if dim is None else np.argmax(self, axis=wrap_dim(dim, self.ndim), keepdims=keepdim)
-
-
-@op(None, nondiff=("self",))
-def argmin(self, dim=None, keepdim=False):
-    check_argument(self, dim, "argmin")
-    return np.argmin(self) if dim is None else np.argmin(self, axis=wrap_dim(dim, self.ndim), keepdims=keepdim)
-
-
-@op(None, nondiff=("self",))
-def any_of(self, dim=None, keepdim=False):
-    return truth(np.any(self, axis=axes_of(self, dim), keepdims=keepdim), self)
-
-
-@op(None, nondiff=("self",))
-def all_of(self, dim=None, keepdim=False):
-    return truth(np.all(self, axis=axes_of(self, dim), keepdims=keepdim), self)
-
-
-def truth(found, array):
-    """A truth value: of bytes it is a byte again, as in PyTorch."""
+def truth(ask, array, dim, keepdim):
+    """Whether any or all are true: of bytes a byte again, as in PyTorch."""
+    found = ask(array, axis=axes_of(array, dim), keepdims=keepdim)
     return np.asarray(found, array.dtype) if array.dtype.name == "uint8" else found
 
 

@@ -6,17 +6,23 @@ import numpy as np
 
 from gviz.engine.dtypes import no_kernel
 from gviz.engine.op import composite, op
-from gviz.engine.ops.reduction import summed
+from gviz.engine.ops.reduction import PLACES, summed
+from gviz.engine.ops.rows import row
 from gviz.engine.text import wrap_dim
+
+
+def running(self, dim, dtype, name):
+    """Sums or products, by numpy's name, up to each place."""
+    dim = wrap_dim(dim, self.ndim)
+    values = np.array(summed(self, dtype), order="C")
+    if values.dtype.kind == "b":
+        raise no_kernel(f"{name}_out_cpu", values.dtype)
+    return getattr(values, name)(axis=dim, dtype=values.dtype) if self.ndim else values
 
 
 @op("CumsumBackward0", self="cumsum_backward(grad, dim)")
 def cumsum(self, dim, dtype=None):
-    dim = wrap_dim(dim, self.ndim)
-    values = np.array(summed(self, dtype), order="C")
-    if values.dtype.kind == "b":
-        raise no_kernel("cumsum_out_cpu", values.dtype)
-    return values.cumsum(axis=dim, dtype=values.dtype) if self.ndim else values
+    return running(self, dim, dtype, "cumsum")
 
 
 @composite
@@ -33,11 +39,7 @@ def reversed_cumsum(value, dim):
 
 @op("CumprodBackward0", self="cumprod_backward(cast_like(grad, self), self, dim, result)")
 def cumprod(self, dim, dtype=None):
-    dim = wrap_dim(dim, self.ndim)
-    values = np.array(summed(self, dtype), order="C")
-    if values.dtype.kind == "b":
-        raise no_kernel("cumprod_out_cpu", values.dtype)
-    return values.cumprod(axis=dim, dtype=values.dtype) if self.ndim else values
+    return running(self, dim, dtype, "cumprod")
 
 
 @composite
@@ -62,16 +64,8 @@ def cumprod_backward(grad, self, dim, result):
 
 
 LARGEST = "scatter_add(zeros_like(self), dim, indices, grad)"
-
-
-@op("CummaxBackward0", outputs=("values", "indices"), self=LARGEST)
-def cummax(self, dim):
-    return best_so_far(self, dim, np.maximum)
-
-
-@op("CumminBackward0", outputs=("values", "indices"), self=LARGEST)
-def cummin(self, dim):
-    return best_so_far(self, dim, np.minimum)
+row("cummax", "CummaxBackward0", lambda self, dim: best_so_far(self, dim, np.maximum), outputs=PLACES, self=LARGEST)
+row("cummin", "CumminBackward0", lambda self, dim: best_so_far(self, dim, np.minimum), outputs=PLACES, self=LARGEST)
 
 
 def best_so_far(array, dim, better):

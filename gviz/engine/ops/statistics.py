@@ -8,7 +8,7 @@ from gviz.engine.dtypes import of
 from gviz.engine.kernels import no_norm
 from gviz.engine.op import ARRAYS, ROWS, composite, everywhere, op
 from gviz.engine.ops.arithmetic import check_sub
-from gviz.engine.ops.reduction import axes_of, check_reduced, summed
+from gviz.engine.ops.reduction import axes_of, reducible, summed
 from gviz.engine.ops.rows import row
 from gviz.engine.ops.totals import add_up, average, multiply_up
 from gviz.engine.text import warn, wrap_dim
@@ -256,18 +256,13 @@ def renorm_backward(grad, self, p, dim, maxnorm):
 
 # ------------------------------------------------------------------ extremes, sums of exponentials
 EXTREME = "extreme_backward(grad, self, dim, keepdim, result)"
+row("amax", "AmaxBackward0", lambda self, dim=(), keepdim=False: extreme_over(self, dim, keepdim, "max"), self=EXTREME)
+row("amin", "AminBackward0", lambda self, dim=(), keepdim=False: extreme_over(self, dim, keepdim, "min"), self=EXTREME)
 
 
-@op("AmaxBackward0", self=EXTREME)
-def amax(self, dim=(), keepdim=False):
-    check_reduced(self, dim, "amax")
-    return self.max(axis=axes_of(self, dim), keepdims=keepdim)
-
-
-@op("AminBackward0", self=EXTREME)
-def amin(self, dim=(), keepdim=False):
-    check_reduced(self, dim, "amin")
-    return self.min(axis=axes_of(self, dim), keepdims=keepdim)
+def extreme_over(array, dim, keepdim, name):
+    """The greatest (or least) element over dims."""
+    return getattr(reducible(array, dim, f"a{name}"), name)(axis=axes_of(array, dim), keepdims=keepdim)
 
 
 @composite

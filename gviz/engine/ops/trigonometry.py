@@ -35,6 +35,13 @@ function(
     "xlogy_base", "XlogyBackward1", lambda self, other: xlogarithm(other.dtype.type(self), other), other="grad * self / other"
 )
 row("nextafter", "NextafterBackward0", np.nextafter, self="where(not_equal(self, other), grad, 0.0)", other="zeros_like(grad)")
+row(
+    "logaddexp",
+    "LogaddexpBackward0",
+    np.logaddexp,
+    self="grad / (1 + exp(other - self))",
+    other="grad / (1 + exp(self - other))",
+)
 
 
 @composite
@@ -77,16 +84,7 @@ def atan2_backward(grad, self, other, wanted):
     return grad * other * inverse if wanted[0] else None, grad * neg(self) * inverse if wanted[1] else None
 
 
-@op("LogaddexpBackward0", self="grad / (1 + exp(other - self))", other="grad / (1 + exp(self - other))")
-def logaddexp(self, other):
-    return np.logaddexp(self, other)
-
-
-@op(
-    "Logaddexp2Backward0",
-    self="grad / (1 + pow_base(2, other - self))",
-    other="grad / (1 + pow_base(2, self - other))",
-)
+@op("Logaddexp2Backward0", self="grad / (1 + pow_base(2, other - self))", other="grad / (1 + pow_base(2, self - other))")
 def logaddexp2(self, other):
     return np.logaddexp2(self, other)
 
@@ -145,22 +143,9 @@ def heaviside(self, values):
     return np.heaviside(self, values).astype(self.dtype, copy=False)
 
 
-@op(
-    "FmaxBackward0",
-    self="masked_fill(grad, logical_not(first_is_more(self, other)), 0)",
-    other="masked_fill(grad, first_is_more(self, other), 0)",
-)
-def fmax(self, other):
-    return np.fmax(self, other)
-
-
-@op(
-    "FminBackward0",
-    self="masked_fill(grad, logical_not(first_is_more(neg(self), neg(other))), 0)",
-    other="masked_fill(grad, first_is_more(neg(self), neg(other)), 0)",
-)
-def fmin(self, other):
-    return np.fmin(self, other)
+MORE, LESS = "first_is_more(self, other)", "first_is_more(neg(self), neg(other))"
+row("fmax", "FmaxBackward0", np.fmax, self=f"masked_fill(grad, logical_not({MORE}), 0)", other=f"masked_fill(grad, {MORE}, 0)")
+row("fmin", "FminBackward0", np.fmin, self=f"masked_fill(grad, logical_not({LESS}), 0)", other=f"masked_fill(grad, {LESS}, 0)")
 
 
 @composite
@@ -169,19 +154,13 @@ def first_is_more(self, other):
     return logical_or(greater_equal(self, other), isnan(other))
 
 
-@op("LerpBackward0", self="grad * (1 - weight)", end="grad * weight")
-def lerp_scalar(self, end, weight):
-    return blended(self, end, weight, weight < 0.5)
-
-
-@op("LerpBackward1", self="grad * (1 - weight)", end="grad * weight", weight="grad * (end - self)")
 def lerp(self, end, weight):
-    return blended(self, end, weight, weight < 0.5)
-
-
-def blended(self, end, weight, near):
     """From ``self`` to ``end``, counted from the nearer of the two, as PyTorch does."""
-    return np.where(near, self + weight * (end - self), end - (end - self) * (1 - weight))
+    return np.where(weight < 0.5, self + weight * (end - self), end - (end - self) * (1 - weight))
+
+
+row("lerp_scalar", "LerpBackward0", lerp, self="grad * (1 - weight)", end="grad * weight")
+row("lerp", "LerpBackward1", lerp, self="grad * (1 - weight)", end="grad * weight", weight="grad * (end - self)")
 
 
 @op("AddcmulBackward0", self="grad", tensor1="grad * (tensor2 * value)", tensor2="grad * (tensor1 * value)")
