@@ -75,6 +75,8 @@ def places(torch: Any) -> Iterator[tuple[str, str, Any, bool]]:
             if isinstance(function, types.BuiltinFunctionType) and name != "from_numpy":
                 yield prefix + name, at + {"logsigmoid": "log_sigmoid"}.get(name, name), function, prefix == "."
     yield "_VF.split", "split", torch._VF.split, False  # what Python's split calls
+    yield "new", "new", torch.Tensor, False
+    yield "device", "device", torch.device, False
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from gviz.engine import dtypes, text
 from gviz.engine.tensor import Tensor, from_array, new
+from gviz.engine.unpack import c_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -193,6 +194,8 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_gr
 
 def evenly(start: Any, end: Any, steps: int, kind: Any, name: str) -> Any:
     """Numbers in equal steps, counted from both ends towards the middle."""
+    if not hasattr(steps, "__index__"):
+        raise TypeError("no number of steps")
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     tensors = {which: v._array.ndim for which, v in (("start", start), ("end", end)) if isinstance(v, Tensor)}
@@ -241,15 +244,34 @@ def full_like(input: Tensor, fill_value: Any, **options: Any) -> Tensor:
 
 
 # ------------------------------------------------------------------ old forms
-def legacy(cls: Any, data: tuple[Any, ...]) -> Tensor:
-    """``Tensor(3, 5)`` by shape, ``Tensor([1, 2])`` by values."""
+def legacy(cls: Any, data: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
+    """``Tensor(3, 5)`` by shape, ``Tensor([1, 2])`` by values.
+
+    Raises:
+        TypeError: a tensor of another dtype, or nothing that there is such a tensor of.
+        RuntimeError: another device.
+    """
     kind = getattr(cls, "legacy_dtype", None) or dtypes.get_default_dtype()
-    if len(data) == 1 and isinstance(data[0], Tensor):
-        array = data[0]._array
-    elif len(data) == 1 and isinstance(data[0], list | tuple | np.ndarray) and not isinstance(data[0], text.Size):
-        array = dtypes.infer(data[0], kind)
+    if options or len(data) > 1:
+        from gviz.engine.signatures import accepted
+
+        _, options = accepted("new", data, options, method=False)
+        if (device := text.Device(options.pop("device", "cpu"))).type != "cpu":
+            raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {device.type} was passed")
+        data = (*data, *options.values())
+    one = data[0] if len(data) == 1 else None
+    if isinstance(one, Tensor):
+        if one.dtype is not kind and isinstance(cls, LegacyType):
+            wanted, given = (text.TENSOR_OPTIONS.format(each.c_name) for each in (kind, one.dtype))
+            raise TypeError(f"expected {wanted} (got {given})")
+        array = one._array
+    elif isinstance(one, list | tuple | np.ndarray) and not isinstance(one, text.Size):
+        array = dtypes.infer(one, kind)
+    elif len(data) == 1 and not isinstance(one, text.Size) and not hasattr(one, "__index__"):
+        wrong = "invalid data type '{}'" if isinstance(one, str) else "data must be a sequence (got {})"
+        raise TypeError(f"new(): {wrong.format(c_type_name(type(one)))}")
     else:
-        array = np.zeros(sizes(data) if data else (0,), kind.np)
+        array = np.zeros(sizes(data, "new") if data else (0,), kind.np)
     made: Tensor = new(cls if isinstance(cls, type) and issubclass(cls, Tensor) else Tensor)
     made._array, made._edge, made._rare = array, None, None
     return made
@@ -263,9 +285,9 @@ class LegacyType:
         self.dtype = dtype
         self.legacy_dtype = dtype
 
-    def __call__(self, *data: Any) -> Tensor:
+    def __call__(self, *data: Any, **options: Any) -> Tensor:
         """A tensor by shape or values."""
-        return legacy(self, data)
+        return legacy(self, data, options)
 
     def __instancecheck__(self, value: object) -> bool:
         return isinstance(value, Tensor) and value.dtype is self.dtype

@@ -187,7 +187,7 @@ def looked_at(
 
         out = words.pop("out")
         return write_out(short, out, lambda: function(*args, **words), (*args, *words.values()))
-    plainer = any(one is not was for one, was in zip(given, args, strict=True))
+    plainer = len(given) != len(args) or any(one is not was for one, was in zip(given, args, strict=True))
     plainer = plainer or words.keys() != kwargs.keys() or any(words[key] is not kwargs[key] for key in words)
     if isinstance(error, TypeError) and plainer:
         return function(*given, **words)

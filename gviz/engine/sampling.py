@@ -33,8 +33,8 @@ def randint(
     """Integers from low up to, not including, high."""
     if size is None:
         low, high, size = 0, low, high
-        if isinstance(size, int):
-            raise TypeError("randint(): argument 'size' (position 2) must be tuple of ints, not int")
+    if not isinstance(size, list | tuple):
+        raise TypeError("no sizes")
     drawn = random.randint(low, high, sizes((size,), "randint"), plain(dtype, dtypes.int64), generator)
     return finish(drawn, requires_grad)
 

@@ -20,7 +20,7 @@ from gviz.engine.general import WORD
 from gviz.engine.generator import Generator
 from gviz.engine.listing import listed, type_text
 from gviz.engine.tensor import Tensor
-from gviz.engine.text import Device
+from gviz.engine.text import Device, warn_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,6 +63,7 @@ class Form(NamedTuple):
 
     parameters: tuple[Parameter, ...]
     hidden: bool
+    deprecated: bool
 
     @property
     def least(self) -> int:
@@ -119,7 +120,7 @@ def read_form(line: str) -> Form:
                 name, bare.removesuffix("?"), single, "?" in kind or default == "None", default if equals else None, keyword
             )
         )
-    return Form(tuple(parameters), bool(mark))
+    return Form(tuple(parameters), bool(mark), mark == "|deprecated")
 
 
 # ------------------------------------------------------------------ does a value do?
@@ -223,7 +224,7 @@ def accepted(
     if len(forms) > 1:
         for form in forms:
             if misfit(form, shown, args, kwargs) is None:
-                return taken(form, shown, args, kwargs)
+                return reordered(form, forms, shown, args, kwargs) if form.deprecated else taken(form, shown, args, kwargs)
         given = len(args) + len(kwargs)
         near = [form for form in forms if not form.hidden and form.least <= given <= len(form.parameters)]
         if len(near) != 1:
@@ -334,6 +335,20 @@ def taken(form: Form, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) 
             words[p.name] = number(value) if p.kind in NUMBERS else value
     kinds = [p.kind for p in form.parameters]
     return tuple(number(value) if kinds[min(i, len(kinds) - 1)] in NUMBERS else value for i, value in enumerate(args)), words
+
+
+def reordered(
+    form: Form, forms: list[Form], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The same of a form that is out of use, which is told: all by keyword."""
+    instead = "".join(f"\n\t{name}{one}" for one in forms if not one.hidden)
+    warn_once(
+        f"This overload of {name} is deprecated:\n\t{name}{form}\nConsider using one of the following signatures instead:"
+        + instead,
+        "deprecated",
+    )
+    given, words = taken(form, name, args, kwargs)
+    return (), dict(zip((p.name for p in form.parameters), given, strict=False)) | words
 
 
 def number(value: Any) -> Any:

@@ -56,11 +56,11 @@ class Tensor(Elements, hooks.Hooked):
         to: Any
         unbind: Any
 
-    def __new__(cls, *data: Any, **_: Any) -> Any:
+    def __new__(cls, *data: Any, **options: Any) -> Any:
         """``Tensor(3, 5)`` has that shape (zeros; PyTorch leaves what was in memory), ``Tensor([1, 2])`` those values."""
         from gviz.engine import creation
 
-        return creation.legacy(cls, data)
+        return creation.legacy(cls, data, options)
 
     @classmethod
     def from_engine(cls, array: Any) -> Tensor:

@@ -42,6 +42,10 @@ COPIED_NON_LEAF = (
     "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
     "see https://github.com/pytorch/pytorch/pull/103001"
 )
+TENSOR_OPTIONS = (
+    "TensorOptions(dtype={}, device=cpu, layout=Strided, requires_grad=false (default), pinned_memory=false (default), "
+    "memory_format=(nullopt))"
+)
 RESIZED = (
     "An output with one or more elements was resized since it had shape {}, which does not match the required output shape {}. "
     "This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have zero elements. "
@@ -84,10 +88,18 @@ class Device:
     __module__ = "torch"
     __qualname__ = "device"
 
-    def __init__(self, device: Any = "cpu", index: int | None = None) -> None:
-        if isinstance(device, int):
-            raise RuntimeError("Cannot access accelerator device when none is available.")  # noqa: TRY004 - as PyTorch does
+    def __init__(self, *args: Any, **words: Any) -> None:
+        device, index = args[0] if args else None, None
+        if words or len(args) != 1 or not isinstance(device, str | Device):
+            if isinstance(device, int):
+                raise RuntimeError("Cannot access accelerator device when none is available.")
+            from gviz.engine.signatures import accepted
+
+            args, words = accepted("device", args, words, method=False)
+            device, index = (*args, *words.values(), None)[:2]
         name, colon, number = str(device).partition(":")
+        if colon and index is not None:
+            raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {device}")
         if name not in DEVICES:
             raise RuntimeError(f"Expected one of {', '.join(DEVICES)} device type at start of device string: {name}")
         if colon and not number.isdecimal():
@@ -157,10 +169,10 @@ def warn(message: str) -> None:
 WARNED: set[str] = set()
 
 
-def warn_once(message: str) -> None:
-    """A warning that PyTorch gives once per process."""
-    if message not in WARNED:
-        WARNED.add(message)
+def warn_once(message: str, kind: str = "") -> None:
+    """A warning that PyTorch gives once per process, or of which it gives one of a kind."""
+    if (kind or message) not in WARNED:
+        WARNED.add(kind or message)
         warn(message)
 
 

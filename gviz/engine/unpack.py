@@ -26,6 +26,13 @@ _NUMBERS = frozenset({bool, int, float, complex})
 def unpack(data: Any, wanted: dtype | None) -> Array:
     """The array of a number or of nested sequences; arguments and errors as :func:`gviz.engine.dtypes.infer`."""
     array = _unpack_plain(data, wanted) if type(data) is list or type(data) is tuple else None
+    if array is None and isinstance(data, list) and data and isinstance(data[0], np.ndarray):
+        from gviz.engine.text import warn
+
+        warn(
+            "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "
+            "single numpy.ndarray with numpy.array() before converting to a tensor."
+        )
     return _unpack_any(data, wanted) if array is None else array
 
 

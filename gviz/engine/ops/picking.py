@@ -25,6 +25,11 @@ def check_index(self, dim, index, name):
     if index.dtype.kind != "i":
         raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index")
     if index.size and (index.max() >= size or index.min() < 0):
+        if name == "index_copy" or (name == "index_add" and self.ndim > 1):
+            refuse_outside(self, dim, index, *((IndexError, "index_copy_(): ") if name == "index_copy" else (RuntimeError, "")))
+        if name == "index_select" and wrap_dim(dim, self.ndim) == 1:
+            wrong = index[(index >= size) | (index < 0)].reshape(-1)[0]
+            raise RuntimeError(f"INDICES element is out of DATA bounds, id={wrong} axis_dim={size}")
         raise IndexError("index out of range in self")
 
 
@@ -90,11 +95,22 @@ def index_add(self, dim, index, source, alpha=1):
 )
 def index_copy(self, dim, index, source):
     check_index(self, dim, index, "index_copy")
+    if source.ndim and self.ndim and index.size != (count := source.shape[wrap_dim(dim, self.ndim)]):
+        raise IndexError(f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) ({count})")
     return written(np.asarray(self, order="C"), dim, index, source)
+
+
+def refuse_outside(array, dim, index, error, who=None):
+    """Refuse places that are not there; those counted from the end are, unless it is told who asks."""
+    axis = wrap_dim(dim, array.ndim)
+    size = array.shape[axis] if array.ndim else 1
+    for place in index[(index >= size) | (index < (-size if who is None else 0))].reshape(-1):
+        raise error(f"{who or ''}index {place} is out of bounds for dimension {axis} with size {size}")
 
 
 def written(self, dim, index, value):
     """A copy with values at an index."""
+    refuse_outside(self, dim, index, IndexError)
     result = np.array(self)
     flat = result.reshape(1) if not result.ndim else result
     flat[along(flat, dim, index.reshape(-1))] = value

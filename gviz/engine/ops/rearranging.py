@@ -29,6 +29,9 @@ alike("squeeze_dims_", "SqueezeBackward5", "squeeze_dims")
 def repeat(self, repeats):
     if len(repeats) < self.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    sizes = [n * count for n, count in zip((1,) * (len(repeats) - self.ndim) + self.shape, repeats, strict=True)]
+    if any(n < 0 for n in sizes):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}: {sizes}")
     return np.array(np.tile(self, repeats), order="C")
 
 

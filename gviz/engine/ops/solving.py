@@ -60,6 +60,11 @@ def linalg_solve(A, B, left=True):
     check_square(A, "linalg.solve", "lu_cpu")
     vector = B.ndim == 1 or B.shape == A.shape[:-1]
     sides = B[..., None] if vector else B
+    if sides.shape[-2 if left else -1] != A.shape[-1]:
+        raise RuntimeError(
+            f"linalg.solve: Incompatible shapes of A and B for the equation {'AX' if left else 'XA'} = B "
+            f"({A.shape[-2]}x{A.shape[-1]} and {sides.shape[-2]}x{sides.shape[-1]})"
+        )
     try:
         if left:
             found = by_columns(np.linalg.solve(A, sides))

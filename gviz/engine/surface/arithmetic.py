@@ -28,9 +28,7 @@ def keyed(key: str, count: int, *, tensors: bool = False) -> Any:
 def with_alpha(key: str) -> Any:
     """``input + alpha * other``, or ``input - alpha * other``."""
 
-    def choose(input: Any, other: Any, deprecated: Any = None, *, alpha: Any = 1) -> Any:
-        if deprecated is not None:  # the number first, as long ago
-            other, alpha = deprecated, other
+    def choose(input: Any, other: Any, *, alpha: Any = 1) -> Any:
         if alpha == 1 and alpha is not True:
             return call[key](input, other)
         return call[f"{key}_alpha"](input, as_operand(input, other), alpha)

@@ -51,7 +51,10 @@ def type_method(self: Tensor, dtype: Any = None) -> Any:
             if text.type_name(each.np) == dtype:
                 return to(self, each)
         raise ValueError(f"invalid type: '{dtype}'")
-    return to(self, getattr(dtype, "legacy_dtype", dtype))
+    wanted = getattr(dtype, "legacy_dtype", dtype)
+    if not isinstance(wanted, dtypes.dtype):
+        raise TypeError("dtype must be a type, str, or dtype object")
+    return to(self, wanted)
 
 
 def itself(self: Tensor, *, memory_format: Any = None) -> Tensor:

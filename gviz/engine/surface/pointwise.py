@@ -69,6 +69,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         RuntimeError: the mask is not boolean; a value that is a tensor has dimensions.
     """
     tensor = isinstance(value, Tensor)
+    text.broadcast_shape(mask._array.shape, input._array.shape)
     if tensor and value._array.ndim:
         raise RuntimeError(
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from string import ascii_letters, ascii_lowercase, ascii_uppercase
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from gviz.engine import text
 from gviz.engine.dtypes import of
 from gviz.engine.inplace import in_place
 from gviz.engine.kernels import check_floats
+from gviz.engine.listing import type_text
 from gviz.engine.op import TENSORS as call
 from gviz.engine.results import result_class
 from gviz.engine.surface.arithmetic import keyed
@@ -42,15 +44,24 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 ELLIPSIS = "..."
 
 
-def einsum(equation: str, *operands: Any) -> Tensor:
+def einsum(*args: Any) -> Tensor:
     """Products summed over the labels that the result does not have.
 
     Raises:
         RuntimeError: labels and dims do not fit.
+        ValueError: neither an equation nor lists of numbers, and operands.
+        TypeError: an operand is no tensor.
     """
+    equation, operands = equation_of(args)
     given = list(operands[0] if len(operands) == 1 and isinstance(operands[0], list | tuple) else operands)
-    inputs, arrow, output = equation.replace(" ", "").partition("->")
-    labels = [labels_of(part) for part in inputs.split(",")]
+    for i, operand in enumerate(given):
+        if not isinstance(operand, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 1, but got {type_text(operand)}")
+    inputs, arrow, output = equation.partition("->")
+    labels, start = [], 0
+    for i, part in enumerate(inputs.split(",")):
+        labels.append(labels_of(part, start, f"operand {i}"))
+        start += len(part) + 1
     if len(labels) != len(given):
         more = "more" if len(labels) < len(given) else "fewer"
         raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
@@ -64,7 +75,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     wide = max((o._array.ndim - len(n) + 1 for n, o in zip(labels, given, strict=True) if ELLIPSIS in n), default=0)
     counts = Counter(name for names in labels for name in names)
     if arrow:
-        result = labels_of(output)
+        result = labels_of(output, len(inputs) + 2, "output")
     else:
         result = [ELLIPSIS] * (ELLIPSIS in counts) + sorted(n for n in counts if counts[n] == 1 and n != ELLIPSIS)
     for name in result:
@@ -96,10 +107,52 @@ def check_sizes(operands: list[Tensor], axes: list[Any]) -> None:
             seen = max(size, seen)
 
 
-def labels_of(part: str) -> list[str]:
-    """The labels of one operand; ``...`` is one of them."""
+def equation_of(args: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    """The equation and the operands, also where lists of numbers follow each operand, and one the last for the result."""
+    if len(args) < 2:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts "
+            "list"
+        )
+    if not isinstance(args[0], Tensor):
+        return args[0], args[1:]
+    parts = ["".join(map(letter, names)) for names in args[1::2]]
+    if len(args) % 2:
+        return f"{','.join(parts)}->{''.join(map(letter, args[-1]))}", args[:-1:2]
+    return ",".join(parts), args[::2]
+
+
+def letter(number: Any) -> str:
+    """The label that stands for a number."""
+    if number is Ellipsis:
+        return ELLIPSIS
+    if number >= 0 and number < len(ascii_letters):
+        return (ascii_uppercase + ascii_lowercase)[number]
+    raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
+
+
+def labels_of(part: str, start: int, whose: str) -> list[str]:
+    """The labels of one operand; ``...`` is one of them.
+
+    Raises:
+        RuntimeError: something there is no label.
+    """
     before, dots, after = part.partition(ELLIPSIS)
-    return [*before, *([ELLIPSIS] if dots else []), *after]
+    found = [*before, *([ELLIPSIS] if dots else []), *after]
+    for label in found:
+        if label == ".":
+            result = whose == "output"
+            again = (
+                "but an ellipsis (...) was already found in the output" if result else "for which an ellipsis was already found"
+            )
+            alone = "that is not part of any ellipsis" + " (...)" * result
+            raise RuntimeError(f"einsum(): found '.' for {whose} {again if dots else alone}")
+        if label not in ascii_letters and label not in {" ", ELLIPSIS}:
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {start + part.index(label)} in the equation string, subscripts "
+                "must be in [a-zA-Z]"
+            )
+    return [label for label in found if label != " "]
 
 
 def align(operand: Tensor, names: list[str], axes: list[Any], wide: int) -> Tensor:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import text
+from gviz.engine import dtypes, text
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.arithmetic import keyed
 from gviz.engine.surface.reductions import as_dims
@@ -153,6 +153,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     vectors = some(list(listed(tensors)), "meshgrid")
     if indexing is None:
         text.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
+    if indexing not in {None, "ij", "xy"}:
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     order = list(range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:
         order[:2] = 1, 0
@@ -190,7 +192,13 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
 
 
 def take_along_dim(input: Tensor, indices: Tensor, dim: Any = None) -> Tensor:
-    """Elements at places along a dim; all other dims are broadcast."""
+    """Elements at places along a dim; all other dims are broadcast.
+
+    Raises:
+        RuntimeError: the places are no integers of 64 bits.
+    """
+    if indices.dtype is not dtypes.int64:
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_name}")
     if dim is None:
         return call["gather"](call["view"](input, (-1,)), 0, call["view"](indices, (-1,)))
     size = input._array.shape[dim]

@@ -202,10 +202,32 @@ def triangle_indices(lower: bool) -> Any:
 
 
 def broadcast_shapes(*shapes: Any) -> Any:
-    """The shape that shapes have together."""
+    """The shape that shapes have together.
+
+    Raises:
+        RuntimeError: there is none, or one of them is none.
+        ValueError: a length is negative.
+    """
     from gviz.engine.printing import Size
 
-    return Size(text.broadcast_shape(*((s,) if isinstance(s, int) else tuple(s) for s in shapes)))
+    given = [(s,) if isinstance(s, int) else s for s in shapes if s is not None]
+    for shape in given:
+        if not isinstance(shape, list | tuple):
+            raise RuntimeError(  # noqa: TRY004 - as PyTorch does
+                f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}"
+            )
+    common = [1] * max(map(len, given), default=0)
+    for i, shape in enumerate(given):
+        for at in range(-1, -1 - len(shape), -1):
+            if common[at] == 1 and shape[at] < 0:
+                raise ValueError("Attempting to broadcast a dimension with negative length!")
+            if shape[at] not in (1, common[at]) and common[at] != 1:
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {shape[at]} at {at}! Mismatching argument at index {i} had "
+                    f"{shape}; but expected shape should be broadcastable to {common}"
+                )
+            common[at] = shape[at] if common[at] == 1 else common[at]
+    return Size(common)
 
 
 def result_type(tensor1: Any, tensor2: Any) -> Any:

@@ -160,7 +160,13 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     return self
 
 
+def delete(self: Tensor, key: Any) -> None:
+    """``del x[key]``, which PyTorch refuses."""
+    raise TypeError("Tensor does not support deleting items")
+
+
 METHODS: dict[str, Any] = {
+    "__delitem__": delete,
     **{f"{name}_": in_place_form(name) for name in (*NAMES, *sorted(CLAMPS))},
     **{
         f"{a}{name}_": in_place_form(f"{a}{name}", operation=f"a{name}_")
