@@ -62,21 +62,22 @@ def run(
         starts: (node, gradient) of each root.
         keep: leave the saved tensors in place.
         create: gradients are tensors and every step is recorded.
-        catch: nodes whose gradient is wanted: filled in; only nodes on the way to one of these are run.
-        only: run these and the nodes on the way to them, no others.
+        catch: (node, number of its output) whose gradient is wanted: filled in; only nodes on the way to one of these are run.
+        only: run these nodes and those on the way to them, no others.
     """
     order = reach([edge for edge, _ in starts])
-    stash = [getattr(node, "pending", None) for node in order] if mode.running else None
+    stash = [getattr(node, "_pending", None) for node in order] if mode.running else None
     for node in order:
         node._pending = None
     if order[-1]._seq < 0 and any(watched(node) for node in leaves(order)):
         order = leaves_early(order)
-    needed = None if catch is None and only is None else on_the_way(order, catch or (), only or ())
+    caught = {node for node, _ in catch or ()}
+    needed = None if catch is None and only is None else on_the_way(order, caught, only or ())
     for edge, gradient in starts:
         part = gradient._array if not create and isinstance(gradient, Tensor) else gradient
         edge._pending = part if edge._pending is None else edge._pending + part
     before = mode.on, mode.formula, mode.running
-    mode.on, mode.formula, mode.running = create, False, True
+    mode.on, mode.formula, mode.running = create, False, (order, needed, caught)
     try:
         if needed is None and not create and not mode.anomaly:
             sweep(order, keep)

@@ -33,8 +33,9 @@ class Face:
 
     @property
     def _input_metadata(self: Any) -> tuple[Any, ...]:
-        """What is known of the output; nothing where there are several."""
-        return () if self._shape == ("parts",) else (SimpleNamespace(shape=self._shape),)
+        """What is known of each output."""
+        shapes = self._shape.shapes if self._shape == ("parts",) else (self._shape,)
+        return tuple(SimpleNamespace(shape=shape) for shape in shapes)
 
     @property
     def requires_grad(self) -> bool:

@@ -184,7 +184,7 @@ def make_node(row: Row, args: tuple[Any, ...], arrays: list[Any], *, mixed: bool
     node._shape = first.shape
     if split:
         next_seq()  # an output's edge is younger than its node
-        node._shape = hooks.parts_shape(split)
+        node._shape = hooks.parts_shape(tuple(() if a is None else a.shape for a in arrays[:split]))
     saved = row.save(args, edges, arrays)
     node._kept = saved[0] if len(saved) == 1 and row.saved[0].kind in ("input", "result") and len(row.edges) == 1 else saved
     if mixed or any(isinstance(v, Tensor) and v._array.dtype != first.dtype for v in inputs):

@@ -6,18 +6,18 @@ They cost nothing where they are not used: a node that gets one changes to the c
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import numpy as np
 
 from gviz.engine.face import rare
-from gviz.engine.node import AccumulateGrad, Parts
+from gviz.engine.node import AccumulateGrad, Parts, public_edge
 from gviz.engine.text import type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Self
 
     from gviz.engine.node import Node
@@ -28,16 +28,16 @@ CAREFUL: dict[type, type] = {}
 
 
 class Several(tuple[str]):  # noqa: SLOT001 - a tuple takes no slots with something in them
-    """What stands for the shape of a node with several outputs: equal to that of :class:`Parts`, and says how many."""
+    """What stands for the shape of a node with several outputs: equal to that of :class:`Parts`, and has theirs."""
 
-    outputs: int
+    shapes: tuple[tuple[int, ...], ...]
 
 
-@cache
-def parts_shape(count: int) -> Several:
-    """The same for all nodes with that many outputs."""
+@lru_cache(256)
+def parts_shape(shapes: tuple[tuple[int, ...], ...]) -> Several:
+    """The same for all nodes with outputs of those shapes."""
     shape = Several(Parts.shape)
-    shape.outputs = count
+    shape.shapes = shapes
     return shape
 
 
@@ -61,6 +61,9 @@ class Handle:
     def __exit__(self, *_: object) -> None:
         """Take the hook off."""
         self.remove()
+
+
+Handle.__name__ = "RemovableHandle"
 
 
 def append(hooks: list[Any], hook: Callable[..., Any]) -> Handle:
@@ -134,22 +137,26 @@ class Hooked:
 NO_HOOK = "cannot register a hook on a tensor that doesn't require gradient"
 
 
-def hook_node(node: Node, kind: str, hook: Callable[..., Any]) -> Handle:
-    """Register a hook of that kind (tensor_hooks, pre_hooks, post_hooks) on a node."""
+def hook_node(edge: Any, kind: str, hook: Callable[..., Any]) -> Handle:
+    """Register a hook of that kind on a node (pre_hooks, post_hooks), or on the tensor whose edge it is (tensor_hooks)."""
+    node, number = public_edge(edge)
     careful(node)
-    return append(node._rare.setdefault(kind, []), hook)
+    kept = node._rare.setdefault(kind, {} if kind == "tensor_hooks" else [])
+    return append(kept.setdefault(number, []) if kind == "tensor_hooks" else kept, hook)
 
 
-def retain(node: Node, tensor: Any) -> None:
-    """Keep the gradient of the tensor that this node made: after all tensor hooks, as PyTorch does."""
+def retain(edge: Any, tensor: Any) -> None:
+    """Keep the gradient of the tensor with that edge: after all tensor hooks, as PyTorch does."""
+    node, number = public_edge(edge)
     careful(node)
-    node._rare["retain"] = ref(tensor)
+    node._rare.setdefault("retain", {})[number] = ref(tensor)
 
 
-def forget(node: Any) -> None:
-    """No longer keep the gradient of the tensor that this node made."""
+def forget(edge: Any) -> None:
+    """No longer keep the gradient of the tensor that had that edge."""
+    node, number = public_edge(edge)
     if getattr(type(node), "_careful", False):
-        node._rare.pop("retain", None)
+        node._rare.get("retain", {}).pop(number, None)
 
 
 def cast_gradients(node: Node, kinds: list[Any]) -> None:
@@ -164,7 +171,7 @@ def careful(node: Node) -> None:
     if plain._careful:
         return
     if isinstance(node, AccumulateGrad):
-        rare(node)["tensor_hooks"] = node._leaf.leaf_hooks("hooks")
+        rare(node)["tensor_hooks"] = {0: node._leaf.leaf_hooks("hooks")}
     if plain not in CAREFUL:
         CAREFUL[plain] = type(
             plain.__name__,
@@ -194,17 +201,18 @@ def apply_tensors(node: Any, grad: Any, keep: bool) -> Any:
 
 
 def tensor_hooks(node: Any, grad: Any, *, on_tensors: bool) -> Any:
-    """The gradient of the node's output, after the hooks of its tensor; retained if that was asked for."""
-    facts = node._rare
-    hooks, keeper = facts.get("tensor_hooks"), facts.get("retain")
-    if not hooks and keeper is None:
+    """The gradients of a node's outputs after the hooks of these tensors; retained where that was asked for."""
+    hooks, keepers = node._rare.get("tensor_hooks"), node._rare.get("retain")
+    if not hooks and not keepers:
         return grad
-    tensor = to_tensor(grad, on_tensors=on_tensors)
-    for hook in tuple(hooks or ()):
-        tensor = hooked(hook, tensor)
-    if keeper is not None and tensor is not None and (kept := keeper()) is not None:
-        keep_gradient(kept, tensor, on_tensors=on_tensors)
-    return tensor if on_tensors or tensor is None else tensor._array
+    grads = list(hook_arguments(node, grad, on_tensors=on_tensors))
+    for number, some in tuple((hooks or {}).items()):
+        for hook in tuple(some):
+            grads[number] = hooked(hook, grads[number])
+    for number, keeper in (keepers or {}).items():
+        if grads[number] is not None and (kept := keeper()) is not None:
+            keep_gradient(kept, grads[number], on_tensors=on_tensors)
+    return from_hook(node, grads, on_tensors=on_tensors)
 
 
 def keep_gradient(kept: Any, grad: Any, *, on_tensors: bool) -> None:
@@ -268,10 +276,10 @@ def hook_arguments(node: Any, grad: Any, *, on_tensors: bool) -> tuple[Any, ...]
     if node._shape != Parts.shape:
         return (to_tensor(grad, on_tensors=on_tensors),)
     found = {} if grad is None else grad.by_number
-    return tuple(to_tensor(found.get(i), on_tensors=on_tensors) for i in range(node._shape.outputs))
+    return tuple(to_tensor(found.get(i), on_tensors=on_tensors) for i in range(len(node._shape.shapes)))
 
 
-def from_hook(node: Any, grads: tuple[Any, ...], *, on_tensors: bool) -> Any:
+def from_hook(node: Any, grads: Iterable[Any], *, on_tensors: bool) -> Any:
     """What a hook made of them, as the derivative takes it."""
     plain = [g if on_tensors or g is None else g._array for g in grads]
     if node._shape != Parts.shape:

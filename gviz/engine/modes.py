@@ -31,7 +31,7 @@ class Mode:
         self.on = True
         self.formula = False
         self.inference = False
-        self.running = False  # a backward pass: one inside it (in a hook, in a Function) puts waiting gradients aside
+        self.running: Any = None  # the nodes of a backward pass: one inside it (in a hook, in a Function) puts gradients aside
         self.anomaly = ""  # "nan" where backward looks for it, "lines" where it only tells of errors
         self.notes: tuple[Callable[[Any], None], ...] = ()  # called with each new node, see autograd/watch.py and packing.py
 

@@ -6,7 +6,6 @@ certain tensors only are wanted, in anomaly mode, where a hook on a leaf can see
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,9 +16,11 @@ from gviz.engine.modes import mode
 from gviz.engine.node import AccumulateGrad, Parts
 from gviz.engine.op import TENSORS
 from gviz.engine.tensor import Tensor
+from gviz.engine.text import warn_once
+from gviz.engine.views import CopySlices
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Iterable
 
     from gviz.engine.node import Node
 
@@ -40,6 +41,7 @@ def sweep_towards(order: list[Any], catch: dict[Any, Any], needed: set[Any] | No
     """The same where gradients are recorded, or watched for NaN, or only those of certain tensors are wanted."""
     if mode.anomaly:
         from gviz.engine.autograd import watch
+    caught = {node for node, _ in catch}
     for node in order:
         grad = node._pending
         if grad is None and not node._always:
@@ -47,7 +49,7 @@ def sweep_towards(order: list[Any], catch: dict[Any, Any], needed: set[Any] | No
         node._pending = None
         try:
             if needed is not None:
-                out = step_towards(node, grad, catch, needed, keep=keep, create=create)
+                out = step_towards(node, grad, catch, caught, needed, keep=keep, create=create)
             else:
                 out = node._apply_tensors(grad, keep) if create else node._apply(grad, keep)
         except Exception:
@@ -63,20 +65,33 @@ def sweep_towards(order: list[Any], catch: dict[Any, Any], needed: set[Any] | No
                 edge._pending = fitted if edge._pending is None else edge._pending + fitted
 
 
-def step_towards(node: Any, grad: Any, catch: dict[Any, Any], needed: set[Any], *, keep: bool, create: bool) -> Any:
-    """One step of a backward pass that is after the gradients of certain tensors only: it computes no others."""
-    hooked = False
-    if node in catch:
-        grad = captured(node, grad, catch, create=create)
-        hooked = node._careful  # its tensor's hooks have run already
+def step_towards(
+    node: Any, grad: Any, catch: dict[Any, Any], caught: set[Any], needed: set[Any], *, keep: bool, create: bool
+) -> Any:
+    """One step of a backward pass that is after the gradients of certain tensors only: it computes no others.
+
+    As in PyTorch a wanted gradient is that before the hooks of its tensor if the pass goes on from there, else the one after.
+    """
+    if node in caught:
+        given = grad if node in needed else after_hooks(node, grad, create=create)
+        parts = given.by_number if isinstance(given, Parts) else {0: given}
+        catch.update({(node, number): part for number, part in parts.items() if (node, number) in catch})
     if node not in needed or (grad is None and not node._always):
         return ()
-    asked = tuple(edge is None or edge in needed or edge in catch for edge in node._edges)
-    wanted = None if all(asked) or not hasattr(node, "_row") or node._row.lists else asked  # all of a list or none
+    asked = tuple(edge is None or edge in needed or edge in caught for edge in node._edges)
+    row = getattr(type(node), "_row", None)  # all of a list or none
+    wanted = None if all(asked) or (row.lists if row is not None else not isinstance(node, CopySlices)) else asked
     if node._careful:
-        grad = grad if hooked else tensor_hooks(node, grad, on_tensors=create)
-        return run_hooked(node, grad, keep, on_tensors=create, wanted=wanted)
+        return run_hooked(node, tensor_hooks(node, grad, on_tensors=create), keep, on_tensors=create, wanted=wanted)
     return only_wanted(node, grad, keep, type(node)._apply_tensors if create else type(node)._apply, wanted)
+
+
+def after_hooks(node: Any, grad: Any, *, create: bool) -> Any:
+    """The gradients of a node's outputs after the hooks of its tensors, where the node itself is not run."""
+    if isinstance(node, AccumulateGrad):
+        rare = node._leaf._rare
+        return grad if rare is None or not rare.hooks else run_hooks(rare.hooks, grad, on_tensors=create)
+    return tensor_hooks(node, grad, on_tensors=create) if node._careful else grad
 
 
 def fit(grad: Any, edge: Any, node: Any) -> Any:
@@ -137,27 +152,13 @@ def leaves_early(order: list[Any]) -> list[Any]:
     return early
 
 
-def on_the_way(order: list[Any], catch: Container[Any], only: Iterable[Any]) -> set[Any]:
+def on_the_way(order: list[Any], caught: set[Any], only: Iterable[Any]) -> set[Any]:
     """The nodes that have to run so that every wanted gradient arrives."""
     needed = set(only)
     for node in reversed(order):
-        if any(edge is not None and (edge in needed or edge in catch) for edge in node._edges):
+        if any(edge is not None and (edge in needed or edge in caught) for edge in node._edges):
             needed.add(node)
     return needed
-
-
-def captured(node: Any, grad: Any, catch: dict[Any, Any], *, create: bool) -> Any:
-    """Note a wanted gradient, after the hooks of its tensor; returns what goes on through the node."""
-    if isinstance(node, AccumulateGrad):
-        rare = node._leaf._rare
-        if rare is not None and rare.hooks:
-            grad = run_hooks(rare.hooks, grad, on_tensors=create)
-        catch[node] = grad
-        return None
-    if node._careful:
-        grad = tensor_hooks(node, grad, on_tensors=create)
-    catch[node] = grad
-    return grad
 
 
 def finish_leaves(order: list[Any], failed: Any, keep: bool, *, create: bool = False) -> None:
@@ -173,25 +174,25 @@ def finish_leaves(order: list[Any], failed: Any, keep: bool, *, create: bool = F
 
 
 def warn_cycle() -> None:
-    """PyTorch's warning for ``backward(create_graph=True)``, once per program."""
-    warnings.warn(
+    """PyTorch's warning for ``backward(create_graph=True)``."""
+    warn_once(
         "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
         "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have "
         "to use this function, make sure to reset the .grad fields of your parameters to None after use to break the cycle "
-        "and avoid the leak.",
-        UserWarning,
-        stacklevel=4,
+        "and avoid the leak."
     )
 
 
 def call_node(node: Node, grads: tuple[Any, ...]) -> Any:
-    """``node(gradient, ...)``: the gradients of its inputs, recorded if the grad mode is on."""
+    """``node(gradient, ...)``: the gradients of its inputs, recorded if the grad mode is on; no hook hears of it."""
     shape: Any = node._shape
-    wanted = shape.outputs if shape == Parts.shape else 1
+    wanted = len(shape.shapes) if shape == Parts.shape else 1
     if len(grads) != wanted:
         raise TypeError(f"expected {wanted} arguments, got {len(grads)} instead")
     for i, grad in enumerate(grads):
         if grad is not None and not isinstance(grad, Tensor):
             raise TypeError(f"argument {i} is not a Variable")
     given = Parts({i: g for i, g in enumerate(grads) if g is not None}) if node._shape == ("parts",) else grads[0]
-    return node._apply_tensors(given, keep=True)
+    if all(grad is None for grad in grads):
+        return (None,) * len(node._edges)
+    return getattr(type(node), "plain", type(node))._apply_tensors(node, given, keep=True)

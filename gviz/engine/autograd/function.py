@@ -380,7 +380,11 @@ def once_differentiable(backward: Any) -> Any:
         several = outputs if isinstance(outputs, tuple) else (outputs,)
         node = Error()
         node._edges = tuple(None if one is None else edge_of(one.detach().requires_grad_()) for one in several)
-        node._seq, node._shape, node._kept = next_seq(), parts_shape(len(several)), None
+        node._seq, node._shape, node._kept = (
+            next_seq(),
+            parts_shape(tuple(() if one is None else one._array.shape for one in several)),
+            None,
+        )
         next_seq()
         again = tuple(
             None if one is None else from_array(one._array, Output(node, i, one._array.shape)) for i, one in enumerate(several)

@@ -1,43 +1,117 @@
-"""``torch.autograd.graph``: nodes, edges, and hooks on saved tensors."""
+"""``torch.autograd.graph``: nodes, edges, hooks on saved tensors and on several tensors at once."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gviz.engine.autograd.packing import disable_saved_tensors_hooks, saved_tensors_hooks
-from gviz.engine.node import Node, public_edge
-from gviz.engine.tensor import Tensor, edge_of
+from gviz.engine.hooks import Handle
+from gviz.engine.modes import mode as STATE
+from gviz.engine.node import Node
+from gviz.engine.requests import GradientEdge, place_of
+from gviz.engine.tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "save_on_cpu", "saved_tensors_hooks"]
-
-
-class GradientEdge(NamedTuple):
-    """Where a tensor's gradient goes: a node, and the number of its output."""
-
-    node: Node
-    output_nr: int
-    ownership_token: Any = None
+__all__ = [
+    "GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version", "register_multi_grad_hook",
+    "save_on_cpu", "saved_tensors_hooks",
+]  # fmt: skip
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The edge of a tensor that requires a gradient."""
     if not tensor.requires_grad:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
-    node, number = public_edge(edge_of(tensor))
-    return GradientEdge(node, number)
+    return GradientEdge(*place_of(tensor))
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Within the block saved tensors are copies in memory (there is no other device here)."""
+    """Within the block saved tensors are kept in memory, where they are: nothing is copied, and writing them is not noticed."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        super().__init__(lambda tensor: tensor.detach().clone(), lambda tensor: tensor)  # type: ignore[attr-defined]
+        super().__init__(lambda tensor: (tensor.device, tensor), lambda packed: packed[1])
 
 
-def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
-    """Note that a tensor's memory was written."""
-    for one in [tensor] if isinstance(tensor, Tensor) else tensor:
-        one.version_cell().count += 1
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Note that a tensor's memory was written, or that of each of several; inference tensors have no version."""
+    if not hasattr(tensor, "__iter__"):
+        raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
+    for one in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        if not isinstance(one, Tensor):
+            raise RuntimeError("increment_version expects each element of the iterable to be a tensor")  # noqa: TRY004
+        if not one.is_inference():
+            one.version_cell().count += 1
+
+
+class MultiHandle(Handle):
+    """What :func:`register_multi_grad_hook` returns: removes the hook from every tensor."""
+
+    def __init__(self, handles: tuple[Handle, ...]) -> None:
+        self.handles = handles
+
+    def remove(self) -> None:
+        """Take the hook off."""
+        for handle in self.handles:
+            handle.remove()
+
+
+def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: str = "all") -> MultiHandle:
+    """Call ``fn(gradients)`` in each backward pass when the last gradient of these tensors is there, or with the first one.
+
+    Args:
+        tensors: those watched; one that has no part in the pass is not waited for, its gradient is None.
+        fn: the hook; what it returns is ignored.
+        mode: "all", or "any" for the first gradient alone.
+
+    Raises:
+        AssertionError: a tensor requires no gradient.
+        ValueError: another mode.
+
+    Source: https://docs.pytorch.org/docs/2.13/autograd.html#torch.autograd.graph.register_multi_grad_hook
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    if mode == "any":
+        ran: list[Any] = [None]
+
+        def first(grad: Any) -> None:
+            if ran[0] is not STATE.running:
+                ran[0] = STATE.running
+                fn(grad)
+
+        return MultiHandle(tuple(tensor.register_hook(first) for tensor in tensors if tensor.requires_grad))
+    if not all(tensor.requires_grad for tensor in tensors):
+        raise AssertionError("Expected gradient function to be set")
+    nodes = [place_of(tensor)[0] for tensor in tensors]
+    arrived: dict[int, dict[int, Any]] = {}
+
+    def hook_for(number: int) -> Callable[[Any], None]:
+        def inner(grad: Any) -> None:
+            task = id(STATE.running)
+            arrived.setdefault(task, {})[number] = grad
+            if len(arrived[task]) == sum(will_run(node) for node in nodes):
+                found = arrived.pop(task)
+                fn([found.get(i) for i in range(len(nodes))])
+
+        return inner
+
+    return MultiHandle(tuple(tensor.register_hook(hook_for(i)) for i, tensor in enumerate(tensors)))
+
+
+def will_run(node: Any) -> bool:
+    """Whether the backward pass that is running has a part for this node.
+
+    Raises:
+        RuntimeError: it is one for gradients of leaves, without ``.grad``.
+    """
+    order, needed, caught = STATE.running
+    if needed is None:
+        return node in order
+    if node in caught and node._seq < 0:
+        raise RuntimeError(
+            "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is "
+            "currently not supported."
+        )
+    return node in needed or node in caught

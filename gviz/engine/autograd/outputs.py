@@ -25,7 +25,8 @@ def wrap_outputs(node: Any, args: tuple[Any, ...], output: Any, *, wanted: bool)
         wanted and isinstance(o, Tensor) and o._array.dtype.kind in "fc" and all(o is not p for p in plain) for o in outputs
     ]
     facts["like"] = [(o._array.shape, o._array.dtype) if isinstance(o, Tensor) else ((), None) for o in outputs]
-    node._shape = outputs[0]._array.shape if len(outputs) == 1 and isinstance(outputs[0], Tensor) else parts_shape(len(outputs))
+    shapes = tuple(shape for shape, _ in facts["like"])
+    node._shape = shapes[0] if len(outputs) == 1 and isinstance(outputs[0], Tensor) else parts_shape(shapes)
     next_seq()
     made: list[Any] = []
     for i, one in enumerate(outputs):

@@ -72,6 +72,36 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
     return to(self, other.dtype)
 
 
+def subclass_of_tensors(cls: Any) -> type[Tensor]:
+    """A class as it is, if its objects are tensors."""
+    if not isinstance(cls, type):
+        raise TypeError(f"cls must be a type (got {type(cls).__name__})")
+    if not issubclass(cls, Tensor):
+        raise TypeError(
+            "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your class "
+            "inherits from Tensor."
+        )
+    return cls
+
+
+def as_subclass(self: Tensor, cls: Any) -> Tensor:
+    """A view of everything, of another class."""
+    kind = subclass_of_tensors(cls)
+    made: Tensor = call["alias"](self)
+    made.__class__ = kind
+    return made
+
+
+def make_subclass(cls: Any, data: Any, require_grad: bool = False) -> Tensor:
+    """A leaf of another class on the same memory."""
+    kind = subclass_of_tensors(cls)
+    if not isinstance(data, Tensor):
+        raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
+    made = data.detach().requires_grad_(require_grad)
+    made.__class__ = kind
+    return made
+
+
 def is_tensor(obj: Any) -> bool:
     """Whether it is a tensor."""
     return isinstance(obj, Tensor)
@@ -104,6 +134,7 @@ ROWS = {"clone": "clone"}
 METHODS: dict[str, Any] = {
     **{f"is_{what}": property(lambda _: False) for what in ("cuda", "sparse", "quantized", "mkldnn", "meta")},
     "layout": property(lambda _: STRIDED), "itemsize": property(Tensor.element_size),
+    "as_subclass": as_subclass, "_make_subclass": staticmethod(make_subclass),
     "nbytes": property(lambda self: self._array.nbytes),
     "to": to, "type": type_method, "type_as": type_as, "cpu": itself, "cuda": cuda,
     "new_zeros": new_filled(0), "new_ones": new_filled(1),
