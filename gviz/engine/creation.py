@@ -52,6 +52,11 @@ def sizes(shape: Sequence[Any], name: str = "empty") -> tuple[int, ...]:
         raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(shape[0]).__name__}")
     found = []
     for i, size in enumerate(shape):
+        if not is_size(size) and not i:
+            raise TypeError(
+                f"{name}(): argument 'size' (position 1) must be tuple of ints, but found element of type "
+                f"{type(size).__name__} at pos 0"
+            )
         if not is_size(size):
             raise TypeError(
                 f"{name}(): argument 'size' failed to unpack the object at pos {i + 1} with error \"type must be tuple of "

@@ -61,6 +61,11 @@ ASKED = {
     "glu": "dim", "normalize": "norm",
 }  # fmt: skip
 """What functions that PyTorch has in Python ask of their argument first, whatever it is."""
+BUILT_IN = {
+    ("embedding", "input"): ("embedding", "indices", 1), ("embedding", "weight"): ("embedding", "weight", 0),
+    **{("cross_entropy", name): ("cross_entropy_loss", name, i) for i, name in enumerate(("input", "target", "weight"))},
+}  # fmt: skip
+"""The built-in function that one in Python hands a parameter on to, what it calls it and where it has it."""
 REFUSALS = (TypeError, AttributeError, ValueError, IndexError, KeyError, RuntimeError, OverflowError)
 
 
@@ -209,7 +214,10 @@ def in_python(function: Any, name: str, error: Exception, args: tuple[Any, ...])
         known = value is None and (note.endswith("None") or i >= len(names) - len(function.__defaults__ or ()))
         if (tensor or (i == 0 and parameter in {"input", "self"})) and not isinstance(value, Tensor) and not known:
             name = name.removeprefix("Tensor.")
-            return TypeError(f"{name}(): argument '{parameter}' (position {i + 1}) must be Tensor, not {type(value).__name__}")
+            called, wanted, place = BUILT_IN.get((name, parameter), (name, parameter, i))
+            return TypeError(
+                f"{called}(): argument '{wanted}' (position {place + 1}) must be Tensor, not {type(value).__name__}"
+            )
     start = f"{function.__qualname__}()"
     if isinstance(error, TypeError) and str(error).startswith(start):
         return TypeError(f"{name}(){str(error).removeprefix(start)}")

@@ -41,6 +41,9 @@ def activation(key: str, in_place: bool | None = None, *, kernel: str = "", **op
         if usual is not None and not args and not given:
             return call[key](input, *usual)  # type: ignore[no-any-return]
         values = text.bound(key, taken, args, given, before=1, needs=f"_{key}")
+        for i, (name, value) in enumerate(values.items()):
+            if isinstance(value, str) and isinstance(options[name], float):
+                raise TypeError(f"{key}(): argument '{name}' (position {i + 2}) must be Number, not str")
         inplace = values.pop("inplace", in_place)
         return writing.in_place(call[written], input, *values.values()) if inplace else call[key](input, *values.values())
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from gviz.engine.dtypes import no_kernel, of
 from gviz.engine.modes import mode
+from gviz.engine.text import warn
 
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
@@ -217,3 +218,63 @@ def check_sequence(name: str, input: Any, hx: Any, input_size: int) -> None:
         raise RuntimeError(f"For {told} input, hx should also be {rank}-D but got {hx._array.ndim}-D tensor")
     if input._array.shape[-1] != input_size:
         raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {input_size}, got {input._array.shape[-1]}")
+
+
+# ------------------------------------------------------------------ what layers are made with
+def check_bounds(min_val: float, max_val: float, **_: Any) -> None:
+    """Those of a ``Hardtanh``."""
+    if max_val <= min_val:
+        raise AssertionError(f"max_val ({max_val}) must be greater than min_val ({min_val})")
+
+
+def check_margin(p: int, weight: Tensor | None = None, **_: Any) -> None:
+    """The power of a loss of margins."""
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight._array.ndim != 1:
+        raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight._array.ndim}D instead")
+
+
+def check_inputs(in1_features: int, **_: Any) -> None:
+    """The size of the first input of a ``Bilinear``."""
+    if in1_features <= 0:
+        raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")
+
+
+def check_unflattened(unflattened_size: Any, **_: Any) -> None:
+    """The sizes that an ``Unflatten`` makes of one."""
+    if not isinstance(unflattened_size, tuple | list):
+        raise TypeError(f"unflattened_size must be a tuple of ints, but found type {type(unflattened_size).__name__}")
+    for i, size in enumerate(unflattened_size):
+        if not isinstance(size, int):
+            raise TypeError(
+                f"unflattened_size must be tuple of ints, but found element of type {type(size).__name__} at pos {i}"
+            )
+
+
+def check_remembering(
+    input_size: Any, hidden_size: Any, num_layers: int, bias: Any, batch_first: Any, dropout: Any, **_: Any
+) -> None:
+    """The options of a recurrent layer."""
+    if not isinstance(dropout, int | float) or not 0 <= dropout <= 1 or isinstance(dropout, bool):
+        raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element being zeroed")
+    if dropout > 0 and num_layers == 1:
+        warn(
+            "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
+            f"greater than 1, but got dropout={dropout} and num_layers=1"
+        )
+    for name, flag in (("bias", bias), ("batch_first", batch_first)):
+        if not isinstance(flag, bool):
+            raise TypeError(f"{name} should be of type bool, got: {type(flag).__name__}")
+    for name, size in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
+        if not isinstance(size, int) and name != "num_layers":
+            raise TypeError(f"{name} should be of type int, got: {type(size).__name__}")
+        if size <= 0:
+            raise ValueError(f"{name} must be greater than zero")
+
+
+LAYER_CHECKS: dict[str, Any] = {
+    "Hardtanh": check_bounds, "MultiMarginLoss": check_margin, "Bilinear": check_inputs, "Unflatten": check_unflattened,
+    "RNNBase": check_remembering,
+}  # fmt: skip
+"""What some layers refuse of their options, by the class that does so in PyTorch."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,7 +14,7 @@ from gviz.engine.tensor import Tensor
 from gviz.engine.text import type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from typing import Self
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
@@ -64,7 +66,7 @@ class Numbered(Holder):
     def __getitem__(self, position: Any) -> Any:
         if not isinstance(position, slice):
             return self.held[self.place(position)]
-        chosen = dict(list(self.held.items())[position])
+        chosen = OrderedDict(list(self.held.items())[position])
         return type(self)(chosen) if isinstance(self, Sequential) else type(self)(chosen.values())
 
     def __setitem__(self, position: int, value: Any) -> None:
@@ -85,7 +87,7 @@ class Numbered(Holder):
         return iter(self.held.values())
 
     def __add__(self, values: Iterable[Any]) -> Self:
-        return type(self)(*self, *values) if isinstance(self, Sequential) else type(self)([*self, *values])
+        return type(self)([*self, *values])
 
     def append(self, value: Any) -> Self:
         """Add one at the end."""
@@ -94,6 +96,8 @@ class Numbered(Holder):
 
     def extend(self, values: Iterable[Any]) -> Self:
         """Add several."""
+        if not hasattr(type(values), "__iter__") or isinstance(values, Tensor):
+            raise TypeError(f"{type(self).__name__}.extend should be called with an iterable, but got {type(values).__name__}")
         for value in values:
             self.append(value)
         return self
@@ -113,15 +117,62 @@ class Sequential(Numbered):
 
     def __init__(self, *modules: Any) -> None:
         super().__init__()
-        named = modules[0].items() if len(modules) == 1 and isinstance(modules[0], dict) else enumerate(modules)
-        for name, module in named:
-            self.add_module(str(name), module)
+        named = len(modules) == 1 and isinstance(modules[0], OrderedDict)
+        for name, module in modules[0].items() if named else ((str(i), module) for i, module in enumerate(modules)):
+            self.add_module(name, module)
+
+    def __add__(self, values: Any) -> Sequential:
+        return Sequential(*self, *summand(values))
+
+    def __iadd__(self, values: Any) -> Self:
+        return self.extend(summand(values))
+
+    def extend(self, values: Iterable[Any]) -> Self:
+        """Add several."""
+        for value in values:
+            self.append(value)
+        return self
+
+    def __mul__(self, times: Any) -> Sequential:
+        return Sequential(*list(self) * factor(self, times))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, times: Any) -> Self:
+        return self.extend(list(self) * (factor(self, times) - 1))
+
+    def insert(self, index: int, module: Any) -> Self:
+        """Add one at a place, refusing what is none."""
+        if not isinstance(module, Module):
+            raise AssertionError(f"module should be of type: {Module}")  # noqa: TRY004 - as PyTorch does
+        if not (-len(self) <= index <= len(self)):
+            raise IndexError(f"Index out of range: {index}")
+        super().insert(index, module)
+        return self
 
     def forward(self, input: Any) -> Any:
         """Each module on what the one before gave."""
         for module in self:
             input = module(input)
         return input
+
+
+def summand(modules: Any) -> Sequential:
+    """What may be added to modules that are called one after the other."""
+    if not isinstance(modules, Sequential):
+        raise ValueError(  # noqa: TRY004 - as PyTorch does
+            f"add operator supports only objects of Sequential class, but {type(modules)} is given."
+        )
+    return modules
+
+
+def factor(modules: Sequential, times: Any) -> int:
+    """How many times modules may be called one after the other."""
+    if not isinstance(times, int):
+        raise TypeError(f"unsupported operand type(s) for *: {type(modules)} and {type(times)}")
+    if times <= 0:
+        raise ValueError(f"Non-positive multiplication factor {times} for {type(modules)}")
+    return times
 
 
 class ModuleList(Numbered):
@@ -144,6 +195,9 @@ class ModuleList(Numbered):
 class Named(Holder):
     """Things by name, with Python's dict manners."""
 
+    _called: ClassVar[str]
+    """What messages call it."""
+
     def __init__(self, values: Any = None) -> None:
         super().__init__()
         self.update(values or {})
@@ -159,7 +213,23 @@ class Named(Holder):
 
     def update(self, values: Any) -> None:
         """Add what is in a dict, or in pairs."""
-        for key, value in values.items() if hasattr(values, "items") else values:
+        if not isinstance(values, Iterable):
+            raise TypeError(
+                f"{self._called}.update should be called with an iterable of key/value pairs, but got {type(values).__name__}"
+            )
+        if isinstance(values, Mapping | Named):
+            ordered = self._home == "_modules" or isinstance(values, OrderedDict | Named)
+            values = values.items() if ordered else sorted(values.items())
+        else:
+            values = list(values)
+            pair: Any
+            for i, pair in enumerate(values):
+                start = f"{type(self).__name__} update sequence element #{i}"
+                if not hasattr(type(pair), "__iter__"):
+                    raise TypeError(f"{start} should be Iterable; is{type(pair).__name__}")
+                if len(pair) != 2:
+                    raise ValueError(f"{start} has length {len(pair)}; 2 is required")
+        for key, value in values:
             self[key] = value
 
     def keys(self) -> Any:
@@ -182,6 +252,8 @@ class Named(Holder):
 class ModuleDict(Named):
     """A dict of modules that the one holding it finds."""
 
+    _called = "ModuleDict"
+
 
 def parameter_lines(named: Any, kind: Any) -> str:
     """How parameters are shown: one line for each."""
@@ -193,6 +265,22 @@ class ParameterDict(Named):
     """A dict of parameters."""
 
     _home = "_parameters"
+    _called = "ParametersDict"
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        if not isinstance(key, str):
+            raise TypeError(
+                "Index given to ParameterDict cannot be used as a key as it is not a string (type is "
+                f"'{type(key).__name__}'). Open an issue on github if you need non-string keys."
+            )
+        super().__setitem__(key, value)
+
+    def __getitem__(self, key: str) -> Any:
+        return getattr(self, key)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refused."""
+        raise RuntimeError("ParameterDict should not be called.")
 
     def extra_repr(self) -> str:
         """One line for each."""
@@ -211,6 +299,10 @@ class ParameterList(Numbered):
     def extra_repr(self) -> str:
         """One line for each."""
         return parameter_lines(enumerate(self), lambda value: value.dtype)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refused."""
+        raise RuntimeError("ParameterList should not be called.")
 
 
 for container in (Sequential, ModuleList, ModuleDict, ParameterDict, ParameterList):

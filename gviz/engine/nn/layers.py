@@ -107,6 +107,8 @@ class Embedding(Layer, home="sparse", function=F.embedding, options=TABLE):
     def _take(self, values: dict[str, Any]) -> None:
         given, frozen = values.pop("_weight"), values.pop("_freeze")
         if given is not None:
+            if list(given.shape) != [values["num_embeddings"], values["embedding_dim"]]:
+                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
             self.weight = Parameter(given)
         if values["padding_idx"] is not None:
             values["padding_idx"] = F.row_number(values["padding_idx"], values["num_embeddings"])
@@ -126,6 +128,8 @@ class Embedding(Layer, home="sparse", function=F.embedding, options=TABLE):
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None, **options: Any) -> Self:
         """A table of given vectors."""
+        if embeddings.dim() != 2:
+            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, cols = embeddings._array.shape
         return cls(rows, cols, padding_idx, _weight=embeddings, _freeze=freeze, **options)
 
@@ -143,6 +147,8 @@ class Convolution(Layer):
     def _take(self, values: dict[str, Any]) -> None:
         if self.transposed and values["padding_mode"] != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        if values["groups"] <= 0:
+            raise ValueError("groups must be a positive integer")
         for ends in ("in_channels", "out_channels"):
             if values[ends] % values["groups"]:
                 raise ValueError(f"{ends} must be divisible by groups")

@@ -166,7 +166,10 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
         raise RuntimeError("all elements of target should be between 0 and 1")
     rows.check_same(input._array, target._array)  # type: ignore[no-untyped-call]
     if weight is not None:
-        weight = call["expand"](weight, call["broadcast_shape"](target._array.shape, weight._array.shape))
+        shape = call["broadcast_shape"](target._array.shape, weight._array.shape)
+        if shape != target._array.shape:
+            raise RuntimeError(f"output with shape {list(target._array.shape)} doesn't match the broadcast shape {list(shape)}")
+        weight = call["expand"](weight, shape)
     return call["binary_cross_entropy"](input, target, weight, number)  # type: ignore[no-any-return]
 
 
@@ -181,6 +184,8 @@ def binary_cross_entropy_with_logits(
     check_floats("log_sigmoid_cpu", input)
     check_sub(target._array, target._array)  # type: ignore[no-untyped-call]
     writing.refuse_cast(result_type(input._array, target._array), target._array.dtype)
+    if pos_weight is not None:
+        call["broadcast_shape"](pos_weight._array.shape, target._array.shape)
     return call["bce_with_logits"](input, target, weight, pos_weight, number)  # type: ignore[no-any-return]
 
 

@@ -213,6 +213,20 @@ class Module(Hooks):
         """The parameter of that dotted name."""
         return self.get_submodule(target)
 
+    def get_buffer(self, target: str) -> Any:
+        """The buffer of that dotted name.
+
+        Raises:
+            AttributeError: there is none.
+        """
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if not hasattr(module, name):
+            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+        if name not in module._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return module._buffers[name]
+
     # ---------------------------------------------------------------- state
     def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict[str, Tensor]:
         """Parameters and persistent buffers by name, detached."""
@@ -238,7 +252,10 @@ class Module(Hooks):
         own = self.state_dict(keep_vars=True)
         uncounted = not hasattr(state_dict, "_metadata")
         missing = [k for k in own if k not in state_dict and not (uncounted and k.endswith("num_batches_tracked"))]
-        unexpected = [key for key in state_dict if key not in own]
+        homes = {f"{name}.": i for i, (name, _) in enumerate(self.named_modules(remove_duplicate=False)) if name}
+        places = [max((i for name, i in homes.items() if key.startswith(name)), default=0) for key in state_dict]
+        named = sorted(zip(places, state_dict, strict=True), key=lambda pair: pair[0])  # as they are met, module by module
+        unexpected = [key for _, key in named if key not in own]
         errors: list[str] = []
         for told, keys in (("Missing", missing), ("Unexpected", unexpected)):
             if strict and keys:
@@ -328,7 +345,9 @@ def kind_name(value: Any) -> str:
     """What PyTorch calls the type of a value."""
     if isinstance(value, Tensor):
         return type_name(value._array.dtype)
-    return f"{type(value).__module__}.{type(value).__name__}".replace("builtins.", "")
+    named = value if hasattr(value, "__qualname__") or hasattr(value, "__name__") else type(value)
+    home = getattr(named, "__module__", "") or ""
+    return getattr(named, "__qualname__", "") if home in {"", "builtins"} else f"{home}.{named.__qualname__}"
 
 
 def bracketed(name: str, extra: list[str], children: list[tuple[str, str]]) -> str:

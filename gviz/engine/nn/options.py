@@ -6,6 +6,8 @@ from inspect import CO_VARKEYWORDS, unwrap
 from itertools import takewhile
 from typing import Any, ClassVar
 
+from gviz.engine.creation import sizes
+from gviz.engine.nn.checks import LAYER_CHECKS
 from gviz.engine.nn.module import Module
 from gviz.engine.nn.parameter import Parameter, filled
 from gviz.engine.text import bound, check_device
@@ -67,6 +69,8 @@ class Layer(Module):
     def _take(self, values: dict[str, Any]) -> None:
         """Keep the values of the options, and make the parameters."""
         check_device(values.get("device") or "cpu")
+        if self._refuser in LAYER_CHECKS:
+            LAYER_CHECKS[self._refuser](**values)
         for name, value in values.items():
             if name not in UNKEPT:
                 setattr(self, name, value)
@@ -79,9 +83,9 @@ class Layer(Module):
     def _shaped(self, bias: bool) -> dict[str, tuple[int, ...] | None]:
         """The parameters' shapes; None for one that is not wanted."""
         found: dict[str, tuple[int, ...] | None] = {}
-        for name, sizes in self._shapes.items():
-            given = [getattr(self, size) for size in sizes.split()]
-            shape = given[0] if isinstance(given[0], tuple) else tuple(given)
+        for name, named in self._shapes.items():
+            given = [getattr(self, size) for size in named.split()]
+            shape = given[0] if isinstance(given[0], tuple) else sizes(given) if len(given) == 1 else tuple(given)
             found[name] = shape if bias or name != "bias" else None
         return found
 

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gviz.engine import text
 from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
 from gviz.engine.nn.checks import check_sequence
@@ -140,14 +139,6 @@ def parts(value: Tensor, count: int) -> Any:
 class Recurrent(Remembering, options={**SIZES, **USUAL, **MADE}):
     """Base of the layers that run a cell over a sequence: weights for each layer and direction, and the loop."""
 
-    def _take(self, values: dict[str, Any]) -> None:
-        if values["dropout"] > 0 and values["num_layers"] == 1:
-            text.warn(
-                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
-                f"greater than 1, but got dropout={values['dropout']} and num_layers=1"
-            )
-        super()._take(values)
-
     def _shaped(self, bias: bool) -> dict[str, Any]:
         ways = ("", "_reverse")[: 1 + self.bidirectional]
         self.suffixes = [f"l{n}{way}" for n in range(self.num_layers) for way in ways]
@@ -159,6 +150,11 @@ class Recurrent(Remembering, options={**SIZES, **USUAL, **MADE}):
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         """The states of the last layer at every step, and the last state of every layer."""
+        if (given := input.dtype) is not (own := self.weight_ih_l0.dtype):
+            raise ValueError(
+                f"RNN input dtype ({given}) does not match weight dtype ({own}). Convert input: input.to({own}), or convert "
+                f"model: model.to({given})"
+            )
         check_sequence(type(self).__name__, input, hx, self.input_size)
         batched = input._array.ndim == 3
         if not batched:

@@ -8,6 +8,7 @@ import numpy as np
 
 from gviz.engine import text
 from gviz.engine.modes import no_grad
+from gviz.engine.nn.module import kind_name
 from gviz.engine.op import TENSORS as call
 from gviz.engine.tensor import Tensor, from_array
 
@@ -69,6 +70,8 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """The reverse: each parameter becomes its part of the vector."""
+    if not isinstance(vec, Tensor):
+        raise TypeError(f"expected torch.Tensor, but got: {kind_name(vec)}")
     start = 0
     for parameter in parameters:
         count = parameter._array.size

@@ -119,6 +119,10 @@ def col2im(self, output_size, kernel_size, dilation, padding, stride):
 
 @op("PixelShuffleBackward0", self="pixel_unshuffle(grad, upscale_factor)")
 def pixel_shuffle(self, upscale_factor):
+    if self.ndim < 3:
+        raise RuntimeError(
+            f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {self.ndim} dimension(s)"
+        )
     r, (channels, height, width) = upscale_factor, self.shape[-3:]
     if channels % (r * r):
         raise RuntimeError(
