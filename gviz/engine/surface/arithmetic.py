@@ -113,22 +113,14 @@ def square(input: Tensor) -> Tensor:
 
 
 def invert(self: Tensor) -> Tensor:
-    """``~self``.
-
-    Raises:
-        TypeError: neither integers nor booleans.
-    """
+    """``~self``; TypeError of what is neither integers nor booleans."""
     if self._array.dtype.kind in "fc":
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     return from_array(~self._array, None)
 
 
 def positive(input: Tensor) -> Tensor:
-    """The tensor itself.
-
-    Raises:
-        RuntimeError: booleans.
-    """
+    """The tensor itself; RuntimeError of booleans."""
     if input._array.dtype.kind == "b":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
@@ -163,11 +155,7 @@ def where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
 
 
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    """Values kept between two bounds, numbers or tensors.
-
-    Raises:
-        RuntimeError: no bound at all.
-    """
+    """Values kept between two bounds, numbers or tensors. RuntimeError: no bound at all."""
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, complex) or isinstance(max, complex):

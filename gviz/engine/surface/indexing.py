@@ -157,11 +157,7 @@ def indexed_dims(part: Any) -> int:
 
 
 def selected(tensor: Tensor, dim: int, position: int, real_dim: int) -> Tensor:
-    """Select one position of a dimension.
-
-    Raises:
-        IndexError: it is out of range; the dimension is counted as in the key.
-    """
+    """Select one position of a dimension. IndexError: it is out of range; the dimension is counted as in the key."""
     shape = tensor._array.shape
     if not shape and position == 0:
         raise IndexError(

@@ -49,11 +49,7 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
 
 
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
-    """On the line from ``input`` to ``end``.
-
-    Raises:
-        RuntimeError: the dtypes differ.
-    """
+    """On the line from ``input`` to ``end``. RuntimeError: the dtypes differ."""
     if not isinstance(end, Tensor):
         raise TypeError("no number")
     for name, other in (("end", end), ("weight", weight)):
@@ -63,11 +59,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
 
 
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """A value where the mask holds.
-
-    Raises:
-        RuntimeError: the mask is not boolean; a value that is a tensor has dimensions.
-    """
+    """A value where the mask holds. RuntimeError: the mask is not boolean; a value that is a tensor has dimensions."""
     tensor = isinstance(value, Tensor)
     text.broadcast_shape(mask._array.shape, input._array.shape)
     if tensor and value._array.ndim:

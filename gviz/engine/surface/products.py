@@ -216,11 +216,7 @@ def contract(operands: list[Any], kept: int) -> Tensor:
 
 
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """Every product of an element of one vector with one of the other.
-
-    Raises:
-        RuntimeError: one of them is no vector.
-    """
+    """Every product of an element of one vector with one of the other. RuntimeError: one of them is no vector."""
     for name, vector in (("self", input), ("vec2", vec2)):
         if vector._array.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector._array.ndim}-D")
@@ -233,11 +229,7 @@ def inverse(input: Tensor) -> Tensor:
 
 
 def cross(input: Tensor, other: Tensor, dim: Any = None) -> Tensor:
-    """The cross product along a dim; without one along the first of size 3.
-
-    Raises:
-        RuntimeError: no dim has that size.
-    """
+    """The cross product along a dim; without one along the first of size 3. RuntimeError: no dim has that size."""
     if dim is None:
         text.warn_once(
             "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply "
@@ -251,11 +243,7 @@ def cross(input: Tensor, other: Tensor, dim: Any = None) -> Tensor:
 
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> Tensor:
-    """The distance of each row to each row of another matrix.
-
-    Raises:
-        RuntimeError: rows of different lengths or dtypes, or no rows.
-    """
+    """The distance of each row to each row of another matrix. RuntimeError: rows of different lengths or dtypes, or no rows."""
     for i, x in enumerate((x1, x2), 1):
         if x._array.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, X{i} got: {x._array.ndim}D")
@@ -282,11 +270,7 @@ def logdet(input: Tensor) -> Tensor:
 
 
 def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
-    """The covariance of the rows.
-
-    Raises:
-        RuntimeError: more than two dims, or weights that do not fit.
-    """
+    """The covariance of the rows. RuntimeError: more than two dims, or weights that do not fit."""
     if input._array.ndim > 2:
         raise RuntimeError(
             f"cov(): expected input to have two or fewer dimensions but got an input with {input._array.ndim} dimensions"

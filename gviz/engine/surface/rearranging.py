@@ -58,11 +58,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
 
 
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """A matrix with that diagonal, or the diagonal of a matrix.
-
-    Raises:
-        RuntimeError: neither a vector nor a matrix.
-    """
+    """A matrix with that diagonal, or the diagonal of a matrix. RuntimeError: neither a vector nor a matrix."""
     if input._array.ndim == 1:
         return call["diag_embed"](input, diagonal)
     if input._array.ndim != 2:
@@ -76,11 +72,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 
 
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """Some dims at other positions, all others in their order.
-
-    Raises:
-        RuntimeError: not as many sources as destinations.
-    """
+    """Some dims at other positions, all others in their order. RuntimeError: not as many sources as destinations."""
     sources, targets = ((v,) if isinstance(v, int) else tuple(v) for v in (source, destination))
     if len(sources) != len(targets):
         raise RuntimeError(

@@ -96,11 +96,7 @@ def searchsorted(
     sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
     sorter: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Where each value would be put into sorted rows.
-
-    Raises:
-        RuntimeError: rows that do not fit the values.
-    """
+    """Where each value would be put into sorted rows. RuntimeError: rows that do not fit the values."""
     rows = sorted_sequence._array
     if sorter is not None:
         rows = np.take_along_axis(rows, sorter._array, -1)
@@ -124,11 +120,7 @@ def searchsorted(
 
 
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """The number of the bucket that each value falls into.
-
-    Raises:
-        RuntimeError: boundaries that are no vector.
-    """
+    """The number of the bucket that each value falls into. RuntimeError: boundaries that are no vector."""
     if boundaries._array.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries._array.ndim})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)

@@ -22,11 +22,7 @@ def listed(given: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def flat_sizes(size: tuple[Any, ...]) -> tuple[Any, ...]:
-    """``(2, 3)`` from ``2, 3`` or from ``(2, 3)``.
-
-    Raises:
-        TypeError: nothing was given.
-    """
+    """``(2, 3)`` from ``2, 3`` or from ``(2, 3)``. TypeError: nothing was given."""
     if len(size) != 1:
         if not size:
             raise TypeError("no sizes")
@@ -72,11 +68,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
 
 
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Dimensions from start to end made one.
-
-    Raises:
-        RuntimeError: start lies after end.
-    """
+    """Dimensions from start to end made one. RuntimeError: start lies after end."""
     shape = input._array.shape
     first, last = text.wrap_dim(start_dim, len(shape)), text.wrap_dim(end_dim, len(shape))
     if not shape:
@@ -146,11 +138,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> Any:
 
 
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
-    """That many pieces of about the same size.
-
-    Raises:
-        RuntimeError: no pieces asked for.
-    """
+    """That many pieces of about the same size. RuntimeError: no pieces asked for."""
     if not input._array.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:

@@ -22,14 +22,13 @@ def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     return call["prod_all"](input, kind) if dim is None else call["prod_dim"](input, dim, keepdim, kind)
 
 
-def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """The running sum along a dim."""
-    return call["cumsum"](input, dim, dtype_of(dtype))
+def running(key: str) -> Any:
+    """``cumsum`` or ``cumprod``: what is added up, or multiplied, to each place along a dim."""
 
+    def choose(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+        return call[key](input, dim, dtype_of(dtype))
 
-def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """The running product along a dim."""
-    return call["cumprod"](input, dim, dtype_of(dtype))
+    return choose
 
 
 def spread(key: str) -> Any:
@@ -57,19 +56,18 @@ def spread(key: str) -> Any:
     return choose
 
 
-def extreme(key: str) -> Any:
-    """``amax`` or ``amin``: over all elements, or along dims."""
+def over(key: str, every: Any = None) -> Any:
+    """A row's function over one dim, or several; ``every`` is what the row calls all of them."""
 
-    def choose(input: Tensor, dim: Any = (), keepdim: bool = False, *, axis: Any = None) -> Tensor:
+    def choose(input: Tensor, dim: Any = every, keepdim: bool = False, *, axis: Any = None, **typed: Any) -> Tensor:
         dim = dim if axis is None else axis
-        return call[key](input, () if dim is None else as_dims(dim), keepdim)
+        words = {name: dtype_of(value) for name, value in typed.items()}
+        return call[key](input, every if dim is None else as_dims(dim), keepdim, **words)
 
     return choose
 
 
-def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
-    """The logarithm of the sum of exponentials along dims, computed stably."""
-    return call["logsumexp"](input, as_dims(dim), keepdim)
+logsumexp, nansum = over("logsumexp", UNSET), over("nansum")
 
 
 def vector_norm(x: Tensor, ord: Any = 2.0, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
@@ -103,11 +101,6 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
 def norm_method(self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """The same as a method."""
     return norm(self, p, dim, keepdim, dtype=dtype)
-
-
-def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The sum of what is a number: of all elements, or along dims."""
-    return call["nansum"](input, None if dim is None else as_dims(dim), keepdim, dtype_of(dtype))
 
 
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
@@ -171,8 +164,8 @@ ROWS = {
 }  # fmt: skip
 
 BOTH: dict[str, Any] = {
-    "prod": prod, "cumsum": cumsum, "cumprod": cumprod, "var": spread("var"), "std": spread("std"),
-    "amax": extreme("amax"), "amin": extreme("amin"), "logsumexp": logsumexp, "sort": sort, "argsort": argsort,
+    "prod": prod, "cumsum": running("cumsum"), "cumprod": running("cumprod"), "var": spread("var"), "std": spread("std"),
+    "amax": over("amax", ()), "amin": over("amin", ()), "logsumexp": logsumexp, "sort": sort, "argsort": argsort,
     "aminmax": keyed("aminmax", 1), "nansum": nansum, "nanmean": nanmean,
     "median": middle("median"), "nanmedian": middle("nanmedian"), "nonzero": nonzero, "unique": unique, "bincount": bincount,
 }  # fmt: skip

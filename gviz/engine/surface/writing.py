@@ -75,22 +75,14 @@ def augmented(method: Any) -> Any:
 
 
 def ldexp(self: Tensor, other: Tensor) -> Tensor:
-    """``self * 2**other``, which no integers can hold.
-
-    Raises:
-        RuntimeError: they were to.
-    """
+    """``self * 2**other``; RuntimeError of integers, which cannot hold it."""
     if not self.dtype.is_floating_point:
         raise RuntimeError(f"ldexp can't be cast to the desired output type {self.dtype.scalar_name}")
     return call["ldexp"](self, other)
 
 
 def running(key: str) -> Any:
-    """``cumsum_`` or ``cumprod_``: what runs keeps the tensor's dtype.
-
-    Raises:
-        RuntimeError: another dtype was asked for.
-    """
+    """``cumsum_`` or ``cumprod_``: what runs keeps the tensor's dtype. RuntimeError: another dtype was asked for."""
 
     def method(self: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
         if dtype is not None and (wanted := dtypes.as_dtype(dtype)) is not self.dtype:
@@ -104,22 +96,14 @@ def running(key: str) -> Any:
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:
-    """Write one value everywhere.
-
-    Raises:
-        RuntimeError: a tensor with dimensions.
-    """
+    """Write one value everywhere. RuntimeError: a tensor with dimensions."""
     if isinstance(value, Tensor) and value._array.ndim:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions.")
     return inplace.in_place(call["fill_tensor" if isinstance(value, Tensor) else "fill"], self, value, wherever=True)
 
 
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Write another tensor's values, broadcast and cast; or a number.
-
-    Raises:
-        TypeError: it is neither.
-    """
+    """Write another tensor's values, broadcast and cast; or a number. TypeError: it is neither."""
     if not isinstance(src, OPERANDS) or not isinstance(non_blocking, bool):
         raise TypeError("no tensor")
     source = src if isinstance(src, Tensor) else creation.as_tensor(src)
@@ -145,11 +129,7 @@ def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
 
 
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
-    """Write one value on the diagonal.
-
-    Raises:
-        RuntimeError: fewer than two dims, or more than two that differ.
-    """
+    """Write one value on the diagonal. RuntimeError: fewer than two dims, or more than two that differ."""
     if self._array.ndim < 2:
         raise RuntimeError("dimensions must larger than 1")
     if self._array.ndim > 2 and len(set(self._array.shape)) > 1:
