@@ -231,7 +231,7 @@ def hardswish(self):
 )
 def hardswish_backward(grad_output, self):
     kind = self.dtype.type
-    return np.where(self < -3, kind(0), np.where(self <= 3, grad_output * (self / kind(3) + kind(0.5)), grad_output))
+    return np.where(self <= -3, kind(0), np.where(self < 3, grad_output * (self / kind(3) + kind(0.5)), grad_output))
 
 
 @op("HardsigmoidBackward0", promote="float", self="hardsigmoid_backward(grad, self)")

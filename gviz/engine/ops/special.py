@@ -53,18 +53,20 @@ def polygamma(n, self):
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     x = np.asarray(self, np.float64)
     return floating(
-        psi(x) if n == 0 else trigamma(x) if n == 1 else (-1) ** (n + 1) * math.factorial(n) * zeta(n + 1.0, x), self
+        psi(x) if n == 0 else trigamma(x, self.dtype) if n == 1 else (-1) ** (n + 1) * math.factorial(n) * zeta(n + 1.0, x),
+        self,
     )
 
 
 alike("polygamma_", "PolygammaBackward1", "polygamma")
 
 
-def trigamma(x):
-    """The second logarithmic derivative of gamma, reflected to the right side."""
+def trigamma(x, kind):
+    """The second logarithmic derivative of gamma, reflected to the right side by a sine of the dtype's precision."""
     left = x < 0.5
     found = zeta(2.0, np.where(left, 1 - x, x))
-    return np.where(left, (np.pi / np.sin(np.pi * x)) ** 2 - found, found)
+    pi = kind.type(np.pi) if kind.kind == "f" else np.float32(np.pi)
+    return np.where(left, pi * pi / np.square(np.sin(pi * x.astype(pi.dtype))) - found, found)
 
 
 def zeta(s, q):
@@ -79,15 +81,28 @@ def zeta(s, q):
     return total
 
 
+ENDS = (
+    (lambda a, x: a < 0 or x < 0 or (a == 0 and not x > 0), math.nan),
+    (lambda a, x: a != 0 and x == 0, 0.0),
+    (lambda a, x: math.isinf(a) and math.isinf(x), math.nan),
+    (lambda a, x: math.isinf(a), 0.0),
+    (lambda a, x: a == 0 or math.isinf(x), 1.0),
+    (lambda a, x: math.isnan(a) or math.isnan(x), math.nan),
+)
+"""Where the incomplete gamma function needs no sum, asked in PyTorch's order, which counts where something is no number."""
+
+
 def gamma_below(a, x):
     """The regularised incomplete gamma function: a series near zero, a continued fraction (Lentz) further out."""
-    if math.isnan(a) or math.isnan(x) or a < 0 or x < 0 or (a == 0 and x == 0):
-        return math.nan
-    if x == 0 or math.isinf(a):
-        return math.nan if math.isinf(a) and math.isinf(x) else 0.0
-    if a == 0 or math.isinf(x):
-        return 1.0
+    for holds, value in ENDS:
+        if holds(a, x):
+            return value
+    if a > 1e12:  # a normal distribution (Temme)
+        away = max(x / a - 1, -1 + 2**-53)
+        return 0.5 * math.erfc(-math.copysign(math.sqrt(max(a * (away - math.log1p(away)), 0)), away))
     scale = math.exp(a * math.log(x) - x - math.lgamma(a))
+    if not scale:
+        return float(x > a)
     if x < a + 1:
         term = total = 1 / a
         k = a

@@ -67,8 +67,8 @@ def erfc(self):
 def sinc_backward(grad, self):
     """D sin(pi x)/(pi x), and zero at x = 0, written as PyTorch does."""
     at_pi = self * 3.141592653589793
-    slope = grad * ((at_pi * cos(at_pi) - sin(at_pi)) / (self * self * 3.141592653589793))
-    return where(equal(at_pi, 0), 0.0, slope)
+    square = self * self * 3.141592653589793
+    return where(equal(square, 0), 0.0, grad * ((at_pi * cos(at_pi) - sin(at_pi)) / square))
 
 
 @op("NanToNumBackward0", self="grad * isfinite(self)")

@@ -102,6 +102,8 @@ class Optimizer:
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; returns what ``closure`` (which computes it anew) gave."""
+        if type(self) is Optimizer:
+            raise NotImplementedError
         loss = None
         if "_opt_called" in vars(self):  # there is a schedule, which warns if it goes on before this
             self._opt_called = True
@@ -181,12 +183,14 @@ def options(given: dict[str, Any], checked: str, first: str = "") -> dict[str, A
     Raises:
         ValueError: one of those that are ``checked`` is negative, or no such share.
     """
+    if isinstance(lr := given.get("lr"), Tensor) and lr._array.size != 1:
+        raise ValueError("Tensor lr must be 1-element")
     for name in checked.split():
         if name == "betas":
-            for i, beta in enumerate(given[name]):
-                if not 0 <= beta < 1:
+            for i in range(2):
+                if not 0 <= (beta := given[name][i]) < 1:
                     raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
-        elif not given[name] >= 0:
+        elif given[name] < 0.0 or not given[name] >= 0:
             called = {"lr": "learning rate", "eps": "epsilon value"}.get(name, f"{name} value")
             raise ValueError(f"Invalid {called}: {given[name]}")
     return {name: given[name] for name in (*first.split(), *given) if name not in ("self", "params", "checked", "__class__")}
