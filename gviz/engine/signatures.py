@@ -27,24 +27,15 @@ if TYPE_CHECKING:
 
 __all__ = ["NUMBERS_FOR_TENSORS", "accepted", "forms_of"]
 
+OPTIONAL = "c10::List<::std::optional<Tensor>>"
 FILE = Path(__file__).with_name("signatures.txt")
-NUMBERS = frozenset({"int64_t", "SymInt", "IntArrayRef", "SymIntArrayRef", "Scalar", "double"})
+NUMBERS = frozenset({"int64_t", "SymInt", "IntArrayRef", "Scalar", "double"})
 NUMBERS_FOR_TENSORS = frozenset({
     "add", "copy", "div", "divide", "floor_divide", "mul", "multiply", "sub", "subtract", "true_divide",
 })  # fmt: skip
 """Functions (and their in-place forms) of which every form takes a number for a tensor."""
 OTHER_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 """Numpy's names for PyTorch's parameters."""
-SHOWN = {
-    "Tensor": "Tensor", "Scalar": "Number", "int64_t": "int", "SymInt": "int", "double": "float", "complex": "complex",
-    "TensorList": "tuple of Tensors", "c10::List<::std::optional<Tensor>>": "tuple of Tensors",
-    "IntArrayRef": "tuple of ints", "SymIntArrayRef": "tuple of ints", "ArrayRef<double>": "tuple of floats",
-    "ScalarList": "tuple of Scalars", "Generator": "torch.Generator", "bool": "bool", "Storage": "torch.Storage",
-    "PyObject*": "object", "ScalarType": "torch.dtype", "Layout": "torch.layout", "MemoryFormat": "torch.memory_format",
-    "Device": "torch.device", "c10::string_view": "str", "std::string_view": "str", "Dimname": "name",
-    "DimnameList": "tuple of names",
-}  # fmt: skip
-"""What messages call a declared type."""
 
 
 class Parameter(NamedTuple):
@@ -80,7 +71,7 @@ class Form(NamedTuple):
         for i, p in enumerate(self.parameters):
             if p.keyword and not (i and self.parameters[i - 1].keyword):
                 parts.append("*")
-            parts.append(f"{SHOWN.get(p.kind, p.kind)} {p.name}" + ("" if p.default is None else f" = {p.default}"))
+            parts.append(f"{KINDS[p.kind][0]} {p.name}" + ("" if p.default is None else f" = {p.default}"))
         return f"({', '.join(parts)})"
 
 
@@ -113,13 +104,9 @@ def read_form(line: str) -> Form:
             continue
         kind, _, name = part.partition(" ")
         name, equals, default = name.partition("=")
-        bare = re.sub(r"\[\d*\]|\?$", "", kind)
-        single = bool(re.search(r"\[\d+\]", kind))
-        parameters.append(
-            Parameter(
-                name, bare.removesuffix("?"), single, "?" in kind or default == "None", default if equals else None, keyword
-            )
-        )
+        bare = re.sub(r"\[\d*\]|\?$|^Sym(?=IntArray)|^(c10|std)::(?=string)", "", kind).removesuffix("?")
+        single, none = bool(re.search(r"\[\d+\]", kind)), "?" in kind or default == "None"
+        parameters.append(Parameter(name, bare, single, none, default if equals else None, keyword))
     return Form(tuple(parameters), bool(mark), mark == "|deprecated")
 
 
@@ -152,28 +139,36 @@ def is_int_list(value: Any) -> bool:
     return isinstance(value, list | tuple) and (not value or is_index(value[0]))
 
 
-DO: dict[str, Callable[[Any], bool]] = {
-    "Tensor": lambda v: isinstance(v, Tensor),
-    "Scalar": is_number,
-    "complex": is_number,
-    "double": lambda v: is_number(v) and not isinstance(v, complex),
-    "int64_t": is_int,
-    "SymInt": is_index,
-    "IntArrayRef": is_int_list,
-    "SymIntArrayRef": is_int_list,
-    "TensorList": lambda v: isinstance(v, list | tuple),
-    "c10::List<::std::optional<Tensor>>": lambda v: isinstance(v, list | tuple),
-    "ArrayRef<double>": lambda v: isinstance(v, list | tuple) and (not v or isinstance(v[0], int | float | complex)),
-    "ScalarList": lambda v: isinstance(v, list | tuple) and all(map(is_number, v)),
-    "Generator": lambda v: isinstance(v, Generator),
-    "bool": lambda v: isinstance(v, bool),
-    "PyObject*": lambda v: True,
-    "ScalarType": lambda v: isinstance(v, dtype) or v in (int, float, bool, complex),
-    "Device": lambda v: isinstance(v, int | str | Device),
-    "c10::string_view": lambda v: isinstance(v, str),
-    "std::string_view": lambda v: isinstance(v, str),
+def an(*kinds: Any) -> Callable[[Any], bool]:
+    """Whether a value is of one of these types."""
+    return lambda value: isinstance(value, kinds)
+
+
+KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "Tensor": ("Tensor", an(Tensor)),
+    "Scalar": ("Number", is_number),
+    "complex": ("complex", is_number),
+    "double": ("float", lambda v: is_number(v) and not isinstance(v, complex)),
+    "int64_t": ("int", is_int),
+    "SymInt": ("int", is_index),
+    "IntArrayRef": ("tuple of ints", is_int_list),
+    "TensorList": ("tuple of Tensors", an(list, tuple)),
+    OPTIONAL: ("tuple of Tensors", an(list, tuple)),
+    "ArrayRef<double>": ("tuple of floats", lambda v: isinstance(v, list | tuple) and (not v or is_number(v[0]))),
+    "ScalarList": ("tuple of Scalars", lambda v: isinstance(v, list | tuple) and all(map(is_number, v))),
+    "Generator": ("torch.Generator", an(Generator)),
+    "bool": ("bool", an(bool)),
+    "PyObject*": ("object", an(object)),
+    "ScalarType": ("torch.dtype", lambda v: isinstance(v, dtype) or v in (int, float, bool, complex)),
+    "Device": ("torch.device", an(int, str, Device)),
+    "string_view": ("str", an(str)),
+    "Layout": ("torch.layout", an()),
+    "MemoryFormat": ("torch.memory_format", an()),
+    "Storage": ("torch.Storage", an()),
+    "Dimname": ("name", an()),
+    "DimnameList": ("tuple of names", an()),
 }
-"""Whether a value is what a declared type wants; of others (names, layouts, storages) there is none in this engine."""
+"""What messages call a declared type, and whether a value is what it wants: there are no names, layouts and storages here."""
 
 
 def does(parameter: Parameter, value: Any, name: str) -> bool:
@@ -183,15 +178,15 @@ def does(parameter: Parameter, value: Any, name: str) -> bool:
         TypeError: a list of tensors has something else in it.
     """
     kind = parameter.kind
-    if kind in {"TensorList", "c10::List<::std::optional<Tensor>>"} and isinstance(value, list | tuple):
+    if kind in {"TensorList", OPTIONAL} and isinstance(value, list | tuple):
         for i, one in enumerate(value):
             if not isinstance(one, Tensor) and (one is not None or kind == "TensorList"):
                 raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_text(one)}")
     if kind == "Tensor" and name.removesuffix("_") in NUMBERS_FOR_TENSORS and is_number(value):
         return True
-    if parameter.single and kind in {"IntArrayRef", "SymIntArrayRef"} and is_int(value):
+    if parameter.single and kind == "IntArrayRef" and is_int(value):
         return True
-    return kind in DO and DO[kind](value)
+    return KINDS[kind][1](value)
 
 
 # ------------------------------------------------------------------ does a call?
@@ -244,7 +239,7 @@ def keyword_of(parameter: Parameter, kwargs: dict[str, Any]) -> str | None:
 
 def misfit(form: Form, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
     """Why a form does not take a call, None if it does."""
-    many = form.positional == 1 and form.parameters[0].kind in {"IntArrayRef", "SymIntArrayRef"}
+    many = form.positional == 1 and form.parameters[0].kind == "IntArrayRef"
     if len(args) > form.positional and not (many and is_int_list(args)):
         return too_many(form, name, len(args))
     place, used = 0, 0
@@ -286,8 +281,8 @@ def missing(form: Form, name: str, start: int) -> str:
 
 def wrong(parameter: Parameter, name: str, value: Any, place: int | None) -> str:
     """A value of another type."""
-    at, wanted = "" if place is None else f" (position {place + 1})", SHOWN.get(parameter.kind, parameter.kind)
-    if parameter.kind in {"IntArrayRef", "SymIntArrayRef"} and isinstance(value, list | tuple) and place is not None:
+    at, wanted = "" if place is None else f" (position {place + 1})", KINDS[parameter.kind][0]
+    if parameter.kind == "IntArrayRef" and isinstance(value, list | tuple) and place is not None:
         return (
             f"{name}(): argument '{parameter.name}'{at} must be {wanted}, "
             f"but found element of type {type_text(value[0])} at pos 0"
@@ -319,12 +314,12 @@ def taken(form: Form, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         value = args[i] if i < len(args) else kwargs[key] if key is not None else None
         if len(args) > form.positional == 1:
             value = args
-        if p.kind in {"IntArrayRef", "SymIntArrayRef"} and isinstance(value, list | tuple):
+        if p.kind == "IntArrayRef" and isinstance(value, list | tuple):
             for at, one in enumerate(value):
                 if not (is_index(one) or (at and isinstance(one, bool))):
                     raise TypeError(
                         f"{name}(): argument '{p.name}' failed to unpack the object at pos {at + 1} with error "
-                        f'"type must be {SHOWN[p.kind]},but got {type_text(one)}"'
+                        f'"type must be {KINDS[p.kind][0]},but got {type_text(one)}"'
                     )
         if value.__class__ is int and not -WORD <= value < (WORD if p.kind in {"int64_t", "SymInt"} else 2 * WORD):
             if p.kind in {"Tensor", "Scalar"}:
