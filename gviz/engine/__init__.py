@@ -17,9 +17,9 @@ How one operation flows from call to gradient, for the product in that program:
    ``surface/arithmetic.py`` gives it its public names (``*``, ``torch.mul``, ``Tensor.mul``); what a row may say is told in
    ``op.py``.
 2. At the first call ``Row.ready`` reads the formulas, makes the class ``MulBackward0`` (``derivatives.node_class``) and the
-   function: here ``makers.two_inputs``, written out because it is hot; a row that is less plain goes through ``plain.py``, any
-   operands at all through ``general.py``. All three do the same: the forward on the arrays, a tensor around what it gives and,
-   if an input requires a gradient, a node.
+   function: here ``makers.two_inputs``, written out because it is hot; any other row, and any operands at all, go through
+   ``general.py``. Both do the same: the forward on the arrays, a tensor around what it gives and, if an input requires a
+   gradient, a node.
 3. The node (``node.Node``) keeps ``_left`` and ``_right``, the nodes of its inputs (for a leaf ``node.link`` gives its
    ``AccumulateGrad``); ``_kept``, what the formulas name, here (other, self); ``_shape``; and ``_seq``, its creation number.
    The result holds the node as ``_edge`` (``tensor.Tensor``).
@@ -40,8 +40,7 @@ Around it:
   ``face.py`` (what a node shows to people), ``saved.py`` (what is saved, versions), ``towards.py`` (other backward passes),
   ``hooks.py`` (what few nodes have), ``inplace.py`` and ``views.py`` (writing in place, CopySlices), ``modes.py`` (no_grad and
   its kin), ``elements.py`` (what a tensor is apart from the graph);
-- ``creation.py`` and ``unpack.py`` (lists to arrays), ``sampling.py`` over ``random.py`` and ``generator.py`` (PyTorch's random
-  numbers);
+- ``creation.py`` and ``unpack.py`` (lists to arrays), ``sampling.py`` over ``random.py`` (PyTorch's random numbers);
 - ``dtypes.py``, ``limits.py`` (finfo, iinfo), ``printing.py``, ``results.py`` (named tuples), ``text.py`` (names and messages),
   ``refusals.py`` (what a function says about wrong arguments);
 - loaded when named: ``autograd``, ``cuda``, ``linalg``, ``nn``, ``optim``, ``special``.

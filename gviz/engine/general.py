@@ -1,7 +1,9 @@
 """A call of any row with any operands: arguments in order, one dtype for all, the forward, the node.
 
-The hot paths of ``makers.py`` come here with what is not plain: keywords, numbers, lists, None, mixed dtypes, views, several
-outputs. Recording is the same there and here: one node, its edges, its shape, its creation number and what it saves.
+The hot paths of ``makers.py``, which are for arithmetic and functions of one variable, come here with all else: a quick way for
+plain tensors and options (a reduction, a view, an index, a matrix product), and one for keywords, numbers, lists, None, mixed
+dtypes, several outputs. Recording is the same there and here: one node, its edges, its shape, its creation number and what it
+saves.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ from gviz.engine import dtypes, hooks, text
 from gviz.engine.modes import mode
 from gviz.engine.node import NO_GRAD_VIEW, Output, next_seq
 from gviz.engine.op import TENSORS
-from gviz.engine.plain import plain
 from gviz.engine.results import result_class
 from gviz.engine.tensor import Tensor, edge_of, from_array
 from gviz.engine.text import COMPLEX
@@ -59,7 +60,7 @@ def general(row: Row) -> Any:
             raise
         return record(row, args, data, mixed)
 
-    return plain(row, call, mark_view)
+    return plain(row, call)
 
 
 def bound(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -209,3 +210,86 @@ def mark_view(result: Tensor, source: Any, array: Any, row: Row) -> None:
         result._edge = NO_GRAD_VIEW
     elif source._rare is not None and source._rare.origin:
         rare.origin = source._rare.origin
+
+
+# ------------------------------------------------------------------ one tensor, or two of one dtype, and options
+def plain(row: Row, careful: Any) -> Any:
+    """The quick function of a row, which leaves what is unusual to the careful one; that one for an unusual row."""
+    if row.outputs or row.extras or row.lists or row.check is not None or row.inputs != row.edges:
+        return careful
+    if row.inputs == [0]:
+        return lone(row, careful)
+    return pair(row, careful) if row.inputs == [0, 1] and not row.view else careful
+
+
+def lone(row: Row, careful: Any) -> Any:
+    """One tensor and options."""
+    forward, arity, defaults, view = row.compute, len(row.parameters), row.defaults, row.view
+    floats = row.promote == "float"
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        missing = arity - len(args)
+        if kwargs or missing < 0 or missing > len(defaults) or len(args) == 0 or not isinstance(args[0], Tensor):
+            return careful(*args, **kwargs)
+        if missing:
+            args += defaults[-missing:]
+        tensor = args[0]
+        array = tensor._array
+        if floats and array.dtype.kind != "f":
+            return careful(*args)
+        try:
+            data = forward(array, *args[1:])
+        except ValueError:  # for PyTorch's message
+            return careful(*args)
+        if data.__class__ is not ndarray:
+            data = np.asarray(data)
+        edge = tensor._edge if tensor._rare is None else edge_of(tensor) or tensor._edge
+        node = made(row, args, (tensor,), data) if edge is not None and mode.on else None
+        result = from_array(data, node)
+        if view:
+            mark_view(result, tensor, data, row)
+        return result
+
+    return call
+
+
+def pair(row: Row, careful: Any) -> Any:
+    """Two tensors of one dtype, and options."""
+    forward, arity, floats = row.compute, len(row.parameters), row.promote == "float"
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs or len(args) != arity or not (isinstance(args[0], Tensor) and isinstance(args[1], Tensor)):
+            return careful(*args, **kwargs)
+        first, second = args[0], args[1]
+        a, b = first._array, second._array
+        if a.dtype is not b.dtype or (floats and a.dtype.kind != "f"):
+            return careful(*args)
+        try:
+            data = forward(a, b, *args[2:])
+        except (ValueError, TypeError):
+            return careful(*args)
+        if data.__class__ is not ndarray:
+            data = np.asarray(data)
+        wants = mode.on and (first.requires_grad or second.requires_grad)
+        return from_array(data, made(row, args, (first, second), data) if wants else None)
+
+    return call
+
+
+def made(row: Row, args: tuple[Any, ...], inputs: tuple[Any, ...], data: Any) -> Any:
+    """The node of a call."""
+    if row.cls is None or data.dtype.kind not in "fc":
+        return None
+    node = new(row.cls)
+    edges = (edge_of(inputs[0]),) if len(inputs) == 1 else (edge_of(inputs[0]), edge_of(inputs[1]))
+    node._left = edges[0]
+    node._right = edges[1] if len(edges) == 2 else None
+    node._seq = next_seq()
+    node._shape = data.shape
+    saved = row.save(args, edges, (data,))
+    node._kept = saved[0] if len(saved) == 1 == len(inputs) and row.saved[0].kind in ("input", "result") else saved
+    if data.dtype is not inputs[0]._array.dtype:
+        hooks.cast_gradients(node, [tensor._array.dtype for tensor in inputs])
+    for note in mode.notes:
+        note(node)
+    return node

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gviz.engine.dtypes import dtype
-from gviz.engine.generator import Generator
+from gviz.engine.random import Generator
 from gviz.engine.text import Device, Size
 from gviz.engine.unpack import c_type_name
 

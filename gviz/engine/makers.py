@@ -2,7 +2,7 @@
 
 ``one_input`` and ``two_inputs`` are written out by hand for plain rows (one output, no view, at most the operands or the result
 saved): their checks are the few that cannot be left out. What is not the plain case (numbers, mixed dtypes, subclasses,
-keywords), and every other row, goes through ``general.py``, which has a quick way of its own for plain tensors (``plain.py``).
+keywords), and every other row, goes through ``general.py``, which has a quick way of its own for plain tensors.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ import numpy as np
 
 from gviz.engine.dtypes import dtype
 from gviz.engine.general import WORD
-from gviz.engine.generator import Generator
 from gviz.engine.listing import listed, type_text
+from gviz.engine.random import Generator
 from gviz.engine.tensor import Tensor
 from gviz.engine.text import Device, warn_once
 
