@@ -135,7 +135,7 @@ def power(self, exponent):
 @op(
     "PowBackward1",
     self="pow_backward_self(grad, self, exponent)",
-    exponent="pow_backward_exponent(grad, self, exponent, result)",
+    exponent="grad * where(logical_and(equal(self, 0), greater_equal(exponent, 0)), 0.0, result * log(self))",
 )
 def pow_tensor(self, exponent):
     return integer_power(self, exponent) if self.dtype.kind in "iub" else self**exponent
@@ -178,17 +178,10 @@ def refuse_boolean(exponent):
 
 
 @composite
-def pow_backward_exponent(grad, self, exponent, result):
-    """D x^n / dn = x^n log x, and zero where x = 0 and n >= 0."""
-    return grad * where(logical_and(equal(self, 0), greater_equal(exponent, 0)), 0.0, result * log(self))
-
-
-@composite
 def pow_backward_base(grad, self, exponent, result):
     """The same for a number as the base."""
-    if self == 0:
-        return grad * where(greater_equal(exponent, 0), 0.0, result * number_log(self))
-    return grad * (result * number_log(self))
+    slope = result * number_log(self)
+    return grad * (where(greater_equal(exponent, 0), 0.0, slope) if self == 0 else slope)
 
 
 @everywhere

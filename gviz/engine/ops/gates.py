@@ -71,13 +71,12 @@ def rrelu_with_noise_backward(grad_output, self, noise, lower, upper, training, 
     return np.where(self > 0, grad_output, grad_output * grad_output.dtype.type((lower + upper) / 2))
 
 
-@op(
+alike(
+    "rrelu_with_noise_",
     "RreluWithNoiseBackward1",
-    nondiff=("noise",),
+    "rrelu_with_noise",
     self="rrelu_with_noise_backward(grad, result, noise, lower, upper, training, True)",
 )
-def rrelu_with_noise_(self, noise, lower, upper, training):
-    return ARRAYS["rrelu_with_noise"](self, noise, lower, upper, training)
 
 
 # ------------------------------------------------------------------ in place
@@ -93,14 +92,6 @@ def leaky_relu_(self, negative_slope=0.01):
     return ARRAYS["leaky_relu"](self, negative_slope)
 
 
-@op("EluBackward1", self="elu_backward(grad, alpha, scale, input_scale, True, result)")
-def elu_(self, alpha=1.0, scale=1, input_scale=1):
-    return ARRAYS["elu"](self, alpha, scale, input_scale)
-
-
-@op("CeluBackward1", self="elu_backward(grad, alpha, 1, 1.0 / alpha, True, result)")
-def celu_(self, alpha=1.0):
-    return ARRAYS["celu"](self, alpha)
-
-
+alike("elu_", "EluBackward1", "elu", self="elu_backward(grad, alpha, scale, input_scale, True, result)")
+alike("celu_", "CeluBackward1", "celu", self="elu_backward(grad, alpha, 1, 1.0 / alpha, True, result)")
 alike("threshold_", "ThresholdBackward1", "threshold")

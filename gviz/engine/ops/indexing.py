@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from gviz.engine.dtypes import of
-from gviz.engine.op import ARRAYS, composite, everywhere, op
+from gviz.engine.op import composite, everywhere, op
+from gviz.engine.ops.rows import alike
 from gviz.engine.text import wrap_dim
 
 
@@ -127,16 +128,7 @@ def check_source(array, indices, values, shape):
         )
 
 
-@op(
-    "IndexPutImplBackward0",
-    nondiff=("indices",),
-    lists=("indices",),
-    promote="none",
-    self="index_put_backward(grad, indices, accumulate)",
-    values="index(grad, indices)",
-)
-def index_put_impl(self, indices, values, accumulate):
-    return ARRAYS["index_put"](self, indices, values, accumulate)
+alike("index_put_impl", "IndexPutImplBackward0", "index_put")
 
 
 @composite

@@ -166,18 +166,16 @@ def unique_consecutive(self, dim=None):
     return values, inverse.reshape(self.shape if dim is None else inverse.shape), np.bincount(inverse)
 
 
-@op("MaskedSelectBackward0", nondiff=("mask",), self="masked_select_backward(grad, self, mask)")
+@op(
+    "MaskedSelectBackward0",
+    nondiff=("mask",),
+    self="masked_scatter(zeros_of(grad, broadcast_shape(self.shape, mask.shape)), mask, grad)",
+)
 def masked_select(self, mask):
     if mask.dtype.kind != "b":
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     self, mask = np.broadcast_arrays(self, mask)
     return self[mask]
-
-
-@composite
-def masked_select_backward(grad, self, mask):
-    """The gradient where the mask is, in the shape that tensor and mask have together."""
-    return masked_scatter(zeros_of(grad, broadcast_shape(tuple(self.shape), tuple(mask.shape))), mask, grad)
 
 
 @op(

@@ -186,9 +186,11 @@ def along(array, matrices):
     return np.ascontiguousarray(array)
 
 
-def shared_out(array, output_size):
+def shared_out(self, output_size):
     """The means of adaptive windows."""
-    return along(array, [shares(n, o) for n, o in zip(array.shape[-len(output_size) :], output_size, strict=True)])
+    dims = len(output_size)
+    check_adaptive(f"adaptive_avg_pool{dims}d", self, dims)
+    return along(self, [shares(n, o) for n, o in zip(self.shape[-dims:], output_size, strict=True)])
 
 
 def shared_back(grad, array, dims):
@@ -208,37 +210,16 @@ def check_adaptive(name, array, dims, got="but got"):
             )
 
 
-@op("AdaptiveAvgPool2DBackward0", self="adaptive_avg_pool2d_backward(grad, self)")
-def adaptive_avg_pool2d(self, output_size):
-    check_adaptive("adaptive_avg_pool2d", self, 2)
-    return shared_out(self, output_size)
-
-
-@op(
-    "AdaptiveAvgPool2DBackwardBackward0",
-    promote="none",
-    grad_output="adaptive_avg_pool2d(grad, (grad_output_sym_argsize_minus_2, grad_output_sym_argsize_minus_1))",
-    self="zeros_like(grad)",
-)
-def adaptive_avg_pool2d_backward(grad_output, self):
-    return shared_back(grad_output, self, 2)
-
-
-@op("AdaptiveAvgPool3DBackward0", self="adaptive_avg_pool3d_backward(grad, self)")
-def adaptive_avg_pool3d(self, output_size):
-    check_adaptive("adaptive_avg_pool3d", self, 3)
-    return shared_out(self, output_size)
-
-
-@op(
-    "AdaptiveAvgPool3DBackwardBackward0",
-    promote="none",
-    grad_output="adaptive_avg_pool3d(grad, (grad_output_sym_argsize_minus_3, grad_output_sym_argsize_minus_2, "
-    "grad_output_sym_argsize_minus_1))",
-    self="zeros_like(grad)",
-)
-def adaptive_avg_pool3d_backward(grad_output, self):
-    return shared_back(grad_output, self, 3)
+SHARED_BACK = {
+    2: lambda grad_output, self: shared_back(grad_output, self, 2),
+    3: lambda grad_output, self: shared_back(grad_output, self, 3),
+}
+for dims, backward in SHARED_BACK.items():
+    key, node = f"adaptive_avg_pool{dims}d", f"AdaptiveAvgPool{dims}D"
+    sizes = ", ".join(f"grad_output_sym_argsize_minus_{i}" for i in range(dims, 0, -1))
+    row(key, f"{node}Backward0", shared_out, self=f"{key}_backward(grad, self)")
+    second = {"grad_output": f"{key}(grad, ({sizes}))", "self": "zeros_like(grad)"}
+    row(f"{key}_backward", f"{node}BackwardBackward0", backward, promote="none", **second)
 
 
 def largest_of_shares(self, output_size):

@@ -25,7 +25,8 @@ def function(key, node, forward, **declared: Any):
     row(key, node, forward, promote="float", **declared)
 
 
-def alike(key, node, other):
-    """A row that is another one but for the name of its node: an in-place form, which of a view makes no view."""
+def alike(key, node, other, **derivatives: str):
+    """A row that is another one but for its node, and derivatives told by the result: an in-place form, which makes no view."""
     same = ROWS[other]
-    row(key, node, same.forward, nondiff=same.nondiff, outputs=same.outputs, promote=same.promote, **same.texts)
+    declared = {name: getattr(same, name) for name in ("nondiff", "lists", "outputs", "promote")}
+    row(key, node, same.forward, **declared, **{**same.texts, **derivatives})
