@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from tested import label, labels, leaf, torch
 
+from gviz.engine.text import WARNED
+
 
 def test_the_second_derivative_of_a_cube() -> None:
     x = leaf(3.0)
@@ -26,6 +28,7 @@ def test_the_recorded_backward_has_pytorch_s_nodes() -> None:
 def test_backward_with_create_graph_gives_leaves_gradients_with_a_graph() -> None:
     x = leaf(3.0)
     y = x * x
+    WARNED.clear()
     with pytest.warns(UserWarning, match="will create a reference cycle"):
         y.backward(create_graph=True)
     assert x.grad.requires_grad

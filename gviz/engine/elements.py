@@ -166,6 +166,10 @@ class Elements:
         """Address of the first element."""
         return int(self._array.__array_interface__["data"][0])
 
+    def storage_offset(self: Any) -> int:
+        """How many elements of its base's memory lie before a view's first element."""
+        return 0 if self._base is None else (self.data_ptr() - self._base.data_ptr()) // self.element_size()
+
     def numpy(self, *, force: bool = False) -> Any:
         """An array on the same memory; refused where the tensor requires a gradient, unless by ``force``."""
         if not force and mode.on and self.requires_grad:
@@ -177,7 +181,11 @@ class Elements:
         """Add an array to this gradient, in place, as backward does."""
         array = self._array
         if array.flags.writeable and self._edge is None:
-            np.add(array, grad, out=array, casting="unsafe")
+            try:
+                np.add(array, grad, out=array, casting="unsafe")
+            except ValueError:
+                text.broadcast_shape(array.shape, grad.shape)
+                raise
         else:
             self._array = np.add(array, grad, dtype=array.dtype)
         self.version_cell().count += 1

@@ -203,11 +203,12 @@ def mark_view(result: Tensor, source: Any, array: Any, row: Row) -> None:
     rare.base = source._base if source._is_view() else source
     rare.version = source.version_cell()
     rare.seen = rare.version.count
-    if row.outputs:
+    if not mode.on:
+        rare.origin = "inference" if mode.inference else "no_grad"
+        if source.requires_grad:
+            result._edge = NO_GRAD_VIEW
+    elif row.outputs:
         rare.origin = "multi"
-    elif not mode.on and source.requires_grad:
-        rare.origin = "no_grad"
-        result._edge = NO_GRAD_VIEW
     elif source._rare is not None and source._rare.origin:
         rare.origin = source._rare.origin
 

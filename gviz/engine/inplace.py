@@ -95,7 +95,7 @@ def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) 
     """Change a tensor's own shape: it keeps its memory (a view its base too) and takes the operation's place in the graph."""
     check(tensor)
     result = operation(from_array(tensor._array, edge_of(tensor)), *args)
-    tensor.take_array(result._array)
+    tensor._array = result._array
     version = tensor.version_cell()
     version.count += 1
     if result._edge is not None:

@@ -54,12 +54,13 @@ class GradMode:
     """
 
     on = True
-    inference = False
+    inference: bool | None = None
 
     def __enter__(self) -> None:
         """Set the mode; what it was is kept for the end of the block."""
         self.before = (mode.on, mode.inference)
-        mode.on, mode.inference = self.on, self.inference or mode.inference
+        mode.inference = mode.inference if self.inference is None else self.inference
+        mode.on = self.on and not mode.inference
 
     def __exit__(self, *_: object) -> None:
         mode.on, mode.inference = self.before
@@ -143,6 +144,10 @@ class set_grad_enabled(GradMode):
 
     def __enter__(self) -> None:
         """The mode was set when this was made."""
+
+    def __repr__(self) -> str:
+        """As PyTorch prints it."""
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.on})"
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """As a decorator, the mode is set only while the function runs."""

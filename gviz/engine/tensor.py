@@ -225,19 +225,15 @@ class Tensor(Elements, hooks.Hooked):
             raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
         if self.requires_grad and other._array.dtype.kind not in "fc":
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-        self.take_array(other._array)
+        if self._edge.__class__ is ref and other._array.dtype != self._array.dtype:
+            self._edge = ref(AccumulateGrad(self))  # that of graphs that exist stays as it was
+        self._array = other._array
         if self._rare is not None:
             self._rare.inference = other.is_inference()
 
     @data.deleter
     def data(self) -> None:
         raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
-
-    def take_array(self, array: Any) -> None:
-        """Have other memory, or another shape, from now on; a leaf's node in graphs that exist expects gradients like it."""
-        self._array = array
-        if self._edge.__class__ is ref and (node := self._edge()) is not None:
-            node._shape = array.shape
 
     # ---------------------------------------------------------------- memory, versions, views
     @property

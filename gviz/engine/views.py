@@ -43,21 +43,20 @@ def refuse_view(view: Tensor, *, indirect: bool = False) -> None:
             "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
         )
     else:
+        block = "inference_mode" if origin == "inference" else origin
         end = (
             " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
-            "the view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or "
+            f"the view and the inplace either both inside the {block} block (if you don't want the inplace to be tracked) or "
             "both outside (if you want the inplace to be tracked)."
         )
-    if edge is None:
-        start = f"A view was created in no_grad mode and {written} modified inplace with grad mode enabled."
+    node, number = public_edge(edge)
+    start = "A view was" if edge is None else f"Output {number} of {short_name(node)} is a view of a view which was"
+    if origin == "inference":
+        start += f" created in inference mode and {written} modified inplace in normal mode."
+    elif edge is None or origin == "no_grad":
+        start += f" created in no_grad mode and {written} modified inplace with grad mode enabled."
     else:
-        node, number = public_edge(edge)
         start = f"Output {number} of {short_name(node)} is a view and {written} modified inplace."
-        if origin == "no_grad":
-            start = (
-                f"Output {number} of {short_name(node)} is a view of a view which was created in no_grad mode and {written} "
-                "modified inplace with grad mode enabled."
-            )
     raise RuntimeError(start + end)
 
 
@@ -144,10 +143,13 @@ def renew_edge(view: Tensor) -> None:
     if base is not None and (base._edge is not None or isinstance(view._edge, Node)):
         refuse_view(view, indirect=True)
     rare.seen = view.version_cell().count
-    if base is None or base._edge is None:
+    if base is None or (base._edge is None and not isinstance(view._edge, Node)):
         return
     item = view._array.itemsize
     stride = tuple(s // item for s in view._array.strides)
+    source = base.detach().requires_grad_() if base._edge is None else base
     with enable_grad():
-        fresh = TENSORS["as_strided"](base, view._array.shape, stride, (address(view._array) - address(base._array)) // item)
+        fresh = TENSORS["as_strided"](source, view._array.shape, stride, (address(view._array) - address(base._array)) // item)
+    if source is not base:  # the leaf was a view, and its views have lost their way to it
+        fresh._edge._edges = (None,)
     move_edge(view, fresh._edge)

@@ -47,6 +47,8 @@ def __getattr__(name: str) -> Any:
         found = getattr(importlib.import_module(f"gviz.engine.autograd.{LATER[name]}"), name)
         globals()[name] = found
         return found
+    if name == "grad_mode":
+        return importlib.import_module("gviz.engine.modes")
     if name in ("function", "functional", "graph"):
         return importlib.import_module(f"gviz.engine.autograd.{name}")
     raise AttributeError(f"module 'torch.autograd' has no attribute '{name}'")

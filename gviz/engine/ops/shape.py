@@ -240,11 +240,12 @@ def viewable(value, size):
 @op(
     "AsStridedBackward0",
     view=True,
-    hidden=("self_sym_sizes", "self_sym_strides"),
-    self="as_strided_backward(grad, self_sym_sizes, self_sym_strides, size, stride, storage_offset)",
+    hidden=("self_sym_sizes", "self_sym_strides", "start"),
+    self="as_strided_backward(grad, self_sym_sizes, self_sym_strides, size, stride, storage_offset, start)",
 )
-def as_strided(self, size, stride, storage_offset=None):
-    first, memory = storage_offset or 0, flat_memory(self)
+def as_strided(self, size, stride, storage_offset=None, start=0, whole=None):
+    """Any view of the memory: of this array from its first element on, or of a whole in which it starts somewhere."""
+    first, memory = start if storage_offset is None else storage_offset, flat_memory(self if whole is None else whole)
     check_strided(size, stride, first, memory)
     return strided(memory[first:], size, tuple(s * self.itemsize for s in stride))
 
@@ -257,7 +258,7 @@ def check_strided(size, stride, first, memory):
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
     if first < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {first}")
-    needed = first + 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if all(size) else 0
+    needed = first + span(size, stride) if all(size) else 0
     if needed > memory.size:
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {first}, and itemsize {memory.itemsize} "
@@ -265,13 +266,21 @@ def check_strided(size, stride, first, memory):
         )
 
 
-@op("AsStridedBackwardBackward0", grad_output="as_strided(grad, size, stride, storage_offset)")
-def as_strided_backward(grad_output, sizes, strides, size, stride, storage_offset):
-    item = grad_output.itemsize
-    memory = np.zeros(1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if all(sizes) else 0, grad_output.dtype)
-    check_strided(size, stride, storage_offset or 0, memory)
-    np.add.at(strided(memory[storage_offset or 0 :], size, tuple(s * item for s in stride)), ..., grad_output)  # type: ignore[arg-type] # numpy takes an ellipsis, its types do not
-    return np.ascontiguousarray(strided(memory, sizes, tuple(s * item for s in strides)))
+@op(
+    "AsStridedBackwardBackward0",
+    hidden=("start",),
+    grad_output="as_strided(grad, size, stride, None if storage_offset is None else storage_offset - start)",
+)
+def as_strided_backward(grad_output, sizes, strides, size, stride, storage_offset, start=0):
+    item, first = grad_output.itemsize, start if storage_offset is None else storage_offset
+    memory = np.zeros(max(start + span(sizes, strides), first + span(size, stride)), grad_output.dtype)
+    np.add.at(strided(memory[first:], size, tuple(s * item for s in stride)), ..., grad_output)  # type: ignore[arg-type] # numpy takes an ellipsis, its types do not
+    return np.ascontiguousarray(strided(memory[start:], sizes, tuple(s * item for s in strides)))
+
+
+def span(sizes, strides):
+    """How many elements of memory those sizes and strides reach over."""
+    return 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if all(sizes) else 0
 
 
 @op(
@@ -288,5 +297,4 @@ def as_strided_scatter(self, src, size, stride, storage_offset):
 
 def flat_memory(array):
     """The memory of an array from its first element on, as one dimension."""
-    span = 1 + sum((n - 1) * s // array.itemsize for n, s in zip(array.shape, array.strides, strict=True)) if array.size else 0
-    return strided(array, (span,), (array.itemsize,))
+    return strided(array, (span(array.shape, [s // array.itemsize for s in array.strides]),), (array.itemsize,))

@@ -167,7 +167,10 @@ def broadcast_tensors(*tensors: Any) -> Any:
 
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """The memory seen with other sizes and steps."""
-    return call["as_strided"](input, tuple(size), tuple(stride), storage_offset)
+    base: Any = input._base
+    if base is None:
+        return call["as_strided"](input, tuple(size), tuple(stride), storage_offset)
+    return call["as_strided"](input, tuple(size), tuple(stride), storage_offset, input.storage_offset(), base._array)
 
 
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
