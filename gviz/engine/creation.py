@@ -212,9 +212,32 @@ def evenly(start: Any, end: Any, steps: int, kind: Any, name: str) -> Any:
         low, high, kind = int(low), int(high), np.dtype(np.float64)
     if steps < 2:
         return np.full(steps, low, kind)
-    step = kind.type((high - low) / (steps - 1))
-    index = np.arange(steps, dtype=kind)
-    return np.where(index < steps // 2, kind.type(low) + step * index, kind.type(high) - step * (steps - 1 - index))
+    low, high = kind.type(low), kind.type(high)
+    precise = np.float64 if name == "logspace" else kind.type
+    step = precise(high - low) / precise(steps - 1)
+    index = np.arange(steps, dtype=precise)
+    near = index < steps // 2
+    slope, index, end = np.where(near, step, -step), np.where(near, index, steps - 1 - index), np.where(near, low, high)
+    return slope * index + end if name == "logspace" else fused(slope, index, end)
+
+
+def fused(a: Any, b: Any, c: Any) -> Any:
+    """``a * b + c`` rounded once, as the processor does where PyTorch counts in equal steps."""
+    if a.dtype != np.float64:
+        return (np.float64(a) * b + c).astype(a.dtype)
+    product, (high, low) = a * b, split(a)
+    head, tail = split(b)
+    lost = ((high * head - product) + high * tail + low * head) + low * tail
+    total = product + c
+    back = total - product
+    return total + (((product - (total - back)) + (c - back)) + lost)
+
+
+def split(value: Any) -> tuple[Any, Any]:
+    """A double in two halves, so that products of halves are exact (Dekker)."""
+    wide = value * 134217729.0
+    high = wide - (wide - value)
+    return high, value - high
 
 
 def logspace(

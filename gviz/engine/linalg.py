@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 from gviz.engine.kernels import check_floats
@@ -158,11 +159,61 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
 
 
 def multi_dot(tensors: Any) -> Any:
-    """A chain of matrix products from left to right."""
-    result, *rest = tensors
-    for tensor in rest:
-        result = call["matmul"](result, tensor)
-    return call["view"](result, result.shape)
+    """A chain of matrix products, in the order that takes the fewest multiplications; a vector may begin or end it.
+
+    Raises:
+        RuntimeError: too few tensors, or their dims, dtypes or sizes do not fit.
+    """
+    given, last = list(tensors), len(tensors) - 1
+    if last < 1:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(given)}")
+    for i, which in ((0, "first"), (last, "last")):
+        if given[i].ndim not in {1, 2}:
+            raise RuntimeError(f"multi_dot(): the {which} tensor must be 1D or 2D but got {given[i].ndim}D")
+    for i, tensor in enumerate(given[1:-1], 1):
+        if tensor.ndim != 2:
+            raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {tensor.ndim}D")
+    chain = list(given)
+    shape = (*given[0].shape[:-1], *given[last].shape[1:])
+    if given[0].ndim == 1:
+        chain[0] = call["unsqueeze"](given[0], 0)
+    if given[last].ndim == 1:
+        chain[last] = call["unsqueeze"](given[last], -1)
+    for i, (left, right) in enumerate(itertools.pairwise(chain), 1):
+        if right.dtype != chain[0].dtype:
+            raise RuntimeError(
+                "multi_dot(): all tensors must have be the same dtype but tensor 0 is "
+                f"{chain[0].dtype.c_name} and tensor {i} {right.dtype.c_name}"
+            )
+        if left.shape[-1] != right.shape[0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors {i - 1} and {i} with shapes {list(given[i - 1].shape)} and {list(given[i].shape)} "
+                "cannot be multiplied"
+            )
+    sizes = [*(t.shape[0] for t in chain), chain[last].shape[1]]
+    return call["view"](multiplied(chain, cuts(sizes), 0, last), shape)
+
+
+def cuts(sizes: list[int]) -> dict[tuple[int, int], int]:
+    """Where to cut each part of a chain of matrices of these sizes, so that it costs the fewest multiplications."""
+    count = len(sizes) - 1
+    cost, cut = {(i, i): 0 for i in range(count)}, {}
+    for length in range(1, count):
+        for i in range(count - length):
+            j = i + length
+            ways = [(cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)]
+            # of equal ways PyTorch takes the first; of the two for three matrices the second
+            cost[i, j], cut[i, j] = min(ways, key=lambda way: (way[0], -way[1] if count == 3 else way[1]))
+    return cut
+
+
+def multiplied(chain: list[Any], cut: dict[tuple[int, int], int], first: int, last: int) -> Any:
+    """The product of a part of a chain, the right half made first, as in PyTorch."""
+    if first == last:
+        return chain[first]
+    middle = cut[first, last]
+    right = multiplied(chain, cut, middle + 1, last)
+    return call["mm"](multiplied(chain, cut, first, middle), right)
 
 
 globals().update((name, public(globals()[name], f"linalg_{name}", method=False)) for name in __all__)

@@ -41,7 +41,10 @@ digamma, psi, gammaln, erfinv = (
     row("erfinv", "erfinv"),
 )
 gammainc, gammaincc = row("igamma", "gammainc"), row("igammac", "gammaincc")
-entr, ndtri, xlog1py = row("special_entr", "entr"), row("special_ndtri", "ndtri"), row("special_xlog1py", "xlog1py")
+entr, ndtri = row("special_entr", "entr"), row("special_ndtri", "ndtri")
+xlog1py = public(
+    pointwise.by_kind("special_xlog1py_scalar", "special_xlog1py", "special_xlog1py_base"), "special_xlog1py", method=False
+)
 polygamma = public(pointwise.polygamma, "special_polygamma", method=False)
 ndtr = public(normal_below, "special_ndtr", method=False)
 xlogy = public(pointwise.xlogy, "special_xlogy", method=False)

@@ -60,17 +60,18 @@ def convolve(
     if rank == dims + 1:
         input = call["unsqueeze"](input, 0)
     if isinstance(padding, str):
-        input, padding = same_padding(input, weight, spaces, padding)
-    found = call["convolution"](
-        input, weight, bias, steps, tuple_of(padding, dims), spaces, transposed, tuple_of(output_padding or 0, dims), groups
-    )
+        input, around = same_padding(input, weight, spaces, padding)
+    else:
+        around = tuple_of(padding, dims)
+    more = tuple_of(output_padding or 0, len(around))
+    found = call["convolution"](input, weight, bias, steps, around, spaces, transposed, more, groups)
     return found if rank == dims + 2 else call["squeeze_dim"](found, 0)  # type: ignore[no-any-return]
 
 
 def same_padding(input: Tensor, weight: Tensor, dilation: tuple[int, ...], padding: str) -> tuple[Tensor, tuple[int, ...]]:
     """The padding that keeps the size, half on either side; what is odd is padded to the input beforehand."""
     if padding == "valid":
-        return input, (0,) * len(dilation)
+        return input, (0,)
     if (rank := weight._array.ndim) != input._array.ndim:
         raise RuntimeError(
             f"Expected {rank}-dimensional input for {rank}-dimensional weight{list(weight._array.shape)}, but got "

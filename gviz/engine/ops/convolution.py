@@ -131,6 +131,11 @@ def check(x, weight, bias, stride, padding, dilation, transposed, groups):
         )
 
 
+def each_way(padding, input):
+    """A padding that is told once for all dimensions, as ``padding="valid"`` is, told for each."""
+    return padding if len(padding) > 1 else padding * (input.ndim - 2)
+
+
 @op(
     "ConvolutionBackward0",
     promote="none",
@@ -138,6 +143,7 @@ def check(x, weight, bias, stride, padding, dilation, transposed, groups):
     "transposed, output_padding, groups, grad_input_mask)",
 )
 def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+    padding = each_way(padding, input)
     check(input, weight, bias, stride, padding, dilation, transposed, groups)
     if transposed:
         space = [
@@ -162,7 +168,7 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
 def convolution_backward(
     grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, mask
 ):
-    space, kernel = input.shape[2:], weight.shape[2:]
+    space, kernel, padding = input.shape[2:], weight.shape[2:], each_way(padding, input)
     grad_input = grad_weight = grad_bias = None
     if mask[0]:
         back = (

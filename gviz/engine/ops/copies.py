@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from gviz.engine.dtypes import number
@@ -41,24 +43,25 @@ def to_dtype(self, dtype):
 
 @composite
 def cast_like(value, other):
-    """The value in the dtype of another one: itself, where it has it."""
-    return value if value.dtype == other.dtype else to_dtype(value, getattr(other.dtype, "np", other.dtype))
+    """The value in the dtype of another one, or in that dtype: itself, where it has it."""
+    have, kind = (getattr(kind, "np", kind) for kind in (value.dtype, getattr(other, "dtype", other)))
+    return value if have == kind else to_dtype(value, kind)
 
 
-def overwritten_array(value, operation, operand, part=()):
+def overwritten_array(value, operation, *operands: Any, part=()):
     """An array that an operation was done to in place: to all of it or to a part, which is told by a view's row and options."""
     if not part:
-        return ARRAYS[operation](value, operand)
+        return ARRAYS[operation](value, *operands)
     piece = ARRAYS[part[0]](value, *part[1:])
-    piece[...] = ARRAYS[operation](piece, operand)
+    piece[...] = ARRAYS[operation](piece, *operands)
     return value
 
 
-def overwritten_tensor(value, operation, operand, part=()):
+def overwritten_tensor(value, operation, *operands: Any, part=()):
     """The same, recorded as the in-place change that it is in PyTorch."""
     from gviz.engine.inplace import in_place
 
-    in_place(TENSORS[operation], TENSORS[part[0]](value, *part[1:]) if part else value, operand)
+    in_place(TENSORS[operation], TENSORS[part[0]](value, *part[1:]) if part else value, *operands)
     return value
 
 

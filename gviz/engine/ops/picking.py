@@ -199,7 +199,12 @@ def masked_scatter(self, mask, source):
     return result
 
 
-@op("MaskedScatterBackwardBackward0", nondiff=("mask",), grad_output="masked_scatter(zeros_like(grad_output), mask, grad)")
+@op(
+    "MaskedScatterBackwardBackward0",
+    nondiff=("mask",),
+    hidden=("grad_output_sym_sizes",),
+    grad_output="masked_scatter(zeros_of(grad, grad_output_sym_sizes), mask, grad)",
+)
 def masked_scatter_source(grad_output, mask, sizes):
     full = np.zeros(sizes, grad_output.dtype)
     chosen = grad_output[np.broadcast_to(mask, grad_output.shape)]
@@ -208,9 +213,9 @@ def masked_scatter_source(grad_output, mask, sizes):
 
 
 @composite
-def put_backward(grad, index, source, accumulate):
+def put_backward(grad, index, sizes, accumulate):
     """The gradient, without what was overwritten."""
-    return grad if accumulate else put(grad, index, zeros_like(source), False)
+    return grad if accumulate else put(grad, index, zeros_of(grad, sizes), False)
 
 
 def check_flat(self, index):
@@ -232,7 +237,8 @@ def take(self, index):
     "PutBackward0",
     nondiff=("index",),
     promote="none",
-    self="put_backward(grad, index, source, accumulate)",
+    hidden=("source_sym_sizes",),
+    self="put_backward(grad, index, source_sym_sizes, accumulate)",
     source="reshape(take(grad, index), tuple(source.shape))",
 )
 def put(self, index, source, accumulate=False):

@@ -208,6 +208,8 @@ def matrix_power(self, n):
         return copy_into(clone(self), eye_like(self))
     if n < 0:
         self, n = linalg_inv(self)[0], -n
+        if n == 1:
+            return self
     if n == 1:
         return clone(self)
     if n <= 3:

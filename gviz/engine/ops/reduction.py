@@ -43,7 +43,7 @@ def sum_dim(self, dim, keepdim=False, dtype=None):
 @composite
 def sum_backward(grad, sizes, dims, keepdim):
     """The gradient of a sum: the same for every element that was summed."""
-    return expand(restore_dims(grad, dims, sizes, keepdim) if dims else grad, sizes)
+    return expand(unsqueeze_reduced(grad, dims, sizes, keepdim), sizes)
 
 
 @composite

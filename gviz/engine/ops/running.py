@@ -20,7 +20,7 @@ def running(self, dim, dtype, name):
     return getattr(values, name)(axis=dim, dtype=values.dtype) if self.ndim else values
 
 
-@op("CumsumBackward0", self="cumsum_backward(grad, dim)")
+@op("CumsumBackward0", hidden=("self_sym_dtype",), self="cumsum_backward(cast_like(grad, self_sym_dtype), dim)")
 def cumsum(self, dim, dtype=None):
     return running(self, dim, dtype, "cumsum")
 

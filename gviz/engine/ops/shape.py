@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided
 
 from gviz.engine.elements import steps_of
-from gviz.engine.op import composite, everywhere, op
+from gviz.engine.op import ARRAYS, composite, everywhere, op
 from gviz.engine.ops.rows import row
 from gviz.engine.text import type_name, wrap_dim, wrap_dims
 
@@ -266,33 +266,62 @@ def check_strided(size, stride, first, memory):
         )
 
 
-@op(
-    "AsStridedBackwardBackward0",
-    hidden=("start",),
-    grad_output="as_strided(grad, size, stride, None if storage_offset is None else storage_offset - start)",
-)
-def as_strided_backward(grad_output, sizes, strides, size, stride, storage_offset, start=0):
-    item, first = grad_output.itemsize, start if storage_offset is None else storage_offset
-    memory = np.zeros(max(start + span(sizes, strides), first + span(size, stride)), grad_output.dtype)
-    np.add.at(strided(memory[first:], size, tuple(s * item for s in stride)), ..., grad_output)  # type: ignore[arg-type] # numpy takes an ellipsis, its types do not
-    return np.ascontiguousarray(strided(memory[start:], sizes, tuple(s * item for s in strides)))
+@composite
+def as_strided_backward(grad, sizes, strides, size, stride, offset, start=0):
+    """The gradient written where the elements were, and the input read out of that, as PyTorch does."""
+    offset = start if offset is None else offset
+    shared = min(start, offset)
+    start, offset = start - shared, offset - shared
+    if not all(size) or not all(sizes):
+        return zeros_of(grad, sizes)
+    for i in reversed(range(len(size))):
+        if size[i] == 1:
+            grad = squeeze_dim(grad, i)
+        elif not stride[i]:
+            grad = sum_dim(grad, (i,))
+    to = [(n, s) for n, s in zip(size, stride, strict=True) if n > 1 and s]
+    target = (tuple(n for n, _ in to), tuple(s for _, s in to), offset)
+    memory = zeros_of(grad, (max(offset + span(size, stride), start + span(sizes, strides)),))
+    if may_meet(to):
+        memory = overwritten(memory, "add_at", reshape(grad, (-1,)), strided_places(memory, *target))
+    else:
+        memory = overwritten(memory, "copy_into", grad, part=("as_strided", *target))
+    if may_meet((n, s) for n, s in zip(sizes, strides, strict=True) if n > 1):
+        memory = overwritten(memory, "div", strided_count(memory, sizes, strides, start))
+    return as_strided(memory, sizes, strides, start)
 
 
+@composite
+def add_at(memory, values, places):
+    """Values added to one dimension at places, of which some may be the same."""
+    return index_add(memory, 0, places, values)
+
+
+@everywhere
 def span(sizes, strides):
     """How many elements of memory those sizes and strides reach over."""
     return 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if all(sizes) else 0
 
 
-@op(
-    "AsStridedScatterBackward0",
-    self="as_strided_scatter(grad, zeros_of(grad, size), size, stride, storage_offset)",
-    src="clone(as_strided(grad, size, stride, storage_offset))",
-)
-def as_strided_scatter(self, src, size, stride, storage_offset):
-    result = np.array(self, order="C")
-    check_strided(size, stride, storage_offset, result.reshape(-1))
-    strided(result.reshape(-1)[storage_offset:], size, tuple(s * result.itemsize for s in stride))[...] = src
-    return result
+@everywhere
+def may_meet(steps):
+    """Whether two elements may lie in one place."""
+    reached = 0
+    for count, step in sorted(steps, key=lambda pair: pair[1]):
+        if step <= reached:
+            return True
+        reached += (count - 1) * step
+    return False
+
+
+@op(None, nondiff=("self",))
+def strided_places(self, size, stride, offset):
+    return strided(np.arange(self.size)[offset:], size, tuple(s * 8 for s in stride)).reshape(-1)
+
+
+@op(None, nondiff=("self",))
+def strided_count(self, size, stride, start):
+    return np.bincount(ARRAYS["strided_places"](self, size, stride, start), minlength=self.size).astype(self.dtype)
 
 
 def flat_memory(array):

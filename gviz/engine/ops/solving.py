@@ -107,7 +107,7 @@ def slogdet_backward(grads, A):
     if grads[1] is None:
         return None
     diagonal = diag_embed(expand(unsqueeze(grads[1], -1), tuple(A.shape[:-1])), 0, -2, -1)
-    return linalg_solve(transpose(A, -2, -1), diagonal, True)
+    return linalg_solve(transpose(A, -2, -1), transpose(diagonal, -2, -1), True)
 
 
 @composite

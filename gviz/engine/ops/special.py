@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from gviz.engine.op import op
+from gviz.engine.op import ARRAYS, composite, op
 from gviz.engine.ops.rows import alike, function
 from gviz.engine.ops.trigonometry import floating, xlogarithm
 
@@ -191,4 +191,21 @@ def special_entr(self):
     other="grad * self / (other + 1)",
 )
 def special_xlog1py(self, other):
-    return np.where((self == 0) & ~np.isnan(other), self.dtype.type(0), self * np.log1p(other))
+    return np.where((self == 0) & ~np.isnan(other), np.zeros_like(self), self * np.log1p(other))
+
+
+@op("SpecialXlog1PyBackward1", promote="float", other="grad * self / (other + 1)")
+def special_xlog1py_base(self, other):
+    return ARRAYS["special_xlog1py"](other.dtype.type(self), other)
+
+
+@op("SpecialXlog1PyBackward2", promote="float", self="xlog1py_scalar_backward(grad, self, other)")
+def special_xlog1py_scalar(self, other):
+    return ARRAYS["special_xlog1py"](self, self.dtype.type(other))
+
+
+@composite
+def xlog1py_scalar_backward(grad, self, other):
+    """The logarithm of one more than a number; none at zero where there is no logarithm."""
+    slope = special_xlog1py_scalar(grad, other)
+    return slope if other > -1 else masked_fill(slope, equal(self, 0.0), 0.0)

@@ -294,7 +294,7 @@ def aminmax_backward(grads, self, dim, keepdim, min, max):
     )
 
 
-@op("NansumBackward0", self="sum_backward(grad, tuple(self.shape), dim, keepdim) * logical_not(isnan(self))")
+@op("NansumBackward0", self="sum_backward(cast_like(grad, self), tuple(self.shape), dim, keepdim) * logical_not(isnan(self))")
 def nansum(self, dim=None, keepdim=False, dtype=None):
     numbers = np.where(np.isnan(self), self.dtype.type(0), self)
     return add_up(summed(numbers, dtype), axes_of(self, dim), keepdims=keepdim, dtype=dtype)

@@ -228,14 +228,14 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
                     f"differencing dimension; input.size({i}) = {size}, but got tensor.size({i}) = {more[i]}"
                 )
     if n and (prepend is not None or append is not None):
-        input = cat([t for t in (prepend, input, append) if t is not None], axis)
+        input = cat([t for t in (prepend, input, append) if t is not None], dim)
     if not n:
         return call["copy_into"](call["zeros_like"](input), input)
     minus = call["logical_xor" if input._array.dtype.kind == "b" else "sub"]
     for _ in range(min(n, input._array.shape[axis])):
         count = input._array.shape[axis] - 1
-        first = call["narrow"](input, axis, 0, count)  # PyTorch's order of making them
-        input = minus(call["narrow"](input, axis, 1, count), first)
+        first = call["narrow"](input, dim, 0, count)  # PyTorch's order of making them
+        input = minus(call["narrow"](input, dim, 1, count), first)
     return input
 
 

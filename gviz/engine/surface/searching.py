@@ -163,7 +163,8 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Tensor
         raise RuntimeError(f"trapezoid: received a bool input for {what}, but bool is not supported")
     if x is None:
         y = to(y, dtypes.get_default_dtype()) if y._array.dtype.kind in "iub" else y
-        ends = call["add"](call["select"](y, dim, 0), call["select"](y, dim, -1))
+        last = call["select"](y, dim, -1)  # PyTorch's order of making them
+        ends = call["add"](call["select"](y, dim, 0), last)
         inner = call["sub"](call["sum_dim"](y, (dim,), False), call["mul_scalar"](ends, 0.5))
         return call["mul_scalar"](inner, float(dx))
     axis = text.wrap_dim(dim, y._array.ndim)
