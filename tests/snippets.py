@@ -37,6 +37,7 @@ def transcript(torch: Any, program: str) -> str:
         print(*values, file=out)
 
     torch.manual_seed(0)
+    torch.set_grad_enabled(True)  # a program may have left it off
     names = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "np": np, "copy": copy, "print": show}
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")

@@ -8,6 +8,7 @@ the tensor is a view, its base gets a ``CopySlices`` node instead (``views.py``)
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
@@ -96,6 +97,8 @@ def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) 
     check(tensor)
     result = operation(from_array(tensor._array, edge_of(tensor)), *args)
     tensor._array = result._array
+    if tensor._edge.__class__ is ref and (node := tensor._edge()) is not None:
+        node._shape = result._array.shape  # a leaf's node in graphs that exist expects gradients like it
     version = tensor.version_cell()
     version.count += 1
     if result._edge is not None:
