@@ -179,7 +179,7 @@ def public_names() -> tuple[dict[str, dict[str, None]], dict[str, dict[str, bool
             continue
         function = getattr(value, "fget", None) or getattr(value, "__wrapped__", value)
         if isinstance(function, FunctionType):
-            keys = keys_in(function)
+            keys = keys_in(function, entries)
             rows = reached(keys)
             alone = len({family(ROWS[key]) for key in rows}) == 1 and not computes(function)
             for key in rows:
@@ -238,8 +238,13 @@ def method_form(name: str) -> str:
     return OTHER_SIGNS.get(bare, "")
 
 
-def keys_in(function: Any) -> dict[str, None]:
-    """The names of the table in a function, in the functions that it calls, and in what it was made with (its closure)."""
+def keys_in(function: Any, entries: dict[int, str]) -> dict[str, None]:
+    """The names of the table in a function, in the functions that it calls, and in what it was made with (its closure).
+
+    Args:
+        function: any function of the engine's.
+        entries: id of each row's own functions -> the row's key.
+    """
     keys: dict[str, None] = {}
     todo, seen = [function], set[Any]()
     while todo:
@@ -247,6 +252,9 @@ def keys_in(function: Any) -> dict[str, None]:
         if function in seen:
             continue
         seen.add(function)
+        if id(function) in entries:
+            keys[entries[id(function)]] = None
+            continue
         texts = [text for code in codes(function.__code__) for text in texts_in(code)]
         names = [name for code in codes(function.__code__) for name in code.co_names]
         held = [cell.cell_contents for cell in function.__closure__ or ()]
@@ -260,6 +268,8 @@ def keys_in(function: Any) -> dict[str, None]:
         modules = [value for value in found if isinstance(value, ModuleType) and value.__name__.startswith(FOLLOWED)]
         inner = [getattr(module, name, None) for module in modules for name in names]
         todo += [value for value in (*held, *found, *inner) if is_followed(value)]
+        if {"getattr", "Tensor"} <= set(names):  # a method that is made of another: arctan_ of arctan
+            todo += [value for text in made if isinstance(value := vars(Tensor).get(text), FunctionType)]
     return keys
 
 
