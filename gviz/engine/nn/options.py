@@ -32,6 +32,8 @@ class Layer(Module):
     _function: ClassVar[Any]
     _inputs: ClassVar[dict[str, Any]]
     _passed: ClassVar[list[str]]
+    _in_turn: ClassVar[bool]
+    """Whether what is passed stands right behind the inputs among the function's parameters: by position it is quicker."""
     _shapes: ClassVar[dict[str, str]] = {}
     """The parameters, with the names of the options that are their sizes."""
     _shown: ClassVar[str | None] = None
@@ -58,9 +60,10 @@ class Layer(Module):
             code = unwrap(function).__code__
             names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
             own = [*cls._shapes, *(name for name in cls._options if name not in UNKEPT), "training"]
-            inputs = takewhile(lambda name: name not in own, names)
+            inputs = list(takewhile(lambda name: name not in own, names))
             cls._inputs = {"input" if name == "x" else name: ... for name in inputs}
-            cls._passed = own[:-1] if code.co_flags & CO_VARKEYWORDS else [name for name in own if name in names]
+            cls._passed = own[:-1] if code.co_flags & CO_VARKEYWORDS else [name for name in names if name in own]
+            cls._in_turn = [*names[len(inputs) :]][: len(cls._passed)] == cls._passed and "reduce" not in cls._options
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -97,6 +100,8 @@ class Layer(Module):
         """The function of the input, or of the inputs."""
         if named or len(inputs) != len(self._inputs):
             inputs = tuple(bound(f"{type(self).__name__}.forward", self._inputs, inputs, named, before=1).values())
+        if self._in_turn:
+            return self._function(*inputs, *[getattr(self, name) for name in self._passed])
         return self._function(*inputs, **{name: getattr(self, name) for name in self._passed})
 
     @property
