@@ -119,7 +119,8 @@ class _Real:
         self.point = "."
         self.width = 1
         if not self.is_float:
-            self.width = max((len(str(value)) for value in _extremes(array)), default=1)
+            longest = array.ravel() if array.dtype.kind == "b" or not array.size else [array.min(), array.max()]
+            self.width = max((len(str(value)) for value in longest), default=1)
             return
         values = array.ravel()
         values = values[np.isfinite(values) & (values != 0)].astype(np.float64)
@@ -157,13 +158,6 @@ class _Complex:
         """One element, aligned at its real part."""
         real, imag = self.real(value.real), self.imag(value.imag).lstrip() + "j"
         return real + imag if imag[0] in "+-" else f"{real}+{imag}"
-
-
-def _extremes(array: Array) -> list[Any]:
-    """Elements among which is the longest one in print: all bools, else the least and greatest integer."""
-    if not array.size:
-        return []
-    return array.ravel().tolist() if array.dtype.kind == "b" else [array.min(), array.max()]
 
 
 # Layout ------------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ deques, numpy scalars and tensors among the numbers, and wrong data, where the o
 from __future__ import annotations
 
 import operator
+from functools import reduce
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -127,25 +128,14 @@ def _find_sizes(data: Any) -> list[int]:
     return sizes
 
 
-def _find_type(data: Any) -> np.dtype[Any]:
+def _find_type(data: Any, depth: int = 0) -> np.dtype[Any]:
     """The promoted type of all elements; an empty sequence counts as the default type."""
-    found: np.dtype[Any] | None = None
-    levels: list[Iterator[Any]] = [iter((data,))]
-    while levels:
-        for value in levels[-1]:
-            if _is_sequence(value) and not isinstance(value, (str, bytes, np.ndarray)):
-                if len(levels) > dtypes.MAX_DIMS:
-                    raise ValueError(f"too many dimensions '{c_type_name(type(value))}'")
-                if len(value):
-                    levels.append(iter([value[i] for i in range(len(value))]))
-                    break
-                one = get_default_dtype().np
-            else:
-                one = _element_type(value)
-            found = one if found is None else promote(found, one)
-        else:
-            levels.pop()
-    return get_default_dtype().np if found is None else found
+    if not _is_sequence(data) or isinstance(data, str | bytes | np.ndarray):
+        return _element_type(data)
+    if depth >= dtypes.MAX_DIMS:
+        raise ValueError(f"too many dimensions '{c_type_name(type(data))}'")
+    found = [_find_type(data[i], depth + 1) for i in range(len(data))]
+    return reduce(promote, found) if found else get_default_dtype().np
 
 
 def _element_type(value: Any) -> np.dtype[Any]:
@@ -161,27 +151,19 @@ def _element_type(value: Any) -> np.dtype[Any]:
     raise RuntimeError(f"Could not infer dtype of {c_type_name(type(value))}")
 
 
-def _elements(data: Any, sizes: list[int]) -> Iterator[Any]:
+def _elements(data: Any, sizes: list[int], depth: int = 0) -> Iterator[Any]:
     """The elements in the order of memory, each level checked against the shape when it is entered."""
-    depth = len(sizes)
-    levels: list[Iterator[Any]] = [iter((data,))]
-    while levels:
-        for value in levels[-1]:
-            if len(levels) > depth:
-                yield value
-                continue
-            try:
-                inner = list(value)
-            except TypeError:
-                raise TypeError("not a sequence") from None
-            if len(inner) != sizes[len(levels) - 1]:
-                raise ValueError(
-                    f"expected sequence of length {sizes[len(levels) - 1]} at dim {len(levels) - 1} (got {len(inner)})"
-                )
-            levels.append(iter(inner))
-            break
-        else:
-            levels.pop()
+    if depth == len(sizes):
+        yield data
+        return
+    try:
+        inner = list(data)
+    except TypeError:
+        raise TypeError("not a sequence") from None
+    if len(inner) != sizes[depth]:
+        raise ValueError(f"expected sequence of length {sizes[depth]} at dim {depth} (got {len(inner)})")
+    for value in inner:
+        yield from _elements(value, sizes, depth + 1)
 
 
 def _storer(target: dtype) -> Callable[[Any], Any]:
