@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 __all__ = ["copy_to", "in_place", "reshape_in_place", "set_item"]
 
 
+OVERLAP = "unsupported operation: {} to a single memory location. Please clone() the tensor before performing the operation."
+PIECEWISE = frozenset({"masked_select", "gather", "take", "cat"})
+"""Functions that may not even write exactly where they read."""
+
+
 def in_place(
     operation: Callable[..., Any], tensor: Tensor, *args: Any, wherever: bool | str = False, spelling: str = "scalar_name",
     **kwargs: Any,
@@ -80,6 +85,11 @@ def write_out(name: str, out: Tensor, compute: Callable[[], Any], args: Iterable
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
             "requires grad."
         )
+    given = [value for one in args for value in (one if isinstance(one, list | tuple) else [one])]
+    if name in PIECEWISE and any(
+        isinstance(value, Tensor) and np.may_share_memory(value._array, out._array) for value in given
+    ):
+        raise RuntimeError(OVERLAP.format("some elements of the input tensor and the written-to tensor refer"))
     array = compute()._array
     refuse_cast(array.dtype, out._array.dtype)
     refuse_overlap(out._array, args)
@@ -115,10 +125,7 @@ def refuse_overlap(array: Any, others: Iterable[Any] = ()) -> None:
     elif any(isinstance(o, Tensor) and shares_part(array, o._array) for o in others):
         which = "some elements of the input tensor and the written-to tensor refer"
     if which:
-        raise RuntimeError(
-            f"unsupported operation: {which} to a single memory location. Please clone() the tensor before performing the "
-            "operation."
-        )
+        raise RuntimeError(OVERLAP.format(which))
 
 
 def is_expanded(array: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from gviz.engine import dtypes
 
-__all__ = ["check_floats", "guarded", "no_norm"]
+__all__ = ["agreeing", "check_floats", "guarded", "no_norm"]
 
 BOOL, BYTE, HALF = (dtypes.bool,), (dtypes.uint8,), (dtypes.float16,)
 SIGNED = (dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
@@ -54,6 +54,38 @@ for refused, kernels in (
 ):  # fmt: skip
     for key, kernel in kernels.items():
         LACKING[key] = {kind.np: kernel for kind in refused}
+
+
+ONE_DTYPE: dict[str, tuple[str, tuple[int, ...], str]] = {
+    "addmv": ("addmv input tensors must have the same dtype, but got {}, {}, and {}", (0, 1, 2), "scalar_name"),
+    "addbmm": ("self and mat2 must have the same dtype, but got {} and {}", (0, 2), "scalar_name"),
+    "baddbmm": ("Input dtypes must be the same, got: input {}, batch1: {}, batch2: {}", (0, 1, 2), "c_name"),
+    "linalg_cross": ("expected scalar type {} but found {}", (0, 1), "scalar_name"),
+    "index_copy": (
+        "index_copy_(): self and source expected to have the same dtype, but got (self) {} and (source) {}", (0, 2),
+        "scalar_name",
+    ),
+    "scatter_reduce": ("scatter(): Expected self.dtype to be equal to src.dtype", (0, 2), "scalar_name"),
+    "linalg_solve": (
+        "linalg.solve: Expected A and B to have the same dtype, but found A of type {} and B of type {} instead", (0, 1),
+        "scalar_name",
+    ),
+}  # fmt: skip
+"""Rows whose operands have one dtype: the message, which operands it is about, which of their dtypes' names it has."""
+
+
+def agreeing(key: str) -> Any:
+    """The check that a row's operands have one dtype, where PyTorch asks that."""
+    if key not in ONE_DTYPE:
+        return None
+    message, places, spelling = ONE_DTYPE[key]
+
+    def check(*operands: Any) -> None:
+        kinds = [dtypes.of(operands[i].dtype) for i in places if hasattr(operands[i], "dtype")]
+        if len(kinds) == len(places) and any(kind is not kinds[0] for kind in kinds):
+            raise RuntimeError(message.format(*(getattr(kind, spelling) for kind in kinds)))
+
+    return check
 
 
 def check_floats(array: Any, name: str, kernel: str = "") -> None:

@@ -148,6 +148,9 @@ def cond(A: Tensor, p: Any = None) -> Any:
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Any:
     """The products of vectors along a dim."""
     check_floats(x._array, "linalg.vecdot", "none")
+    if x.dtype is not y.dtype:
+        found = f"x of type {x.dtype.scalar_name} and y of type {y.dtype.scalar_name}"
+        raise RuntimeError(f"linalg.vecdot: Expected x and y to have the same dtype, but found {found} instead")
     if x._array.ndim == 1 == y._array.ndim:
         return call["vdot"](x, y)
     return call["sum_dim"](call["mul"](x, y), (dim,), False)

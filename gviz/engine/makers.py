@@ -73,12 +73,12 @@ NOTHING: Any = object()
 """Stands for an argument that was not given: cheaper than ``*args`` on every call."""
 
 
-def unusual(fallback: Any, out: Any, inputs: tuple[Any, ...], *surplus: Any) -> Any:
-    """A call with too few arguments, with too many, or with ``out`` (of one too many it cannot tell that keyword)."""
-    args = [arg for arg in (*inputs, out, *surplus) if arg is not NOTHING]
-    if (out is None or isinstance(out, Tensor)) and surplus[0] is NOTHING:
-        return fallback(*args[:-1], out=out)
-    return fallback(*args)
+def unusual(fallback: Any, inputs: tuple[Any, ...], surplus: tuple[Any, ...], out: Any) -> Any:
+    """A call with too few arguments, with too many, or with ``out``."""
+    args = [arg for arg in (*inputs, *surplus) if arg is not NOTHING]
+    if out is NOTHING:
+        return fallback(*args)
+    return fallback(*args, out=out) if surplus[0] is NOTHING else fallback(*args, out)
 
 
 def one_input(row: Row, fallback: Any) -> Any:  # noqa: C901 - the hot path, written out
@@ -88,10 +88,10 @@ def one_input(row: Row, fallback: Any) -> Any:  # noqa: C901 - the hot path, wri
     keep_result, keep_input = kind == "result", kind == "input"
 
     def call(  # noqa: PLR0912 - a call would cost 5 % of an operation
-        input: Any = NOTHING, out: Any = NOTHING, third: Any = NOTHING, fourth: Any = NOTHING
+        input: Any = NOTHING, surplus: Any = NOTHING, third: Any = NOTHING, out: Any = NOTHING
     ) -> Any:
-        if input.__class__ is not Tensor or out is not NOTHING:
-            return unusual(fallback, out, (input,), third, fourth)
+        if input.__class__ is not Tensor or surplus is not out:  # both are nothing
+            return unusual(fallback, (input,), (surplus, third), out)
         array = input._array
         try:
             data = forward(array)
@@ -139,9 +139,9 @@ def two_inputs(row: Row, fallback: Any, *, numbers: bool = True) -> Any:  # noqa
     saves, floats = bool(row.saved), row.promote == "float"
 
     def call(  # noqa: C901, PLR0911, PLR0912 - a call would cost 5 % of an operation
-        input: Any = NOTHING, other: Any = NOTHING, out: Any = NOTHING, fourth: Any = NOTHING
+        input: Any = NOTHING, other: Any = NOTHING, surplus: Any = NOTHING, out: Any = NOTHING
     ) -> Any:
-        if input.__class__ is Tensor and other.__class__ is Tensor and out is NOTHING:
+        if input.__class__ is Tensor and other.__class__ is Tensor and surplus is out:  # both are nothing
             a, b = input._array, other._array
             if a.dtype is b.dtype:
                 try:
@@ -198,14 +198,14 @@ def two_inputs(row: Row, fallback: Any, *, numbers: bool = True) -> Any:  # noqa
                         result.rare().inference = True
                 return result
         elif (
-            out is NOTHING
+            surplus is out
             and input.__class__ is Tensor
             and (other.__class__ is float or other.__class__ is int)
             and input._array.dtype.kind == "f"
         ):
             return with_number(input, other)
-        if other is NOTHING or out is not NOTHING:
-            return unusual(fallback, out, (input, other), fourth)
+        if other is NOTHING or surplus is not out:
+            return unusual(fallback, (input, other), (surplus,), out)
         return fallback(input, other)
 
     def with_number(input: Any, other: Any) -> Any:

@@ -88,7 +88,7 @@ class Row(Saving):
             self.parameters = parameters(self.forward)
             self.defaults = self.forward.__defaults__ or ()
             self.groups = [tuple(name.split("__")) for name in self.formulas]
-            self.compute = kernels.guarded(self.key, self.forward)
+            self.compute, self.check = kernels.guarded(self.key, self.forward), self.check or kernels.agreeing(self.key)
             self.inputs = [i for i, p in enumerate(self.parameters) if self.differentiable(p) or p in self.nondiff]
             self.edges = [i for i in self.inputs if self.differentiable(self.parameters[i])]
             self.edge_names = [self.parameters[i] for i in self.edges]

@@ -218,6 +218,10 @@ def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``x W y`` for each output's matrix ``W``."""
     check_bilinear(input1, input2, weight, bias)
+    given = {"input1": input1, "input2": input2, "weight": weight, **({} if bias is None else {"bias": bias})}
+    if len({tensor.dtype for tensor in given.values()}) > 1:
+        told = ", ".join(f"{name}: {tensor.dtype.c_name}" for name, tensor in given.items())
+        raise RuntimeError(f"All tensors must have the same dtype, got {told}")
     return call["bilinear"](input1, input2, weight, bias)  # type: ignore[no-any-return]
 
 

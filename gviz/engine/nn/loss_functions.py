@@ -160,11 +160,11 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
             "Please ensure they have the same size."
         )
+    rows.check_same(input._array, target._array)  # type: ignore[no-untyped-call]
     check_floats("binary_cross_entropy", input)
     check_constant("binary_cross_entropy", weight=weight)
-    if target._array.dtype == input._array.dtype and ((target._array < 0) | (target._array > 1)).any():
+    if ((target._array < 0) | (target._array > 1)).any():
         raise RuntimeError("all elements of target should be between 0 and 1")
-    rows.check_same(input._array, target._array)  # type: ignore[no-untyped-call]
     if weight is not None:
         shape = call["broadcast_shape"](target._array.shape, weight._array.shape)
         if shape != target._array.shape:

@@ -213,12 +213,12 @@ ARRAYS["count_chosen"] = lambda self, mask, dim: ROWS["count_chosen"].forward(se
 
 @op(
     "DistBackward0",
+    check=check_sub,
     self="dist_backward(grad, self - other, p, result)",
     other="neg(dist_backward(grad, self - other, p, result))",
 )
 def dist(self, other, p=2):
     if self.dtype.kind not in "fc":
-        check_sub(self, other)
         raise no_norm(self.dtype)
     return ARRAYS["vector_norm"](self - other, p)
 

@@ -168,14 +168,9 @@ def addcmul(self, tensor1, tensor2, value=1):
     return self + self.dtype.type(value) * tensor1 * tensor2
 
 
-@op(
-    "AddcdivBackward0",
-    self="grad",
-    tensor1="grad * (value / tensor2)",
-    tensor2="neg(grad) * (value * tensor1 / (tensor2 * tensor2))",
-)
-def addcdiv(self, tensor1, tensor2, value=1):
-    if self.dtype.kind in "iub":
+def check_quotient(self, tensor1, tensor2):
+    """Refuse to divide integers by integers."""
+    if all(getattr(value, "dtype", np.dtype(int)).kind in "iub" for value in (tensor1, tensor2)):
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
             "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
@@ -183,4 +178,14 @@ def addcdiv(self, tensor1, tensor2, value=1):
             "float inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), "
             "for all dtypes."
         )
+
+
+@op(
+    "AddcdivBackward0",
+    check=check_quotient,
+    self="grad",
+    tensor1="grad * (value / tensor2)",
+    tensor2="neg(grad) * (value * tensor1 / (tensor2 * tensor2))",
+)
+def addcdiv(self, tensor1, tensor2, value=1):
     return self + value * tensor1 / tensor2

@@ -17,6 +17,8 @@ from gviz.engine.tensor import Tensor, from_array
 
 def rounded(input: Tensor, *, decimals: int | None = None) -> Tensor:
     """To the nearest integer, or to that many decimals."""
+    if decimals == 0 and input._array.dtype.kind not in "fc":
+        raise dtypes.no_kernel("round_vml_cpu", input._array.dtype)
     return call["round_even"](input) if decimals is None else call["round_decimals"](input, decimals)
 
 

@@ -31,13 +31,21 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         first, second = tuple(range(-dims, 0)), tuple(range(dims))
     else:
         first, second = ((d,) if isinstance(d, int) else tuple(d) for d in dims)
+    check_alike(a, b)
     return call["tensordot_over"](a, b, first, second)
+
+
+def check_alike(a: Tensor, b: Tensor) -> None:
+    """Refuse two dtypes."""
+    if a.dtype is not b.dtype:
+        raise RuntimeError("both inputs should have same dtype")
 
 
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Sums of products over the last dims."""
     if not input._array.ndim or not other._array.ndim:
         return call["mul"](input, other)
+    check_alike(input, other)
     return call["tensordot_over"](input, other, (-1,), (-1,))
 
 
@@ -251,10 +259,11 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> T
         raise RuntimeError(
             f"X1 and X2 must have the same number of columns. X1: {x1._array.shape[-1]} X2: {x2._array.shape[-1]}"
         )
+    for i, x in enumerate((x1, x2), 1):
+        if x._array.dtype.kind not in "fc":
+            raise RuntimeError(f"cdist only supports floating-point dtypes, X{i} got: {x.dtype.scalar_name}")
     if x1.dtype is not x2.dtype:
         raise RuntimeError(f"expected scalar type {x1.dtype.scalar_name} but found {x2.dtype.scalar_name}")
-    if x1._array.dtype.kind not in "fc":
-        raise RuntimeError(f"cdist only supports floating-point dtypes, X1 got: {x1.dtype.scalar_name}")
     return call["cdist_of"](x1, x2, float(p), compute_mode)
 
 

@@ -145,6 +145,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     vectors = some(list(listed(tensors)), "meshgrid")
     if indexing is None:
         text.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
+    if any(vector.dtype is not vectors[0].dtype for vector in vectors):
+        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     if indexing not in {None, "ij", "xy"}:
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     order = list(range(len(vectors)))
