@@ -8,6 +8,7 @@ import numpy as np
 
 from gviz.engine import dtypes
 from gviz.engine.op import composite, op
+from gviz.engine.ops.rows import function
 
 error_function = np.frompyfunc(math.erf, 1, 1)
 SQRT_2_OVER_PI = math.sqrt(2 / math.pi)
@@ -56,9 +57,8 @@ def prelu_kernel(self, weight):
     weight="prelu_cross(grads[0], grad_output, self)",
 )
 def prelu_kernel_backward(grad_output, self, weight):
-    zero = grad_output.dtype.type(0)
     positive = self > 0
-    return np.where(positive, grad_output, weight * grad_output), np.where(positive, zero, self * grad_output)
+    return np.where(positive, grad_output, weight * grad_output), np.where(positive, 0, self * grad_output)
 
 
 @composite
@@ -75,6 +75,16 @@ def prelu_cross(grad, grad_output, self):
 
 
 # ------------------------------------------------------------------ smooth ones
+function("silu", "SiluBackward0", lambda self: self / (1 + np.exp(-self)), self="silu_backward(grad, self)")
+function("mish", "MishBackward0", lambda self: self * np.tanh(np.logaddexp(0, self)), self="mish_backward(grad, self)")
+function(
+    "hardswish", "HardswishBackward0", lambda self: self * np.clip(self + 3, 0, 6) / 6, self="hardswish_backward(grad, self)"
+)
+function(
+    "hardsigmoid", "HardsigmoidBackward0", lambda self: np.clip(self + 3, 0, 6) / 6, self="hardsigmoid_backward(grad, self)"
+)
+
+
 @op("EluBackward0", promote="float", self="elu_backward(grad, alpha, scale, input_scale, False, self)")
 def elu(self, alpha=1.0, scale=1, input_scale=1):
     kind = self.dtype.type
@@ -111,17 +121,14 @@ def elu_double_backward(both, alpha, scale, input_scale, is_result, self_or_resu
 def gelu(self, approximate="none"):
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
-    kind = self.dtype.type
     if approximate == "tanh":
-        inner = kind(SQRT_2_OVER_PI) * (self + kind(0.044715) * self**3)
-        return kind(0.5) * self * (kind(1) + np.tanh(inner))
+        return 0.5 * self * (1 + np.tanh(SQRT_2_OVER_PI * (self + 0.044715 * self**3)))
     return self * normal_below(self)
 
 
 def normal_below(array):
     """The share of the normal distribution below each value."""
-    kind = array.dtype.type
-    return kind(0.5) * (kind(1) + np.asarray(error_function(array * kind(math.sqrt(0.5))), array.dtype))
+    return 0.5 * (1 + np.asarray(error_function(array * math.sqrt(0.5)), array.dtype))
 
 
 @op(
@@ -130,12 +137,11 @@ def normal_below(array):
     self="gelu_double_backward(grad, grad_output, self, approximate)",
 )
 def gelu_backward(grad_output, self, approximate="none"):
-    kind = self.dtype.type
     if approximate == "tanh":
-        inner = np.tanh(kind(SQRT_2_OVER_PI) * (self + kind(0.044715) * self**3))
-        slope = kind(SQRT_2_OVER_PI) * (kind(1) + kind(3 * 0.044715) * self * self)
-        return grad_output * kind(0.5) * (kind(1) + inner + self * (kind(1) - inner * inner) * slope)
-    density = np.exp(self * self * kind(-0.5)) * kind(1 / math.sqrt(2 * math.pi))
+        inner = np.tanh(SQRT_2_OVER_PI * (self + 0.044715 * self**3))
+        slope = SQRT_2_OVER_PI * (1 + 3 * 0.044715 * self * self)
+        return grad_output * 0.5 * (1 + inner + self * (1 - inner * inner) * slope)
+    density = np.exp(self * self * -0.5) * (1 / math.sqrt(2 * math.pi))
     return grad_output * (normal_below(self) + self * density)
 
 
@@ -152,22 +158,11 @@ def gelu_double_backward(grad, grad_output, self, approximate):
     return grad * grad_output * (density * (2 - power(self, 2)))
 
 
-@op("SiluBackward0", promote="float", self="silu_backward(grad, self)")
-def silu(self):
-    one = self.dtype.type(1)
-    return self / (one + np.exp(-self))
-
-
 @composite
 def silu_backward(grad, self):
     """D (x s(x)) = s (1 + x (1 - s)), of operations that have derivatives themselves."""
     share_below = sigmoid(self)
     return grad * share_below * (self * sub(scalar_like(self, 1.0), share_below) + 1.0)
-
-
-@op("MishBackward0", promote="float", self="mish_backward(grad, self)")
-def mish(self):
-    return self * np.tanh(np.logaddexp(self.dtype.type(0), self))
 
 
 @composite
@@ -207,8 +202,7 @@ def log_sigmoid(self):
     self="log_sigmoid_double_backward(grad * grad_output, self)",
 )
 def log_sigmoid_backward(grad_output, self, buffer):
-    one = grad_output.dtype.type(1)
-    return grad_output * np.where(self < 0, one, buffer) / (one + buffer)
+    return grad_output * np.where(self < 0, 1, buffer) / (1 + buffer)
 
 
 @composite
@@ -218,37 +212,23 @@ def log_sigmoid_double_backward(grad, self):
     return grad * (z - 1) * z
 
 
-@op("HardswishBackward0", promote="float", self="hardswish_backward(grad, self)")
-def hardswish(self):
-    kind = self.dtype.type
-    return self * np.clip(self + kind(3), kind(0), kind(6)) / kind(6)
-
-
 @op(
     "HardswishBackwardBackward0",
     grad_output="hardswish_backward(grad, self)",
     self="where(logical_and(greater(self, -3), less(self, 3)), grad * grad_output / 3, 0.0)",
 )
 def hardswish_backward(grad_output, self):
-    kind = self.dtype.type
-    return np.where(self <= -3, kind(0), np.where(self < 3, grad_output * (self / kind(3) + kind(0.5)), grad_output))
-
-
-@op("HardsigmoidBackward0", promote="float", self="hardsigmoid_backward(grad, self)")
-def hardsigmoid(self):
-    kind = self.dtype.type
-    return np.clip(self + kind(3), kind(0), kind(6)) / kind(6)
+    return np.where(self <= -3, 0, np.where(self < 3, grad_output * (self / 3 + 0.5), grad_output))
 
 
 @op("NotImplemented", grad_output__self='refuse_derivative("hardsigmoid_backward")')
 def hardsigmoid_backward(grad_output, self):
-    kind = self.dtype.type
-    return np.where((self > -3) & (self < 3), grad_output / kind(6), kind(0))
+    return np.where((self > -3) & (self < 3), grad_output / 6, 0)
 
 
 @op("HardshrinkBackward0", self="shrink_backward(grad, self, lambd)")
 def hardshrink(self, lambd=0.5):
-    return np.where(np.abs(self) <= lambd, self.dtype.type(0), self)
+    return np.where(np.abs(self) <= lambd, 0, self)
 
 
 @op("SoftshrinkBackward0", self="softshrink_backward(grad, self, lambd)")
@@ -261,12 +241,12 @@ def softshrink(self, lambd=0.5):
 
 @op("HardshrinkBackwardBackward0", grad_out="shrink_backward(grad, self, lambd)", self="zeros_like(grad)")
 def shrink_backward(grad_out, self, lambd):
-    return np.where(np.abs(self) <= lambd, grad_out.dtype.type(0), grad_out)
+    return np.where(np.abs(self) <= lambd, 0, grad_out)
 
 
 @op("SoftshrinkBackwardBackward0", grad_output="softshrink_backward(grad, self, lambd)", self="zeros_like(grad)")
 def softshrink_backward(grad_output, self, lambd):
-    return np.where(np.abs(self) <= lambd, grad_output.dtype.type(0), grad_output)
+    return np.where(np.abs(self) <= lambd, 0, grad_output)
 
 
 # ------------------------------------------------------------------ the linear layer
