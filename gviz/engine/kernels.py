@@ -9,7 +9,7 @@ from typing import Any
 
 from gviz.engine import dtypes
 
-__all__ = ["agreeing", "check_floats", "guarded", "no_norm"]
+__all__ = ["agreeing", "check_floats", "check_one_dtype", "guarded", "no_norm"]
 
 BOOL, BYTE, HALF = (dtypes.bool,), (dtypes.uint8,), (dtypes.float16,)
 SIGNED = (dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
@@ -86,6 +86,16 @@ def agreeing(key: str) -> Any:
             raise RuntimeError(message.format(*(getattr(kind, spelling) for kind in kinds)))
 
     return check
+
+
+def check_one_dtype(first: Any, second: Any, message: str) -> None:
+    """Refuse two dtypes, by a message with places for their names.
+
+    Raises:
+        RuntimeError: they differ.
+    """
+    if first.dtype != second.dtype:
+        raise RuntimeError(message.format(*(dtypes.of(a.dtype).scalar_name for a in (first, second))))
 
 
 def check_floats(array: Any, name: str, kernel: str = "") -> None:

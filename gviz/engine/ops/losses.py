@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.dtypes import no_kernel, of, result_type
+from gviz.engine.dtypes import no_kernel, result_type
+from gviz.engine.kernels import check_one_dtype
 from gviz.engine.op import composite, op
 from gviz.engine.ops.arithmetic import check_neg
 from gviz.engine.ops.rows import row
@@ -26,8 +27,7 @@ def check_floats(array, kernel):
 
 def check_same(self, target):
     """Refuse a target of another dtype."""
-    if target.dtype != self.dtype:
-        raise RuntimeError(f"Found dtype {of(target.dtype).scalar_name} but expected {of(self.dtype).scalar_name}")
+    check_one_dtype(target, self, "Found dtype {} but expected {}")
 
 
 def share(array, reduction):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine.dtypes import no_kernel, of
+from gviz.engine.kernels import check_one_dtype
 from gviz.engine.op import ARRAYS, composite, everywhere, op
 from gviz.engine.text import broadcast_shape
 
@@ -74,9 +75,7 @@ def mm_right(grad, mat1, sizes, strides):
 )
 def addmm(self, mat1, mat2, beta=1, alpha=1):
     for name, a in (("self", self), ("mat1", mat1)):
-        if a.dtype != mat2.dtype:
-            first, second = of(a.dtype).scalar_name, of(mat2.dtype).scalar_name
-            raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {first} and {second}")
+        check_one_dtype(a, mat2, name + " and mat2 must have the same dtype, but got {} and {}")
     for name, given in (("mat1", mat1), ("mat2", mat2)):
         if given.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {given.ndim}-D tensor")
@@ -103,9 +102,7 @@ def mv(self, vec):
         raise RuntimeError(
             f"size mismatch, got input ({self.shape[0]}), mat ({self.shape[0]}x{self.shape[1]}), vec ({vec.shape[0]})"
         )
-    if self.dtype != vec.dtype:
-        matrix, vector = of(self.dtype).scalar_name, of(vec.dtype).scalar_name
-        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {vector}, {matrix}, and {vector}")
+    check_one_dtype(self, vec, "addmv input tensors must have the same dtype, but got {1}, {0}, and {1}")
     check_same_dtype(self, vec, "addmv_impl_cpu")
     return self @ vec
 
@@ -120,9 +117,7 @@ def outer(self, vec2):
 def dot(self, tensor):
     if self.ndim != 1 or tensor.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {self.ndim}D and {tensor.ndim}D tensors")
-    if self.dtype != tensor.dtype:
-        first, second = of(self.dtype).scalar_name, of(tensor.dtype).scalar_name
-        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {first} and {second}")
+    check_one_dtype(self, tensor, "dot : expected both vectors to have same dtype, but found {} and {}")
     if self.shape != tensor.shape:
         raise RuntimeError(
             f"inconsistent tensor size, expected tensor [{self.shape[0]}] and src [{tensor.shape[0]}] to have the same "
@@ -146,9 +141,8 @@ def bmm(self, mat2):
             f"Expected size for first two dimensions of batch2 tensor to be: [{self.shape[0]}, {self.shape[2]}] but got: "
             f"[{mat2.shape[0]}, {mat2.shape[1]}]."
         )
-    if self.dtype != mat2.dtype and self.size and mat2.size:
-        first, second = of(self.dtype).scalar_name, of(mat2.dtype).scalar_name
-        raise RuntimeError(f"expected scalar type {first} but found {second}")
+    if self.size and mat2.size:
+        check_one_dtype(self, mat2, "expected scalar type {} but found {}")
     if self.dtype.kind == "b":
         check_same_dtype(self, mat2, "bmm")
     return self.astype(mat2.dtype, copy=False) @ mat2  # they differ only where nothing is multiplied

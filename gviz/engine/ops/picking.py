@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine.dtypes import number, of
+from gviz.engine.kernels import check_one_dtype
 from gviz.engine.op import ARRAYS, composite, op
 from gviz.engine.ops.ordering import first_pairs, ordered, place_pair, sort_pairs
 from gviz.engine.ops.reduction import PLACES, SELECTED, axes_of, laid_out, searched
@@ -51,9 +52,7 @@ def check_added(self, dim, index, source):
     """Refuse to add what has not a slice for each place, of the shape of the tensor's slices, or is of another dtype."""
     check_index(self, dim, index, "index_add")
     axis = wrap_dim(dim, self.ndim)
-    if self.dtype != source.dtype:
-        have, other = of(self.dtype).scalar_name, of(source.dtype).scalar_name
-        raise RuntimeError(f"index_add_(): self ({have}) and source ({other}) must have the same scalar type")
+    check_one_dtype(self, source, "index_add_(): self ({}) and source ({}) must have the same scalar type")
     count = source.shape[axis] if axis < source.ndim else 1
     if (
         source.ndim
@@ -186,11 +185,9 @@ def masked_select(self, mask):
     source="masked_scatter_source(grad, mask, source_sym_sizes)",
 )
 def masked_scatter(self, mask, source):
-    have, other, kind = (of(a.dtype).scalar_name for a in (self, source, mask))
-    if have != other:
-        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got{have} and {other}")
-    if kind != "Bool":
-        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {kind}")
+    check_one_dtype(self, source, "masked_scatter: expected self and source to have same dtypes but got{} and {}")
+    if mask.dtype.kind != "b":
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {of(mask.dtype).scalar_name}")
     shape = broadcast_shape(self.shape, mask.shape)
     mask, result = np.broadcast_to(mask, shape), np.array(np.broadcast_to(self, shape), order="C")
     if int(mask.sum()) > source.size:
@@ -247,11 +244,8 @@ def put(self, index, source, accumulate=False):
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source.size}, index.numel() = {index.size}"
         )
-    if self.dtype != source.dtype:
-        have, other = of(self.dtype).scalar_name, of(source.dtype).scalar_name
-        raise RuntimeError(
-            f"put_(): self and source expected to have the same dtype, but got self.dtype = {have} and source.dtype = {other}"
-        )
+    alike = "put_(): self and source expected to have the same dtype, but got self.dtype = {} and source.dtype = {}"
+    check_one_dtype(self, source, alike)
     check_flat(self, index)
     flat = np.array(self.reshape(-1))
     if accumulate:
@@ -359,8 +353,7 @@ def count_nonzero(self, dim=None):
 
 @op(None, nondiff=("self", "other"))
 def isclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    if self.dtype != other.dtype:
-        raise RuntimeError(f"{of(self.dtype).scalar_name} did not match {of(other.dtype).scalar_name}")
+    check_one_dtype(self, other, "{} did not match {}")
     for name, most in (("rtol", rtol), ("atol", atol)):
         if most < 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {most:g}")

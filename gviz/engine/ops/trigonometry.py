@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from gviz.engine.kernels import check_one_dtype
 from gviz.engine.op import composite, op
 from gviz.engine.ops.rows import function, row
 
@@ -127,15 +128,12 @@ def ldexp(self, other):
     return self * np.exp2(other)
 
 
-def check_alike(self, values):
-    """Refuse two dtypes."""
-    if self.dtype != values.dtype:
-        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+TWO_DTYPES = "heaviside is not yet implemented for tensors with different dtypes."
 
 
 @op(
     "NotImplemented",
-    check=check_alike,
+    check=lambda self, values: check_one_dtype(self, values, TWO_DTYPES),
     self='refuse_derivative("heaviside")',
     values='refuse_derivative("heaviside")',
 )

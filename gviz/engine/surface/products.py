@@ -11,7 +11,7 @@ import numpy as np
 from gviz.engine import text
 from gviz.engine.dtypes import of
 from gviz.engine.inplace import in_place
-from gviz.engine.kernels import check_floats
+from gviz.engine.kernels import check_floats, check_one_dtype
 from gviz.engine.listing import type_text
 from gviz.engine.op import TENSORS as call
 from gviz.engine.results import result_class
@@ -31,21 +31,15 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         first, second = tuple(range(-dims, 0)), tuple(range(dims))
     else:
         first, second = ((d,) if isinstance(d, int) else tuple(d) for d in dims)
-    check_alike(a, b)
+    check_one_dtype(a._array, b._array, "both inputs should have same dtype")
     return call["tensordot_over"](a, b, first, second)
-
-
-def check_alike(a: Tensor, b: Tensor) -> None:
-    """Refuse two dtypes."""
-    if a.dtype is not b.dtype:
-        raise RuntimeError("both inputs should have same dtype")
 
 
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Sums of products over the last dims."""
     if not input._array.ndim or not other._array.ndim:
         return call["mul"](input, other)
-    check_alike(input, other)
+    check_one_dtype(input._array, other._array, "both inputs should have same dtype")
     return call["tensordot_over"](input, other, (-1,), (-1,))
 
 
@@ -262,8 +256,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> T
     for i, x in enumerate((x1, x2), 1):
         if x._array.dtype.kind not in "fc":
             raise RuntimeError(f"cdist only supports floating-point dtypes, X{i} got: {x.dtype.scalar_name}")
-    if x1.dtype is not x2.dtype:
-        raise RuntimeError(f"expected scalar type {x1.dtype.scalar_name} but found {x2.dtype.scalar_name}")
+    check_one_dtype(x1._array, x2._array, "expected scalar type {} but found {}")
     return call["cdist_of"](x1, x2, float(p), compute_mode)
 
 
