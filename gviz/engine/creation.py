@@ -91,10 +91,15 @@ def tensor(
     Numbers become float32, integers int64, booleans bool, unless another dtype is wanted; an array keeps its dtype.
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.tensor.html
     """
+    return copied(data, dtype, device, requires_grad, "torch.tensor")
+
+
+def copied(data: Any, dtype: Any, device: Any, requires_grad: bool, called: str) -> Tensor:
+    """A tensor of data; of a tensor's with a warning that names the function called."""
     if isinstance(data, Tensor):
         text.warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() "
-            "or sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."
+            f"or sourceTensor.detach().clone().requires_grad_(True), rather than {called}(sourceTensor)."
         )
         return finish(np.array(data._array, plain(dtype) if dtype is not None else data._array.dtype), requires_grad, device)
     return finish(dtypes.infer(data, dtype), requires_grad, device)
@@ -322,11 +327,6 @@ class LegacyType:
 
     def __repr__(self) -> str:
         return f"<class 'torch.{self.__name__}'>"
-
-
-def rebuild(array: Any, requires_grad: bool) -> Tensor:
-    """A tensor from its pickle."""
-    return finish(array, requires_grad)
 
 
 FUNCTIONS: dict[str, Any] = {

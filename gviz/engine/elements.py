@@ -225,29 +225,17 @@ class Elements:
         return text.tensor_text(tensor)
 
     def __copy__(self) -> Any:
-        from gviz.engine.tensor import from_array
+        from gviz.engine.copying import shallow
 
-        twin: Any = from_array(self._array, self._edge)
-        twin.__class__ = self.__class__
-        return twin
+        return shallow(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """A leaf with its own memory, of a leaf."""
-        if not self.is_leaf:
-            raise RuntimeError(text.COPIED_NON_LEAF)
-        if id(self) in memo:
-            return memo[id(self)]
-        from gviz.engine.tensor import from_array
+        from gviz.engine.copying import deep
 
-        twin: Any = from_array(self._array.copy(), None)
-        twin.__class__ = self.__class__
-        twin.requires_grad = self.requires_grad
-        if self._rare is not None and self._rare.grad is not None:
-            twin.rare().grad = from_array(self._rare.grad._array.copy(), None)
-        memo[id(self)] = twin
-        return twin
+        return deep(self, memo)
 
     def __reduce__(self) -> Any:
-        from gviz.engine.creation import rebuild
+        from gviz.engine.copying import pickled
 
-        return rebuild, (self._array.copy(), self.requires_grad)
+        return pickled(self)

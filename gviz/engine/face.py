@@ -67,6 +67,10 @@ class Face:
 
         return hook_node(self, "pre_hooks", hook)
 
+    def __reduce__(self) -> Any:
+        """Refused: a graph is not pickled, nor copied."""
+        raise TypeError(f"cannot pickle '{type(self).__name__}' object")
+
     def __call__(self: Any, *grads: Any) -> Any:
         """The gradients of the inputs for those of the outputs, as ``y.grad_fn(g)`` in PyTorch."""
         from gviz.engine.towards import call_node

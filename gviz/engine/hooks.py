@@ -73,6 +73,7 @@ def append(hooks: list[Any], hook: Callable[..., Any]) -> Handle:
         return hook(*args)
 
     entry.__name__ = getattr(hook, "__name__", "<unknown>")
+    entry.hook = hook  # type: ignore[attr-defined] # a function takes attributes
     hooks.append(entry)
     return Handle(hooks, entry)
 

@@ -100,6 +100,7 @@ class Node(Face):
 class AccumulateGrad(Node):
     """The node of a leaf: adds what arrives to ``variable.grad``."""
 
+    __module__ = "builtins"
     __slots__ = ("__weakref__", "_leaf")
     _leaf: Tensor
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
+from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,8 +63,9 @@ def backward(
     if create_graph:
         warn_cycle()
     only = None if wanted is None else [accumulating(one) for one in wanted]
+    keep, create = bool(index(create_graph if retain_graph is None else retain_graph)), bool(index(create_graph))
     if starts:
-        run(starts, keep=bool(create_graph if retain_graph is None else retain_graph), create=bool(create_graph), only=only)
+        run(starts, keep=keep, create=create, only=only)
 
 
 def grad(
@@ -91,7 +93,7 @@ def grad(
             stacklevel=2,
         )
     unused = materialize_grads if allow_unused is None else bool(allow_unused)
-    keep, create = bool(create_graph if retain_graph is None else retain_graph), bool(create_graph)
+    keep, create = bool(index(create_graph if retain_graph is None else retain_graph)), bool(index(create_graph))
     if is_grads_batched:
         results = batched(outputs, wanted, grad_outputs, keep=keep, create=create, unused=unused)
     else:

@@ -68,6 +68,7 @@ def address(array: Any) -> int:
 class CopySlices(Node):
     """The node of a tensor of which a view was written: the gradient goes to the old base, less what was overwritten."""
 
+    __module__ = "builtins"
     __slots__ = ("base_shape", "base_strides", "function", "offset", "view_shape", "view_strides")
 
     def __init__(self, base: Tensor, view: Tensor, function: Node) -> None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.engine import makers
-from gviz.engine.face import rare
 from gviz.engine.modes import mode
 from gviz.engine.node import AccumulateGrad, Parts
 from gviz.engine.saved import Packed
@@ -36,7 +35,7 @@ def note_forward(node: Any) -> None:
     stack = [frame for frame in traceback.extract_stack() if "gviz/engine/" not in frame.filename.replace("\\", "/")]
     ours = [i for i, frame in enumerate(stack) if "gviz/sources/" in frame.filename.replace("\\", "/")]
     stack = stack[ours[-1] + 1 :] if ours else stack  # of a script that the command line runs: its own lines
-    rare(node)["forward_lines"] = "".join(traceback.format_list(stack))
+    node.metadata["traceback_"] = traceback.format_list(stack)
 
 
 def check(node: Any, out: Any) -> None:
@@ -57,13 +56,13 @@ def check(node: Any, out: Any) -> None:
 
 def warn_of(node: Any) -> None:
     """The warning of an error in a node, with the lines of its forward call."""
-    lines = rare(node).get("forward_lines")
+    lines = node.metadata.get("traceback_")
     warn(
         f"Error detected in {node.name()}. "
         + (
             "No forward pass information available. Enable detect anomaly during forward pass for more information."
             if lines is None
-            else f"Traceback of forward call that caused the error:\n{lines}"
+            else f"Traceback of forward call that caused the error:\n{''.join(lines)}"
         )
     )
 

@@ -42,16 +42,17 @@ class Parameter(Tensor):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
-            memo[id(self)] = type(self)(from_array(self._array.copy(), None), self.requires_grad)
+            memo[id(self)] = type(self)(from_array(self._array.copy("K"), None), self.requires_grad)
         return memo[id(self)]
 
     def __reduce__(self) -> Any:
-        return rebuild, (self._array.copy(), self.requires_grad)
+        return rebuild, (self.data, self.requires_grad, self.__dict__)
 
 
-def rebuild(array: Any, requires_grad: bool) -> Parameter:
+def rebuild(data: Tensor, requires_grad: bool, notes: dict[str, Any]) -> Parameter:
     """A parameter from what was pickled."""
-    made: Parameter = Parameter(from_array(array, None), requires_grad)
+    made: Parameter = Parameter(data, requires_grad)
+    made.__dict__.update(notes)
     return made
 
 

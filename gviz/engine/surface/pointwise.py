@@ -94,7 +94,7 @@ def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None
     """A tensor with that data, of the same dtype."""
     from gviz.engine import creation
 
-    return creation.tensor(data, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
+    return creation.copied(data, dtype or self.dtype, device, requires_grad, "tensor.new_tensor")
 
 
 def new_full(self: Tensor, size: Any, fill_value: Any, **options: Any) -> Tensor:

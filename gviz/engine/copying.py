@@ -1,0 +1,93 @@
+"""Copies of tensors: shallow, deep, and through a pickle. Tensors that share memory share it in a deep copy too."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+from numpy.lib.stride_tricks import as_strided
+
+from gviz.engine import text
+from gviz.engine.tensor import Tensor, from_array
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["deep", "pickled", "shallow"]
+
+
+def shallow(tensor: Any) -> Any:
+    """A leaf on the same memory, with the same attributes of the user's."""
+    return made(tensor._array, type(tensor), tensor.requires_grad, tensor.__dict__)
+
+
+def made(array: Any, kind: type[Tensor], requires_grad: bool, notes: dict[str, Any]) -> Any:
+    """A leaf of that class around an array."""
+    twin = from_array(array, None)
+    twin.__class__ = kind
+    twin.requires_grad = requires_grad
+    twin.__dict__.update(notes)
+    return twin
+
+
+def memory(tensor: Any) -> tuple[Any, int]:
+    """The memory that a tensor is part of, as one dimension, and where in it the tensor begins."""
+    from gviz.engine.ops.shape import flat_memory
+
+    whole: Any = flat_memory
+    return whole((tensor if tensor._base is None else tensor._base)._array), tensor.storage_offset()
+
+
+def deep(tensor: Any, memo: dict[Any, Any]) -> Any:
+    """A leaf with its own memory, which it shares with the copies of those that share it now.
+
+    Raises:
+        RuntimeError: no leaf, or of a class of the user's.
+    """
+    if not tensor.is_leaf:
+        raise RuntimeError(text.COPIED_NON_LEAF)
+    if id(tensor) in memo:
+        return memo[id(tensor)]
+    if type(tensor) is not Tensor:
+        raise RuntimeError(
+            "The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types that "
+            "implement new_empty() and for which that function returns another instance of the same subclass. You should either "
+            "properly implement new_empty() for your subclass or override __deepcopy__() if it is intended behavior for new_empty() to "
+            "return an instance of a different type."
+        )
+    flat, offset = memory(tensor)
+    place = "memory", flat.__array_interface__["data"][0]
+    if place not in memo:
+        memo[place] = flat.copy()
+    array = tensor._array
+    twin = made(as_strided(memo[place][offset:], array.shape, array.strides), Tensor, tensor.requires_grad, {})
+    memo[id(tensor)] = twin
+    if tensor._rare is not None and tensor._rare.grad is not None:
+        twin.rare().grad = copy.deepcopy(tensor._rare.grad, memo)
+    twin.__dict__.update(copy.deepcopy(tensor.__dict__, memo))
+    return twin
+
+
+def pickled(tensor: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """What a pickle keeps: memory and shape, the flag and the attributes of the user's; not hooks, of which it warns."""
+    for hook in (tensor._rare.hooks if tensor._rare is not None else None) or ():
+        text.warn(
+            f"backward hook {hook.hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
+            "function with @torch.utils.hooks.unserializable_hook to suppress this warning"
+        )
+    flat, offset = memory(tensor)
+    kind = None if type(tensor) is Tensor else type(tensor)
+    return rebuild, (
+        flat.copy(),
+        offset,
+        tensor._array.shape,
+        tensor._array.strides,
+        kind,
+        tensor.requires_grad,
+        tensor.__dict__,
+    )
+
+
+def rebuild(flat: Any, offset: int, shape: Any, strides: Any, kind: Any, requires_grad: bool, notes: dict[str, Any]) -> Any:
+    """A tensor from its pickle."""
+    return made(as_strided(flat[offset:], shape, strides), kind or Tensor, requires_grad, notes)
