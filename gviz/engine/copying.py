@@ -51,9 +51,9 @@ def deep(tensor: Any, memo: dict[Any, Any]) -> Any:
     if type(tensor) is not Tensor:
         raise RuntimeError(
             "The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types that "
-            "implement new_empty() and for which that function returns another instance of the same subclass. You should either "
-            "properly implement new_empty() for your subclass or override __deepcopy__() if it is intended behavior for new_empty() to "
-            "return an instance of a different type."
+            "implement new_empty() and for which that function returns another instance of the same subclass. You should "
+            "either properly implement new_empty() for your subclass or override __deepcopy__() if it is intended "
+            "behavior for new_empty() to return an instance of a different type."
         )
     flat, offset = memory(tensor)
     place = "memory", flat.__array_interface__["data"][0]
