@@ -22,7 +22,7 @@ LACKING: dict[str, dict[Any, str]] = {}
 for refused, kernels in (
     (BOOL, {
         "floor": "floor_vml_cpu", "ceil": "ceil_vml_cpu", "trunc": "trunc_vml_cpu", "round_even": "round_vml_cpu",
-        "addcmul": "addcmul_cpu_out", "linalg_cross": "cross", "kthvalue": "kthvalue_cpu", "trace": "trace",
+        "absolute": "abs_cpu", "addcmul": "addcmul_cpu_out", "linalg_cross": "cross", "kthvalue": "kthvalue_cpu", "trace": "trace",
         "median_all": "median_cpu", "median_dim": "median_out", "nanmedian_all": "median_cpu", "nanmedian_dim": "median_out",
         "threshold": "threshold_cpu", "threshold_": "threshold_cpu", "trilinear": "bmm",
         "max_pool2d_with_indices": "max_pool2d", "max_pool3d_with_indices": "max_pool3d",
@@ -34,6 +34,7 @@ for refused, kernels in (
         "lerp_scalar": "lerp_kernel_scalar", "lerp": "lerp_kernel_tensor", "log_sigmoid": "log_sigmoid_cpu",
         "adaptive_avg_pool2d": "adaptive_avg_pool2d", "adaptive_avg_pool3d": "adaptive_avg_pool3d_cpu",
         "adaptive_max_pool2d": "adaptive_max_pool2d", "adaptive_max_pool3d": "adaptive_max_pool3d_cpu",
+        "mse_loss": "mse_cpu", "smooth_l1_loss": "smooth_l1_cpu", "huber_loss": "huber_cpu",
         "nll_loss": "nll_loss_out_frame", "nll_loss2d": "nll_loss2d_forward_out_frame",
         "upsample_linear1d": "compute_indices_weights_linear", "upsample_trilinear3d": "compute_indices_weights_linear",
     }),

@@ -74,6 +74,7 @@ function(
 )
 row("div_scalar", "DivBackward1", lambda self, other: self / other, self="grad / other")
 row("neg", "NegBackward0", lambda self: -self, check=check_neg, self="neg(grad)")
+row("absolute", "AbsBackward0", np.abs, self="grad * sgn(self)")
 row("sure_zeros", None, lambda self: np.zeros(self.shape, self.dtype).view(SureZero), nondiff=("self",))
 row("sgn", "SgnBackward0", lambda self: signs(self), saves=("self", "result"), self="sure_zeros(grad)")
 row("sign", "SignBackward0", lambda self: signs(self), self="zeros_like(grad)")
@@ -188,13 +189,6 @@ def pow_backward_base(grad, self, exponent, result):
 def number_log(number):
     """Natural logarithm of a number: nan and minus infinity rather than an error, as PyTorch has it."""
     return float(np.log(np.float64(number)))
-
-
-@op("AbsBackward0", self="grad * sgn(self)")
-def absolute(self):
-    if self.dtype.kind == "b":
-        raise dtypes.no_kernel("abs_cpu", self.dtype)
-    return np.abs(self)
 
 
 def signs(array):

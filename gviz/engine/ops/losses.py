@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.dtypes import no_kernel, result_type
+from gviz.engine.dtypes import result_type
 from gviz.engine.kernels import check_one_dtype
 from gviz.engine.op import composite, op
 from gviz.engine.ops.arithmetic import check_neg
@@ -17,12 +17,6 @@ REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 def reduced(losses, reduction):
     """A loss per element, or their mean or sum."""
     return losses if reduction == 0 else average(losses) if reduction == 1 else add_up(losses)
-
-
-def check_floats(array, kernel):
-    """Refuse what is not floating point, as PyTorch's kernel of that name does."""
-    if array.dtype.kind not in "fc":
-        raise no_kernel(kernel, array.dtype)
 
 
 def check_same(self, target):
@@ -54,7 +48,6 @@ def shared_as(value, reduction):
     target="mse_loss_backward(grad, target, self, reduction)",
 )
 def mse_loss(self, target, reduction):
-    check_floats(self, "mse_cpu")
     difference = self - target
     return reduced(difference * difference, reduction)
 
@@ -76,7 +69,6 @@ def mse_loss_backward(grad_output, self, target, reduction):
     target="smooth_l1_loss_backward(grad, target, self, reduction, beta)",
 )
 def smooth_l1_loss(self, target, reduction, beta=1.0):
-    check_floats(self, "smooth_l1_cpu")
     kind = self.dtype.type
     far = np.abs(self - target)
     return reduced(np.where(far < beta, kind(0.5) * far * far / kind(beta), far - kind(0.5 * beta)), reduction)
@@ -101,7 +93,6 @@ def smooth_l1_loss_backward(grad_output, self, target, reduction, beta):
     promote="none",
 )
 def huber_loss(self, target, reduction, delta=1.0):
-    check_floats(self, "huber_cpu")
     common = result_type(self, target)
     kind, far = common.type, np.abs(self.astype(common) - target.astype(common))
     losses = np.where(far <= delta, kind(0.5) * far * far, kind(delta) * (far - kind(0.5 * delta)))
