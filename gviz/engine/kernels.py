@@ -22,9 +22,9 @@ LACKING: dict[str, dict[Any, str]] = {}
 for refused, kernels in (
     (BOOL, {
         "floor": "floor_vml_cpu", "ceil": "ceil_vml_cpu", "trunc": "trunc_vml_cpu", "round_even": "round_vml_cpu",
-        "absolute": "abs_cpu", "addcmul": "addcmul_cpu_out", "linalg_cross": "cross", "kthvalue": "kthvalue_cpu", "trace": "trace",
+        "absolute": "abs_cpu", "addcmul": "addcmul_cpu_out", "linalg_cross": "cross", "kthvalue": "kthvalue_cpu",
         "median_all": "median_cpu", "median_dim": "median_out", "nanmedian_all": "median_cpu", "nanmedian_dim": "median_out",
-        "threshold": "threshold_cpu", "threshold_": "threshold_cpu", "trilinear": "bmm",
+        "threshold": "threshold_cpu", "threshold_": "threshold_cpu", "trace": "trace", "trilinear": "bmm",
         "max_pool2d_with_indices": "max_pool2d", "max_pool3d_with_indices": "max_pool3d",
         **{name: name for kind in ("reflection", "replication") for name in (f"{kind}_pad{n}d" for n in (1, 2, 3))},
     }),
