@@ -82,7 +82,7 @@ def run(
         if needed is None and not create and not mode.anomaly:
             sweep(order, keep)
         else:
-            sweep_towards(order, catch or {}, needed, keep=keep, create=create)
+            sweep_towards(order, catch or {}, caught, needed, keep=keep, create=create)
     finally:
         mode.on, mode.formula, mode.running = before
         if stash is not None:

@@ -163,14 +163,16 @@ def inputs_of(inputs: Any, name: str) -> list[Any]:
         RuntimeError: there are none.
         TypeError: a mapping that is no dict.
     """
-    if isinstance(inputs, Mapping):
+    if isinstance(inputs, PLACES):
+        return [inputs]
+    if not isinstance(inputs, list | tuple) and isinstance(inputs, Mapping):
         if type(inputs) is not dict:
             raise TypeError(
                 f"`inputs` argument to `{name}()` must be a dict, not {type(inputs).__name__}. Other Mapping types are not "
                 "supported."
             )
         inputs = tuple(inputs.values())
-    wanted = list(as_tuple(inputs))
+    wanted = list(inputs)
     if not wanted:
         raise RuntimeError(f"`inputs` argument to `{name}()` cannot be empty.")
     return wanted
@@ -280,13 +282,16 @@ def start_gradient(root: Any, gradient: Any, position: int, *, create: bool) -> 
     Raises:
         RuntimeError: none given for several elements, or of another shape.
     """
+    if gradient is None and isinstance(root, Tensor):
+        if root._edge is not None and root._array.size != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        ones = np.ones_like(root._array)
+        return from_array(ones, None) if create else ones
     check_gradient(root, gradient, position)
     if gradient is None:
-        edge = isinstance(root, GradientEdge)
-        if (edge or root._edge is not None) and math.prod(shape_of(root)) != 1:
+        if math.prod(shape_of(root)) != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        ones = np.ones(shape_of(root), np.float32) if edge else np.ones_like(root._array)
-        return from_array(ones, None) if create else ones
+        return from_array(np.ones(shape_of(root), np.float32), None)
     if isinstance(root, GradientEdge) or gradient._array.dtype == root._array.dtype:
         return gradient
     return gradient.to(root.dtype)

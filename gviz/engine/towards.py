@@ -37,11 +37,12 @@ __all__ = [
 ]
 
 
-def sweep_towards(order: list[Any], catch: dict[Any, Any], needed: set[Any] | None, *, keep: bool, create: bool) -> None:
+def sweep_towards(
+    order: list[Any], catch: dict[Any, Any], caught: set[Any], needed: set[Any] | None, *, keep: bool, create: bool
+) -> None:
     """The same where gradients are recorded, or watched for NaN, or only those of certain tensors are wanted."""
     if mode.anomaly:
         from gviz.engine.autograd import watch
-    caught = {node for node, _ in catch}
     for node in order:
         grad = node._pending
         if grad is None and not node._always:
@@ -78,9 +79,11 @@ def step_towards(
         catch.update({(node, number): part for number, part in parts.items() if (node, number) in catch})
     if node not in needed or (grad is None and not node._always):
         return ()
-    asked = tuple(edge is None or edge in needed or edge in caught for edge in node._edges)
-    row = getattr(type(node), "_row", None)  # all of a list or none
-    wanted = None if all(asked) or (row.lists if row is not None else not isinstance(node, CopySlices)) else asked
+    left, right, wanted = node._left, node._right, None
+    if not ((left is None or left in needed or left in caught) and (right is None or right in needed or right in caught)):
+        row = getattr(type(node), "_row", None)
+        if isinstance(node, CopySlices) if row is None else not row.lists:  # all of a list or none
+            wanted = tuple(edge in needed or edge in caught for edge in node._edges)
     if node._careful:
         return run_hooked(node, tensor_hooks(node, grad, on_tensors=create), keep, on_tensors=create, wanted=wanted)
     return only_wanted(node, grad, keep, type(node)._apply_tensors if create else type(node)._apply, wanted)
