@@ -41,7 +41,7 @@ Around it:
   ``hooks.py`` (what few nodes have), ``inplace.py`` and ``views.py`` (writing in place, CopySlices), ``modes.py`` (no_grad and
   its kin), ``elements.py`` (what a tensor is apart from the graph);
 - ``creation.py`` and ``unpack.py`` (lists to arrays), ``sampling.py`` over ``random.py`` (PyTorch's random numbers);
-- ``dtypes.py``, ``limits.py`` (finfo, iinfo), ``printing.py``, ``results.py`` (named tuples), ``text.py`` (names and messages),
+- ``dtypes.py``, ``limits.py`` (finfo, iinfo), ``printing.py``, ``text.py`` (names, messages and named results),
   ``refusals.py`` (what a function says about wrong arguments);
 - loaded when named: ``autograd``, ``cuda``, ``linalg``, ``nn``, ``optim``, ``special``.
 

@@ -16,9 +16,8 @@ from gviz.engine import dtypes, hooks, text
 from gviz.engine.modes import mode
 from gviz.engine.node import NO_GRAD_VIEW, Output, next_seq
 from gviz.engine.op import TENSORS
-from gviz.engine.results import result_class
 from gviz.engine.tensor import Tensor, edge_of, from_array
-from gviz.engine.text import COMPLEX
+from gviz.engine.text import COMPLEX, result_class
 
 if TYPE_CHECKING:
     from gviz.engine.op import Row

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 from gviz.engine.kernels import check_floats
 from gviz.engine.op import TENSORS as call
 from gviz.engine.refusals import public
-from gviz.engine.results import result_class
 from gviz.engine.surface import products
 from gviz.engine.surface.arithmetic import keyed
 from gviz.engine.surface.products import inverse
 from gviz.engine.surface.reductions import typed
 from gviz.engine.surface.statistics import vector_norm
-from gviz.engine.text import LinAlgError
+from gviz.engine.text import LinAlgError, result_class
 
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor

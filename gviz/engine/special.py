@@ -14,43 +14,26 @@ from gviz.engine.surface import pointwise, reductions, statistics
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
 
-__all__ = [
-    "digamma", "entr", "erf", "erfc", "erfinv", "exp2", "expit", "expm1", "gammainc", "gammaincc", "gammaln", "log1p",
-    "log_softmax", "logit", "logsumexp", "ndtr", "ndtri", "polygamma", "psi", "round", "sinc", "softmax", "xlog1py", "xlogy",
-]  # fmt: skip
-
 
 def normal_below(input: Tensor) -> Any:
     """The share of the normal distribution that lies below each element."""
     return call["mul_scalar"](call["add_scalar"](call["erf"](call["mul_scalar"](input, math.sqrt(0.5))), 1), 0.5)
 
 
-def row(key: str, name: str) -> Any:
-    """A row's function; its refusals say ``special_`` before the name, as PyTorch's do."""
-    return ROWS[key].entry("special_" + name, "function")
+NAMED_ROWS = {
+    "gammaln": "lgamma", "gammainc": "igamma", "gammaincc": "igammac", "psi": "digamma", "expit": "sigmoid",
+    "entr": "special_entr", "ndtri": "special_ndtri",
+    **{name: name for name in ("digamma", "erf", "erfc", "erfinv", "exp2", "expm1", "log1p", "logit", "sinc")},
+}  # fmt: skip
+"""Each name that stands for a row, and its key; refusals say ``special_`` before the name, as PyTorch's do."""
+CHOOSING = {
+    "round": pointwise.rounded, "polygamma": pointwise.polygamma, "xlogy": pointwise.xlogy, "ndtr": normal_below,
+    "softmax": reductions.softmax, "log_softmax": reductions.log_softmax, "logsumexp": statistics.logsumexp,
+    "xlog1py": pointwise.by_kind("special_xlog1py_scalar", "special_xlog1py", "special_xlog1py_base"),
+}  # fmt: skip
+globals().update((name, ROWS[key].entry(f"special_{name}", "function")) for name, key in NAMED_ROWS.items())
+globals().update((name, public(function, f"special_{name}", method=False)) for name, function in CHOOSING.items())
 
-
-erf, erfc, exp2 = row("erf", "erf"), row("erfc", "erfc"), row("exp2", "exp2")
-expit, expm1, log1p = row("sigmoid", "expit"), row("expm1", "expm1"), row("log1p", "log1p")
-logit, sinc = row("logit", "logit"), row("sinc", "sinc")
-round = public(pointwise.rounded, "special_round", method=False)
-digamma, psi, gammaln, erfinv = (
-    row("digamma", "digamma"),
-    row("digamma", "psi"),
-    row("lgamma", "gammaln"),
-    row("erfinv", "erfinv"),
-)
-gammainc, gammaincc = row("igamma", "gammainc"), row("igammac", "gammaincc")
-entr, ndtri = row("special_entr", "entr"), row("special_ndtri", "ndtri")
-xlog1py = public(
-    pointwise.by_kind("special_xlog1py_scalar", "special_xlog1py", "special_xlog1py_base"), "special_xlog1py", method=False
-)
-polygamma = public(pointwise.polygamma, "special_polygamma", method=False)
-ndtr = public(normal_below, "special_ndtr", method=False)
-xlogy = public(pointwise.xlogy, "special_xlogy", method=False)
-softmax = public(reductions.softmax, "special_softmax", method=False)
-log_softmax = public(reductions.log_softmax, "special_log_softmax", method=False)
-logsumexp = public(statistics.logsumexp, "special_logsumexp", method=False)
-
+__all__ = sorted([*NAMED_ROWS, *CHOOSING])  # noqa: PLE0605 - all of them, whatever they are
 
 __getattr__ = text.absent("torch.special")

@@ -14,7 +14,6 @@ from gviz.engine.inplace import in_place
 from gviz.engine.kernels import check_floats, check_one_dtype
 from gviz.engine.listing import type_text
 from gviz.engine.op import TENSORS as call
-from gviz.engine.results import result_class
 from gviz.engine.surface.arithmetic import keyed
 from gviz.engine.tensor import Tensor, from_array
 
@@ -262,7 +261,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> T
 
 def slogdet(input: Tensor, name: str = "slogdet") -> Any:
     """The sign of a determinant and the logarithm of its size."""
-    return result_class(name, ("sign", "logabsdet"))(call["linalg_slogdet"](input))
+    return text.result_class(name, ("sign", "logabsdet"))(call["linalg_slogdet"](input))
 
 
 def logdet(input: Tensor) -> Tensor:
