@@ -8,7 +8,7 @@ import numpy as np
 
 from gviz.engine import inplace as writing
 from gviz.engine import random, text
-from gviz.engine.nn.checks import check_dim, check_floats, check_slopes
+from gviz.engine.nn.checks import check_dim, check_slopes
 from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import gates as _gates  # noqa: F401 - stores its rows
 from gviz.engine.surface import reductions
@@ -23,26 +23,25 @@ __all__ = [
 ]  # fmt: skip
 
 
-def activation(key: str, in_place: bool | None = None, *, kernel: str = "", **options: Any) -> Any:
+def activation(key: str, in_place: bool | None = None, **options: Any) -> Any:
     """The public function of a row with one tensor and options: ``inplace`` among them, or always in place, or never.
 
     Where it is done in place, a row of that name with an underscore is taken if there is one: its derivative is another.
-    A ``kernel`` is what PyTorch names where it refuses integers.
     """
     written = f"{key}_" if f"{key}_" in call else key
     taken = {**options, "inplace": False} if in_place is None else options
     usual = None if in_place or ... in options.values() else tuple(options.values())
 
     def apply(input: Tensor, *args: Any, **given: Any) -> Tensor:
-        if kernel:
-            check_floats(kernel, input)
-        elif not isinstance(input, Tensor):
+        if not isinstance(input, Tensor):
             raise TypeError
+        if key == "hardtanh" and input._array.dtype.kind == "b":
+            raise RuntimeError("Bool inputs not supported for hardtanh")
         if usual is not None and not args and not given:
             return call[key](input, *usual)  # type: ignore[no-any-return]
         values = text.bound(key, taken, args, given, before=1, needs=f"_{key}")
         for i, (name, value) in enumerate(values.items()):
-            if isinstance(value, str) and isinstance(options[name], float):
+            if isinstance(value, str) and isinstance(options.get(name), float):
                 raise TypeError(f"{key}(): argument '{name}' (position {i + 2}) must be Number, not str")
         inplace = values.pop("inplace", in_place)
         return writing.in_place(call[written], input, *values.values()) if inplace else call[key](input, *values.values())
@@ -51,30 +50,19 @@ def activation(key: str, in_place: bool | None = None, *, kernel: str = "", **op
 
 
 relu, relu_ = activation("relu"), activation("relu", in_place=True)
-silu = activation("silu", kernel="silu_cpu")
-mish = activation("mish", kernel="mish_cpu")
-hardswish = activation("hardswish", kernel="hardswish_cpu")
-hardsigmoid = activation("hardsigmoid", kernel="hardsigmoid_cpu")
-sigmoid = activation("sigmoid")
-tanh = activation("tanh")
-logsigmoid = activation("log_sigmoid")
-leaky_relu, leaky_relu_ = (
-    activation("leaky_relu", always, kernel="leaky_relu_cpu", negative_slope=0.01) for always in (None, True)
-)
-hardtanh = activation("hardtanh", kernel="hardtanh", min_val=-1.0, max_val=1.0)
-hardtanh_ = activation("hardtanh", True, kernel="hardtanh", min_val=-1, max_val=1)
+silu, mish, hardswish, hardsigmoid = map(activation, ("silu", "mish", "hardswish", "hardsigmoid"))
+sigmoid, tanh, logsigmoid = map(activation, ("sigmoid", "tanh", "log_sigmoid"))
+leaky_relu, leaky_relu_ = (activation("leaky_relu", always, negative_slope=0.01) for always in (None, True))
+hardtanh, hardtanh_ = activation("hardtanh", min_val=-1.0, max_val=1.0), activation("hardtanh", True, min_val=-1, max_val=1)
 threshold, threshold_ = (activation("threshold", always, threshold=..., value=...) for always in (None, True))
-elu, elu_ = activation("elu", kernel="elu_cpu", alpha=1.0), activation("elu", True, kernel="elu_cpu", alpha=1)
-celu, celu_ = (activation("celu", always, kernel="elu_cpu", alpha=1.0) for always in (None, True))
-gelu = activation("gelu", kernel="GeluKernelImpl", approximate="none")
-softplus = activation("softplus", kernel="softplus_cpu", beta=1, threshold=20)
-hardshrink = activation("hardshrink", kernel="hardshrink_cpu", lambd=0.5)
-softshrink = activation("softshrink", kernel="softshrink_check", lambd=0.5)
+elu, elu_ = activation("elu", alpha=1.0), activation("elu", True, alpha=1)
+celu, celu_ = (activation("celu", always, alpha=1.0) for always in (None, True))
+gelu, softplus = activation("gelu", approximate="none"), activation("softplus", beta=1, threshold=20)
+hardshrink, softshrink = activation("hardshrink", lambd=0.5), activation("softshrink", lambd=0.5)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """The self-normalizing form of :func:`elu`."""
-    check_floats("elu_cpu", input)
     given = (1.6732632423543772, 1.0507009873554805, 1)
     return writing.in_place(call["elu_"], input, *given) if inplace else call["elu"](input, *given)
 
@@ -114,7 +102,6 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     size = input._array.shape[place := wrap_dim(dim, input._array.ndim)]
     if size % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {place} is size {size}")
-    check_floats("glu_cpu", input)
     return call["glu"](input, dim)  # type: ignore[no-any-return]
 
 

@@ -6,24 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.dtypes import no_kernel, of
+from gviz.engine.dtypes import of
 from gviz.engine.modes import mode
 from gviz.engine.text import warn
 
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
-
-
-def check_floats(kernel: str, tensor: Tensor) -> None:
-    """Whether it holds what the kernel of that name takes."""
-    kind = tensor._array.dtype
-    if kind.kind in "fc":
-        return
-    if kernel == "hardtanh":  # which takes integers
-        if kind.kind == "b":
-            raise RuntimeError("Bool inputs not supported for hardtanh")
-        return
-    raise no_kernel(kernel, kind)
 
 
 def check_dim(name: str, dim: Any) -> None:

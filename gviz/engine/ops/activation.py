@@ -8,7 +8,7 @@ import numpy as np
 
 from gviz.engine import dtypes
 from gviz.engine.op import composite, op
-from gviz.engine.ops.rows import function
+from gviz.engine.ops.rows import row
 
 error_function = np.frompyfunc(math.erf, 1, 1)
 SQRT_2_OVER_PI = math.sqrt(2 / math.pi)
@@ -75,23 +75,23 @@ def prelu_cross(grad, grad_output, self):
 
 
 # ------------------------------------------------------------------ smooth ones
-function("silu", "SiluBackward0", lambda self: self / (1 + np.exp(-self)), self="silu_backward(grad, self)")
-function("mish", "MishBackward0", lambda self: self * np.tanh(np.logaddexp(0, self)), self="mish_backward(grad, self)")
-function(
+row("silu", "SiluBackward0", lambda self: self / (1 + np.exp(-self)), self="silu_backward(grad, self)")
+row("mish", "MishBackward0", lambda self: self * np.tanh(np.logaddexp(0, self)), self="mish_backward(grad, self)")
+row(
     "hardswish", "HardswishBackward0", lambda self: self * np.clip(self + 3, 0, 6) / 6, self="hardswish_backward(grad, self)"
 )
-function(
+row(
     "hardsigmoid", "HardsigmoidBackward0", lambda self: np.clip(self + 3, 0, 6) / 6, self="hardsigmoid_backward(grad, self)"
 )
 
 
-@op("EluBackward0", promote="float", self="elu_backward(grad, alpha, scale, input_scale, False, self)")
+@op("EluBackward0", self="elu_backward(grad, alpha, scale, input_scale, False, self)")
 def elu(self, alpha=1.0, scale=1, input_scale=1):
     kind = self.dtype.type
     return np.where(self > 0, self * kind(scale), np.expm1(np.minimum(self, 0) * kind(input_scale)) * kind(alpha * scale))
 
 
-@op("CeluBackward0", promote="float", self="elu_backward(grad, alpha, 1, 1.0 / alpha, False, self)")
+@op("CeluBackward0", self="elu_backward(grad, alpha, 1, 1.0 / alpha, False, self)")
 def celu(self, alpha=1.0):
     kind = self.dtype.type
     return np.where(self > 0, self, np.expm1(np.minimum(self, 0) / kind(alpha)) * kind(alpha))
@@ -172,7 +172,7 @@ def mish_backward(grad, self):
     return grad * (inside + self * sigmoid(self) * sub(scalar_like(self, 1.0), inside * inside))
 
 
-@op("SoftplusBackward0", promote="float", self="softplus_backward(grad, self, beta, threshold)")
+@op("SoftplusBackward0", self="softplus_backward(grad, self, beta, threshold)")
 def softplus(self, beta=1, threshold=20):
     kind = self.dtype.type
     scaled = self * kind(beta)
