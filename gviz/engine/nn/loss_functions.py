@@ -233,9 +233,7 @@ def cross_entropy(
     loss: Tensor = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
     if not label_smoothing:
         return loss
-    shape = [1] * logs._array.ndim
-    shape[axis] = -1
-    spread: Any = logs if weight is None else call["mul"](logs, call["view"](weight, shape))
+    spread: Any = logs if weight is None else weighed(logs, weight, axis)
     smooth = call["neg"](call["sum_dim"](spread, (axis,), False))
     ignored = call["equal"](target, ignore_index)
     smooth = writing.in_place(call["masked_fill"], smooth, ignored, 0.0)
@@ -249,6 +247,11 @@ def cross_entropy(
     return call["add"](call["mul_scalar"](loss, 1 - label_smoothing), call["mul_scalar"](smooth, share))  # type: ignore[no-any-return]
 
 
+def weighed(values: Tensor, weight: Tensor, axis: int) -> Any:
+    """Values times what each class weighs, whose axis that is."""
+    return call["mul"](values, call["view"](weight, [-1 if i == axis else 1 for i in range(values._array.ndim)]))
+
+
 def soft_cross_entropy(logs: Tensor, target: Any, weight: Tensor | None, reduction: str, smoothing: float) -> Tensor:
     """The cross entropy of log probabilities and probabilities."""
     axis = 0 if logs._array.ndim == 1 else 1
@@ -257,9 +260,7 @@ def soft_cross_entropy(logs: Tensor, target: Any, weight: Tensor | None, reducti
         target = call["add_scalar"](call["mul_scalar"](target, 1 - smoothing), smoothing / classes)
     product = call["mul"](logs, target)
     if weight is not None:
-        shape = [1] * logs._array.ndim
-        shape[axis] = -1
-        product = call["mul"](product, call["view"](weight, shape))
+        product = weighed(product, weight, axis)
     if reduction_number(reduction) == 0:
         return call["neg"](call["sum_dim"](product, (axis,), False))  # type: ignore[no-any-return]
     total = call["neg"](call["sum_all"](product))

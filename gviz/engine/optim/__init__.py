@@ -136,38 +136,28 @@ class Optimizer:
     def state_dict(self) -> dict[str, Any]:
         """State and groups, with parameters as numbers."""
         numbers = {id(p): i for i, p in enumerate(p for group in self.param_groups for p in group["params"])}
-        groups = []
-        for group in self.param_groups:
-            options = {k: v for k, v in group.items() if k != "params"}
-            groups.append({**options, "params": [numbers[id(p)] for p in group["params"]]})
+        groups = [
+            {**{k: v for k, v in group.items() if k != "params"}, "params": [numbers[id(p)] for p in group["params"]]}
+            for group in self.param_groups
+        ]
         return {"state": {numbers[id(p)]: dict(s) for p, s in self.state.items()}, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over state and options.
-
-        Raises:
-            ValueError: other groups than these.
-        """
+        """Take over state and options; refuses other groups than these."""
         groups = state_dict["param_groups"]
         if len(groups) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
-        for own, given in zip(self.param_groups, groups, strict=True):
-            if len(own["params"]) != len(given["params"]):
-                raise ValueError(
-                    "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
-                )
+        if any(len(own["params"]) != len(given["params"]) for own, given in zip(self.param_groups, groups, strict=True)):
+            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
         self.param_groups = [
             {**given, "params": own["params"], **{k: v for k, v in own.items() if k == "param_names" and k not in given}}
             for own, given in zip(self.param_groups, groups, strict=True)
         ]
         tensors = [p for group in self.param_groups for p in group["params"]]
-        self.state = defaultdict(
-            dict,
-            {
-                tensors[i]: {k: from_array(v._array.copy(), None) if isinstance(v, Tensor) else v for k, v in kept.items()}
-                for i, kept in state_dict["state"].items()
-            },
-        )
+        self.state = defaultdict(dict)
+        for i, kept in state_dict["state"].items():
+            copies = {k: from_array(v._array.copy(), None) for k, v in kept.items() if isinstance(v, Tensor)}
+            self.state[tensors[i]] = {**kept, **copies}
 
     def __repr__(self) -> str:
         text = f"{type(self).__name__} ("
@@ -196,15 +186,15 @@ def options(given: dict[str, Any], checked: str, first: str = "") -> dict[str, A
     return {name: given[name] for name in (*first.split(), *given) if name not in ("self", "params", "checked", "__class__")}
 
 
-def zeros(array: Any) -> Tensor:
-    """A state to begin with."""
-    return from_array(np.zeros_like(array), None)
+def begin(state: dict[str, Any], value: Any, *names: str) -> None:
+    """Zeros to begin with."""
+    state.update((name, from_array(np.zeros_like(value), None)) for name in names)
 
 
 def count(state: dict[str, Any]) -> float:
     """The number of this step."""
     if "step" not in state:
-        state["step"] = from_array(np.zeros((), np.float32), None)
+        begin(state, np.float32(0), "step")
     state["step"]._array[...] += 1
     return float(state["step"]._array)
 
@@ -248,10 +238,8 @@ class Adam(Optimizer):
         """``p -= lr m / (sqrt(v) + eps)``, both means corrected for their beginning at zero."""
         kind = value.dtype.type
         (first, second), lr = group["betas"], group["lr"]
-        step = count(state)
-        if step == 1:
-            state["exp_avg"], state["exp_avg_sq"] = zeros(value), zeros(value)
-            state.update({"max_exp_avg_sq": zeros(value)} if group["amsgrad"] else {})
+        if (step := count(state)) == 1:
+            begin(state, value, "exp_avg", "exp_avg_sq", *["max_exp_avg_sq"] * bool(group["amsgrad"]))
         if group["decoupled_weight_decay"]:
             value *= kind(1 - lr * group["weight_decay"])
         mean, square = state["exp_avg"]._array, state["exp_avg_sq"]._array
@@ -287,9 +275,8 @@ class RMSprop(Optimizer):
         """``v = a v + (1 - a) g^2``; ``p -= lr g / (sqrt(v) + eps)``, or the momentum of these steps."""
         kind, alpha = value.dtype.type, group["alpha"]
         if count(state) == 1:
-            state["square_avg"] = zeros(value)
-            state.update({"momentum_buffer": zeros(value)} if group["momentum"] > 0 else {})
-            state.update({"grad_avg": zeros(value)} if group["centered"] else {})
+            wanted = {"square_avg": True, "momentum_buffer": group["momentum"] > 0, "grad_avg": group["centered"]}
+            begin(state, value, *(name for name, is_wanted in wanted.items() if is_wanted))
         square = state["square_avg"]._array
         square[...] = square * kind(alpha) + grad * grad * kind(1 - alpha)
         if group["centered"]:
@@ -315,7 +302,8 @@ class Adagrad(Optimizer):
         for group in self.param_groups:
             for tensor in group["params"]:
                 begun = np.full_like(tensor._array, initial_accumulator_value)
-                self.state[tensor] = {"step": from_array(np.zeros((), np.float32), None), "sum": from_array(begun, None)}
+                begin(self.state[tensor], np.float32(0), "step")
+                self.state[tensor]["sum"] = from_array(begun, None)
 
     def update(self, value: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``s += g^2``; ``p -= lr g / (sqrt(s) + eps)``."""
