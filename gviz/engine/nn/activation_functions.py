@@ -51,14 +51,14 @@ def activation(key: str, in_place: bool | None = None, **options: Any) -> Any:
 
 relu, relu_ = activation("relu"), activation("relu", in_place=True)
 silu, mish, hardswish, hardsigmoid = map(activation, ("silu", "mish", "hardswish", "hardsigmoid"))
-sigmoid, tanh, logsigmoid = map(activation, ("sigmoid", "tanh", "log_sigmoid"))
+sigmoid, tanh, logsigmoid = (activation(key, in_place=False) for key in ("sigmoid", "tanh", "log_sigmoid"))
 leaky_relu, leaky_relu_ = (activation("leaky_relu", always, negative_slope=0.01) for always in (None, True))
 hardtanh, hardtanh_ = activation("hardtanh", min_val=-1.0, max_val=1.0), activation("hardtanh", True, min_val=-1, max_val=1)
 threshold, threshold_ = (activation("threshold", always, threshold=..., value=...) for always in (None, True))
 elu, elu_ = activation("elu", alpha=1.0), activation("elu", True, alpha=1)
 celu, celu_ = (activation("celu", always, alpha=1.0) for always in (None, True))
-gelu, softplus = activation("gelu", approximate="none"), activation("softplus", beta=1, threshold=20)
-hardshrink, softshrink = activation("hardshrink", lambd=0.5), activation("softshrink", lambd=0.5)
+gelu, softplus = activation("gelu", False, approximate="none"), activation("softplus", False, beta=1, threshold=20)
+hardshrink, softshrink = activation("hardshrink", False, lambd=0.5), activation("softshrink", False, lambd=0.5)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:

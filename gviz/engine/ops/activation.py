@@ -77,12 +77,8 @@ def prelu_cross(grad, grad_output, self):
 # ------------------------------------------------------------------ smooth ones
 row("silu", "SiluBackward0", lambda self: self / (1 + np.exp(-self)), self="silu_backward(grad, self)")
 row("mish", "MishBackward0", lambda self: self * np.tanh(np.logaddexp(0, self)), self="mish_backward(grad, self)")
-row(
-    "hardswish", "HardswishBackward0", lambda self: self * np.clip(self + 3, 0, 6) / 6, self="hardswish_backward(grad, self)"
-)
-row(
-    "hardsigmoid", "HardsigmoidBackward0", lambda self: np.clip(self + 3, 0, 6) / 6, self="hardsigmoid_backward(grad, self)"
-)
+row("hardswish", "HardswishBackward0", lambda self: self * np.clip(self + 3, 0, 6) / 6, self="hardswish_backward(grad, self)")
+row("hardsigmoid", "HardsigmoidBackward0", lambda self: np.clip(self + 3, 0, 6) / 6, self="hardsigmoid_backward(grad, self)")
 
 
 @op("EluBackward0", self="elu_backward(grad, alpha, scale, input_scale, False, self)")
