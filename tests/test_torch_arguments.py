@@ -33,8 +33,8 @@ CALLS: dict[str, Callable[[Any, Any], tuple[tuple[Any, ...], dict[str, Any]]]] =
 KNOWN = 0.03
 """The share of functions that may differ: some take a text for a flag; those of one or two tensors, once they have been
 called, count more than two arguments too many in Python's words."""
-NAMES = sorted(name for name in lines() if not name.startswith("_VF."))
-"""All but what is called through a function of Python's only."""
+NAMES = sorted(name for name in lines() if not name.startswith("_VF.") and name not in {"new", "device"})
+"""All but what is called through a function of Python's only, and the constructors of tensors and devices."""
 
 
 def function(torch: Any, name: str) -> Any:
@@ -51,7 +51,7 @@ def is_quick(name: str) -> bool:
     """Whether a function is that of a row on its hot path."""
     refusal(engine, name, "an object")  # makes the row ready
     found = function(engine, name)
-    return "fourth" in getattr(found, "func", found).__code__.co_varnames
+    return "surplus" in getattr(found, "func", found).__code__.co_varnames
 
 
 def refusal(torch: Any, name: str, call: str) -> str:
