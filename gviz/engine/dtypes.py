@@ -108,16 +108,10 @@ def as_dtype(given: Any) -> dtype:
 
 
 def number(value: Any, kind: np.dtype[Any], *, half: builtins.bool = False, name: str = "") -> Any:
-    """A number of Python's as one of a dtype's, as C++ converts what is written into a tensor.
+    """A number of Python's as one of a dtype's, as C++ converts what is written into a tensor; refuses what is out of range.
 
-    Args:
-        value: the number.
-        kind: the dtype.
-        half: whether float16's range counts; where a whole tensor is filled it does not.
-        name: what messages call the dtype, if not by its C++ name.
-
-    Raises:
-        RuntimeError: it is out of the dtype's range; a negative one may wrap around in uint8, as long as its size fits.
+    A negative number may wrap around in uint8, as long as its size fits. Float16's range counts where ``half`` says so: where a
+    whole tensor is filled it does not. Messages call the dtype by ``name``, else by its C++ name.
     """
     if value.__class__ is builtins.float and kind.name in ("float32", "float64") and -1e38 < value < 1e38:
         return kind.type(value)  # nearly all that is written

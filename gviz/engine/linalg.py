@@ -34,11 +34,7 @@ solve_triangular = keyed("linalg_solve_triangular", 2, tensors=True)
 
 
 def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The norm of matrices: Frobenius, of singular values, or the largest (or smallest) sum of a column or a row.
-
-    Raises:
-        RuntimeError: no such norm.
-    """
+    """The norm of matrices: Frobenius, of singular values, or the largest (or smallest) sum of a column or a row."""
     if isinstance(ord, str) and ord not in {"fro", "nuc"}:
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     check_floats(A._array, "linalg.matrix_norm", "" if ord in {2, -2, "nuc"} else "none")
@@ -132,11 +128,7 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
 
 
 def cond(A: Tensor, p: Any = None) -> Any:
-    """The condition number: the largest singular value over the smallest, or (-2) the other way round.
-
-    Raises:
-        RuntimeError: another norm, which gviz's engine does not have here.
-    """
+    """The condition number: the largest singular value over the smallest, or (-2) the other way round; no other norms."""
     if p not in {None, 2, -2}:
         raise RuntimeError(f"gviz's engine has no condition number of order {p}: run on real PyTorch")
     values = svdvals(A)

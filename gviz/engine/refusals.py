@@ -157,11 +157,7 @@ def has_unusual(kwargs: dict[str, Any], count: int) -> bool:
 
 
 def check(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, method: bool) -> None:
-    """Refuse a call that PyTorch refuses, in its words.
-
-    Raises:
-        TypeError: as :func:`gviz.engine.signatures.accepted`.
-    """
+    """Refuse a call that PyTorch refuses, in its words."""
     from gviz.engine.signatures import accepted, forms_of
 
     if forms_of("." * method + name) is not None:
@@ -171,12 +167,7 @@ def check(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, method: b
 def looked_at(
     function: Any, name: str, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any], *, method: bool
 ) -> Any:
-    """What becomes of a call that raised: PyTorch's refusal, another try in the function's own words, or the error as it is.
-
-    Raises:
-        TypeError: PyTorch takes no such call.
-        Exception: the error, where the arguments are not what is wrong.
-    """
+    """What becomes of a call that raised: PyTorch's refusal, another try in the function's own words, or the error as it is."""
     from gviz.engine.signatures import accepted, forms_of
 
     short = name.removeprefix("F.")

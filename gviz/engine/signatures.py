@@ -172,11 +172,7 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 def does(parameter: Parameter, value: Any, name: str) -> bool:
-    """Whether a parameter takes a value.
-
-    Raises:
-        TypeError: a list of tensors has something else in it.
-    """
+    """Whether a parameter takes a value; refuses a list of tensors with something else in it."""
     kind = parameter.kind
     if kind in {"TensorList", OPTIONAL} and isinstance(value, list | tuple):
         for i, one in enumerate(value):
@@ -195,13 +191,7 @@ def accepted(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments of a call, numbers where tensors stand for them; its keywords by PyTorch's own names.
 
-    Keywords that only say the default are left out.
-
-    Args:
-        name: of the function.
-        args: what was given by position; of a method without the tensor itself.
-        kwargs: what was given by keyword.
-        method: whether it is one of a tensor.
+    Keywords that only say the default are left out; of a method, ``args`` are without the tensor itself.
 
     Raises:
         TypeError: the function takes no such call, in PyTorch's words.
@@ -304,9 +294,7 @@ def unknown(form: Form, name: str, given: int, kwargs: dict[str, Any]) -> str:
 def taken(form: Form, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments and the keywords of a call that a form takes, as :func:`accepted` gives them.
 
-    Raises:
-        TypeError: a list of whole numbers goes on with something else.
-        OverflowError, ValueError: an integer is too large.
+    Refuses a list of whole numbers that goes on with something else, and an integer that is too large.
     """
     words = {}
     for i, p in reversed(list(enumerate(form.parameters))):  # as C++ reads them

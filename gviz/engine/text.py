@@ -127,12 +127,7 @@ CPU = Device("cpu")
 
 
 def check_device(device: Any) -> None:
-    """Refuse a device other than the CPU, as PyTorch without support for it does.
-
-    Raises:
-        AssertionError: CUDA or XPU.
-        RuntimeError: another one, or "meta", which only gviz's engine has not.
-    """
+    """Refuse a device other than the CPU, as PyTorch without support for it does; "meta" only gviz's engine has not."""
     kind = "cpu" if device is None else Device(device).type
     if kind in {"cuda", "xpu"}:
         raise AssertionError(f"Torch not compiled with {kind.upper()} enabled")

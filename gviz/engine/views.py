@@ -134,11 +134,7 @@ def take_place(tensor: Tensor, edge: Any) -> None:
 
 
 def renew_edge(view: Tensor) -> None:
-    """Give a view the edge that its base has now, through its place in the base's memory.
-
-    Raises:
-        RuntimeError: views like this one forbid that their base is written.
-    """
+    """Give a view the edge that its base has now, through its place in the base's memory, unless such views forbid it."""
     base = view._base
     rare = view.rare()
     if base is not None and (base._edge is not None or isinstance(view._edge, Node)):

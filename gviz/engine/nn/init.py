@@ -135,13 +135,9 @@ def kaiming_normal_(
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
-    """Normal values between a and b: those outside are drawn anew.
-
-    Raises:
-        NotImplementedError: less than 30 % of a normal distribution is between them (PyTorch then draws in another way).
-    """
+    """Normal values between a and b: those outside are drawn anew."""
     low, high = ((1.0 + math.erf((bound - mean) / std / math.sqrt(2.0))) / 2.0 for bound in (a, b))
-    if high - low <= 0.3:
+    if high - low <= 0.3:  # where PyTorch draws in another way
         raise NotImplementedError("trunc_normal_ of so narrow a part of the distribution is not in gviz's engine")
     normal_(tensor, mean, std, generator)
     while (outside := (tensor._array < a) | (tensor._array > b)).any():

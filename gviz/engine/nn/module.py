@@ -214,11 +214,7 @@ class Module(Hooks):
         return self.get_submodule(target)
 
     def get_buffer(self, target: str) -> Any:
-        """The buffer of that dotted name.
-
-        Raises:
-            AttributeError: there is none.
-        """
+        """The buffer of that dotted name."""
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
         if not hasattr(module, name):

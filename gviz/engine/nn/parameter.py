@@ -15,12 +15,7 @@ __all__ = ["Buffer", "Parameter", "filled"]
 
 
 class Parameter(Tensor):
-    """A tensor that is trained: assigned to a module, it is one of its parameters.
-
-    Args:
-        data: the values; their memory is shared.
-        requires_grad: whether gradients flow to it.
-    """
+    """A tensor that is trained, on the memory of another: assigned to a module, it is one of its parameters."""
 
     __slots__ = ()
     __module__ = "torch.nn.parameter"

@@ -36,11 +36,7 @@ def get_total_norm(tensors: Iterable[Tensor], norm_type: float = 2.0, error_if_n
 def clip_grad_norm_(
     parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Any = None
 ) -> Tensor:
-    """Scale gradients down so that their norm together is at most ``max_norm``; returns the norm before.
-
-    Raises:
-        RuntimeError: the norm is not finite and ``error_if_nonfinite`` is set.
-    """
+    """Scale gradients down so that their norm together is at most ``max_norm``; returns the norm before."""
     found = gradients(parameters)
     total = get_total_norm(found, float(norm_type))
     if error_if_nonfinite and not np.isfinite(total._array):

@@ -30,9 +30,6 @@ class Optimizer:
     Args:
         params: tensors, (name, tensor) pairs, or dicts with ``params`` and options of their own.
         defaults: options of the groups that do not give them.
-
-    Raises:
-        TypeError, ValueError: no such parameters, in PyTorch's words.
     """
 
     __module__ = "torch.optim.optimizer"
@@ -168,11 +165,7 @@ class Optimizer:
 
 
 def options(given: dict[str, Any], checked: str, first: str = "") -> dict[str, Any]:
-    """The options of an optimizer, which are its arguments; in its groups PyTorch has some ``first``.
-
-    Raises:
-        ValueError: one of those that are ``checked`` is negative, or no such share.
-    """
+    """The options of an optimizer, its arguments; some are ``checked`` to be positive, or shares, some stand ``first``."""
     if isinstance(lr := given.get("lr"), Tensor) and lr._array.size != 1:
         raise ValueError("Tensor lr must be 1-element")
     for name in checked.split():

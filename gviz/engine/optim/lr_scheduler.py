@@ -38,12 +38,7 @@ FRESH = (
 
 
 class LRScheduler:
-    """Base of the schedules: ``step()`` sets each group's learning rate for the next epoch.
-
-    Raises:
-        TypeError: it is no optimizer.
-        KeyError: the optimizer is to go on from ``last_epoch`` but never began.
-    """
+    """Base of the schedules: ``step()`` sets each group's learning rate for the next epoch."""
 
     __module__ = "torch.optim.lr_scheduler"
     _get_closed_form_lr: Any = None
