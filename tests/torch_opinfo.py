@@ -39,10 +39,11 @@ UNCERTAIN = (
     "empty_permuted",
     "resize_",
     "resize_as_",
-    "linalg.eigh",
-    "linalg.svd",
 )
-"""Operations whose results are whatever is in memory, or vectors either of whose directions is right."""
+"""Operations whose results are whatever is in memory."""
+
+SIGNS = ("linalg.eigh", "linalg.svd", "_saved_eigenvectors", "_saved_U", "_saved_Vh")
+"""Operations whose results, and saved values which, are vectors either of whose directions is right."""
 
 MOST = 200
 """Samples that are drawn of each operation; some have more than a thousand."""
@@ -257,7 +258,7 @@ def observe(case: Case, space: Translation, twice: bool) -> Iterator[Observation
             arguments[0] = arguments[0].clone()
         result = call(*arguments, **options)
         quiet = case.name in UNCERTAIN
-        yield from about("written" if case.form == "in place" else "result", result, engine, quiet)
+        yield from about("written" if case.form == "in place" else "result", result, engine, quiet or case.name in SIGNS)
         if getattr(case.sample, "output_process_fn_grad", None) is not None:
             step = "processing"
             result = space.function(case.sample.output_process_fn_grad)(result)
@@ -323,7 +324,7 @@ def graph_of(what: str, output: Any, engine: Any) -> Iterator[Observation]:
         names = sorted(n for n in dir(node) if n.startswith("_saved_"))
         yield f"{what}, saved of {type(node).__name__}", " ".join(names)
         for name in names:
-            yield from about(f"{what}, {type(node).__name__}.{name}", getattr(node, name), engine)
+            yield from about(f"{what}, {type(node).__name__}.{name}", getattr(node, name), engine, name in SIGNS)
         following = [n for n, _ in node.next_functions if n is not None and id(n) not in seen]
         seen.update(map(id, following))
         nodes += dict.fromkeys(following) if len(nodes) < 300 else ()

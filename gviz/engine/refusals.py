@@ -46,6 +46,7 @@ USUAL: dict[str, frozenset[Any]] = {
     **dict.fromkeys(("keepdim", "descending", "largest", "sorted", "unbiased", "stable", "accumulate", "replacement"), FLAGS),
     **dict.fromkeys(("non_blocking", "wrap"), FLAGS),
     **dict.fromkeys(("dim0", "dim1", "start_dim", "end_dim", "diagonal", "split_size", "chunks", "k", "bins"), WHOLE),
+    **dict.fromkeys(("offset", "n"), WHOLE),
     **dict.fromkeys(("nan", "posinf", "neginf", "eps"), REAL),
     **dict.fromkeys(("min", "max"), REAL | {Tensor}),
     **dict.fromkeys(("dim", "axis"), SIZES | {int}),
@@ -119,6 +120,7 @@ def guarded_row(row: Row, fallback: Any, name: str, *, method: bool) -> Any:
     strict = [i for i in row.inputs if row.parameters[i] not in row.lists]
     strict = [] if name in ARITHMETIC else strict[:1] if name in COMPARISONS else strict
     watched = to_watch(row.parameters)
+    needed = [i for i in row.inputs if i < len(row.parameters) - len(row.defaults)]
 
     def call(*args: Any, **kwargs: Any) -> Any:
         count = len(args)
@@ -127,6 +129,9 @@ def guarded_row(row: Row, fallback: Any, name: str, *, method: bool) -> Any:
                 check(name, args, kwargs, method=method)
         if kwargs and has_unusual(kwargs, count):
             check(name, args, kwargs, method=method)
+        for i in needed:
+            if i < count and args[i] is None:
+                check(name, args, kwargs, method=method)
         for i in strict:
             if i < count and not isinstance(args[i], Tensor):
                 check(name, args, kwargs, method=method)

@@ -316,6 +316,7 @@ def taken(form: Form, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) 
                 raise ValueError("Overflow when unpacking long long")
         if key is not None and not (p.default in {"None", "False"} and (value is None or value is False)):
             words[p.name] = number(value) if p.kind in NUMBERS else value
+    args = (args,) if len(args) > form.positional == 1 else args
     kinds = [p.kind for p in form.parameters]
     return tuple(number(value) if kinds[min(i, len(kinds) - 1)] in NUMBERS else value for i, value in enumerate(args)), words
 

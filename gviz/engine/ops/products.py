@@ -204,6 +204,8 @@ def where_singular(A):
 @composite
 def matrix_power(self, n):
     """A matrix multiplied by itself: by squaring, in PyTorch's order."""
+    if len(self.shape) < 2:
+        raise RuntimeError("linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
     if n == 0:
         return copy_into(clone(self), eye_like(self))
     if n < 0:

@@ -45,6 +45,8 @@ def linalg_det(A):
 @composite
 def det_backward(grad, result, A):
     """D det A = det A times the transposed inverse."""
+    if not numel_of(A):
+        return zeros_of(grad, tuple(A.shape))
     scaled = expand(unsqueeze(grad * result, -1), tuple(A.shape[:-1]))
     return linalg_solve(transpose(A, -2, -1), transpose(diag_embed(scaled, 0, -2, -1), -2, -1), True)
 

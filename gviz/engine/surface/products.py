@@ -38,6 +38,9 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     """Sums of products over the last dims."""
     if not input._array.ndim or not other._array.ndim:
         return call["mul"](input, other)
+    if input._array.shape[-1] != other._array.shape[-1]:
+        shapes = " and ".join(str(list(value._array.shape)) for value in (input, other))
+        raise RuntimeError(f"inner() the last dimension must match on both input tensors but got shapes {shapes}")
     check_one_dtype(input._array, other._array, "both inputs should have same dtype")
     return call["tensordot_over"](input, other, (-1,), (-1,))
 
@@ -266,6 +269,8 @@ def slogdet(input: Tensor, name: str = "slogdet") -> Any:
 
 def logdet(input: Tensor) -> Tensor:
     """The logarithm of a determinant."""
+    if input._array.ndim < 2:
+        raise RuntimeError("logdet: The input tensor A must have at least 2 dimensions.")
     check_floats(input._array, "logdet")
     return call["logdet"](input)
 

@@ -194,10 +194,10 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: Any = None) -> Tensor:
     Raises:
         RuntimeError: the places are no integers of 64 bits.
     """
-    if indices.dtype is not dtypes.int64:
-        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_name}")
     if dim is None:
         return call["gather"](call["view"](input, (-1,)), 0, call["view"](indices, (-1,)))
+    if indices.dtype is not dtypes.int64:
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_name}")
     size = input._array.shape[dim]
     indices = call["where"](call["less"](indices, 0), call["add"](indices, size), indices)
     a, b = list(input._array.shape), list(indices._array.shape)

@@ -16,13 +16,15 @@ from gviz.engine.tensor import Tensor, from_array
 ROUNDED = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}
 
 
-def quantile_of(name: str) -> Any:
+def quantile_of(*, ignore: bool) -> Any:
     """``quantile`` or ``nanquantile``: the value below which that share of the others lies, of everything or along a dim."""
 
     def find(input: Tensor, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
+        if not isinstance(q, int | float | Tensor) or isinstance(q, bool):
+            raise TypeError("no share")
         array = input._array
         shares = np.asarray(getattr(q, "_array", q), array.dtype)
-        check_quantile(name, input, q, shares, interpolation)
+        check_quantile("quantile", input, q, shares, interpolation)
         ndim = array.ndim
         if dim is None:
             values, kept = call["reshape"](input, (-1,)) if ndim != 1 else input, (1,) * ndim
@@ -37,7 +39,7 @@ def quantile_of(name: str) -> Any:
         many = shares.ndim > 0
         full = (shares.size, *shape) if many else shape
         ordered = call["view"](call["sort"](values, -1, False)[0], (*full[many:], count))
-        ranks = ranked(q if isinstance(q, Tensor) else from_array(shares, None), ordered, ignore=name == "nanquantile")
+        ranks = ranked(q if isinstance(q, Tensor) else from_array(shares, None), ordered, ignore=ignore)
         places = ROUNDED.get(interpolation, np.floor)(ranks._array)
         found = picked(ordered, places)
         if interpolation in ("linear", "midpoint"):
@@ -137,6 +139,8 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
     """How many elements fall into each of that many bins of one width."""
     array = input._array
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     if array.dtype.kind in "iub":
         raise dtypes.no_kernel("linspace_cpu" if array.dtype.kind == "b" else "histogram_cpu", array.dtype)
     low, high = (min, max) if min != max else (array.min(), array.max()) if array.size else (0, 1)
@@ -244,7 +248,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
 
 BOTH: dict[str, Any] = {
-    "quantile": quantile_of("quantile"), "nanquantile": quantile_of("nanquantile"), "msort": msort, "histc": histc,
+    "quantile": quantile_of(ignore=False), "nanquantile": quantile_of(ignore=True), "msort": msort, "histc": histc,
     "unique_consecutive": unique_consecutive,
 }  # fmt: skip
 

@@ -151,6 +151,8 @@ def unique(
 
 def bincount(input: Tensor, weights: Any = None, minlength: int = 0) -> Tensor:
     """How often each number is there."""
+    if weights is not None and not isinstance(weights, Tensor):
+        raise TypeError("no weights")
     if input._array.dtype.kind not in "iu":
         raise dtypes.no_kernel("bincount_cpu", input._array.dtype)
     if input._array.ndim != 1 or (input._array < 0).any():
