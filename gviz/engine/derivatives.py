@@ -147,7 +147,7 @@ def content(saved: Any) -> Any:
         return saved if saved.__class__ is ndarray else saved._array
     if isinstance(saved, Tensor):
         rare = saved._rare
-        return saved._array if rare is None or rare.version is None or not rare.version.count else None
+        return saved._array if rare is None or not (rare.detached or (rare.version and rare.version.count)) else None
     return None
 
 

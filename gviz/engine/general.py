@@ -204,7 +204,7 @@ def mark_view(result: Tensor, source: Any, array: Any, row: Row) -> None:
     rare.seen = rare.version.count
     if not mode.on:
         rare.origin = "inference" if mode.inference else "no_grad"
-        if source.requires_grad:
+        if rare.base.requires_grad:
             result._edge = NO_GRAD_VIEW
     elif row.outputs:
         rare.origin = "multi"

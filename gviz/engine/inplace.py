@@ -113,7 +113,7 @@ def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) 
     version.count += 1
     if result._edge is not None:
         move_edge(tensor, result._edge)
-    tensor.rare().seen = version.count
+        tensor.rare().seen = version.count
     return tensor
 
 

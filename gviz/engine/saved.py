@@ -236,6 +236,11 @@ class Saving:
             expected, value = value.expected, value.content
         else:
             version = None if value.__class__ is np.ndarray else version_of(value)
+        if getattr(getattr(value, "_rare", None), "detached", 0) > node._seq:
+            raise RuntimeError(
+                "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, "
+                "please use out-of-place `.detach()` instead"
+            )
         if version is not None and version.count != expected:
             raise modified_error(node, value, saved.index, version.count, expected)
         return value

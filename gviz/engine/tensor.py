@@ -16,7 +16,7 @@ import numpy as np
 from gviz.engine import hooks, text
 from gviz.engine.elements import Elements
 from gviz.engine.modes import mode
-from gviz.engine.node import NO_GRAD_VIEW, AccumulateGrad, Node, Output, link, public_edge
+from gviz.engine.node import NO_GRAD_VIEW, AccumulateGrad, Node, Output, link, next_seq, public_edge
 from gviz.engine.saved import Version
 
 __all__ = ["Rare", "Tensor", "from_array"]
@@ -27,10 +27,23 @@ new = object.__new__
 class Rare:
     """What few tensors have."""
 
-    __slots__ = ("accumulator", "base", "grad", "hooks", "inference", "origin", "post_hooks", "retains", "seen", "version")
+    __slots__ = (
+        "accumulator",
+        "base",
+        "detached",
+        "grad",
+        "hooks",
+        "inference",
+        "origin",
+        "post_hooks",
+        "retains",
+        "seen",
+        "version",
+    )
 
     def __init__(self) -> None:
         self.accumulator: Any = None  # the edge of a leaf of which it was said that it requires no gradient
+        self.detached = 0  # when it was taken out of its graph: what older nodes have saved of it is of no use
         self.grad: Tensor | None = None
         self.version: Version | None = None
         self.hooks: list[Any] | None = None  # tensor hooks of a leaf
@@ -87,7 +100,7 @@ class Tensor(Elements, hooks.Hooked):
     def requires_grad(self, wanted: bool) -> None:
         if not isinstance(wanted, bool):
             raise RuntimeError("requires_grad must be a bool")  # noqa: TRY004 - as PyTorch does
-        if not self.is_leaf:
+        if self._edge is not None and self._edge.__class__ is not ref:  # here a write to its base does not count yet
             raise RuntimeError(text.NON_LEAF_FLAG + ("" if wanted else text.USE_DETACH))
         if wanted and self._array.dtype.kind not in "fc":
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
@@ -117,7 +130,7 @@ class Tensor(Elements, hooks.Hooked):
             )
         if requires_grad and self._array.dtype.kind not in "fc":
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        if self.is_leaf or not requires_grad:
+        if not requires_grad or self.is_leaf:
             self.requires_grad = requires_grad
         return self
 
@@ -211,6 +224,8 @@ class Tensor(Elements, hooks.Hooked):
             raise RuntimeError(text.DETACHED_VIEW)
         if self.is_leaf:
             self.requires_grad = False
+        else:
+            self.rare().detached = next_seq()
         self._edge = None
         return self
 
