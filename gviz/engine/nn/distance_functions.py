@@ -85,8 +85,8 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     return reduced(call["add"](alike, apart), reduction)
 
 
-def check_triplet(margin: float, *tensors: Tensor) -> None:
-    """Whether a margin and three tensors can make a triplet margin loss; its functions tell what is raised."""
+def near_and_far(distance: Any, margin: float, swap: bool, *tensors: Tensor) -> tuple[Any, Any]:
+    """How far a positive and a negative example are from the anchor; with ``swap`` the latter from the nearer of the two."""
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     ranks = [tensor._array.ndim for tensor in tensors]
@@ -96,6 +96,9 @@ def check_triplet(margin: float, *tensors: Tensor) -> None:
             "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
             f"anchor {a}D, positive {p}D, and negative {n}D inputs"
         )
+    anchor, positive, negative = tensors
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    return near, call["minimum"](far, distance(positive, negative)) if swap else far
 
 
 @old
@@ -104,10 +107,7 @@ def triplet_margin_loss(
     swap: bool = False, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """How much nearer than the margin the negative example is, compared with the positive one."""
-    check_triplet(margin, anchor, positive, negative)
-    near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
-    if swap:
-        far = call["minimum"](far, pairwise_distance(positive, negative, p, eps))
+    near, far = near_and_far(lambda a, b: pairwise_distance(a, b, p, eps), margin, swap, anchor, positive, negative)
     return reduced(call["clamp_min"](call["sub"](call["add_scalar"](near, margin), far), 0), reduction)
 
 
@@ -116,11 +116,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = False, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """:func:`triplet_margin_loss` with a distance of one's own."""
-    check_triplet(margin, anchor, positive, negative)
-    distance: Any = distance_function or pairwise_distance
-    near, far = distance(anchor, positive), distance(anchor, negative)
-    if swap:
-        far = call["minimum"](far, distance(positive, negative))
+    near, far = near_and_far(distance_function or pairwise_distance, margin, swap, anchor, positive, negative)
     return reduced(call["clamp_min"](margin + near - far, 0), reduction)
 
 

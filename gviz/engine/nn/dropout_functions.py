@@ -90,11 +90,9 @@ def of_channels(dims: int) -> Any:
             )
         if rank not in (dims + 1, dims + 2):
             text.warn(DEPRECATED.format(d=dims, n=rank, a=dims + 1, b=dims + 2))
-        if dims == 2:
-            if rank == 3:
-                text.warn(ONE_SPATIAL)
-            return channels_dropped(input, p, training, inplace)
-        if rank == dims + 2:
+        if dims == 2 and rank == 3:
+            text.warn(ONE_SPATIAL)
+        if dims == 2 or rank == dims + 2:
             return channels_dropped(input, p, training, inplace)
         if inplace:
             return channels_dropped(input.unsqueeze_(0), p, training, inplace).squeeze_(0)  # type: ignore[attr-defined]
