@@ -94,10 +94,10 @@ class Module(Hooks):
         self._non_persistent_buffers_set.discard(name)
 
     def __getattr__(self, name: str) -> Any:
+        own = self.__dict__
         for home in ("_parameters", "_buffers", "_modules"):
-            found = self.__dict__.get(home)
-            if found is not None and name in found:
-                return found[name]
+            if home in own and name in own[home]:
+                return own[home][name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name: str) -> None:
