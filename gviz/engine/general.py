@@ -243,8 +243,8 @@ def lone(row: Row, careful: Any) -> Any:
             return careful(*args)
         if data.__class__ is not ndarray:
             data = np.asarray(data)
-        edge = tensor._edge if tensor._rare is None else edge_of(tensor) or tensor._edge
-        node = made(row, args, (tensor,), data) if edge is not None and mode.on else None
+        edge = None if not mode.on else tensor._edge if tensor._rare is None else edge_of(tensor) or tensor._edge
+        node = None if edge is None else made(row, args, (tensor,), data)
         result = from_array(data, node)
         if view:
             mark_view(result, tensor, data, row)

@@ -96,7 +96,7 @@ class Hooked:
         """
         if self._edge is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if not self.is_leaf and not self.retains_grad:
+        if self._edge.__class__ is not ref and not self.retains_grad:
             self.refresh()
             self.rare().retains = True
             retain(self._edge, self)

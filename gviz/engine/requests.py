@@ -196,9 +196,9 @@ def place_of(one: Any) -> tuple[Any, int]:
     if not isinstance(one, Tensor):
         raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(one).__name__}")  # noqa: TRY004
     edge = edge_of(one)
-    if edge is None:
+    if edge is None and not one.requires_grad:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
-    return public_edge(edge)
+    return (one, 0) if edge is None else public_edge(edge)  # a view made under no_grad is never reached
 
 
 def zeros(like: Tensor, *, create: bool) -> Tensor:

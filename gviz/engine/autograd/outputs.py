@@ -48,7 +48,7 @@ def wrap_outputs(node: Any, args: tuple[Any, ...], output: Any, *, wanted: bool)
         made.append(result)
     if wanted:
         check_saved(to_save)
-    if to_save:
+    if wanted and to_save:
         node._kept = tuple(save_one(kept, args, outputs, made) for kept in to_save)
     kinds = [args[i]._array.dtype for i in facts["positions"]]
     if wanted and any(kind != given for kind in kinds for _, given in facts["like"]):
