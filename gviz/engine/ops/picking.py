@@ -138,6 +138,14 @@ def index_fill_tensor(self, dim, index, value):
     return written(self, dim, index, value)
 
 
+def present_dim(dim, array):
+    """A dim of an array, counted from 0; IndexError: it has none."""
+    dim = wrap_dim(dim, array.ndim)
+    if not array.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return dim
+
+
 row("distinct", None, lambda self: np.unique(self), nondiff=("self",))
 UNIQUE = ("output", "inverse", "counts")
 
@@ -150,12 +158,14 @@ def unique2(self):
 
 @op("UniqueDimBackward0", outputs=UNIQUE, self='not_implemented("unique_dim")')
 def unique_dim(self, dim):
+    dim = present_dim(dim, self)
     values, inverse, counts = np.unique(self, return_inverse=True, return_counts=True, axis=dim)
     return values, inverse.reshape(-1), counts
 
 
 @op("UniqueConsecutiveBackward0", outputs=UNIQUE, self='not_implemented("unique_consecutive")')
 def unique_consecutive(self, dim=None):
+    dim = None if dim is None else present_dim(dim, self)
     rows = np.moveaxis(self, dim, 0) if dim is not None else self.reshape(-1)
     flat = rows.reshape(len(rows), -1)
     fresh = np.ones(len(rows), bool)
@@ -165,14 +175,20 @@ def unique_consecutive(self, dim=None):
     return values, inverse.reshape(self.shape if dim is None else inverse.shape), np.bincount(inverse)
 
 
+def check_mask(self, mask):
+    """Refuse a mask that is none, or does not fit."""
+    if mask.dtype.kind != "b":
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    broadcast_shape(mask.shape, self.shape)
+
+
 @op(
     "MaskedSelectBackward0",
     nondiff=("mask",),
+    check=check_mask,
     self="masked_scatter(zeros_of(grad, broadcast_shape(self.shape, mask.shape)), mask, grad)",
 )
 def masked_select(self, mask):
-    if mask.dtype.kind != "b":
-        raise RuntimeError("masked_select: expected BoolTensor for mask")
     self, mask = np.broadcast_arrays(self, mask)
     return self[mask]
 
@@ -188,7 +204,7 @@ def masked_scatter(self, mask, source):
     check_one_dtype(self, source, "masked_scatter: expected self and source to have same dtypes but got{} and {}")
     if mask.dtype.kind != "b":
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {of(mask.dtype).scalar_name}")
-    shape = broadcast_shape(self.shape, mask.shape)
+    shape = broadcast_shape(mask.shape, self.shape)
     mask, result = np.broadcast_to(mask, shape), np.array(np.broadcast_to(self, shape), order="C")
     if int(mask.sum()) > source.size:
         raise RuntimeError("Number of elements of source < number of ones in mask")

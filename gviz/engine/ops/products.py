@@ -18,7 +18,9 @@ from gviz.engine.text import LinAlgError, wrap_dim
     vec="maybe_multiply(mv(t(mat), grad), alpha)",
 )
 def addmv(self, mat, vec, beta=1, alpha=1):
-    if mat.ndim == 2 and vec.ndim == 1 and self.shape not in {(), (1,), (mat.shape[0],)}:
+    if mat.ndim != 2 or vec.ndim != 1 or self.ndim > 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {self.ndim}, {mat.ndim}, {vec.ndim}")
+    if self.shape not in {(), (1,), (mat.shape[0],)}:
         raise RuntimeError(
             f"size mismatch, got input ({self.shape[0]}), mat ({mat.shape[0]}x{mat.shape[1]}), vec ({vec.shape[0]})"
         )

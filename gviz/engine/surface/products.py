@@ -83,10 +83,10 @@ def einsum(*args: Any) -> Tensor:
     else:
         result = [ELLIPSIS] * (ELLIPSIS in counts) + sorted(n for n in counts if counts[n] == 1 and n != ELLIPSIS)
     for name in result:
-        if result.count(name) > 1:
-            raise RuntimeError(f"einsum(): output subscript {name} appears more than once in the output")
         if name not in counts and name != ELLIPSIS:
             raise RuntimeError(f"einsum(): output subscript {name} does not appear in the equation for any input operand")
+        if result.count(name) > 1:
+            raise RuntimeError(f"einsum(): output subscript {name} appears more than once in the output")
     kept: list[Any] = [
         axis for name in result for axis in ([(ELLIPSIS, i) for i in range(wide)] if name == ELLIPSIS else [name])
     ]

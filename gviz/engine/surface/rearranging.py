@@ -114,7 +114,9 @@ def at_least(count: int) -> Any:
 
 
 def some(tensors: Any, name: str) -> Any:
-    """The tensors to be joined, of which there has to be one."""
+    """The tensors to be joined, of which there has to be one. TypeError: one tensor instead of several."""
+    if isinstance(tensors, Tensor):
+        raise TypeError("a tensor is no list of them")
     if isinstance(tensors, list | tuple) and not tensors:
         raise RuntimeError(f"{name} expects a non-empty TensorList")
     return tensors
@@ -152,6 +154,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     order = list(range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:
         order[:2] = 1, 0
+    if len({v._array.dtype for v in vectors}) > 1:
+        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     shape = tuple(vectors[i]._array.size for i in order)
     grids = []
     for vector, axis in zip(vectors, order, strict=True):

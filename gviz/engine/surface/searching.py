@@ -11,6 +11,7 @@ from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.arithmetic import plain
 from gviz.engine.surface.conversion import to
 from gviz.engine.surface.rearranging import broadcast_tensors, meshgrid
+from gviz.engine.surface.shape import listed
 from gviz.engine.tensor import Tensor, from_array
 
 ROUNDED = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}
@@ -23,6 +24,8 @@ def quantile_of(*, ignore: bool) -> Any:
         if not isinstance(q, int | float | Tensor) or isinstance(q, bool):
             raise TypeError("no share")
         array = input._array
+        if isinstance(q, list | tuple):
+            raise TypeError("shares are a number or a tensor")
         shares = np.asarray(getattr(q, "_array", q), array.dtype)
         check_quantile("quantile", input, q, shares, interpolation)
         ndim = array.ndim
@@ -240,7 +243,10 @@ def can_cast(from_: Any, to: Any) -> bool:
 
 
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """Every choice of one element each."""
+    """Every choice of one element each. RuntimeError: a tensor that is no vector."""
+    for tensor in listed(tensors):
+        if tensor._array.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(tensor._array.shape)}")
     if len(tensors) == 1:
         return tensors[0]
     grids = meshgrid(*tensors, indexing="ij")

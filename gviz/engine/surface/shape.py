@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 
 
 def listed(given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """``(a, b)`` from ``a, b`` or from ``(a, b)``."""
-    return tuple(given[0]) if len(given) == 1 and isinstance(given[0], list | tuple) else given
+    """``(a, b)`` from ``a, b`` or from ``(a, b)``. TypeError: one of several is no tensor."""
+    tensors = tuple(given[0]) if len(given) == 1 and isinstance(given[0], list | tuple) else given
+    for i, one in enumerate(tensors):
+        if not hasattr(one, "_array"):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(one).__name__}")
+    return tensors
 
 
 def flat_sizes(size: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from gviz.engine import creation, dtypes, inplace, text
 from gviz.engine.general import OPERANDS, WORD
+from gviz.engine.modes import no_grad
 from gviz.engine.op import TENSORS as call
 from gviz.engine.refusals import check
 from gviz.engine.tensor import Tensor
@@ -26,7 +27,7 @@ NAMES = (
     "floor", "ceil", "trunc", "fix", "frac", "round", "nan_to_num", "erf", "erfc", "erfinv", "lgamma",
     "digamma", "igamma", "igammac", "xlogy", "lerp", "addcmul", "addcdiv", "addmm", "addmv", "addr", "baddbmm", "addbmm",
     "renorm", "nextafter", "heaviside", "gcd", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor",
-    "bitwise_not", "bitwise_left_shift", "bitwise_right_shift", "logical_and", "logical_or", "logical_xor", "logical_not",
+    "bitwise_not", "bitwise_left_shift", "bitwise_right_shift",
     "tril", "triu", "put", "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy", "index_fill",
     "masked_scatter",
 )  # fmt: skip
@@ -148,6 +149,9 @@ def delete(self: Tensor, key: Any) -> None:
 METHODS: dict[str, Any] = {
     "__delitem__": delete,
     **{f"{name}_": in_place_form(name) for name in (*NAMES, *sorted(CLAMPS))},
+    **{  # these are not recorded, and may be done to a leaf
+        f"logical_{name}_": no_grad()(in_place_form(f"logical_{name}")) for name in ("and", "or", "xor", "not")
+    },
     **{
         f"{a}{name}_": in_place_form(f"{a}{name}", operation=f"a{name}_")
         for name in ("sinh", "cosh", "tanh") for a in ("a", "arc")
