@@ -12,7 +12,7 @@ from gviz.engine.op import ARRAYS, op
 @op("SafeSoftmaxBackward0", self="softmax_backward_data(grad, result, dim)")
 def safe_softmax(self, dim):
     blocked = (self == -np.inf).all(axis=dim, keepdims=True)
-    return np.where(blocked, self.dtype.type(0), ARRAYS["softmax_row"](np.where(blocked, self.dtype.type(0), self), dim))
+    return np.where(blocked, 0, ARRAYS["softmax_row"](np.where(blocked, 0, self), dim))
 
 
 def scores(query, key, attn_mask, is_causal, scale):
@@ -55,7 +55,7 @@ NOT_DIFFERENTIABLE = 'refuse_derivative("_scaled_dot_product_flash_attention_for
 def flash_attention_backward(grad_out, query, key, value, output, logsumexp, dropout_p, is_causal, attn_mask, scale):
     factor = query.dtype.type(scale or 1 / math.sqrt(query.shape[-1]))
     found = np.exp(scores(query, key, attn_mask, is_causal, scale) - logsumexp[..., None])
-    shares = np.where(np.isnan(found), query.dtype.type(0), found)
+    shares = np.where(np.isnan(found), 0, found)
     slope = grad_out @ value.swapaxes(-2, -1) - (grad_out * output).sum(axis=-1, keepdims=True)
     slope = shares * slope * factor
     return slope @ key, slope.swapaxes(-2, -1) @ query, shares.swapaxes(-2, -1) @ grad_out

@@ -304,7 +304,7 @@ def nansum(self, dim=None, keepdim=False, dtype=None):
 def logsumexp(self, dim, keepdim=False):
     axes = axes_of(self, dim)
     top = self.max(axis=axes, keepdims=True, initial=-np.inf)
-    top = np.where(np.isinf(top), self.dtype.type(0), top)
+    top = np.where(np.isinf(top), 0, top)
     total = np.log(np.exp(self - top).sum(axis=axes, keepdims=True)) + top
     return total if keepdim or not self.ndim else total.squeeze(axes)
 

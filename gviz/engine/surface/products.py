@@ -136,11 +136,7 @@ def letter(number: Any) -> str:
 
 
 def labels_of(part: str, start: int, whose: str) -> list[str]:
-    """The labels of one operand; ``...`` is one of them.
-
-    Raises:
-        RuntimeError: something there is no label.
-    """
+    """The labels of one operand; ``...`` is one of them. RuntimeError: something there is no label."""
     before, dots, after = part.partition(ELLIPSIS)
     found = [*before, *([ELLIPSIS] if dots else []), *after]
     for label in found:

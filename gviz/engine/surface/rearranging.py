@@ -193,11 +193,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
 
 
 def take_along_dim(input: Tensor, indices: Tensor, dim: Any = None) -> Tensor:
-    """Elements at places along a dim; all other dims are broadcast.
-
-    Raises:
-        RuntimeError: the places are no integers of 64 bits.
-    """
+    """Elements at places along a dim; all other dims are broadcast. RuntimeError: the places are no integers of 64 bits."""
     if dim is None:
         return call["gather"](call["view"](input, (-1,)), 0, call["view"](indices, (-1,)))
     if indices.dtype is not dtypes.int64:
