@@ -64,6 +64,7 @@ ASKED = {
 }  # fmt: skip
 """What functions that PyTorch has in Python ask of their argument first, whatever it is."""
 BUILT_IN = {
+    ("unique", "input"): ("_unique2", "input", 0),
     ("embedding", "input"): ("embedding", "indices", 1), ("embedding", "weight"): ("embedding", "weight", 0),
     **{("cross_entropy", name): ("cross_entropy_loss", name, i) for i, name in enumerate(("input", "target", "weight"))},
 }  # fmt: skip

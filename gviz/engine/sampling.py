@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gviz.engine import dtypes, random
-from gviz.engine.creation import finish, plain, sizes
+from gviz.engine.creation import finish, plain, sizes, zeros_like
 from gviz.engine.inplace import in_place
 from gviz.engine.op import TENSORS as call
 from gviz.engine.tensor import Tensor, from_array
@@ -44,18 +44,27 @@ def randperm(n: int, *, dtype: Any = None, generator: Any = None) -> Tensor:
     return finish(random.randperm(n, generator).astype(plain(dtype, dtypes.int64)), requires_grad=False)
 
 
-def alike(make: Any) -> Any:
-    """A function that makes random numbers in the shape of another tensor."""
+def alike(make: Any, fill: str) -> Any:
+    """A function that makes random numbers in the shape of another tensor, and in its order in memory."""
 
     def make_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+        if is_turned(input):
+            return finish(call[fill](zeros_like(input, dtype=dtype))._array, requires_grad)
         return make(input._array.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)  # type: ignore[no-any-return]
 
     return make_like
 
 
+def is_turned(tensor: Tensor) -> bool:
+    """Whether elements lie in memory in another order than that of the indices."""
+    return not tensor._array.flags.c_contiguous and 0 not in tensor._array.strides
+
+
 def randint_like(input: Tensor, low: int, high: Any = None, *, dtype: Any = None, requires_grad: bool = False) -> Any:
     """Random integers in the shape of another tensor."""
     low, high = (0, low) if high is None else (low, high)
+    if is_turned(input):
+        return finish(call["random_from"](zeros_like(input, dtype=dtype), low, high)._array, requires_grad)
     return randint(low, high, input._array.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
 
 
@@ -77,6 +86,8 @@ def bernoulli(input: Tensor, *, generator: Any = None) -> Any:
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """Indices drawn with the weights that each row holds; refuses more than there are, and weights that are none."""
     weights = input._array
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > weights.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     if not np.isfinite(weights).all() or (weights < 0).any():
@@ -116,7 +127,7 @@ METHODS: dict[str, Any] = {
 FUNCTIONS: dict[str, Any] = {
     "randint_like": randint_like, "normal": normal,
     "rand": rand, "randn": randn, "randint": randint, "randperm": randperm,
-    "rand_like": alike(rand), "randn_like": alike(randn),
+    "rand_like": alike(rand, "uniform_fill"), "randn_like": alike(randn, "normal_fill"),
     "manual_seed": random.manual_seed, "seed": random.seed, "initial_seed": random.initial_seed,
     "Generator": random.Generator, "default_generator": random.default_generator,
     "get_rng_state": random.get_rng_state, "set_rng_state": random.set_rng_state,

@@ -11,6 +11,7 @@ from gviz.engine import inplace as writing
 from gviz.engine import random, text
 from gviz.engine.dtypes import of
 from gviz.engine.op import TENSORS as call
+from gviz.engine.sampling import is_turned
 from gviz.engine.tensor import Tensor, from_array
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
@@ -43,7 +44,10 @@ def dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: Any, 
     kind = input._array.dtype
     if kind.kind not in "fc":
         raise RuntimeError(f"result type Float can't be cast to the desired output type {of(kind).scalar_name}")
-    noise = np.zeros((), kind) if p == 1 else random.bernoulli(1 - p, shape, kind)
+    if p < 1 and not alpha and shape == input._array.shape and is_turned(input):  # drawn in the order in memory
+        noise = call["bernoulli_one"](call["zeros_like"](input), 1 - p)._array
+    else:
+        noise = np.zeros((), kind) if p == 1 else random.bernoulli(1 - p, shape, kind)
     scale = 1 / (math.sqrt((ALPHA * ALPHA * p + 1) * (1 - p)) if alpha else 1 - p) if p < 1 else 1
     factor = from_array(noise * kind.type(scale) if alpha else noise / kind.type(1 - p or 1), None)
     found: Any = writing.in_place(call["mul"], input, factor) if inplace else call["mul"](input, factor)

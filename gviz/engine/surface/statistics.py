@@ -12,6 +12,7 @@ from gviz.engine.refusals import public
 from gviz.engine.surface.arithmetic import keyed, places
 from gviz.engine.surface.reductions import UNSET, as_dims, dtype_of
 from gviz.engine.tensor import Tensor, from_array
+from gviz.engine.text import wrap_dim
 
 
 def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
@@ -144,7 +145,9 @@ def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
 ) -> Any:
     """The different values, or slices along a dim, and on request where they go and how often they are there."""
-    values, inverse, counts = call["unique2"](input) if dim is None else call["unique_dim"](input, dim)
+    values, inverse, counts = (
+        call["unique2"](input) if dim is None else call["unique_dim"](input, wrap_dim(dim, input._array.ndim))
+    )
     found = (values, *[inverse] * return_inverse, *[counts] * return_counts)
     return found if len(found) > 1 else values
 
