@@ -40,6 +40,7 @@ def letter(name: str, random: Any) -> Any:
 WORDS: dict[str, Any] = {
     "mask": lambda random: engine.from_numpy(random.random((2, 3)) < 0.5),
     "index": lambda _: engine.from_numpy(np.array([1, 0])),
+    "tenths": lambda random: engine.from_numpy(random.integers(-20, 20, (2, 3)) / 10 + random.uniform(-0.03, 0.03, (2, 3))),
     "again": lambda _: engine.from_numpy(np.array([1, 1, 0])),
     "columns": lambda random: engine.from_numpy(random.integers(0, 3, (2, 2))),
     "places": lambda _: engine.from_numpy(np.array([[2, 0, 1], [1, 2, 0]])),
@@ -176,7 +177,7 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "diagonal_backward": [("X", (2, 3), 0, 0, 1)],
     "unfold": [("A", 1, 2, 1)],
     "unfold_backward": [("F", (2, 3), 1, 2, 1)],
-    "round_decimals": [("A", 1)],
+    "round_decimals": [("tenths", 1)],
     "div_mode": [("A", "P", None)],
     "remainder_scalar": [("A", 0.7)],
     "remainder": [("A", "P")],
