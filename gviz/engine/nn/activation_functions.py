@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import EllipsisType
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,8 @@ def activation(key: str, in_place: bool | None = None, **options: Any) -> Any:
             return call[key](input, *usual)  # type: ignore[no-any-return]
         values = text.bound(key, taken, args, given, before=1, needs=f"_{key}")
         for i, (name, value) in enumerate(values.items()):
-            if isinstance(value, str) and isinstance(options.get(name), float):
-                raise TypeError(f"{key}(): argument '{name}' (position {i + 2}) must be Number, not str")
+            if isinstance(value, str | None) and isinstance(options.get(name), float | EllipsisType):
+                raise TypeError(f"{key}(): argument '{name}' (position {i + 2}) must be Number, not {type(value).__name__}")
         inplace = values.pop("inplace", in_place)
         return writing.in_place(call[written], input, *values.values()) if inplace else call[key](input, *values.values())
 

@@ -20,6 +20,17 @@ def check_dim(name: str, dim: Any) -> None:
         raise TypeError(f"{name}(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
 
 
+def check_sizes(function: str, parameter: str, sizes: Any) -> None:
+    """Whether sizes are integers, the second argument of a built-in function."""
+    start = f"{function}(): argument '{parameter}' (position 2) must be tuple of ints, "
+    if isinstance(sizes, list | tuple):
+        for i, size in enumerate(sizes):
+            if size is not None and not hasattr(size, "__index__"):
+                raise TypeError(f"{start}but found element of type {type(size).__name__} at pos {i}")
+    elif not hasattr(sizes, "__index__"):
+        raise TypeError(f"{start}not {type(sizes).__name__}")
+
+
 def check_shape(name: str, shape: Any) -> None:
     """Whether a ``normalized_shape`` consists of integers."""
     start = f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, "

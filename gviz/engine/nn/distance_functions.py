@@ -77,6 +77,11 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     axis, tiny = target._array.ndim, 1e-12
     if axis > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if {input1._array.ndim, input2._array.ndim} != {axis + 1}:
+        raise RuntimeError(
+            f"{axis}D target tensor expects {axis + 1}D input tensors, but found inputs with sizes {list(input1._array.shape)} "
+            f"and {list(input2._array.shape)}."
+        )
     product = call["sum_dim"](call["mul"](input1, input2), (axis,), False)
     squares = [call["add_scalar"](call["sum_dim"](call["mul"](x, x), (axis,), False), tiny) for x in (input1, input2)]
     cosine = call["div"](product, call["sqrt"](call["mul"](*squares)))

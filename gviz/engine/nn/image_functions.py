@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.engine import text
-from gviz.engine.nn.checks import check_resized, check_spaces
+from gviz.engine.nn.checks import check_resized, check_sizes, check_spaces
 from gviz.engine.nn.window_functions import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, tuple_of
 from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import resampling as _resampling  # noqa: F401 - stores its rows
@@ -25,6 +25,7 @@ __all__ = [
 
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
     """Values around a tensor, the last dimension's first, constant or from inside; a negative number cuts."""
+    check_sizes("pad", "pad", pad)
     sizes, rank = tuple(pad), input._array.ndim
     if len(sizes) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
@@ -139,6 +140,7 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Every window of an image as a column."""
+    text.wrap_dim(1, input._array.ndim)
     return call["im2col"](input, *(tuple_of(v, 2) for v in (kernel_size, dilation, padding, stride)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from gviz.engine.nn.checks import check_one_type, check_output_padding, check_space, check_steps
+from gviz.engine.nn.checks import check_one_type, check_output_padding, check_sizes, check_space, check_steps
 from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import convolution as _convolution  # noqa: F401 - stores its rows
 from gviz.engine.ops import pooling as _pooling
@@ -150,6 +150,7 @@ def largest(dims: int, always: bool = False) -> Any:
         input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:  # fmt: skip
+        check_sizes(name, "kernel_size", kernel_size)
         sizes = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
         placed = always or return_indices
         if dims == 1 and not placed:
@@ -280,6 +281,7 @@ def adaptive_largest(dims: int, always: bool = False) -> Any:
     run = in_one_dimension if dims == 1 else whole
 
     def apply(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+        check_sizes(row, "output_size", output_size)
         found = run(dims, name, call[row], input, {"output_size": output_size})
         return tuple(found) if always or return_indices else found[0]
 
