@@ -86,7 +86,7 @@ class Hooked:
     if TYPE_CHECKING:  # what the tensor adds, as far as it is used here
         rare: Any
         refresh: Any
-        is_leaf = retains_grad = property()
+        is_leaf = requires_grad = retains_grad = property()
 
     def retain_grad(self) -> None:
         """Make this non-leaf keep its gradient; nothing to do for a leaf.
@@ -94,9 +94,9 @@ class Hooked:
         Raises:
             RuntimeError: it requires no gradient.
         """
-        if self._edge is None:
+        if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if self._edge.__class__ is not ref and not self.retains_grad:
+        if self._edge is not None and self._edge.__class__ is not ref and not self.retains_grad:
             self.refresh()
             self.rare().retains = True
             retain(self._edge, self)
@@ -107,7 +107,7 @@ class Hooked:
         Raises:
             RuntimeError: it requires no gradient.
         """
-        if self._edge is None:
+        if not self.requires_grad:
             raise RuntimeError(NO_HOOK)
         if self.is_leaf:
             return append(self.leaf_hooks("hooks"), hook)
@@ -120,7 +120,7 @@ class Hooked:
         Raises:
             RuntimeError: not a leaf, or it requires no gradient.
         """
-        if self._edge is None:
+        if not self.requires_grad:
             raise RuntimeError(NO_HOOK)
         if not self.is_leaf:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")

@@ -18,7 +18,7 @@ from gviz.engine.elements import steps_of
 from gviz.engine.general import OPERANDS
 from gviz.engine.modes import mode
 from gviz.engine.op import TENSORS
-from gviz.engine.saved import SavedResult
+from gviz.engine.saved import Packed, SavedResult
 from gviz.engine.tensor import Tensor, edge_of, from_array
 from gviz.engine.unpack import c_type_name
 from gviz.engine.views import move_edge, refuse_view, take_place
@@ -187,7 +187,7 @@ def check(tensor: Tensor, others: Iterable[Any] = ()) -> None:
         return
     if tensor._is_view():
         refuse_view(tensor)
-    if wanted and tensor.is_leaf:
+    if wanted and (tensor._edge is None or tensor._edge.__class__ is ref):  # as far as is known: is_leaf would find out more
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
@@ -208,7 +208,9 @@ def save_written(node: Node, tensor: Tensor, version: Any) -> None:
     kept = node._kept if node._kept.__class__ is tuple else (node._kept,)
     changed = tuple(
         SavedResult(tensor._array, version, version.count)
-        if i in row.tensor_positions and (row.saved[i].kind, row.saved[i].index) == ("result", 0)
+        if i in row.tensor_positions
+        and (row.saved[i].kind, row.saved[i].index) == ("result", 0)
+        and value.__class__ is not Packed  # a hook has it, and no version is compared
         else value
         for i, value in enumerate(kept)
     )

@@ -220,6 +220,8 @@ class Tensor(Elements, hooks.Hooked):
         Raises:
             RuntimeError: it is a view.
         """
+        if mode.inference:  # PyTorch does nothing there
+            return self
         if self._is_view():
             raise RuntimeError(text.DETACHED_VIEW)
         if self.is_leaf:
@@ -232,7 +234,10 @@ class Tensor(Elements, hooks.Hooked):
     @property
     def data(self) -> Tensor:
         """The same memory as a tensor of its own: no graph, no shared version."""
-        return from_array(self._array, None)
+        twin = from_array(self._array, None)
+        if mode.inference or self._rare is not None:
+            twin.rare().inference = self.is_inference()
+        return twin
 
     @data.setter
     def data(self, other: Tensor) -> None:
