@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from torch_opinfo import compare
 
-KNOWN = {"float64": 0.01, "float32": 0.01, "int64": 0.005, "turned": 0.01, "refused": 0.1}
+KNOWN = {"float64": 0.01, "float32": 0.01, "int64": 0.005, "turned": 0.01, "refused": 0.06}
 """The share of calls that may differ, to be lowered as it falls."""
 
 
