@@ -21,7 +21,7 @@ from gviz.engine.op import TENSORS
 from gviz.engine.saved import Packed, SavedResult
 from gviz.engine.tensor import Tensor, edge_of, from_array
 from gviz.engine.unpack import c_type_name
-from gviz.engine.views import move_edge, refuse_view, take_place
+from gviz.engine.views import refuse_view, take_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -112,7 +112,7 @@ def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) 
     version = tensor.version_cell()
     version.count += 1
     if result._edge is not None:
-        move_edge(tensor, result._edge)
+        tensor._edge = result._edge  # a gradient that is retained stays that of the tensor as it was
         tensor.rare().seen = version.count
     return tensor
 

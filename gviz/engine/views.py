@@ -14,6 +14,7 @@ from numpy.lib.stride_tricks import as_strided
 from gviz.engine.modes import enable_grad
 from gviz.engine.node import Node, next_seq, public_edge, short_name
 from gviz.engine.op import TENSORS
+from gviz.engine.saved import freed_error
 from gviz.engine.tensor import edge_of, from_array
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class CopySlices(Node):
 
     def __init__(self, base: Tensor, view: Tensor, function: Node) -> None:
         array, part = base._array, view._array
-        self.function = function
+        self.function: Node | None = function
         self._edges = (edge_of(base), *function._edges[1:])
         self._seq = next_seq()
         self._shape = array.shape
@@ -87,10 +88,21 @@ class CopySlices(Node):
         """The gradients of the old base and of what was written."""
         full, part = self.layout(grad.dtype)
         full[...] = grad
-        out = self.function._apply(part.copy(), keep)
+        out = self.written(keep)._apply(part.copy(), keep)
         outs = out if isinstance(out, tuple) else (out,)
         part[...] = 0 if outs[0] is None else outs[0]
         return (np.ascontiguousarray(full), *outs[1:])
+
+    def written(self, keep: bool) -> Node:
+        """The node of what was written, which is freed with the graph.
+
+        Raises:
+            RuntimeError: it is freed.
+        """
+        if self.function is None:
+            raise freed_error()
+        function, self.function = self.function, self.function if keep else None
+        return function
 
     def layout(self, dtype: Any) -> tuple[Any, Any]:
         """Memory laid out as the base's, and the view in it."""
@@ -107,7 +119,7 @@ class CopySlices(Node):
         size, stride, offset = self.view_shape, self.view_strides, self.offset
         full = in_place(TENSORS["copy_into"], from_array(self.layout(grad._array.dtype)[0], None), grad)
         part = TENSORS["as_strided"](full, size, stride, offset)
-        out = self.function._apply_tensors(TENSORS["clone"](part), keep)
+        out = self.written(keep)._apply_tensors(TENSORS["clone"](part), keep)
         outs = out if isinstance(out, tuple) else (out,)
         in_place(TENSORS["copy_into"], part, TENSORS["zeros_like"](part) if outs[0] is None else outs[0])
         return (full, *outs[1:])
