@@ -232,6 +232,15 @@ def _combine(higher: np.dtype[Any] | None, lower: np.dtype[Any] | None) -> np.dt
     return _OF[higher].to_complex().np if higher.kind == "f" else promote(higher, lower)
 
 
+class WrappedNumber(np.ndarray):
+    """A number where a tensor is wanted: an array that has no more say in the dtype than the number has."""
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """As of a plain array, and plain what comes of it."""
+        plain = (np.asarray(value) if isinstance(value, WrappedNumber) else value for value in inputs)
+        return getattr(ufunc, method)(*plain, **kwargs)
+
+
 def result_type(*operands: Array | Number) -> np.dtype[Any]:
     """The type in which PyTorch computes with these operands, arrays and numbers (``torch.result_type``).
 
@@ -243,8 +252,8 @@ def result_type(*operands: Array | Number) -> np.dtype[Any]:
     """
     dimensioned = scalar = number = None
     for operand in operands:
-        if not isinstance(operand, np.ndarray):
-            found = number_type(operand)
+        if not isinstance(operand, np.ndarray) or isinstance(operand, WrappedNumber):
+            found = number_type(operand.item() if isinstance(operand, WrappedNumber) else operand)
             number = found if number is None else promote(number, found)
         elif operand.ndim:
             dimensioned = operand.dtype if dimensioned is None else promote(dimensioned, operand.dtype)

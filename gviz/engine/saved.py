@@ -11,6 +11,7 @@ from weakref import ref
 
 import numpy as np
 
+from gviz.engine.dtypes import WrappedNumber
 from gviz.engine.elements import steps_of
 from gviz.engine.modes import mode
 from gviz.engine.node import AccumulateGrad, Output, Parts, public_edge, short_name
@@ -213,17 +214,14 @@ class Saving:
             number = output_number(saved, value)
             return from_array(value, None) if number is None else output_tensor(node, value, number)
         if isinstance(value, int | float | bool | np.generic):
-            return from_array(np.asarray(value), None)
-        return (
-            tuple(from_array(v, None) if v.__class__ is np.ndarray else v for v in value) if isinstance(value, list) else value
-        )
+            made = from_array(np.asarray(value), None)
+            made._array = made._array.view(WrappedNumber)
+            return made
+        arrays = isinstance(value, list)
+        return tuple(from_array(v, None) if v.__class__ is np.ndarray else v for v in value) if arrays else value
 
     def checked(self, node: Node, value: Any, saved: Saved) -> Any:
-        """The saved tensor or array, if it is still there and still what was saved.
-
-        Raises:
-            RuntimeError: it was freed, or modified in place.
-        """
+        """The saved tensor or array. RuntimeError: it was freed, or modified in place since."""
         if value is FREED:
             raise freed_error()
         if value.__class__ is Packed:

@@ -88,7 +88,7 @@ class CopySlices(Node):
         """The gradients of the old base and of what was written."""
         full, part = self.layout(grad.dtype)
         full[...] = grad
-        out = self.written(keep)._apply(part.copy(), keep)
+        out = self.written(keep)._apply(part.copy(), True)  # it may be in the graph of a derivative too
         outs = out if isinstance(out, tuple) else (out,)
         part[...] = 0 if outs[0] is None else outs[0]
         return (np.ascontiguousarray(full), *outs[1:])
@@ -119,7 +119,7 @@ class CopySlices(Node):
         size, stride, offset = self.view_shape, self.view_strides, self.offset
         full = in_place(TENSORS["copy_into"], from_array(self.layout(grad._array.dtype)[0], None), grad)
         part = TENSORS["as_strided"](full, size, stride, offset)
-        out = self.written(keep)._apply_tensors(TENSORS["clone"](part), keep)
+        out = self.written(keep)._apply_tensors(TENSORS["clone"](part), True)
         outs = out if isinstance(out, tuple) else (out,)
         in_place(TENSORS["copy_into"], part, TENSORS["zeros_like"](part) if outs[0] is None else outs[0])
         return (full, *outs[1:])

@@ -99,8 +99,8 @@ def filled(grads, sizes):
 @composite
 def unbind_backward(grads, dim, sizes):
     """The outputs' gradients stacked."""
-    dim = wrap_dim(dim, len(sizes))
-    return stack(filled(grads, [(*sizes[:dim], *sizes[dim + 1 :])] * sizes[dim]), dim)
+    axis = wrap_dim(dim, len(sizes))
+    return stack(filled(grads, [(*sizes[:axis], *sizes[axis + 1 :])] * sizes[axis]), dim)
 
 
 @op("SplitBackward0", view=True, outputs=("...",), self="split_backward(grad, split_size, dim, self_sym_sizes)")
