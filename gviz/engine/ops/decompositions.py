@@ -7,7 +7,7 @@ import numpy as np
 from gviz.engine.dtypes import of
 from gviz.engine.kernels import check_floats
 from gviz.engine.op import composite, op
-from gviz.engine.ops.products import by_columns, check_square
+from gviz.engine.ops.solving import by_columns, check_square
 
 
 @composite

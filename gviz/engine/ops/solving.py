@@ -1,12 +1,12 @@
-"""Determinants and systems of linear equations."""
+"""Inverses, determinants and systems of linear equations."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from gviz.engine.dtypes import no_kernel
+from gviz.engine.kernels import check_floats
 from gviz.engine.op import composite, op
-from gviz.engine.ops.products import by_columns, check_square
 from gviz.engine.text import LinAlgError
 
 
@@ -189,3 +189,45 @@ def cholesky_backward(grad, upper, L):
     half = (product + transpose(tril(product, -1), -2, -1)) * 0.5
     solved = linalg_solve_triangular(transpose(factor, -2, -1), half, True, True, False)
     return linalg_solve_triangular(factor, solved, False, False, False)
+
+
+# ------------------------------------------------------------------ inverses
+def check_square(array, name, kernel=None):
+    """Refuse all but square matrices; where a kernel is told, those that :func:`check_floats` refuses, too."""
+    if array.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+    if array.shape[-1] != array.shape[-2]:
+        raise RuntimeError(
+            f"{name}: A must be batches of square matrices, but they are {array.shape[-2]} by {array.shape[-1]} matrices"
+        )
+    if kernel is not None:
+        check_floats(array, name, kernel)
+
+
+def by_columns(matrices):
+    """Matrices that lie in memory column by column, as LAPACK's results do in PyTorch."""
+    return np.ascontiguousarray(matrices.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
+@op(
+    "LinalgInvExBackward0",
+    promote="none",
+    A="neg(matmul(transpose(inverse, -2, -1), matmul(grad, transpose(inverse, -2, -1))))",
+    outputs=("inverse", "info"),
+)
+def linalg_inv(A):
+    check_square(A, "linalg.inv", "")
+    try:
+        return by_columns(np.linalg.inv(A)), np.zeros(A.shape[:-2], np.int32)
+    except np.linalg.LinAlgError:
+        raise LinAlgError(f"linalg.inv: {where_singular(A)} input matrix is singular.") from None
+
+
+def where_singular(A):
+    """Which matrix of a batch, and which element of its diagonal, hinders the inversion."""
+    packed = factors(A)[0].reshape(-1, *A.shape[-2:])
+    zeros = np.diagonal(packed, axis1=-2, axis2=-1) == 0
+    number = int(zeros.any(axis=-1).argmax())
+    batch = f"(Batch element {number}): " if A.ndim > 2 else ""
+    place = int(zeros[number].argmax()) + 1
+    return f"{batch}The diagonal element {place} is zero, the inversion could not be completed because the"
