@@ -184,8 +184,8 @@ class Elements:
             try:
                 np.add(array, grad, out=array, casting="unsafe")
             except ValueError:
-                text.broadcast_shape(array.shape, grad.shape)
-                raise
+                shape = list(text.broadcast_shape(array.shape, grad.shape))
+                raise RuntimeError(f"output with shape {list(array.shape)} doesn't match the broadcast shape {shape}") from None
         else:
             self._array = np.add(array, grad, dtype=array.dtype)
         self.version_cell().count += 1
