@@ -10,10 +10,9 @@ from gviz.engine.op import TENSORS as call
 from gviz.engine.refusals import public
 from gviz.engine.surface import products
 from gviz.engine.surface.arithmetic import keyed
+from gviz.engine.surface.norms import matrix_norm, vector_norm
 from gviz.engine.surface.products import inverse
-from gviz.engine.surface.reductions import typed
-from gviz.engine.surface.statistics import vector_norm
-from gviz.engine.text import LinAlgError, result_class, wrap_dim
+from gviz.engine.text import LinAlgError, result_class
 
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
@@ -31,36 +30,6 @@ det, solve, cross = (
     keyed("linalg_cross", 2, tensors=True),
 )
 solve_triangular = keyed("linalg_solve_triangular", 2, tensors=True)
-
-
-def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The norm of matrices: Frobenius, of singular values, or the largest (or smallest) sum of a column or a row."""
-    if ord not in {"fro", "nuc", 1, -1, 2, -2, float("inf"), float("-inf")}:
-        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
-    if A.ndim < 2:
-        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
-    check_floats(A._array, "linalg.matrix_norm", "" if ord in {2, -2, "nuc"} else "none")
-    given = (dim,) if isinstance(dim, int) else tuple(dim)
-    if len(given) != 2:
-        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, given))}")
-    dims = tuple(wrap_dim(d, A.ndim) for d in given)
-    if dims[0] == dims[1]:
-        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got {dims}")
-    if ord == "fro":
-        return vector_norm(A, 2, dims, keepdim, dtype=dtype)
-    if ord in {2, -2, "nuc"}:
-        order = (*(d for d in range(A.ndim) if d not in dims), *dims)
-        values = svdvals(call["permute"](typed(A, dtype), order))
-        key = {2: "amax", -2: "amin", "nuc": "sum_dim"}[ord]
-        found = call[key](values, (-1,), keepdim)
-        if not keepdim:
-            return found
-        found = call["unsqueeze"](found, -1)
-        return call["permute"](found, tuple(order.index(d) for d in range(A.ndim)))
-    summed, rest = dims if ord in {1, -1} else dims[::-1]
-    sums = vector_norm(A, 1.0, summed, keepdim, dtype=dtype)
-    rest -= rest > summed and not keepdim
-    return call["amax" if ord > 0 else "amin"](sums, (rest,), keepdim)
 
 
 def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:

@@ -21,6 +21,7 @@ from gviz.engine.refusals import public
 from gviz.engine.surface import (
     arithmetic,
     conversion,
+    norms,
     pointwise,
     products,
     rearranging,
@@ -35,8 +36,8 @@ from gviz.engine.tensor import Tensor
 __all__ = ["install", "ops"]
 
 FAMILIES = (
-    arithmetic, reductions, shape, conversion, writing, pointwise, statistics, searching, rearranging, products, creation,
-    sampling,
+    arithmetic, reductions, shape, conversion, writing, pointwise, statistics, norms, searching, rearranging, products,
+    creation, sampling,
 )  # fmt: skip
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from gviz.engine import dtypes
 from gviz.engine.op import TENSORS as call
-from gviz.engine.refusals import public
 from gviz.engine.surface.arithmetic import keyed, places
 from gviz.engine.surface.reductions import UNSET, as_dims, dtype_of
 from gviz.engine.tensor import Tensor, from_array
@@ -69,39 +68,6 @@ def over(key: str, every: Any = None) -> Any:
 
 
 logsumexp, nansum = over("logsumexp", UNSET), over("nansum")
-
-
-def vector_norm(x: Tensor, ord: Any = 2.0, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The norm of all elements, or along dims."""
-    if isinstance(ord, complex):
-        raise RuntimeError(  # noqa: TRY004 - as PyTorch does
-            "linalg.vector_norm: Expected a non-complex scalar as the order of norm."
-        )
-    if isinstance(ord, Tensor):
-        raise TypeError("no number")
-    return call["vector_norm"](x, ord, None if dim is None else as_dims(dim), keepdim, dtype_of(dtype))
-
-
-BUILT_IN_NORM = public(vector_norm, "linalg_vector_norm", method=False)
-"""What Python's ``norm`` calls, as in PyTorch: a built-in function, with refusals of its own."""
-
-
-def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
-    """The p-norm of all elements, or along dims; for a text that of matrices."""
-    dims = [dim] if isinstance(dim, int) else dim
-    if not isinstance(p, str) or (p == "fro" and (dims is None or len(dims) <= 2)):
-        ord = 2.0 if p is None else 2 if isinstance(p, str) else p
-        if dims is None and keepdim is False and dtype is None is out:
-            return BUILT_IN_NORM(input, ord)
-        return BUILT_IN_NORM(input, ord, dims, keepdim, dtype=dtype, **({} if out is None else {"out": out}))
-    from gviz.engine.linalg import matrix_norm
-
-    return matrix_norm(input, p, list(range(input._array.ndim)) if dims is None else dims, keepdim, dtype=dtype)
-
-
-def norm_method(self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """The same as a method."""
-    return norm(self, p, dim, keepdim, dtype=dtype)
 
 
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
@@ -175,6 +141,4 @@ BOTH: dict[str, Any] = {
     "median": middle("median"), "nanmedian": middle("nanmedian"), "nonzero": nonzero, "unique": unique, "bincount": bincount,
 }  # fmt: skip
 
-METHODS: dict[str, Any] = {"norm": norm_method}
-
-FUNCTIONS: dict[str, Any] = {"norm": norm, "var_mean": spread("var_mean"), "std_mean": spread("std_mean")}
+FUNCTIONS: dict[str, Any] = {"var_mean": spread("var_mean"), "std_mean": spread("std_mean")}
