@@ -1,4 +1,4 @@
-"""gviz's autograd engine: PyTorch's names, numbers and errors over numpy, small enough to be read.
+"""gviz's autograd engine: PyTorch's names, numbers and errors over numpy, with a core small enough to be read.
 
 ``from gviz import engine as torch`` reads like PyTorch::
 
@@ -41,8 +41,11 @@ Around it:
   ``hooks.py`` (what few nodes have), ``inplace.py`` and ``views.py`` (writing in place, CopySlices), ``modes.py`` (no_grad and
   its kin), ``elements.py`` (what a tensor is apart from the graph);
 - ``creation.py`` and ``unpack.py`` (lists to arrays), ``sampling.py`` over ``random.py`` (PyTorch's random numbers);
-- ``dtypes.py``, ``limits.py`` (finfo, iinfo), ``printing.py``, ``text.py`` (names, messages and named results),
-  ``refusals.py`` (what a function says about wrong arguments);
+- ``dtypes.py``, ``limits.py`` (finfo, iinfo), ``printing.py``, ``text.py`` (names, messages and named results), ``copying.py``
+  (copy and pickle);
+- what a wrong call is told: ``signatures.py`` (PyTorch's call forms), ``refusals.py`` and ``listing.py`` (its words),
+  ``kernels.py`` (dtypes that its kernels lack);
+- the table as text, for people: ``catalogue.py`` (``gviz ops``), ``symbols.py`` (formulas of numbers and names);
 - loaded when named: ``autograd``, ``cuda``, ``linalg``, ``nn``, ``optim``, ``special``.
 
 What is not here raises AttributeError in PyTorch's words; ``Tensor(3, 5)`` and ``empty`` hold zeros.
