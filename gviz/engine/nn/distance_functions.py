@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.engine.inplace import in_place
 from gviz.engine.modes import no_grad
+from gviz.engine.nn.checks import check_constant
 from gviz.engine.nn.loss_functions import old, reduced, reduction_number
 from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import margins as _margins  # noqa: F401 - stores its rows
@@ -135,6 +136,7 @@ def multi_margin_loss(
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight._array.ndim != 1:
         raise ValueError("weight must be one-dimensional")
+    check_constant("multi_margin_loss", weight=weight)
     return call["multi_margin_loss"](input, target, p, margin, weight, number)
 
 

@@ -21,7 +21,7 @@ from gviz.engine.nn import (
     loss_functions,
     window_functions,
 )
-from gviz.engine.nn.checks import check_bilinear, check_shape
+from gviz.engine.nn.checks import check_bilinear, check_constant, check_shape
 from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import attention as _attention  # noqa: F401 - stores its rows
 from gviz.engine.ops.normalization import check_mixed
@@ -135,6 +135,7 @@ def batch_norm(
         elif given._array.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {given._array.size}")
     wrap_dim(1, array.ndim)
+    check_constant("native_batch_norm", running_mean=running_mean, running_var=running_var)
     return call["native_batch_norm"](input, weight, bias, running_mean, running_var, training, momentum, eps)  # type: ignore[no-any-return]
 
 

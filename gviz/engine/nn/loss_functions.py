@@ -80,17 +80,42 @@ def pair(input: Tensor, target: Tensor, name: str | None = None) -> tuple[Tensor
     return call["expand"](input, shape), call["expand"](target, shape)
 
 
+def counted(losses: Tensor, weight: Tensor, size: tuple[int, ...], reduction: str, *, share: bool = True) -> Any:
+    """Losses times their weights, or the mean or sum of these. ValueError: no such reduction, weights of another shape.
+
+    Args:
+        losses: one per element.
+        weight: as many.
+        size: the shape that it has to have.
+        reduction: "none", "sum" or "mean".
+        share: whether the mean is a share of the sum of the weights.
+    """
+    if weight._array.shape != size:
+        raise ValueError("Weights and input must have the same size.")
+    found = call["mul"](losses, weight)
+    if reduction not in {"none", "sum", "mean"}:
+        raise ValueError(f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.")
+    if reduction == "mean" and share:
+        return call["div"](call["sum_all"](found), call["sum_all"](weight))
+    return reduced(found, reduction)
+
+
 @old
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean", weight: Any = None) -> Tensor:
     """Squared differences."""
-    return call["mse_loss"](*pair(input, target), reduction_number(reduction))  # type: ignore[no-any-return]
+    size = input.shape
+    input, target = pair(input, target)
+    if weight is not None:
+        return counted(call["power"](call["sub"](input, target), 2), weight, size, reduction)  # type: ignore[no-any-return]
+    return call["mse_loss"](input, target, reduction_number(reduction))  # type: ignore[no-any-return]
 
 
 @old
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", weight: Any = None) -> Tensor:
     """Absolute differences."""
-    input, target = pair(input, target)
-    return reduced(call["absolute"](call["sub"](input, target)), reduction)
+    size = input.shape
+    losses = call["absolute"](call["sub"](*pair(input, target)))
+    return reduced(losses, reduction) if weight is None else counted(losses, weight, size, reduction)  # type: ignore[no-any-return]
 
 
 @old
@@ -108,8 +133,12 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     """Half the square below ``delta``, linear above."""
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    size = input.shape
     input, target = pair(input, target)
     writing.refuse_cast(result_type(input._array, target._array), input._array.dtype)
+    if weight is not None:
+        losses = call["huber_loss"](input, target, 0, float(delta))
+        return counted(losses, weight, size, reduction, share=False)  # type: ignore[no-any-return]
     return call["huber_loss"](input, target, reduction_number(reduction), float(delta))  # type: ignore[no-any-return]
 
 
@@ -118,6 +147,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> 
     """``log(1 + exp(-target * input))``."""
     if not all(isinstance(t, Tensor) for t in (input, target)):
         raise TypeError
+    check_constant("soft_margin_loss", target=target)
     scores, signs = input._array, target._array
     check_neg(scores)  # type: ignore[no-untyped-call]
     for kind in (result_type(scores, signs), get_default_dtype().np):  # that of the product, and of its exponential
@@ -180,6 +210,7 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """:func:`binary_cross_entropy` of the sigmoid, computed stably."""
     number = reduction_number(reduction)
+    check_constant("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     if target._array.shape != input._array.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     check_sub(target._array, target._array)  # type: ignore[no-untyped-call]
