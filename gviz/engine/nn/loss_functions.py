@@ -115,7 +115,7 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", weight: Any 
     """Absolute differences."""
     size = input.shape
     losses = call["absolute"](call["sub"](*pair(input, target)))
-    return reduced(losses, reduction) if weight is None else counted(losses, weight, size, reduction)  # type: ignore[no-any-return]
+    return reduced(losses, reduction) if weight is None else counted(losses, weight, size, reduction)
 
 
 @old
