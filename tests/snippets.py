@@ -57,6 +57,8 @@ def main() -> None:
     """Record."""
     import torch
 
+    torch.set_warn_always(True)  # else the first program alone is warned
+
     RECORDED.write_text("\n%%\n".join(transcript(torch, program) for program in programs()) + "\n", encoding="utf-8")
 
 
