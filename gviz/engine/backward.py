@@ -122,7 +122,7 @@ def sweep(order: list[Any], keep: bool) -> None:
                     right._pending = part if old is None else old + part if sums is None else total(right, old, part, sums)
             else:
                 hand_on(node, out, sums)
-    except Exception:
+    except BaseException:  # an interrupt too
         finish_leaves(order, node, keep)
         raise
 

@@ -53,7 +53,7 @@ def sweep_towards(
                 out = step_towards(node, grad, catch, caught, needed, keep=keep, create=create)
             else:
                 out = node._apply_tensors(grad, keep) if create else node._apply(grad, keep)
-        except Exception:
+        except BaseException:  # an interrupt too
             if mode.anomaly:
                 watch.warn_of(node)
             finish_leaves([one for one in order if needed is None or one in needed or one is node], node, keep, create=create)

@@ -61,9 +61,13 @@ def refuse_view(view: Tensor, *, indirect: bool = False) -> None:
     raise RuntimeError(start + end)
 
 
-def address(array: Any) -> int:
-    """Where an array's first element lies."""
-    return int(array.__array_interface__["data"][0])
+def offset(array: Any) -> int:
+    """How many elements of the memory that an array is part of lie before its first one."""
+    owner = step = array
+    while step is not None:  # as_strided puts an object of its own between two arrays
+        owner, step = step if isinstance(step, np.ndarray) else owner, getattr(step, "base", None)
+    start, first = (one.__array_interface__["data"][0] for one in (owner, array))
+    return int(first - start) // int(array.itemsize)
 
 
 class CopySlices(Node):
@@ -82,7 +86,7 @@ class CopySlices(Node):
         item = array.itemsize  # all in elements: a gradient may have another dtype
         self.base_shape, self.base_strides = array.shape, tuple(s // item for s in array.strides)
         self.view_shape, self.view_strides = part.shape, tuple(s // item for s in part.strides)
-        self.offset = (address(part) - address(array)) // item
+        self.offset = offset(part) - offset(array)  # after base.data = ... each counts in its own memory
 
     def _apply(self, grad: Any, keep: bool) -> Any:
         """The gradients of the old base and of what was written."""
@@ -107,10 +111,14 @@ class CopySlices(Node):
     def layout(self, dtype: Any) -> tuple[Any, Any]:
         """Memory laid out as the base's, and the view in it."""
         item = dtype.itemsize
-        span = 1 + sum((n - 1) * s for n, s in zip(self.base_shape, self.base_strides, strict=True) if n)
-        memory = np.zeros(max(span, 1), dtype)
-        full = as_strided(memory, self.base_shape, [s * item for s in self.base_strides])
-        return full, as_strided(memory[self.offset :], self.view_shape, [s * item for s in self.view_strides])
+        parts = (self.base_shape, self.base_strides), (self.view_shape, self.view_strides)
+        starts = max(-self.offset, 0), max(self.offset, 0)
+        spans = [1 + sum((n - 1) * s for n, s in zip(*part, strict=True) if n) for part in parts]
+        memory = np.zeros(max(map(sum, zip(starts, spans, strict=True))), dtype)  # holds a view that lies elsewhere now, too
+        full, view = (
+            as_strided(memory[at:], size, [s * item for s in steps]) for at, (size, steps) in zip(starts, parts, strict=True)
+        )
+        return full, view
 
     def _apply_tensors(self, grad: Any, keep: bool) -> Any:
         """The same, recorded."""
@@ -141,8 +149,13 @@ def take_place(tensor: Tensor, edge: Any) -> None:
     if base is None:
         move_edge(tensor, edge)
         return
+    before = base._edge
     move_edge(base, CopySlices(base, tensor, edge))
-    renew_edge(tensor)
+    try:
+        renew_edge(tensor)
+    except RuntimeError:  # the view lies outside of other data that the base was given
+        move_edge(base, before)
+        raise
 
 
 def renew_edge(view: Tensor) -> None:
@@ -158,7 +171,7 @@ def renew_edge(view: Tensor) -> None:
     stride = tuple(s // item for s in view._array.strides)
     source = base.detach().requires_grad_() if base._edge is None else base
     with enable_grad():
-        fresh = TENSORS["as_strided"](source, view._array.shape, stride, (address(view._array) - address(base._array)) // item)
+        fresh = TENSORS["as_strided"](source, view._array.shape, stride, offset(view._array) - offset(base._array))
     if source is not base:  # the leaf was a view, and its views have lost their way to it
         fresh._edge._edges = (None,)
     move_edge(view, fresh._edge)
