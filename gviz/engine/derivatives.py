@@ -25,7 +25,7 @@ __all__ = ["crossed", "node_class"]
 
 ndarray = np.ndarray
 
-FREED_PAIR = FREED, FREED
+BOTH_FREED, FIRST_FREED, SECOND_FREED = (FREED, FREED), (FREED, None), (None, FREED)
 
 
 def node_class(row: Row) -> Any:
@@ -132,7 +132,7 @@ def apply_crossed(row: Row) -> Any:
                 return careful(node, grad, keep)
             self = right(grad, array)
         if not keep:
-            node._kept = FREED_PAIR
+            node._kept = SECOND_FREED if other is None else FIRST_FREED if self is None else BOTH_FREED
         return other, self
 
     return apply

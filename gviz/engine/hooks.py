@@ -246,13 +246,14 @@ def run(node: Any, grad: Any, keep: bool, *, on_tensors: bool, wanted: tuple[boo
     given = grad
     for hook in tuple(facts.get("pre_hooks") or ()):
         given = grad = from_hook(node, hooked(hook, hook_arguments(node, grad, on_tensors=on_tensors)), on_tensors=on_tensors)
+    kinds, post = facts.get("dtypes"), tuple(facts.get("post_hooks") or ())
+    late = bool(post) and not keep and hasattr(node, "_row")  # freed when its hooks have gone well
     if grad is None and not plain._always:
         out: Any = (None,) * len(node._edges)
     else:
-        out = only_wanted(node, grad, keep, plain._apply_tensors if on_tensors else plain._apply, wanted)
+        out = only_wanted(node, grad, keep or late, plain._apply_tensors if on_tensors else plain._apply, wanted)
     lone = not isinstance(out, tuple)
     outs = (out,) if lone else out
-    kinds, post = facts.get("dtypes"), tuple(facts.get("post_hooks") or ())
     if kinds or post:
         from gviz.engine.towards import fit
 
@@ -269,6 +270,8 @@ def run(node: Any, grad: Any, keep: bool, *, on_tensors: bool, wanted: tuple[boo
         for hook in post:
             grads_in = hooked(hook, grads_in, hook_arguments(node, given, on_tensors=on_tensors))
         outs = tuple(None if g is None else g if on_tensors else g._array for g in grads_in)
+    if late:
+        node._row.release(node)
     return outs[0] if lone else outs
 
 

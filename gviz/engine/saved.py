@@ -267,11 +267,13 @@ class Saving:
         return values
 
     def release(self, node: Node) -> None:
-        """Drop the saved tensors; numbers stay readable, as in PyTorch."""
+        """Drop the saved tensors; numbers stay readable, and so does None where nothing was kept, as in PyTorch."""
         if self.tensor_positions:
             if node._kept.__class__ is tuple:
-                node._kept = tuple(FREED if i in self.tensor_positions else v for i, v in enumerate(node._kept))
-            else:
+                node._kept = tuple(
+                    FREED if i in self.tensor_positions and v is not None else v for i, v in enumerate(node._kept)
+                )
+            elif node._kept is not None:
                 node._kept = FREED
 
     def watch_result(self, node: Node, version: Version, number: int) -> None:
