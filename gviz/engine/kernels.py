@@ -1,11 +1,13 @@
-"""Dtypes that PyTorch's kernels do not take: the rows that refuse some, and what its message calls each kernel.
+"""What PyTorch's kernels do not take, by dtype, and which of them give a result in order whatever the layout of their input.
 
-A row that stands here looks at the dtype of its first operand, brought to the common one of all, before it computes.
+A row of ``LACKING`` looks at the dtype of its first operand, brought to the common one of all, before it computes.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
 
 from gviz.engine import dtypes
 
@@ -124,8 +126,28 @@ def no_norm(kind: Any) -> RuntimeError:
     return RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {name} instead.")
 
 
+IN_ORDER = {
+    "sum_dim", "mean_dim", "prod_dim", "var", "std", "var_mean", "std_mean", "vector_norm", "norm", "amax", "amin", "aminmax",
+    "nansum", "logsumexp", "any_of", "all_of", "count_nonzero", "roll", "tril", "triu",
+}  # fmt: skip
+"""Rows whose results are contiguous even where the input is not; numpy's follow the input."""
+
+
+def in_order(forward: Any) -> Any:
+    """A forward whose results are contiguous."""
+
+    def compute(array: Any, *others: Any) -> Any:
+        found = forward(array, *others)
+        if array.flags.c_contiguous:
+            return found
+        return tuple(np.array(a, order="C") for a in found) if isinstance(found, tuple) else np.array(found, order="C")
+
+    return compute
+
+
 def guarded(key: str, forward: Any) -> Any:
-    """A row's forward, which refuses the dtypes that the row lacks."""
+    """A row's forward, which refuses the dtypes that the row lacks, and gives a contiguous result where the kernel does."""
+    forward = in_order(forward) if key in IN_ORDER else forward
     lacking = LACKING.get(key)
     if lacking is None:
         return forward
