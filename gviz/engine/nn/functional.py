@@ -44,6 +44,8 @@ def embedding(
     scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Tensor:  # fmt: skip
     """The rows of ``weight`` at the indices ``input``."""
+    if sparse and weight.requires_grad:
+        raise NotImplementedError("sparse gradients are not in gviz's engine; run with --engine torch")
     padding_idx = -1 if padding_idx is None else row_number(padding_idx, weight._array.shape[0])
     if max_norm is not None:
         if weight._array.dtype.kind not in "fc":
