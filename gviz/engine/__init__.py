@@ -17,9 +17,9 @@ How one operation flows from call to gradient, for the product in that program:
    ``surface/arithmetic.py`` gives it its public names (``*``, ``torch.mul``, ``Tensor.mul``); what a row may say is told in
    ``op.py``.
 2. At the first call ``Row.ready`` reads the formulas, makes the class ``MulBackward0`` (``derivatives.node_class``) and the
-   function: here ``makers.two_inputs``, written out because it is hot; any other row, and any operands at all, go through
-   ``general.py``. Both do the same: the forward on the arrays, a tensor around what it gives and, if an input requires a
-   gradient, a node.
+   function: here ``makers.two_inputs`` (for ``exp`` and its like ``makers.one_input``), written out because they are hot; any
+   other row, and any operands at all, go through ``general.py``. All do the same: the forward on the arrays, a tensor around
+   what it gives and, if an input requires a gradient, a node.
 3. The node (``node.Node``) keeps ``_left`` and ``_right``, the nodes of its inputs (for a leaf ``node.link`` gives its
    ``AccumulateGrad``); ``_kept``, what the formulas name, here (other, self); ``_shape``; and ``_seq``, its creation number.
    The result holds the node as ``_edge`` (``tensor.Tensor``).
@@ -31,8 +31,12 @@ How one operation flows from call to gradient, for the product in that program:
 6. With ``create_graph=True`` the same formulas run on tensors (``derivatives.tensor_apply``) and record a graph of their own.
 
 To read the engine, read ``op.py``, ``node.py``, ``tensor.py`` and ``backward.py``, then ``makers.py`` and ``derivatives.py``.
-To find an operation: its public name stands in a table at the end of a file of ``surface/``, with the key of its row; the row
-is in the file of ``ops/`` for its family; ``ops/rows.py`` has what states a row in one line, or rows that are alike once.
+To find an operation: ``gviz ops NAME`` tells its row; a public name stands in a table at the end of a file of ``surface/`` with
+the key of its row (those of ``nn.functional`` and ``linalg`` are functions there); the row is in the file of ``ops/`` for its
+family; ``ops/rows.py`` has what states a row in one line, or rows that are alike once.
+
+The grad mode and a running backward pass belong to the whole process, not to a thread as in PyTorch: programs that build
+graphs in several threads at once need the real one.
 
 Around it:
 

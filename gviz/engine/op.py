@@ -43,7 +43,7 @@ TENSORS: dict[str, Any] = {"__name__": "gviz.engine.tensors", "__builtins__": bu
 ROWS: dict[str, Row] = {}
 COMPOSITES: dict[str, Any] = {}
 
-PASS: Any = lambda grad: grad  # noqa: E731 - a formula like any other, known by identity so that it costs nothing
+PASS: Any = lambda grad: grad  # noqa: E731 - what the text "grad" becomes, known by identity so that it costs nothing
 """The derivative of an input that the operation passes on unchanged."""
 
 

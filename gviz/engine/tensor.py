@@ -2,7 +2,7 @@
 
 A tensor has four slots: the array, the edge (the node that made it, a weak reference to the AccumulateGrad of a leaf that
 requires a gradient, or None), the rare things (gradient, version, hooks, base of a view; None for most tensors) and weak
-references to itself. Operations, methods and operators are bound to this class by ``surface.py``.
+references to itself. Operations, methods and operators are bound to this class by ``surface``.
 """
 
 from __future__ import annotations

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz.engine.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 from gviz.engine.requests import backward, grad
-
-if TYPE_CHECKING:
-    from gviz.engine.tensor import Tensor
+from gviz.engine.tensor import Tensor
 
 __all__ = [
     "Function",
@@ -26,12 +24,26 @@ __all__ = [
 ]
 
 
-def Variable(data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:
-    """The tensor itself on its memory, as old programs wrap it."""
-    made = data.detach()
-    if requires_grad:
-        made.requires_grad_()
-    return made
+class VariableMeta(type):
+    """What lets every tensor be a Variable."""
+
+    def __instancecheck__(cls, other: Any) -> bool:
+        """Whether it is a tensor."""
+        return isinstance(other, Tensor)
+
+
+class Variable(metaclass=VariableMeta):
+    """What old programs wrap tensors in: a call gives a tensor on the same memory."""
+
+    def __new__(cls, data: Any, requires_grad: bool = False, volatile: bool = False) -> Any:
+        """A leaf, which wants a gradient if it is asked for.
+
+        Raises:
+            TypeError: no tensor.
+        """
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        return data.detach().requires_grad_(requires_grad)
 
 
 LATER = {

@@ -119,10 +119,12 @@ class Optimizer:
         """One parameter's step from its gradient, as the group wants that."""
         if group["maximize"]:
             grad = -grad
-        if group["weight_decay"] != 0 and not group.get("decoupled_weight_decay"):
+        decays = group["weight_decay"] != 0
+        apart = decays and group.get("decoupled_weight_decay", False)  # then the parameter itself decays, a write of its own
+        if decays and not apart:
             grad = grad + tensor._array * tensor._array.dtype.type(group["weight_decay"])
         self.update(tensor._array, grad, state := self.state[tensor], group)
-        tensor.version_cell().count += 1
+        tensor.version_cell().count += 1 + apart
         if not state:
             del self.state[tensor]
 
