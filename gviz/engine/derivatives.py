@@ -182,9 +182,9 @@ def tensor_apply(row: Row) -> Any:
 
 
 def spreader(row: Row, formulas: list[Any]) -> Any:
-    """A function that evaluates the formulas and puts each gradient at the edge of its input."""
+    """A function that evaluates the formulas in PyTorch's order, by input names, and puts each gradient at its edge."""
     picks = [[-1 if name == "grad_input_mask" else row.position[name] for name in need] for need in row.needs]
-    plan = list(zip(formulas, picks, row.groups, strict=True))
+    plan = sorted(zip(formulas, picks, row.groups, strict=True), key=lambda one: one[2])  # seen in second derivatives
     names = row.edge_names
 
     def spread_one(node: Node, grad: Any, values: list[Any]) -> Any:

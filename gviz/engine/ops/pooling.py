@@ -300,6 +300,10 @@ def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, sca
     return result
 
 
-@op(None, nondiff=("grad", "indices"))
+@composite
 def embedding_double_backward(grad, indices, padding_idx):
-    return np.where((indices == padding_idx)[..., None], grad.dtype.type(0), grad[indices])
+    """The gradient's rows where the indices say, nothing for padding."""
+    rows = index_select(grad, 0, reshape(indices, (-1,)))
+    if padding_idx >= 0:
+        rows = masked_fill(rows, reshape(equal(indices, padding_idx), (-1, 1)), 0)
+    return view(rows, (*indices.shape, -1))
