@@ -184,6 +184,8 @@ def arange(
         raise RuntimeError("step must be nonzero")
     whole = all(isinstance(v, int) for v in (start, end, step))
     kind = plain(dtype, dtypes.int64 if whole else None)
+    if kind.kind == "b":
+        raise dtypes.no_kernel("arange_cpu", kind)
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if (end - start) * step < 0:

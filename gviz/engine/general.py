@@ -22,7 +22,7 @@ from gviz.engine.text import COMPLEX, result_class
 if TYPE_CHECKING:
     from gviz.engine.op import Row
 
-__all__ = ["NUMBERS", "OPERANDS", "general"]
+__all__ = ["NUMBERS", "OPERANDS", "general", "plain_number"]
 
 ndarray = np.ndarray
 new = object.__new__
@@ -83,7 +83,7 @@ def operands(row: Row, args: tuple[Any, ...]) -> tuple[list[Any], bool]:
         elif isinstance(value, list | tuple) and row.parameters[i] in row.lists:
             arrays[i] = [v._array if isinstance(v, Tensor) else v for v in value]
         elif isinstance(value, NUMBERS):
-            arrays[i] = value.item() if isinstance(value, np.generic) else value
+            arrays[i] = plain_number(value)
             if value.__class__ is int and not -WORD <= value < 2 * WORD:
                 raise OverflowError("int too big to convert")
         elif value is not None:
@@ -96,6 +96,11 @@ def operands(row: Row, args: tuple[Any, ...]) -> tuple[list[Any], bool]:
     if row.promote == "none" or not (row.edges or row.promote):
         return arrays, False
     return promoted(row, arrays)
+
+
+def plain_number(value: Any) -> Any:
+    """A numpy number as Python's own; a truth of numpy's is a float, as to PyTorch, which knows Python's only."""
+    return float(value) if isinstance(value, np.bool_) else value.item() if isinstance(value, np.generic) else value
 
 
 def promoted(row: Row, arrays: list[Any]) -> tuple[list[Any], bool]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from types import EllipsisType
 from typing import Any
 
 import numpy as np
 
 from gviz.engine import inplace as writing
 from gviz.engine import random, text
-from gviz.engine.nn.checks import check_dim, check_slopes
+from gviz.engine.nn.checks import check_dim, check_numbers, check_slopes
 from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import gates as _gates  # noqa: F401 - stores its rows
 from gviz.engine.surface import reductions
@@ -41,10 +40,9 @@ def activation(key: str, in_place: bool | None = None, **options: Any) -> Any:
         if usual is not None and not args and not given:
             return call[key](input, *usual)  # type: ignore[no-any-return]
         values = text.bound(key, taken, args, given, before=1, needs=f"_{key}")
-        for i, (name, value) in enumerate(values.items()):
-            if isinstance(value, str | None) and isinstance(options.get(name), float | EllipsisType):
-                raise TypeError(f"{key}(): argument '{name}' (position {i + 2}) must be Number, not {type(value).__name__}")
         inplace = values.pop("inplace", in_place)
+        if key != "hardtanh" or in_place:  # whose bounds Python compares first
+            check_numbers(f"{key}_" if inplace else key, **{n: v for n, v in values.items() if not isinstance(options[n], str)})
         return writing.in_place(call[written], input, *values.values()) if inplace else call[key](input, *values.values())
 
     return apply
@@ -82,6 +80,9 @@ def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """A leaky relu whose slopes are drawn at random while training, else are their mean."""
+    check_numbers("rrelu_" if inplace else "rrelu", lower=lower, upper=upper)
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     noise = np.zeros_like(input._array)
     if training:
         noise[...] = 1

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gviz.engine.dtypes import of
+from gviz.engine.general import NUMBERS
 from gviz.engine.modes import mode
+from gviz.engine.tensor import Tensor
 from gviz.engine.text import warn
-
-if TYPE_CHECKING:
-    from gviz.engine.tensor import Tensor
+from gviz.engine.unpack import c_type_name
 
 
 def check_dim(name: str, dim: Any) -> None:
     """Whether a dim that was given is an integer."""
     if dim is not None and (isinstance(dim, bool) or not isinstance(dim, int | np.integer)):
         raise TypeError(f"{name}(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
+
+
+def check_numbers(function: str, **numbers: Any) -> None:
+    """Refuse options that are no numbers: a tensor is one if it has no dimensions and no gradient."""
+    for i, (name, value) in enumerate(numbers.items()):
+        tensor = isinstance(value, Tensor)
+        if (value._array.ndim or value.requires_grad) if tensor else not isinstance(value, NUMBERS):
+            given = c_type_name(type(value))
+            raise TypeError(f"{function}(): argument '{name}' (position {i + 2}) must be Number, not {given}")
 
 
 def check_sizes(function: str, parameter: str, sizes: Any) -> None:

@@ -179,6 +179,13 @@ def group_norm(
             f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(sizes)} and "
             f"num_groups={num_groups}"
         )
+    for name, value in (("weight", weight), ("bias", bias)):
+        if value is not None and value._array.shape != (channels,):
+            told = list(value._array.shape if weight is None else weight._array.shape)  # the weight's for both, as in PyTorch
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
+                f"{told} and input of shape {list(sizes)}"
+            )
     return call["native_group_norm"](call["contiguous_of"](input), weight, bias, count, channels, area, num_groups, eps)[0]  # type: ignore[no-any-return]
 
 

@@ -63,6 +63,8 @@ def around(input: Tensor, pad: tuple[int, ...]) -> Tensor:
     shape = list(input._array.shape)
     for dim, before, after in ends:
         shape[dim] += before + after
+    if any(max(before, after) > input._array.shape[dim] for dim, before, after in ends):
+        raise RuntimeError("Padding value causes wrapping around more than once.")
     out = inside = from_array(np.zeros(shape, input._array.dtype), None)
     for dim, before, after in ends:
         inside = cut(inside, dim, max(before, 0), shape[dim] - max(after, 0), 1)
@@ -140,8 +142,24 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Every window of an image as a column."""
-    text.wrap_dim(1, input._array.ndim)
-    return call["im2col"](input, *(tuple_of(v, 2) for v in (kernel_size, dilation, padding, stride)))
+    text.wrap_dims((1, 2), input._array.ndim)
+    kernel, dilated, border, step = given = [tuple_of(v, 2) for v in (kernel_size, dilation, padding, stride)]
+    for name, sizes in (("kernel size", kernel), ("dilation", dilated), ("stride", step)):
+        if min(sizes) <= 0:
+            short = name.split()[0]
+            raise RuntimeError(
+                f"{name} should be greater than zero, but got {short}_height: {sizes[0]} {short}_width: {sizes[1]}"
+            )
+    if min(border) < 0:
+        raise RuntimeError(f"padding should be non-negative, but got pad_height: {border[0]} pad_width: {border[1]}")
+    space = input._array.shape[-2:]
+    blocks = tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in zip(space, *given, strict=True))
+    if min(blocks) < 1:
+        raise RuntimeError(
+            f"Given input with spatial size {space}, kernel_size={kernel}, dilation={dilated}, padding={border}, calculated "
+            f"shape of the array of sliding blocks as {blocks}, but its components must be at least one."
+        )
+    return call["im2col"](input, *given)
 
 
 def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:

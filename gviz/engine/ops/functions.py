@@ -52,8 +52,10 @@ def sigmoid_backward(grad_output, output):
 
 @op("LogitBackward0", promote="float", self="logit_backward(grad, self, eps)")
 def logit(self, eps=None):
-    kept = self if eps is None else np.clip(self, self.dtype.type(eps), self.dtype.type(1 - eps))
-    return np.log(kept / (1 - kept))
+    if eps is not None:  # the lower bound goes first, also where it is above the upper one
+        low, high = self.dtype.type(eps), self.dtype.type(1 - eps)
+        self = np.where(self < low, low, np.where(self > high, high, self))
+    return np.log(self / (1 - self))
 
 
 @composite

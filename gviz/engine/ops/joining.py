@@ -127,6 +127,10 @@ def split_with_sizes(self, split_sizes, dim=0):
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     given, dim = dim, wrap_dim(dim, self.ndim)
     length = self.shape[dim]
+    if any(size < 0 for size in split_sizes):
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(split_sizes)}"
+        )
     if sum(split_sizes) != length:
         raise RuntimeError(
             f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at dimension {given}), "

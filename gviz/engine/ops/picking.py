@@ -152,7 +152,8 @@ UNIQUE = ("output", "inverse", "counts")
 
 @op("Unique2Backward0", outputs=UNIQUE, self='not_implemented("_unique2")')
 def unique2(self):
-    values, inverse, counts = np.unique(self, return_inverse=True, return_counts=True)
+    # each nan is a value of its own; the places are asked for so that numpy sorts these in their order
+    values, _, inverse, counts = np.unique(self, True, True, True, equal_nan=False)
     return values, inverse.reshape(self.shape), counts
 
 

@@ -176,6 +176,10 @@ def diagonal_places(self, sizes):
 def unfold(self, dimension, size, step):
     dim = wrap_dim(dimension, self.ndim)
     length, stride = (self.shape[dim], self.strides[dim]) if self.ndim else (1, self.itemsize)
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
     if size > length:
         raise RuntimeError(f"maximum size for tensor at dimension {dim} is {length} but size is {size}")
     shape, strides = list(self.shape) or [1], list(self.strides) or [stride]

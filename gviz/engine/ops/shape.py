@@ -256,6 +256,8 @@ def check_strided(size, stride, first, memory):
         raise RuntimeError("mismatch in length of strides and shape")
     if any(s < 0 for s in stride):
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+    if any(s < 0 for s in size):
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
     if first < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {first}")
     needed = first + span(size, stride) if all(size) else 0

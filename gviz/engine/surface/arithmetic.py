@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gviz.engine import dtypes, text
-from gviz.engine.general import NUMBERS, OPERANDS
+from gviz.engine.general import NUMBERS, OPERANDS, plain_number
 from gviz.engine.modes import mode
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.reductions import UNSET
@@ -54,15 +54,10 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = "") -> Tensor:
 def power(input: Any, exponent: Any) -> Tensor:
     """``input ** exponent``: a row for each of number and tensor on either side."""
     if not isinstance(input, Tensor):
-        return call["pow_base"](plain(input), exponent)
+        return call["pow_base"](plain_number(input), exponent)
     if isinstance(exponent, Tensor):
         return call["pow_tensor"](input, exponent)
-    return call["power"](input, plain(exponent))
-
-
-def plain(number: Any) -> Any:
-    """A numpy number as Python's own."""
-    return number.item() if isinstance(number, np.generic) else number
+    return call["power"](input, plain_number(exponent))
 
 
 def as_operand(input: Any, other: Any) -> Any:
@@ -81,7 +76,7 @@ def reversed_sub(self: Tensor, other: Any) -> Any:
     """``other - self``; in a recorded derivative PyTorch's C++ subtracts from a tensor."""
     if mode.formula and isinstance(other, NUMBERS):
         return call["sub"](filled(self, other), self)
-    return rsub(self, plain(other)) if isinstance(other, OPERANDS) else NotImplemented
+    return rsub(self, plain_number(other)) if isinstance(other, OPERANDS) else NotImplemented
 
 
 def reversed_div(self: Tensor, other: Any) -> Any:

@@ -254,6 +254,8 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> T
     for i, x in enumerate((x1, x2), 1):
         if x._array.dtype.kind not in "fc":
             raise RuntimeError(f"cdist only supports floating-point dtypes, X{i} got: {x.dtype.scalar_name}")
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
     check_one_dtype(x1._array, x2._array, "expected scalar type {} but found {}")
     return call["cdist_of"](x1, x2, float(p), compute_mode)
 

@@ -26,7 +26,16 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: Any = None, *, output_si
         input, dim = input if input._array.ndim == 1 else call["reshape"](input, (-1,)), 0
     if isinstance(repeats, int):
         return call["repeat_interleave_by"](input, repeats, dim)
-    count = input._array.shape[dim]
+    count, sizes = input._array.shape[dim], repeats._array.shape
+    if len(sizes) > 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    if sizes not in ((), (1,), (count,)):
+        raise RuntimeError(
+            "repeats must have the same size as input along dim, but got repeats.size(0) = "
+            f"{sizes[0]} and input.size({dim}) = {count}"
+        )
+    if (repeats._array < 0).any():
+        raise RuntimeError("repeats can not be negative")
     places = np.repeat(np.arange(count), np.broadcast_to(repeats._array, (count,)))
     return call["index_select"](input, dim, from_array(places, None))
 
@@ -151,6 +160,13 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
         raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     if indexing not in {None, "ij", "xy"}:
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    for vector in vectors:
+        if vector._array.ndim > 1:
+            sizes = ",".join(map(str, vector._array.shape))
+            raise RuntimeError(
+                "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: "
+                f"[ {text.type_name(vector._array.dtype)}{{{sizes}}} ]"
+            )
     order = list(range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:
         order[:2] = 1, 0

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from gviz.engine import dtypes, inplace, text
+from gviz.engine.general import plain_number
 from gviz.engine.op import TENSORS as call
-from gviz.engine.surface.arithmetic import plain
 from gviz.engine.surface.conversion import to
 from gviz.engine.surface.rearranging import broadcast_tensors, meshgrid
 from gviz.engine.surface.shape import listed
@@ -147,6 +147,8 @@ def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
     if array.dtype.kind in "iub":
         raise dtypes.no_kernel("linspace_cpu" if array.dtype.kind == "b" else "histogram_cpu", array.dtype)
     low, high = (min, max) if min != max else (array.min(), array.max()) if array.size else (0, 1)
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
     low, high = (low - 1, high + 1) if low == high else (low, high)
     counts, _ = np.histogram(array, bins, (float(low), float(high)))
     return from_array(counts.astype(array.dtype), None)
@@ -194,6 +196,9 @@ def triangle_indices(lower: bool) -> Any:
     """``tril_indices`` or ``triu_indices``: rows and columns of a triangle."""
 
     def indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None) -> Tensor:
+        for name, size in (("row", row), ("col", col)):
+            if size < 0:
+                raise RuntimeError(f"{name} must be non-negative, got{size}")
         pick = np.tril_indices if lower else np.triu_indices
         kind = np.int64 if dtype is None else dtypes.as_dtype(dtype).np
         return from_array(np.stack(pick(row, offset, col)).astype(kind), None)
@@ -232,7 +237,7 @@ def broadcast_shapes(*shapes: Any) -> Any:
 
 def result_type(tensor1: Any, tensor2: Any) -> Any:
     """The dtype that two operands have together."""
-    return dtypes.of(dtypes.result_type(*(plain(getattr(v, "_array", v)) for v in (tensor1, tensor2))))
+    return dtypes.of(dtypes.result_type(*(plain_number(getattr(v, "_array", v)) for v in (tensor1, tensor2))))
 
 
 def can_cast(from_: Any, to: Any) -> bool:

@@ -185,6 +185,8 @@ def splitter(name: str, dim: int, least: int) -> Any:
             raise RuntimeError(
                 f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {ndim} dimensions!"
             )
+        if hasattr(indices_or_sections, "_array") and indices_or_sections._array.ndim:
+            raise TypeError("numbers, not a tensor")
         along = min(dim, ndim - 1)
         if isinstance(indices_or_sections, int):
             length = input._array.shape[along]

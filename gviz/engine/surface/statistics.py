@@ -11,7 +11,7 @@ from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.arithmetic import keyed, places
 from gviz.engine.surface.reductions import UNSET, as_dims, dtype_of
 from gviz.engine.tensor import Tensor, from_array
-from gviz.engine.text import wrap_dim
+from gviz.engine.text import wrap_dim, wrap_dims
 
 
 def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
@@ -76,7 +76,7 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
         raise RuntimeError(
             f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.scalar_name}"
         )
-    axes = None if dim is None or not input._array.ndim else as_dims(dim)
+    axes = None if dim is None or not input._array.ndim else wrap_dims(as_dims(dim), input._array.ndim)
     count = np.sum(~np.isnan(input._array), axis=axes, keepdims=keepdim)
     return call["div"](nansum(input, dim, keepdim, dtype=dtype), from_array(np.asarray(count), None))
 
@@ -126,6 +126,8 @@ def bincount(input: Tensor, weights: Any = None, minlength: int = 0) -> Tensor:
         raise dtypes.no_kernel("bincount_cpu", input._array.dtype)
     if input._array.ndim != 1 or (input._array < 0).any():
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is not None and weights._array.shape != input._array.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
     return from_array(np.bincount(input._array, getattr(weights, "_array", None), minlength), None)
 
 
