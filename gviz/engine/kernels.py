@@ -15,6 +15,7 @@ __all__ = ["agreeing", "check_floats", "check_one_dtype", "guarded", "no_norm"]
 
 BOOL, BYTE, HALF = (dtypes.bool,), (dtypes.uint8,), (dtypes.float16,)
 SIGNED = (dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
+COMPLEX = (dtypes.complex64, dtypes.complex128)
 WHOLE = (*BOOL, *BYTE, *SIGNED)
 EXACT = [f"upsample_nearest{exact}{{}}d" for exact in ("", "_exact")]
 
@@ -56,11 +57,14 @@ for refused, kernels in (
     (WHOLE[:-1], {"avg_pool2d": "avg_pool2d"}),
     (WHOLE[:-1] + HALF, {"avg_pool3d": "avg_pool3d_out_frame"}),
     (WHOLE[1:], {"im2col": "im2col_out_cpu", "col2im": "col2im_out_cpu"}),
+    (COMPLEX, {
+        "igamma": "igamma_cpu", "igammac": "igammac_cpu", "atan2": "atan2_cpu", "round_even": "round_vml_cpu",
+    }),
     (HALF, {"cdist_forward": "cdist", "pdist_forward": "pdist", "special_ndtri": "ndtri_cpu"}),
     (WHOLE + HALF, {"linalg_solve_triangular": "triangular_solve_cpu", "linalg_eigh": "linalg_eigh_cpu"}),
 ):  # fmt: skip
     for key, kernel in kernels.items():
-        LACKING[key] = {kind.np: kernel for kind in refused}
+        LACKING.setdefault(key, {}).update((kind.np, kernel) for kind in refused)
 
 
 ONE_DTYPE: dict[str, tuple[str, tuple[int, ...], str]] = {

@@ -68,6 +68,8 @@ class Cell(Remembering):
             if state._array.ndim not in (1, 2):
                 told = "hidden" if lone else f"hx[{i}]"
                 raise ValueError(f"{name}: Expected {told} to be 1D or 2D, got {state._array.ndim}D instead")
+        if rank == 2 and not lone and isinstance(hx, Tensor):
+            raise TypeError("lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not Tensor")
         if rank == 1:
             input, states = call["unsqueeze"](input, 0), tuple(call["unsqueeze"](state, 0) for state in states)
         if hx is None:

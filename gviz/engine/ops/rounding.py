@@ -12,9 +12,19 @@ from gviz.engine.ops.rows import row
 FLAT = "zeros_like(grad)"
 
 
-row("floor", "FloorBackward0", np.floor, self=FLAT)
-row("ceil", "CeilBackward0", np.ceil, self=FLAT)
-row("trunc", "TruncBackward0", np.trunc, self=FLAT)
+def on_a_line(name):
+    """A check of the operand: complex numbers are not rounded."""
+
+    def check(operand):
+        if np.asarray(operand).dtype.kind == "c":
+            raise NotImplementedError(f"{name} is not supported for complex inputs")
+
+    return check
+
+
+row("floor", "FloorBackward0", np.floor, check=on_a_line("floor"), self=FLAT)
+row("ceil", "CeilBackward0", np.ceil, check=on_a_line("ceil"), self=FLAT)
+row("trunc", "TruncBackward0", np.trunc, check=on_a_line("trunc"), self=FLAT)
 row("round_even", "RoundBackward0", lambda self: np.rint(self) if self.dtype.kind == "f" else self.copy(), self=FLAT)
 row("round_decimals", "RoundBackward1", lambda self, decimals: np.round(self, decimals), self=FLAT)
 row("frac", "FracBackward0", lambda self: self - np.trunc(self), self="grad")

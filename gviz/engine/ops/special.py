@@ -53,9 +53,14 @@ def polygamma(n, self):
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     x = np.asarray(self, np.float64)
     return floating(
-        psi(x) if n == 0 else trigamma(x, self.dtype) if n == 1 else (-1) ** (n + 1) * math.factorial(n) * zeta(n + 1.0, x),
+        psi(x) if n == 0 else trigamma(x, self.dtype) if n == 1 else signed_factorial(n) * zeta(n + 1.0, x),
         self,
     )
+
+
+def signed_factorial(n):
+    """The factor of the n-th derivative; infinite where it leaves double precision."""
+    return (1 if n % 2 else -1) * (math.factorial(n) if n < 171 else math.inf)
 
 
 alike("polygamma_", "PolygammaBackward1", "polygamma")

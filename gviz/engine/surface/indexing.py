@@ -15,6 +15,11 @@ __all__ = ["get_item", "views_of"]
 
 INT64_MAX = 2**63 - 1
 INVALID = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
+SEQUENCE = (
+    "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
+    "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which "
+    "will result either in an error or a different result"
+)
 LONGEST_TUPLE = 32
 """A list that is shorter and holds lists, slices, tensors, None or ... is taken as a tuple."""
 
@@ -46,7 +51,11 @@ def views_of(self: Tensor, key: Any, *, writing: bool = False) -> tuple[Tensor, 
         return sliced(self, 0, key, whole=not writing), None
     if is_integer(key):
         return selected(self, 0, operator.index(key), 0), None
-    keys = [as_index(part) for part in (key if isinstance(key, tuple) or is_nested(key) else (key,))]
+    if not isinstance(key, tuple):
+        if nested := is_nested(key):
+            text.warn(SEQUENCE)
+        key = key if nested else (key,)
+    keys = [as_index(part) for part in key]
     return Taken(self, keys).apart()
 
 
@@ -125,10 +134,10 @@ def is_integer(key: Any) -> bool:
 
 
 def is_nested(key: Any) -> bool:
-    """Whether a list stands for a tuple."""
-    if not isinstance(key, list) or len(key) >= LONGEST_TUPLE:
+    """Whether a list, or a text, stands for a tuple."""
+    if not isinstance(key, list | str) or len(key) >= LONGEST_TUPLE:
         return False
-    return any(one is None or one is Ellipsis or isinstance(one, (list, tuple, slice, Tensor, np.ndarray)) for one in key)
+    return any(one is None or one is Ellipsis or isinstance(one, (list, tuple, str, slice, Tensor, np.ndarray)) for one in key)
 
 
 def as_index(part: Any) -> Any:
@@ -164,6 +173,8 @@ def selected(tensor: Tensor, dim: int, position: int, real_dim: int) -> Tensor:
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
             "tensor to a number"
         )
+    if not -INT64_MAX - 1 <= position <= INT64_MAX:
+        raise ValueError("Overflow when unpacking long long")
     size = shape[dim] if shape else 0
     if not -size <= position < size:
         raise IndexError(f"index {position} is out of bounds for dimension {real_dim} with size {size}")

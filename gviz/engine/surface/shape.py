@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine import text
+from gviz.engine import dtypes, text
 from gviz.engine.op import TENSORS as call
 from gviz.engine.refusals import public
 from gviz.engine.surface.indexing import get_item
@@ -46,6 +46,8 @@ def sized(key: str) -> Any:
     """``reshape``, ``view``, ``permute``, ``expand``, ``repeat``: numbers one by one, or as one tuple."""
 
     def method(input: Tensor, *size: Any, **named: Any) -> Tensor:
+        if key == "view" and isinstance((*size, *named.values(), None)[0], dtypes.dtype):
+            raise NotImplementedError("views of another dtype are not in gviz's engine; run with --engine torch")
         if named and not size and named.keys() <= SIZES:
             size = tuple(named.values())
         elif named:
