@@ -64,14 +64,15 @@ def prelu_kernel_backward(grad_output, self, weight):
 @composite
 def prelu_double_backward(grad_self, grad_weight, self, weight):
     """The gradient of both results for the gradient that came in."""
-    first = 0.0 if grad_self is None else grad_self * where(greater(self, 0), 1.0, weight)
-    return first if grad_weight is None else first + where(greater(self, 0), 0.0, self) * grad_weight
+    low = None if grad_self is None else grad_self * weight
+    low = low if grad_weight is None else grad_weight * self if low is None else low + grad_weight * self
+    return where(greater_equal(self, 0), 0.0 if grad_self is None else grad_self, low)
 
 
 @composite
 def prelu_cross(grad, grad_output, self):
-    """What both mixed second derivatives are: the gradient where the input is not positive."""
-    return zeros_like(self) if grad is None else where(greater(self, 0), 0.0, grad * grad_output)
+    """What both mixed second derivatives are: the gradient where the input is negative."""
+    return zeros_like(self) if grad is None else where(greater_equal(self, 0), 0.0, grad_output * grad)
 
 
 # ------------------------------------------------------------------ smooth ones
@@ -110,7 +111,7 @@ def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_resu
 def elu_double_backward(both, alpha, scale, input_scale, is_result, self_or_result):
     """The second derivative below zero; told by the result it is the same for every one."""
     slope = both if is_result else elu_backward(both, alpha, scale, input_scale, is_result, self_or_result)
-    return slope * less(self_or_result, 0)
+    return slope * cast_like(less(self_or_result, 0), both)
 
 
 @op("GeluBackward0", self="gelu_backward(grad, self, approximate)")
@@ -145,27 +146,33 @@ def gelu_backward(grad_output, self, approximate="none"):
 def gelu_double_backward(grad, grad_output, self, approximate):
     """The second derivative: of x times a normal distribution, or of its approximation by tanh."""
     if approximate == "tanh":
-        inner = tanh(0.7978845608028654 * (self + 0.044715 * power(self, 3)))
-        slope = 0.7978845608028654 * (1 + 0.134145 * power(self, 2))
-        rest = 1 - inner * inner
-        bend = slope * 2 - 2 * self * inner * slope * slope + 0.7978845608028654 * 0.26829 * power(self, 2)
-        return grad * grad_output * (0.5 * rest * bend)
-    density = exp(power(self, 2) * -0.5) * 0.3989422804014327
-    return grad * grad_output * (density * (2 - power(self, 2)))
+        inner = 0.7978845608028654 * (self + 0.044715 * power(self, 3))
+        bent, sech = tanh(inner), div(scalar_like(self, 1.0), cosh(inner))
+        half, rest = 0.5 * self, 1 - bent * bent
+        slope = 0.7978845608028654 * (1 + 3 * 0.044715 * self * self)
+        first = 0.5 * rest * slope
+        second = half * slope * ((2 * sech) * (neg(sech) * bent) * slope)
+        third = half * rest * (6 * 0.044715 * self * 0.7978845608028654)
+        return grad * grad_output * (2 * first + second + third)
+    square = self * self
+    density = 0.3989422804014327 * exp(-0.5 * square)
+    return grad * grad_output * (2 * density - square * density)
 
 
 @composite
 def silu_backward(grad, self):
     """D (x s(x)) = s (1 + x (1 - s)), of operations that have derivatives themselves."""
     share_below = sigmoid(self)
-    return grad * share_below * (self * sub(scalar_like(self, 1.0), share_below) + 1.0)
+    slope = self * sub(scalar_like(self, 1.0), share_below) + 1.0  # made first, as in PyTorch
+    return grad * share_below * slope
 
 
 @composite
 def mish_backward(grad, self):
     """D (x tanh(softplus x)), of operations that have derivatives themselves."""
+    share_below = sigmoid(self)
     inside = tanh(log1p(exp(self)))
-    return grad * (inside + self * sigmoid(self) * sub(scalar_like(self, 1.0), inside * inside))
+    return grad * (inside + self * share_below * sub(scalar_like(self, 1.0), inside * inside))
 
 
 @op("SoftplusBackward0", self="softplus_backward(grad, self, beta, threshold)")
@@ -178,11 +185,18 @@ def softplus(self, beta=1, threshold=20):
 @op(
     "SoftplusBackwardBackward0",
     grad_output="softplus_backward(grad, self, beta, threshold)",
-    self="sigmoid_backward(grad * grad_output, sigmoid(self * beta)) * less(self * beta, threshold) * beta",
+    self="softplus_double_backward(grad * grad_output, self, beta, threshold)",
 )
 def softplus_backward(grad_output, self, beta, threshold):
     scaled = self * self.dtype.type(beta)
     return np.where(scaled > threshold, grad_output, grad_output / (1 + np.exp(-scaled)))
+
+
+@composite
+def softplus_double_backward(grad, self, beta, threshold):
+    """The second derivative of a softplus, where it is not linear."""
+    x = self * beta
+    return sigmoid_backward(grad, sigmoid(x)) * cast_like(less(x, threshold), grad) * beta
 
 
 @op("LogSigmoidBackward0", extras=("buffer",), self="log_sigmoid_backward(grad, self, buffer)")

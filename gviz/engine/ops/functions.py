@@ -33,7 +33,7 @@ def minus(array, product):
     return np.subtract(array, product, product)
 
 
-@op("TanhBackwardBackward0", grad_output="tanh_backward(grad, output)", output="grad_output * (-2 * output * grad)")
+@op("TanhBackwardBackward0", grad_output="tanh_backward(grad, output)", output="grad * (-2 * output * grad_output)")
 def tanh_backward(grad_output, output):
     product = grad_output * output * output  # three operations on arrays and no number: numbers are slow
     return grad_output - product if product.size < LARGE else minus(grad_output, product)

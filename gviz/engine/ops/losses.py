@@ -54,9 +54,9 @@ def mse_loss(self, target, reduction):
 
 @op(
     "MseLossBackwardBackward0",
-    grad_output="reduced_as(grad * (2 * (self - target)), reduction)",
-    self="shared_as(2 * grad * grad_output, reduction)",
-    target="shared_as(-2 * grad * grad_output, reduction)",
+    grad_output="mse_loss_backward(grad, self, target, reduction)",
+    self="shared_as(2 * (grad * grad_output), reduction)",
+    target="neg(shared_as(2 * (grad * grad_output), reduction))",
 )
 def mse_loss_backward(grad_output, self, target, reduction):
     difference = self - target
@@ -76,9 +76,9 @@ def smooth_l1_loss(self, target, reduction, beta=1.0):
 
 @op(
     "SmoothL1LossBackwardBackward0",
-    grad_output="reduced_as(smooth_l1_loss_backward(grad, self, target, 0, beta), reduction)",
-    self="shared_as(where(near(self, target, beta), grad * grad_output / beta, 0.0), reduction)",
-    target="shared_as(where(near(self, target, beta), neg(grad * grad_output) / beta, 0.0), reduction)",
+    grad_output="smooth_l1_loss_backward(grad, self, target, reduction, beta)",
+    self="shared_as(grad * grad_output * near(self, target, beta) / beta, reduction)",
+    target="neg(shared_as(grad * grad_output * near(self, target, beta) / beta, reduction))",
 )
 def smooth_l1_loss_backward(grad_output, self, target, reduction, beta):
     difference = self - target
@@ -101,9 +101,9 @@ def huber_loss(self, target, reduction, delta=1.0):
 
 @op(
     "HuberLossBackwardBackward0",
-    grad_output="reduced_as(huber_loss_backward(grad, self, target, 0, delta), reduction)",
-    self="shared_as(where(near(self, target, delta), grad * grad_output, 0.0), reduction)",
-    target="shared_as(where(near(self, target, delta), neg(grad * grad_output), 0.0), reduction)",
+    grad_output="huber_loss_first(grad, grad_output, self, target, reduction, delta)",
+    self="shared_as(grad * grad_output * near(self, target, delta), reduction)",
+    target="neg(shared_as(grad * grad_output * near(self, target, delta), reduction))",
     promote="none",
 )
 def huber_loss_backward(grad_output, self, target, reduction, delta):
@@ -113,7 +113,15 @@ def huber_loss_backward(grad_output, self, target, reduction, delta):
     return grad_output * (np.clip(difference, kind(-delta), kind(delta)) * share(difference, reduction))
 
 
-row("near", None, lambda self, target, bound: np.abs(self - target) < bound, nondiff=("self", "target"))
+@composite
+def huber_loss_first(grad, grad_output, self, target, reduction, delta):
+    """The second derivative for the gradient that came in, written as PyTorch does."""
+    if reduction == 0:
+        return huber_loss_backward(grad, self, target, reduction, delta)
+    return sum_all(huber_loss_backward(fill(zeros_like(grad_output), 1), self, target, reduction, delta) * grad)
+
+
+row("near", None, lambda self, target, bound: (np.abs(self - target) < bound).astype(self.dtype), nondiff=("self", "target"))
 
 
 # ------------------------------------------------------------------ cross entropies of probabilities
@@ -266,10 +274,25 @@ def soft_margin_loss(self, target, reduction):
 @op(
     "SoftMarginLossBackwardBackward0",
     nondiff=("target",),
-    grad_output="reduced_as(soft_margin_loss_backward(grad, self, target, 0), reduction)",
-    self="shared_as(grad * grad_output * (target * target) * sigmoid(self * target) * sigmoid(neg(self * target)), reduction)",
+    grad_output="soft_margin_loss_first(grad, grad_output, self, target, reduction)",
+    self="shared_as(soft_margin_second(grad * grad_output, self, target), reduction)",
 )
 def soft_margin_loss_backward(grad_output, self, target, reduction):
     check_neg(target)
     slope = -target.astype(self.dtype, copy=False) / (1 + np.exp(self * target)) * share(self, reduction)
     return grad_output * slope.astype(self.dtype, copy=False)
+
+
+@composite
+def soft_margin_loss_first(grad, grad_output, self, target, reduction):
+    """The second derivative for the gradient that came in, written as PyTorch does."""
+    if reduction == 0:
+        return soft_margin_loss_backward(grad, self, target, reduction)
+    return sum_all(soft_margin_loss_backward(fill(zeros_like(grad_output), 1), self, target, reduction) * grad)
+
+
+@composite
+def soft_margin_second(grad, self, target):
+    """The second derivative of a soft margin, written as PyTorch does."""
+    z = exp(self * neg(target))
+    return grad * (target * target) * z / ((z + 1) * (z + 1))

@@ -69,7 +69,8 @@ def sinc_backward(grad, self):
     """D sin(pi x)/(pi x), and zero at x = 0, written as PyTorch does."""
     at_pi = self * 3.141592653589793
     square = self * self * 3.141592653589793
-    return where(equal(square, 0), 0.0, grad * ((at_pi * cos(at_pi) - sin(at_pi)) / square))
+    sine = sin(at_pi)
+    return where(equal(square, 0), 0.0, grad * ((at_pi * cos(at_pi) - sine) / square))
 
 
 @op("NanToNumBackward0", self="grad * isfinite(self)")
