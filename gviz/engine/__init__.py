@@ -62,6 +62,8 @@ import math
 import warnings
 from typing import Any
 
+import numpy as np
+
 from gviz.engine import creation, dtypes, surface
 from gviz.engine.dtypes import dtype as dtype
 from gviz.engine.dtypes import get_default_dtype as get_default_dtype
@@ -87,6 +89,10 @@ __version__ = "2.13.0+cpu"
 
 # numpy warns of log(-1) and 1/0; PyTorch gives nan and inf without a word. Only for what the engine itself computes.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gviz\.engine\b")
+
+# glibc gives freed memory back to the system, page by page, and a backward pass over arrays of a megabyte spends half its time
+# on getting it again. Once it has freed a block of up to 32 MB (here one that was never touched), it keeps what is smaller.
+np.empty((32 << 20) - 8192, np.uint8)
 
 globals().update(dtypes.NAMES)
 globals().update(
