@@ -1,4 +1,4 @@
-"""Writes ``gviz/engine/signatures.txt``: the call forms of PyTorch's built-in functions that gviz's engine has.
+"""Writes ``gviz/engine/calls/signatures.txt``: the call forms of PyTorch's built-in functions that gviz's engine has.
 
 ``python tests/signatures.py`` needs the real torch. The forms stand as text in its library; which of them a function has, and
 in which order it tries them, it says itself when it is called wrongly.
@@ -15,7 +15,7 @@ from typing import Any
 
 from gviz import engine
 from gviz.engine import nn
-from gviz.engine.signatures import FILE, read_form
+from gviz.engine.calls.signatures import FILE, read_form
 
 TYPES = {"Tensor", "Scalar", "bool", "int64_t", "SymInt", "double", "complex"}
 

@@ -12,9 +12,9 @@ from names_of_torch import text as names_of_this_torch
 from program import SAMPLES, Program
 
 from gviz import engine
-from gviz.engine import symbols
-from gviz.engine.catalogue import Operation, matching, operations
 from gviz.engine.op import COMPOSITES, ROWS
+from gviz.engine.readers import symbols
+from gviz.engine.readers.catalogue import Operation, matching, operations
 from gviz.sources.missing import of_module, torch_names
 
 SCRIPT = """import numpy as np

@@ -200,6 +200,18 @@ def test_every_public_name_can_be_had() -> None:
         _ = gviz.nothing
 
 
+def test_the_engines_numbers_know_nothing_of_tensors() -> None:
+    """``gviz.engine.data`` stands below the graph: it imports nothing of the engine but itself."""
+    above = [
+        (module, name)
+        for module, path in modules()
+        if module.startswith("gviz.engine.data")
+        for _, name in imports(path)
+        if name.startswith("gviz") and not name.startswith("gviz.engine.data")
+    ]
+    assert not above
+
+
 def test_what_a_reader_of_the_engine_must_understand_stays_short() -> None:
     core = (ROOT / "gviz" / "engine" / name for name in ("op.py", "node.py", "tensor.py", "backward.py"))
     assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in core) <= LONGEST_CORE

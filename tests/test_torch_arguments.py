@@ -11,7 +11,7 @@ import pytest
 from signatures import places
 
 from gviz import engine
-from gviz.engine.signatures import lines
+from gviz.engine.calls.signatures import lines
 
 CALLS: dict[str, Callable[[Any, Any], tuple[tuple[Any, ...], dict[str, Any]]]] = {
     "nothing": lambda x, t: ((), {}),

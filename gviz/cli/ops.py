@@ -12,7 +12,7 @@ from gviz.cli import streams
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gviz.engine.catalogue import Operation
+    from gviz.engine.readers.catalogue import Operation
     from gviz.sources.missing import Missing
 
 __all__ = ["ops"]
@@ -53,7 +53,7 @@ def ops(*, pattern: str | None, missing: str | None, as_json: bool) -> int:
         if pattern is not None:
             raise click.UsageError("--missing takes one script or module, and no PATTERN beside it.")
         return _print_missing(missing, as_json=as_json)
-    from gviz.engine.catalogue import matching, operations
+    from gviz.engine.readers.catalogue import matching, operations
 
     found = operations() if pattern is None else matching(pattern)
     if not found:
@@ -71,7 +71,7 @@ def _refuse(pattern: str) -> None:
     """Raise SourceError: there is no such operation; it says what may have been meant."""
     from difflib import get_close_matches
 
-    from gviz.engine.catalogue import operations
+    from gviz.engine.readers.catalogue import operations
     from gviz.errors import SourceError
     from gviz.sources.missing import is_here
     from gviz.sources.names import shown

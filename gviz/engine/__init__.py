@@ -43,13 +43,14 @@ Around it:
 - ``formulas.py`` (from a derivative's text to a function), ``requests.py`` (what ``backward()`` and ``grad()`` are asked),
   ``face.py`` (what a node shows to people), ``saved.py`` (what is saved, versions), ``towards.py`` (other backward passes),
   ``hooks.py`` (what few nodes have), ``inplace.py`` and ``views.py`` (writing in place, CopySlices), ``modes.py`` (no_grad and
-  its kin), ``elements.py`` (what a tensor is apart from the graph);
-- ``creation.py`` and ``unpack.py`` (lists to arrays), ``sampling.py`` over ``random.py`` (PyTorch's random numbers);
-- ``dtypes.py``, ``limits.py`` (finfo, iinfo), ``printing.py``, ``text.py`` (names, messages and named results), ``copying.py``
-  (copy and pickle);
-- what a wrong call is told: ``signatures.py`` (PyTorch's call forms), ``refusals.py`` and ``listing.py`` (its words),
-  ``kernels.py`` (dtypes that its kernels lack);
-- the table as text, for people: ``catalogue.py`` (``gviz ops``), ``symbols.py`` (formulas of numbers and names);
+  its kin), ``elements.py`` (what a tensor is apart from the graph), ``copying.py`` (copy and pickle), ``random.py`` (PyTorch's
+  random numbers);
+- ``ops/`` (the table), ``surface/`` (its public names);
+- ``data/``: what is known of numbers apart from tensors: ``dtypes.py``, ``limits.py`` (finfo, iinfo), ``shapes.py``,
+  ``unpack.py`` (lists to arrays), ``printing.py``, ``words.py`` and ``results.py`` (messages, named results);
+- ``calls/``: what PyTorch takes, and what a wrong call is told: ``signatures.py`` (its call forms), ``refusals.py`` and
+  ``listing.py`` (its words), ``kernels.py`` (dtypes that its kernels lack), ``device.py``;
+- ``readers/``: the table as text, for people: ``catalogue.py`` (``gviz ops``), ``symbols.py`` (formulas of numbers and names);
 - loaded when named: ``autograd``, ``cuda``, ``linalg``, ``nn``, ``optim``, ``special``.
 
 What is not here raises AttributeError in PyTorch's words; ``Tensor(3, 5)`` and ``empty`` hold zeros.
@@ -64,13 +65,17 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import creation, dtypes, surface
-from gviz.engine.dtypes import dtype as dtype
-from gviz.engine.dtypes import get_default_dtype as get_default_dtype
-from gviz.engine.dtypes import promote_types as promote_types
-from gviz.engine.dtypes import set_default_dtype as set_default_dtype
-from gviz.engine.limits import finfo as finfo
-from gviz.engine.limits import iinfo as iinfo
+from gviz.engine import surface
+from gviz.engine.calls.device import STRIDED, Device, Layout
+from gviz.engine.data import dtypes
+from gviz.engine.data.dtypes import dtype as dtype
+from gviz.engine.data.dtypes import get_default_dtype as get_default_dtype
+from gviz.engine.data.dtypes import promote_types as promote_types
+from gviz.engine.data.dtypes import set_default_dtype as set_default_dtype
+from gviz.engine.data.limits import finfo as finfo
+from gviz.engine.data.limits import iinfo as iinfo
+from gviz.engine.data.printing import Size as Size
+from gviz.engine.data.printing import set_printoptions as set_printoptions
 from gviz.engine.modes import enable_grad as enable_grad
 from gviz.engine.modes import inference_mode as inference_mode
 from gviz.engine.modes import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
@@ -79,10 +84,8 @@ from gviz.engine.modes import is_grad_enabled as is_grad_enabled
 from gviz.engine.modes import is_inference_mode_enabled as is_inference_mode_enabled
 from gviz.engine.modes import no_grad as no_grad
 from gviz.engine.modes import set_grad_enabled as set_grad_enabled
-from gviz.engine.printing import Size as Size
-from gviz.engine.printing import set_printoptions as set_printoptions
+from gviz.engine.surface import creation
 from gviz.engine.tensor import Tensor as Tensor
-from gviz.engine.text import STRIDED, Device, Layout
 
 __version__ = "2.13.0+cpu"
 """The version of PyTorch whose behaviour this is."""

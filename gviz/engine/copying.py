@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.lib.stride_tricks import as_strided
 
-from gviz.engine import text
+from gviz.engine.data.words import COPIED_NON_LEAF, warn
 from gviz.engine.tensor import Tensor, from_array
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def deep(tensor: Any, memo: dict[Any, Any]) -> Any:
         RuntimeError: no leaf, or of a class of the user's.
     """
     if not tensor.is_leaf:
-        raise RuntimeError(text.COPIED_NON_LEAF)
+        raise RuntimeError(COPIED_NON_LEAF)
     if id(tensor) in memo:
         return memo[id(tensor)]
     if type(tensor) is not Tensor:
@@ -71,7 +71,7 @@ def deep(tensor: Any, memo: dict[Any, Any]) -> Any:
 def pickled(tensor: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """What a pickle keeps: memory and shape, the flag and the attributes of the user's; not hooks, of which it warns."""
     for hook in (tensor._rare.hooks if tensor._rare is not None else None) or ():
-        text.warn(
+        warn(
             f"backward hook {hook.hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
             "function with @torch.utils.hooks.unserializable_hook to suppress this warning"
         )

@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine import dtypes, printing, text
+from gviz.engine.calls.device import CPU, Device
+from gviz.engine.data import dtypes, printing
+from gviz.engine.data.printing import tensor_text
+from gviz.engine.data.shapes import broadcast_shape, wrap_dim
+from gviz.engine.data.words import warn_once
 from gviz.engine.modes import mode
 
 if TYPE_CHECKING:
@@ -47,7 +51,7 @@ class Elements:
 
     def size(self, dim: int | None = None) -> Any:
         """All sizes, or that of one dimension."""
-        return self.shape if dim is None else self._array.shape[text.wrap_dim(dim, self._array.ndim)]
+        return self.shape if dim is None else self._array.shape[wrap_dim(dim, self._array.ndim)]
 
     @property
     def dtype(self) -> dtypes.dtype:
@@ -69,7 +73,7 @@ class Elements:
     def stride(self, dim: int | None = None) -> Any:
         """Steps between elements along each dimension, or along one."""
         steps = steps_of(self._array)
-        return steps if dim is None else steps[text.wrap_dim(dim, self._array.ndim)]
+        return steps if dim is None else steps[wrap_dim(dim, self._array.ndim)]
 
     def is_contiguous(self) -> bool:
         """Whether the elements lie in memory in the order of the indices."""
@@ -80,9 +84,9 @@ class Elements:
         return int(self._array.itemsize)
 
     @property
-    def device(self) -> text.Device:
+    def device(self) -> Device:
         """Always the CPU."""
-        return text.CPU
+        return CPU
 
     def is_inference(self) -> bool:
         """Whether it was made in :class:`~gviz.engine.modes.inference_mode`; a view is what its base is."""
@@ -129,7 +133,7 @@ class Elements:
     def warn_of_scalar(self) -> None:
         """PyTorch's warning, once per process, that a number is out of the graph."""
         if self._edge is not None:
-            text.warn_once(
+            warn_once(
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
                 "Consider using tensor.detach() first."
             )
@@ -184,7 +188,7 @@ class Elements:
             try:
                 np.add(array, grad, out=array, casting="unsafe")
             except ValueError:
-                shape = list(text.broadcast_shape(array.shape, grad.shape))
+                shape = list(broadcast_shape(array.shape, grad.shape))
                 raise RuntimeError(f"output with shape {list(array.shape)} doesn't match the broadcast shape {shape}") from None
         else:
             self._array = np.add(array, grad, dtype=array.dtype)
@@ -222,7 +226,7 @@ class Elements:
 
     def __repr__(self) -> str:
         tensor: Any = self
-        return text.tensor_text(tensor)
+        return tensor_text(tensor)
 
     def __copy__(self) -> Any:
         from gviz.engine.copying import shallow

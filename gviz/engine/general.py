@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine import dtypes, hooks, text
+from gviz.engine import hooks
+from gviz.engine.data import dtypes
+from gviz.engine.data.results import result_class
+from gviz.engine.data.shapes import broadcast_shape
+from gviz.engine.data.words import COMPLEX, bound
 from gviz.engine.modes import mode
 from gviz.engine.node import NO_GRAD_VIEW, Output, next_seq
 from gviz.engine.op import TENSORS
 from gviz.engine.tensor import Tensor, edge_of, from_array
-from gviz.engine.text import COMPLEX, result_class
 
 if TYPE_CHECKING:
     from gviz.engine.op import Row
@@ -44,7 +47,7 @@ def general(row: Row) -> Any:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if kwargs or len(args) != arity:
-            args = bound(row, args, kwargs)
+            args = in_order(row, args, kwargs)
         if (
             mode.formula
             and (scalar := SCALAR_ROWS.get(row.key)) is not None
@@ -55,14 +58,14 @@ def general(row: Row) -> Any:
         try:
             data = forward(*arrays)
         except ValueError:
-            text.broadcast_shape(*(np.shape(arrays[i]) for i in row.inputs if not isinstance(arrays[i], list)))
+            broadcast_shape(*(np.shape(arrays[i]) for i in row.inputs if not isinstance(arrays[i], list)))
             raise
         return record(row, args, data, mixed)
 
     return plain(row, call)
 
 
-def bound(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def in_order(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """Arguments in the order of the row's parameters, defaults filled in; refuses unknown and missing ones."""
     names = row.parameters
     if not kwargs and 0 < len(names) - len(args) <= len(row.defaults):
@@ -70,7 +73,7 @@ def bound(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any,
     if "input" in kwargs and "input" not in names:
         kwargs[names[0]] = kwargs.pop("input")
     options = dict.fromkeys(names, ...) | dict(zip(reversed(names), reversed(row.defaults), strict=False))
-    return tuple(text.bound(row.key, options, args, kwargs).values())
+    return tuple(bound(row.key, options, args, kwargs).values())
 
 
 def operands(row: Row, args: tuple[Any, ...]) -> tuple[list[Any], bool]:

@@ -12,9 +12,9 @@ from weakref import ref
 
 import numpy as np
 
+from gviz.engine.data.words import type_name
 from gviz.engine.face import rare
 from gviz.engine.node import AccumulateGrad, Parts, public_edge
-from gviz.engine.text import type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -297,7 +297,7 @@ def cast(grad: Any, kind: Any, *, on_tensors: bool) -> Any:
     if grad is None or kind is None or kind.kind not in "fc":
         return grad
     if on_tensors:
-        from gviz.engine import dtypes
+        from gviz.engine.data import dtypes
 
         return grad if grad._array.dtype == kind else grad.to(dtypes.of(kind))
     return grad if grad.dtype == kind else np.asarray(grad).astype(kind)

@@ -13,14 +13,16 @@ from weakref import ref
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from gviz.engine import dtypes, text
+from gviz.engine.data import dtypes
+from gviz.engine.data.shapes import broadcast_shape
+from gviz.engine.data.unpack import c_type_name
+from gviz.engine.data.words import EXPANDED, RESIZED, type_name, warn
 from gviz.engine.elements import steps_of
 from gviz.engine.general import OPERANDS
 from gviz.engine.modes import mode
 from gviz.engine.op import TENSORS
 from gviz.engine.saved import Packed, SavedResult
 from gviz.engine.tensor import Tensor, edge_of, from_array
-from gviz.engine.unpack import c_type_name
 from gviz.engine.views import refuse_view, take_place
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ def in_place(
     if wherever is False:
         refuse_overlap(tensor._array, (*args, *kwargs.values()))
     elif isinstance(wherever, str) and is_expanded(tensor._array):
-        text.warn(wherever)
+        warn(wherever)
     twin = from_array(tensor._array.copy("K"), edge_of(tensor))
     try:
         result = operation(twin, *args, **kwargs)
@@ -66,7 +68,7 @@ def in_place(
             arrays = [getattr(value, "_array", value) for value in (tensor, *args) if isinstance(value, OPERANDS)]
             kind = dtypes.result_type(*arrays)
             if kind.kind == "c" or repr(dtypes.of(kind).scalar_name) in str(error):
-                refuse_result(text.broadcast_shape(*map(np.shape, arrays)), kind, tensor._array, spelling)
+                refuse_result(broadcast_shape(*map(np.shape, arrays)), kind, tensor._array, spelling)
         raise
     array = result._array
     refuse_result(array.shape, array.dtype, tensor._array, spelling)
@@ -95,7 +97,7 @@ def write_out(name: str, out: Tensor, compute: Callable[[], Any], args: Iterable
     refuse_overlap(out._array, args)
     if out._array.shape != array.shape:
         if out._array.size:
-            text.warn(text.RESIZED.format(list(out._array.shape), list(array.shape)))
+            warn(RESIZED.format(list(out._array.shape), list(array.shape)))
         out._array = np.empty(array.shape, out._array.dtype)
     out._array[...] = array
     out.version_cell().count += 1
@@ -227,14 +229,14 @@ def set_item(tensor: Tensor, key: Any, value: Any) -> None:
         copy_to(part, source)
         return
     source = without_leading_ones(source, always=False)
-    warning = text.EXPANDED.format("index_put_", "indices", "tensor")
+    warning = EXPANDED.format("index_put_", "indices", "tensor")
     in_place(TENSORS["index_put"], part, indices, source, False, wherever=warning)
 
 
 def number_array(value: Any, tensor: Tensor) -> Any:
     """A number of Python's as the 0-d array that is assigned."""
     if not isinstance(value, (bool, int, float, complex, np.integer)):
-        raise TypeError(f"can't assign a {c_type_name(type(value))} to a {text.type_name(tensor._array.dtype)}")
+        raise TypeError(f"can't assign a {c_type_name(type(value))} to a {type_name(tensor._array.dtype)}")
     return np.asarray(dtypes.number(value, tensor._array.dtype))
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from gviz.engine.kernels import check_floats
+from gviz.engine.calls.kernels import check_floats
+from gviz.engine.calls.refusals import public
+from gviz.engine.data.results import result_class
+from gviz.engine.data.words import LinAlgError
 from gviz.engine.op import TENSORS as call
-from gviz.engine.refusals import public
 from gviz.engine.surface import products
 from gviz.engine.surface.arithmetic import keyed
 from gviz.engine.surface.norms import matrix_norm, vector_norm
 from gviz.engine.surface.products import inverse
-from gviz.engine.text import LinAlgError, result_class
 
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor

@@ -12,12 +12,12 @@ from weakref import ref
 
 import numpy as np
 
+from gviz.engine.calls.refusals import guarded_row, takes_numbers
 from gviz.engine.derivatives import crossed
 from gviz.engine.formulas import direct, own
 from gviz.engine.general import OPERANDS, general
 from gviz.engine.modes import mode
 from gviz.engine.node import link, next_seq
-from gviz.engine.refusals import guarded_row, takes_numbers
 from gviz.engine.saved import guarded
 from gviz.engine.tensor import Tensor, edge_of
 

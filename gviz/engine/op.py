@@ -83,7 +83,8 @@ class Row(Saving):
     def ready(self) -> Any:
         """Read the formulas, make the node class and the function; from now on every place calls that function."""
         if self.call is None:
-            from gviz.engine import derivatives, kernels, makers
+            from gviz.engine import derivatives, makers
+            from gviz.engine.calls import kernels
 
             self.parameters = parameters(self.forward)
             self.defaults = self.forward.__defaults__ or ()

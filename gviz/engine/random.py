@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.dtypes import cast, get_default_dtype, int64, no_kernel, of
+from gviz.engine.data.dtypes import cast, get_default_dtype, int64, no_kernel, of
+from gviz.engine.data.words import type_name
 from gviz.engine.tensor import Tensor, from_array
-from gviz.engine.text import type_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

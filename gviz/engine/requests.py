@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gviz.engine.backward import run
+from gviz.engine.data.printing import Size
 from gviz.engine.node import Node, Output, Parts, public_edge
 from gviz.engine.op import TENSORS
-from gviz.engine.printing import Size
 from gviz.engine.tensor import Tensor, edge_of, from_array
 from gviz.engine.towards import warn_cycle
 

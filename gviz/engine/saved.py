@@ -11,11 +11,11 @@ from weakref import ref
 
 import numpy as np
 
-from gviz.engine.dtypes import WrappedNumber
+from gviz.engine.data.dtypes import WrappedNumber
+from gviz.engine.data.words import type_name
 from gviz.engine.elements import steps_of
 from gviz.engine.modes import mode
 from gviz.engine.node import AccumulateGrad, Output, Parts, public_edge, short_name
-from gviz.engine.text import type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from gviz.engine import text
+from gviz.engine.calls.refusals import public
+from gviz.engine.data.words import absent
 from gviz.engine.op import ROWS
 from gviz.engine.op import TENSORS as call
-from gviz.engine.refusals import public
 from gviz.engine.surface import pointwise, reductions, statistics
 
 if TYPE_CHECKING:
@@ -36,4 +36,4 @@ globals().update((name, public(function, f"special_{name}", method=False)) for n
 
 __all__ = sorted([*NAMED_ROWS, *CHOOSING])  # noqa: PLE0605 - all of them, whatever they are
 
-__getattr__ = text.absent("torch.special")
+__getattr__ = absent("torch.special")

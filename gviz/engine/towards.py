@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gviz.engine.data.words import warn_once
 from gviz.engine.hooks import only_wanted, run_hooks, tensor_hooks
 from gviz.engine.hooks import run as run_hooked
 from gviz.engine.modes import mode
 from gviz.engine.node import AccumulateGrad, Parts
 from gviz.engine.op import TENSORS
 from gviz.engine.tensor import Tensor
-from gviz.engine.text import warn_once
 from gviz.engine.views import CopySlices
 
 if TYPE_CHECKING:

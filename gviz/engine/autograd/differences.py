@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gviz.engine.data.words import warn
 from gviz.engine.node import Node, next_seq
 from gviz.engine.requests import grad
 from gviz.engine.tensor import Tensor, edge_of, from_array
-from gviz.engine.text import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gviz.engine import text
+from gviz.engine.data.words import WRITTEN_VIEW
 from gviz.engine.hooks import cast_gradients, parts_shape
 from gviz.engine.modes import mode
 from gviz.engine.node import Node, Output, next_seq
@@ -118,7 +118,7 @@ def check_written(one: Tensor, outputs: tuple[Any, ...]) -> None:
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
     if one._is_view():
         if len(outputs) > 1:
-            raise RuntimeError(text.WRITTEN_VIEW)
+            raise RuntimeError(WRITTEN_VIEW)
         refuse_view(one)
 
 

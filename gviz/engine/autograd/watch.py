@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.engine import makers
+from gviz.engine.data.words import warn
 from gviz.engine.modes import mode
 from gviz.engine.node import AccumulateGrad, Parts
 from gviz.engine.saved import Packed
 from gviz.engine.tensor import Tensor
-from gviz.engine.text import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from gviz.engine import inplace as writing
-from gviz.engine import random, text
+from gviz.engine import random
+from gviz.engine.data.shapes import wrap_dim
+from gviz.engine.data.words import bound, warn
 from gviz.engine.nn.checks import check_dim, check_numbers, check_slopes
 from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import gates as _gates  # noqa: F401 - stores its rows
 from gviz.engine.surface import reductions
 from gviz.engine.tensor import Tensor, from_array
-from gviz.engine.text import wrap_dim
 
 __all__ = [
     "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
@@ -39,7 +40,7 @@ def activation(key: str, in_place: bool | None = None, **options: Any) -> Any:
             raise RuntimeError("Bool inputs not supported for hardtanh")
         if usual is not None and not args and not given:
             return call[key](input, *usual)  # type: ignore[no-any-return]
-        values = text.bound(key, taken, args, given, before=1, needs=f"_{key}")
+        values = bound(key, taken, args, given, before=1, needs=f"_{key}")
         inplace = values.pop("inplace", in_place)
         if key != "hardtanh" or in_place:  # whose bounds Python compares first
             check_numbers(f"{key}_" if inplace else key, **{n: v for n, v in values.items() if not isinstance(options[n], str)})
@@ -122,7 +123,7 @@ def implicit_dim(name: str, input: Tensor, dim: int | None) -> int:
     check_dim("log_softmax" if name == "log_softmax" else "softmax", dim)
     if dim is not None:
         return dim
-    text.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
+    warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
     return 0 if input._array.ndim in (0, 1, 3) else 1
 
 
@@ -144,7 +145,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
     """:func:`softmax` of the logits with Gumbel noise; ``hard`` is a one at the largest, with the gradient of the soft one."""
     if eps != 1e-10:
-        text.warn("`eps` parameter is deprecated and has no effect.")
+        warn("`eps` parameter is deprecated and has no effect.")
     noise: Any = call["zeros_like"](logits.detach())
     soft = ((logits + -noise.exponential_().log()) / tau).softmax(dim)
     if not hard:

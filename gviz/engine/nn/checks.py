@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine.dtypes import of
+from gviz.engine.data.dtypes import of
+from gviz.engine.data.unpack import c_type_name
+from gviz.engine.data.words import warn
 from gviz.engine.general import NUMBERS
 from gviz.engine.modes import mode
 from gviz.engine.tensor import Tensor
-from gviz.engine.text import warn
-from gviz.engine.unpack import c_type_name
 
 
 def check_dim(name: str, dim: Any) -> None:

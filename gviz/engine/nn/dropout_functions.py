@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from gviz.engine import inplace as writing
-from gviz.engine import random, text
-from gviz.engine.dtypes import of
+from gviz.engine import random
+from gviz.engine.data.dtypes import of
+from gviz.engine.data.words import warn
 from gviz.engine.op import TENSORS as call
-from gviz.engine.sampling import is_turned
+from gviz.engine.surface.sampling import is_turned
 from gviz.engine.tensor import Tensor, from_array
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
@@ -93,9 +94,9 @@ def of_channels(dims: int) -> Any:
                 "dimension (i.e. 2D or 3D inputs)."
             )
         if rank not in (dims + 1, dims + 2):
-            text.warn(DEPRECATED.format(d=dims, n=rank, a=dims + 1, b=dims + 2))
+            warn(DEPRECATED.format(d=dims, n=rank, a=dims + 1, b=dims + 2))
         if dims == 2 and rank == 3:
-            text.warn(ONE_SPATIAL)
+            warn(ONE_SPATIAL)
         if dims == 2 or rank == dims + 2:
             return channels_dropped(input, p, training, inplace)
         if inplace:

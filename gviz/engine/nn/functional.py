@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import text
-from gviz.engine.dtypes import no_kernel
-from gviz.engine.kernels import no_norm
+from gviz.engine.calls.kernels import no_norm
+from gviz.engine.calls.refusals import public
+from gviz.engine.data.dtypes import no_kernel
+from gviz.engine.data.shapes import wrap_dim
+from gviz.engine.data.words import absent
 from gviz.engine.nn import (
     activation_functions,
     distance_functions,
@@ -25,9 +27,7 @@ from gviz.engine.nn.checks import check_bilinear, check_constant, check_shape
 from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import attention as _attention  # noqa: F401 - stores its rows
 from gviz.engine.ops.normalization import check_mixed
-from gviz.engine.refusals import public
 from gviz.engine.tensor import Tensor, from_array
-from gviz.engine.text import wrap_dim
 
 __all__ = [
     "batch_norm", "bilinear", "embedding", "group_norm", "instance_norm", "layer_norm", "linear",
@@ -268,4 +268,4 @@ for module in (activation_functions, distance_functions, dropout_functions, imag
 globals().update((name, public(globals()[name], name, method=False, place="F.")) for name in __all__)
 
 
-__getattr__ = text.absent("torch.nn.functional")
+__getattr__ = absent("torch.nn.functional")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gviz.engine.data.words import warn
 from gviz.engine.hooks import Handle
-from gviz.engine.text import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine import text
+from gviz.engine.data.shapes import wrap_dims
+from gviz.engine.data.words import warn
 from gviz.engine.nn.checks import check_resized, check_sizes, check_spaces
 from gviz.engine.nn.window_functions import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, tuple_of
 from gviz.engine.op import TENSORS as call
@@ -130,19 +131,19 @@ def upsample(
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Any:
     """The old name of :func:`interpolate` by the nearest element."""
-    text.warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.")
+    warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor)
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Any:
     """The old name of :func:`interpolate` between four elements, corner to corner."""
-    text.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.")
+    warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, "bilinear", align_corners=True)
 
 
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Every window of an image as a column."""
-    text.wrap_dims((1, 2), input._array.ndim)
+    wrap_dims((1, 2), input._array.ndim)
     kernel, dilated, border, step = given = [tuple_of(v, 2) for v in (kernel_size, dilation, padding, stride)]
     for name, sizes in (("kernel size", kernel), ("dilation", dilated), ("stride", step)):
         if min(sizes) <= 0:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine import dtypes, random, text
+from gviz.engine import random
+from gviz.engine.data import dtypes
+from gviz.engine.data.words import absent, warn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,7 +37,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
 def is_empty(tensor: Tensor) -> bool:
     """Whether there is nothing to fill, with PyTorch's warning."""
     if not tensor._array.size:
-        text.warn("Initializing zero-element tensors is a no-op")
+        warn("Initializing zero-element tensors is a no-op")
     return not tensor._array.size
 
 
@@ -174,4 +176,4 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     return write(tensor, found)
 
 
-__getattr__ = text.absent("torch.nn.init")
+__getattr__ = absent("torch.nn.init")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from gviz.engine import text
+from gviz.engine.data.printing import Size
 from gviz.engine.modes import no_grad
 from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
@@ -219,7 +219,7 @@ class Transposed(Convolution):
         if not all(low <= n <= high for low, n, high in zip(least, wanted, most, strict=True)):
             raise ValueError(
                 f"requested an output size of {wanted}, but valid sizes range from {least} to {most} (for an input of "
-                f"{text.Size(sizes[2:])})"
+                f"{Size(sizes[2:])})"
             )
         return tuple(n - low for n, low in zip(wanted, least, strict=True))
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gviz.engine import inplace as writing
-from gviz.engine import text
-from gviz.engine.dtypes import get_default_dtype, no_kernel, of, result_type
+from gviz.engine.data.dtypes import get_default_dtype, no_kernel, of, result_type
+from gviz.engine.data.words import bound, warn
 from gviz.engine.formulas import parameters
 from gviz.engine.nn.checks import check_classes, check_constant
 from gviz.engine.op import TENSORS as call
@@ -33,7 +33,7 @@ def reduction_number(reduction: str) -> int:
 def told_of_old(size_average: bool | None, reduce: bool | None) -> str:
     """The reduction that two old arguments mean, with PyTorch's warning."""
     means = "none" if reduce is False else "sum" if size_average is False else "mean"
-    text.warn(f"size_average and reduce args will be deprecated, please use reduction='{means}' instead.")
+    warn(f"size_average and reduce args will be deprecated, please use reduction='{means}' instead.")
     return means
 
 
@@ -55,7 +55,7 @@ def old(loss: Any) -> Any:
     def call(*args: Any, **given: Any) -> Any:
         if len(args) <= first and not {"size_average", "reduce"} & given.keys():
             return loss(*args, **given)
-        values = text.bound(loss.__name__, {name: options.get(name) for name in placed}, args, given)
+        values = bound(loss.__name__, {name: options.get(name) for name in placed}, args, given)
         before = values.pop("size_average"), values.pop("reduce")
         return loss(**values | ({} if before == (None, None) else {"reduction": Told(told_of_old(*before))}))
 
@@ -72,7 +72,7 @@ def pair(input: Tensor, target: Tensor, name: str | None = None) -> tuple[Tensor
     """Input and target broadcast to one shape, with PyTorch's warning where they differ."""
     if target._array.shape == input._array.shape:
         return input, target
-    text.warn(
+    warn(
         f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely lead to "
         "incorrect results due to broadcasting. Please ensure they have the same size.",
     )
@@ -161,7 +161,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> 
 def kl_div(input: Tensor, target: Tensor, reduction: str = "mean", log_target: bool = False) -> Tensor:
     """The divergence of a distribution from the one whose logarithm ``input`` is."""
     if reduction == "mean" and not isinstance(reduction, Told):
-        text.warn(
+        warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by "
             "the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as "
             "'batchmean' in the next major release."

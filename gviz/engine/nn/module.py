@@ -9,12 +9,12 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gviz.engine import dtypes
+from gviz.engine.data import dtypes
+from gviz.engine.data.words import type_name
 from gviz.engine.modes import no_grad
 from gviz.engine.nn.hooks import Hooks
 from gviz.engine.nn.parameter import Parameter
 from gviz.engine.tensor import Tensor
-from gviz.engine.text import type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,11 +6,12 @@ from inspect import CO_VARKEYWORDS, unwrap
 from itertools import takewhile
 from typing import Any, ClassVar
 
-from gviz.engine.creation import sizes
+from gviz.engine.calls.device import check_device
+from gviz.engine.data.words import bound
 from gviz.engine.nn.checks import LAYER_CHECKS
 from gviz.engine.nn.module import Module
 from gviz.engine.nn.parameter import Parameter, filled
-from gviz.engine.text import bound, check_device
+from gviz.engine.surface.creation import sizes
 
 __all__ = ["LAYERS", "MADE", "Layer"]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine.creation import sizes
-from gviz.engine.dtypes import as_dtype, get_default_dtype
-from gviz.engine.printing import parameter_text
+from gviz.engine.data.dtypes import as_dtype, get_default_dtype
+from gviz.engine.data.printing import parameter_text
+from gviz.engine.surface.creation import sizes
 from gviz.engine.tensor import Tensor, from_array
 
 __all__ = ["Buffer", "Parameter", "filled"]

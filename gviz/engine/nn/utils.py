@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine import text
+from gviz.engine.data.words import absent
 from gviz.engine.modes import no_grad
 from gviz.engine.nn.module import kind_name
 from gviz.engine.op import TENSORS as call
@@ -75,4 +75,4 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         start += count
 
 
-__getattr__ = text.absent("torch.nn.utils")
+__getattr__ = absent("torch.nn.utils")

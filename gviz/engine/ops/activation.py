@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from gviz.engine import dtypes
+from gviz.engine.data import dtypes
 from gviz.engine.op import composite, op
 from gviz.engine.ops.rows import row
 

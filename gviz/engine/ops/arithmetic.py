@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import dtypes
+from gviz.engine.data import dtypes
+from gviz.engine.data.shapes import broadcast_shape
 from gviz.engine.op import composite, everywhere, op
 from gviz.engine.ops.constants import ONE
 from gviz.engine.ops.rows import function, row
-from gviz.engine.text import broadcast_shape
 
 
 @composite

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine import random
-from gviz.engine.dtypes import of
+from gviz.engine.data.dtypes import of
 from gviz.engine.op import op
 from gviz.engine.ops.rows import row
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine import dtypes
+from gviz.engine.data import dtypes
 from gviz.engine.op import composite, op
 from gviz.engine.ops.constants import ZERO
 from gviz.engine.ops.rows import row

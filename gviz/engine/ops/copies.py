@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine.dtypes import number
+from gviz.engine.data.dtypes import number
+from gviz.engine.data.shapes import broadcast_shape
 from gviz.engine.op import ARRAYS, TENSORS, composite, op
 from gviz.engine.ops.rows import row
-from gviz.engine.text import broadcast_shape
 
 row("clone", "CloneBackward0", lambda self: np.array(self, order="C" if 0 in self.strides else "K"), self="grad")
 row("clone_contiguous", "CloneBackward0", lambda self: np.array(self, order="C"), self="grad")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.dtypes import of
-from gviz.engine.kernels import check_floats
+from gviz.engine.calls.kernels import check_floats
+from gviz.engine.data.dtypes import of
 from gviz.engine.op import composite, op
 from gviz.engine.ops.solving import by_columns, check_square
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine.dtypes import of
+from gviz.engine.data.dtypes import of
+from gviz.engine.data.shapes import wrap_dim
 from gviz.engine.op import composite, everywhere, op
 from gviz.engine.ops.rows import alike
-from gviz.engine.text import wrap_dim
 
 
 def at(dim, index):

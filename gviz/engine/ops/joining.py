@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gviz.engine.data.shapes import wrap_dim
 from gviz.engine.op import composite, everywhere, op
 from gviz.engine.ops.picking import present_dim
-from gviz.engine.text import wrap_dim
 
 
 @op("CatBackward0", lists=("tensors",), hidden=("tensors_sym_sizes",), tensors="cat_backward(grad, dim, tensors_sym_sizes)")

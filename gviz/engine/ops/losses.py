@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.dtypes import result_type
-from gviz.engine.kernels import check_one_dtype
+from gviz.engine.calls.kernels import check_one_dtype
+from gviz.engine.data.dtypes import result_type
 from gviz.engine.op import composite, op
 from gviz.engine.ops.arithmetic import check_neg
 from gviz.engine.ops.rows import row

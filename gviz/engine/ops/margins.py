@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.dtypes import of
+from gviz.engine.data.dtypes import of
 from gviz.engine.op import op
 from gviz.engine.ops.losses import reduced, share
 

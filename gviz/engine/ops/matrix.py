@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.dtypes import no_kernel, of
-from gviz.engine.kernels import check_one_dtype
+from gviz.engine.calls.kernels import check_one_dtype
+from gviz.engine.data.dtypes import no_kernel, of
+from gviz.engine.data.shapes import broadcast_shape
 from gviz.engine.op import ARRAYS, composite, everywhere, op
-from gviz.engine.text import broadcast_shape
 
 everywhere(broadcast_shape)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine.dtypes import no_kernel, of
+from gviz.engine.data.dtypes import no_kernel, of
 from gviz.engine.op import ARRAYS, composite, everywhere, op
 from gviz.engine.ops.totals import average
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.dtypes import number, of
-from gviz.engine.kernels import check_one_dtype
+from gviz.engine.calls.kernels import check_one_dtype
+from gviz.engine.data.dtypes import number, of
+from gviz.engine.data.shapes import broadcast_shape, wrap_dim
 from gviz.engine.op import ARRAYS, composite, op
 from gviz.engine.ops.ordering import first_pairs, ordered, place_pair, sort_pairs
 from gviz.engine.ops.reduction import PLACES, SELECTED, axes_of, laid_out, searched
 from gviz.engine.ops.rows import row
-from gviz.engine.text import broadcast_shape, wrap_dim
 
 
 def along(array, dim, index):

@@ -6,11 +6,11 @@ from functools import reduce
 
 import numpy as np
 
+from gviz.engine.data.words import type_name
 from gviz.engine.formulas import parameters
 from gviz.engine.op import composite, op
 from gviz.engine.ops.convolution import folded, windows
 from gviz.engine.ops.rows import row
-from gviz.engine.text import type_name
 
 
 def pooled_size(size, kernel, stride, padding, dilation, ceil_mode):

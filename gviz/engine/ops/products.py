@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gviz.engine.data.shapes import wrap_dim
 from gviz.engine.op import ARRAYS, composite, op
 from gviz.engine.ops.matrix import check_same_dtype, scaled
-from gviz.engine.text import wrap_dim
 
 
 @op(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided
 
+from gviz.engine.data.shapes import wrap_dim, wrap_dims
 from gviz.engine.op import ARRAYS, composite, everywhere, op
 from gviz.engine.ops.reduction import laid_out, summed
 from gviz.engine.ops.rows import alike, row
 from gviz.engine.ops.shape import turned
-from gviz.engine.text import wrap_dim, wrap_dims
 
 
 @op("ReshapeAliasBackward0", view=True, self="reshape(grad, self_sym_sizes)")

@@ -6,11 +6,11 @@ from math import prod
 
 import numpy as np
 
-from gviz.engine.dtypes import no_kernel, of
+from gviz.engine.data.dtypes import no_kernel, of
+from gviz.engine.data.shapes import wrap_dim, wrap_dims
 from gviz.engine.op import composite, everywhere, op
 from gviz.engine.ops.rows import row
 from gviz.engine.ops.totals import add_up, average
-from gviz.engine.text import wrap_dim, wrap_dims
 
 
 def axes_of(array, dim):

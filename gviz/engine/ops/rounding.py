@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.dtypes import no_kernel
+from gviz.engine.data.dtypes import no_kernel
 from gviz.engine.op import ARRAYS, composite, op
 from gviz.engine.ops.arithmetic import common
 from gviz.engine.ops.rows import row

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.dtypes import no_kernel
+from gviz.engine.data.dtypes import no_kernel
+from gviz.engine.data.shapes import wrap_dim
 from gviz.engine.op import composite, op
 from gviz.engine.ops.reduction import PLACES, summed
 from gviz.engine.ops.rows import row
-from gviz.engine.text import wrap_dim
 
 
 def running(self, dim, dtype, name):

@@ -6,9 +6,9 @@ from operator import setitem
 
 import numpy as np
 
-from gviz.engine.dtypes import number
+from gviz.engine.data.dtypes import number
+from gviz.engine.data.shapes import wrap_dim
 from gviz.engine.op import composite, op
-from gviz.engine.text import wrap_dim
 
 
 def lined(array):

@@ -8,10 +8,11 @@ from operator import index
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided
 
+from gviz.engine.data.shapes import wrap_dim, wrap_dims
+from gviz.engine.data.words import type_name
 from gviz.engine.elements import steps_of
 from gviz.engine.op import ARRAYS, composite, everywhere, op
 from gviz.engine.ops.rows import row
-from gviz.engine.text import type_name, wrap_dim, wrap_dims
 
 NO_VIEW = (
     "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "

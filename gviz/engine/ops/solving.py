@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.dtypes import no_kernel
-from gviz.engine.kernels import check_floats
+from gviz.engine.calls.kernels import check_floats
+from gviz.engine.data.dtypes import no_kernel
+from gviz.engine.data.words import LinAlgError
 from gviz.engine.op import composite, op
-from gviz.engine.text import LinAlgError
 
 
 def factors(matrices):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine.dtypes import of
-from gviz.engine.kernels import no_norm
+from gviz.engine.calls.kernels import no_norm
+from gviz.engine.data.dtypes import of
+from gviz.engine.data.shapes import wrap_dim
+from gviz.engine.data.words import warn
 from gviz.engine.op import ARRAYS, ROWS, composite, everywhere, op
 from gviz.engine.ops.arithmetic import check_sub
 from gviz.engine.ops.reduction import axes_of, reducible, summed
 from gviz.engine.ops.rows import row
 from gviz.engine.ops.totals import add_up, average, multiply_up
-from gviz.engine.text import warn, wrap_dim
 
 
 @composite

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from gviz.engine.kernels import check_one_dtype
+from gviz.engine.calls.kernels import check_one_dtype
 from gviz.engine.op import composite, op
 from gviz.engine.ops.rows import function, row
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine import text
+from gviz.engine.data.words import absent, warn
 from gviz.engine.modes import enable_grad, no_grad
 from gviz.engine.nn.module import clear_gradient, kind_name
 from gviz.engine.optim import lr_scheduler
@@ -77,7 +77,7 @@ class Optimizer:
         for name, value in self.defaults.items():
             param_group.setdefault(name, value)
         if len({id(tensor) for tensor in tensors}) < len(tensors):
-            text.warn(
+            warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
                 "github.com/pytorch/pytorch/issues/40967 for more information"
             )
@@ -309,4 +309,4 @@ class Adagrad(Optimizer):
         value -= grad / (np.sqrt(total) + kind(group["eps"])) * kind(rate)
 
 
-__getattr__ = text.absent("torch.optim")
+__getattr__ = absent("torch.optim")

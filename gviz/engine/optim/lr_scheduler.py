@@ -7,7 +7,7 @@ from collections import Counter
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from gviz.engine import text
+from gviz.engine.data.words import absent, warn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -74,7 +74,7 @@ class LRScheduler:
     def current(self) -> list[float]:
         """The learning rates that the groups have, with a warning where not ``step`` asks."""
         if not self._get_lr_called_within_step:
-            text.warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.")
+            warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.")
         return [group["lr"] for group in self.optimizer.param_groups]
 
     def get_last_lr(self) -> list[float]:
@@ -84,10 +84,10 @@ class LRScheduler:
     def step(self, epoch: int | None = None) -> None:
         """Go on by one epoch, or to that one."""
         if self._step_count == 1 and not self.optimizer._opt_called:
-            text.warn(EARLY)
+            warn(EARLY)
         self._step_count += 1
         if epoch is not None:
-            text.warn(EPOCH)
+            warn(EPOCH)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         self._get_lr_called_within_step = True
         try:
@@ -207,4 +207,4 @@ class CosineAnnealingLR(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * wave / 2 for base in self.base_lrs]
 
 
-__getattr__ = text.absent("torch.optim.lr_scheduler")
+__getattr__ = absent("torch.optim.lr_scheduler")

@@ -13,19 +13,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from gviz.engine import creation, ops, sampling
+from gviz.engine import ops
+from gviz.engine.calls.refusals import public
 from gviz.engine.elements import Elements
 from gviz.engine.face import seal
 from gviz.engine.op import ROWS, TENSORS
-from gviz.engine.refusals import public
 from gviz.engine.surface import (
     arithmetic,
     conversion,
+    creation,
     norms,
     pointwise,
     products,
     rearranging,
     reductions,
+    sampling,
     searching,
     shape,
     statistics,

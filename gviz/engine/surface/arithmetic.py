@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import dtypes, text
+from gviz.engine.data import dtypes
+from gviz.engine.data.words import warn_once
 from gviz.engine.general import NUMBERS, OPERANDS, plain_number
 from gviz.engine.modes import mode
 from gviz.engine.op import TENSORS as call
@@ -137,7 +138,7 @@ def where(condition: Tensor, input: Any = UNSET, other: Any = UNSET) -> Any:
     if input is UNSET:
         return places(condition)
     if getattr(condition, "dtype", None) is dtypes.uint8:
-        text.warn_once(
+        warn_once(
             "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of "
             "PyTorch. Use a boolean condition instead."
         )

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import creation, dtypes, text
+from gviz.engine.calls.device import STRIDED, check_device
+from gviz.engine.data import dtypes
+from gviz.engine.data.words import type_name
 from gviz.engine.op import TENSORS as call
+from gviz.engine.surface import creation
 from gviz.engine.tensor import Tensor
-from gviz.engine.text import STRIDED
 
 
 def to(
@@ -24,7 +26,7 @@ def to(
         elif not isinstance(arg, bool):
             device = arg
     if device is not None:
-        text.check_device(device)
+        check_device(device)
     kind = None if dtype is None else dtypes.as_dtype(dtype).np
     if kind is None or kind == self._array.dtype:
         return call["clone"](self) if copy else self
@@ -43,12 +45,12 @@ def caster(dtype: Any) -> Any:
 def type_method(self: Tensor, dtype: Any = None) -> Any:
     """The old type name, or the tensor in another dtype."""
     if dtype is None:
-        return text.type_name(self._array.dtype)
+        return type_name(self._array.dtype)
     if dtype in (int, float, bool, complex):
         raise ValueError(f"invalid type: '{dtype.__name__}'")
     if isinstance(dtype, str):
         for each in dtypes.ALL:
-            if text.type_name(each.np) == dtype:
+            if type_name(each.np) == dtype:
                 return to(self, each)
         raise ValueError(f"invalid type: '{dtype}'")
     wanted = getattr(dtype, "legacy_dtype", dtype)

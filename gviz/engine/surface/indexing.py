@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import dtypes, text
+from gviz.engine.data import dtypes
+from gviz.engine.data.words import warn
 from gviz.engine.op import TENSORS as call
 from gviz.engine.tensor import Tensor, from_array
 
@@ -53,7 +54,7 @@ def views_of(self: Tensor, key: Any, *, writing: bool = False) -> tuple[Tensor, 
         return selected(self, 0, operator.index(key), 0), None
     if not isinstance(key, tuple):
         if nested := is_nested(key):
-            text.warn(SEQUENCE)
+            warn(SEQUENCE)
         key = key if nested else (key,)
     keys = [as_index(part) for part in key]
     return Taken(self, keys).apart()
@@ -160,7 +161,7 @@ def indexed_dims(part: Any) -> int:
         if part._array.dtype.kind == "b":
             return int(part._array.ndim)
         if part._array.dtype.name == "uint8":
-            text.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
+            warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
             return int(part._array.ndim)
     return 1
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from gviz.engine.kernels import check_floats
+from gviz.engine.calls.kernels import check_floats
+from gviz.engine.calls.refusals import public
+from gviz.engine.data.shapes import wrap_dim
 from gviz.engine.op import TENSORS as call
-from gviz.engine.refusals import public
 from gviz.engine.surface.reductions import as_dims, dtype_of, typed
 from gviz.engine.tensor import Tensor
-from gviz.engine.text import wrap_dim
 
 
 def vector_norm(x: Tensor, ord: Any = 2.0, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:

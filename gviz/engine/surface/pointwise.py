@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import dtypes, text
+from gviz.engine.data import dtypes
+from gviz.engine.data.shapes import broadcast_shape
 from gviz.engine.general import OPERANDS
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface import arithmetic
@@ -63,7 +64,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """A value where the mask holds. RuntimeError: the mask is not boolean; a value that is a tensor has dimensions."""
     tensor = isinstance(value, Tensor)
-    text.broadcast_shape(mask._array.shape, input._array.shape)
+    broadcast_shape(mask._array.shape, input._array.shape)
     if tensor and value._array.ndim:
         raise RuntimeError(
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."
@@ -92,7 +93,7 @@ def is_same_size(self: Tensor, other: Tensor) -> bool:
 
 def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor with that data, of the same dtype."""
-    from gviz.engine import creation
+    from gviz.engine.surface import creation
 
     return creation.copied(data, dtype or self.dtype, device, requires_grad, "tensor.new_tensor")
 
@@ -117,7 +118,7 @@ def bitwise(function: Any, kernel: str = "", operands: Any = OPERANDS) -> Any:
             raise TypeError("neither tensors nor numbers")
         values = [getattr(v, "_array", v) for v in (input, other)]
         kind = dtypes.result_type(*values)
-        text.broadcast_shape(*map(np.shape, values))
+        broadcast_shape(*map(np.shape, values))
         if kind.kind in "fc":
             raise dtypes.no_kernel(f"{kernel or function.__name__}_cpu", kind)
         return from_array(np.asarray(function(*(np.asarray(v, kind) for v in values))), None)

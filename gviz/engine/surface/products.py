@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import text
-from gviz.engine.dtypes import of
+from gviz.engine.calls.kernels import check_floats, check_one_dtype
+from gviz.engine.calls.listing import type_text
+from gviz.engine.data.dtypes import of
+from gviz.engine.data.results import result_class
+from gviz.engine.data.words import warn, warn_once
 from gviz.engine.inplace import in_place
-from gviz.engine.kernels import check_floats, check_one_dtype
-from gviz.engine.listing import type_text
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.arithmetic import keyed
 from gviz.engine.tensor import Tensor, from_array
@@ -231,7 +232,7 @@ def inverse(input: Tensor) -> Tensor:
 def cross(input: Tensor, other: Tensor, dim: Any = None) -> Tensor:
     """The cross product along a dim; without one along the first of size 3. RuntimeError: no dim has that size."""
     if dim is None:
-        text.warn_once(
+        warn_once(
             "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply "
             "use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future "
             "release."
@@ -262,7 +263,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> T
 
 def slogdet(input: Tensor, name: str = "slogdet") -> Any:
     """The sign of a determinant and the logarithm of its size."""
-    return text.result_class(name, ("sign", "logabsdet"))(call["linalg_slogdet"](input))
+    return result_class(name, ("sign", "logabsdet"))(call["linalg_slogdet"](input))
 
 
 def logdet(input: Tensor) -> Tensor:
@@ -296,7 +297,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
     else:
         free = total - correction if correction else total
     if free._array <= 0:
-        text.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.")
+        warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.")
         free = in_place(call["zero"], free)
     centred = call["sub"](rows, call["unsqueeze"](mean, 1))
     other = centred if weights is None else call["mul"](centred, weights)

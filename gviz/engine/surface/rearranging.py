@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import dtypes, text
+from gviz.engine.data import dtypes
+from gviz.engine.data.shapes import broadcast_shape, wrap_dim, wrap_dims
+from gviz.engine.data.words import type_name, warn
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.arithmetic import keyed
 from gviz.engine.surface.reductions import as_dims
@@ -92,14 +94,14 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     for name, dims in (("source", sources), ("destination", targets)):
         if len({d % ndim for d in dims if -ndim <= d < ndim}) < len(dims) and all(-ndim <= d < ndim for d in dims):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(dims)})")
-    moves = dict(zip(text.wrap_dims(targets, ndim), text.wrap_dims(sources, ndim), strict=True))
+    moves = dict(zip(wrap_dims(targets, ndim), wrap_dims(sources, ndim), strict=True))
     rest = iter([d for d in range(ndim) if d not in moves.values()])
     return call["permute"](input, tuple(moves[i] if i in moves else next(rest) for i in range(ndim)))
 
 
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """One dim as several."""
-    shape, dim = input._array.shape, text.wrap_dim(dim, input._array.ndim)
+    shape, dim = input._array.shape, wrap_dim(dim, input._array.ndim)
     sizes = tuple(sizes)
     known = int(np.prod([s for s in sizes if s != -1]))
     full = tuple(shape[dim] // known if s == -1 and known else s for s in sizes)
@@ -155,7 +157,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     """Grids of coordinates."""
     vectors = some(list(listed(tensors)), "meshgrid")
     if indexing is None:
-        text.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
+        warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
     if any(vector.dtype is not vectors[0].dtype for vector in vectors):
         raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     if indexing not in {None, "ij", "xy"}:
@@ -165,7 +167,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
             sizes = ",".join(map(str, vector._array.shape))
             raise RuntimeError(
                 "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: "
-                f"[ {text.type_name(vector._array.dtype)}{{{sizes}}} ]"
+                f"[ {type_name(vector._array.dtype)}{{{sizes}}} ]"
             )
     order = list(range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:
@@ -183,7 +185,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
 def broadcast_tensors(*tensors: Any) -> Any:
     """All expanded to their common shape."""
     given = listed(tensors)
-    shape = text.broadcast_shape(*(t._array.shape for t in given))
+    shape = broadcast_shape(*(t._array.shape for t in given))
     return tuple(t if t._array.shape == shape else call["expand"](t, shape) for t in given)
 
 
@@ -218,7 +220,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: Any = None) -> Tensor:
     indices = call["where"](call["less"](indices, 0), call["add"](indices, size), indices)
     a, b = list(input._array.shape), list(indices._array.shape)
     a[dim], b[dim] = (1, 1)
-    full = list(text.broadcast_shape(a, b))
+    full = list(broadcast_shape(a, b))
     sizes = [[*full], [*full]]
     sizes[0][dim], sizes[1][dim] = input._array.shape[dim], indices._array.shape[dim]
     return call["gather"](call["expand"](input, tuple(sizes[0])), dim, call["expand"](indices, tuple(sizes[1])))
@@ -235,7 +237,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
-    axis = text.wrap_dim(dim, len(shape))
+    axis = wrap_dim(dim, len(shape))
     for more in (m._array.shape for m in (prepend, append) if m is not None):
         if len(more) != len(shape):
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
-from gviz.engine import dtypes
+from gviz.engine.data import dtypes
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.conversion import to
 from gviz.engine.tensor import Tensor

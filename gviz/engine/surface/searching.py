@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import dtypes, inplace, text
+from gviz.engine import inplace
+from gviz.engine.data import dtypes
+from gviz.engine.data.shapes import wrap_dim
 from gviz.engine.general import plain_number
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.conversion import to
@@ -33,7 +35,7 @@ def quantile_of(*, ignore: bool) -> Any:
             values, kept = call["reshape"](input, (-1,)) if ndim != 1 else input, (1,) * ndim
             shape = kept if keepdim else ()
         else:
-            dim = text.wrap_dim(dim, ndim)
+            dim = wrap_dim(dim, ndim)
             shape = tuple(1 if i == dim else n for i, n in enumerate(array.shape) if keepdim or i != dim)
             values = input
             if dim != ndim - 1:
@@ -176,7 +178,7 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Tensor
         ends = call["add"](call["select"](y, dim, 0), last)
         inner = call["sub"](call["sum_dim"](y, (dim,), False), call["mul_scalar"](ends, 0.5))
         return call["mul_scalar"](inner, float(dx))
-    axis = text.wrap_dim(dim, y._array.ndim)
+    axis = wrap_dim(dim, y._array.ndim)
     if x._array.ndim == 1:
         x = call["view"](x, tuple(-1 if i == axis else 1 for i in range(y._array.ndim)))
     before, after = without_ends(x, axis)
@@ -213,7 +215,7 @@ def broadcast_shapes(*shapes: Any) -> Any:
         RuntimeError: there is none, or one of them is none.
         ValueError: a length is negative.
     """
-    from gviz.engine.printing import Size
+    from gviz.engine.data.printing import Size
 
     given = [(s,) if isinstance(s, int) else s for s in shapes if s is not None]
     for shape in given:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine import dtypes, text
+from gviz.engine.calls.refusals import public
+from gviz.engine.data import dtypes
+from gviz.engine.data.shapes import wrap_dim
+from gviz.engine.data.words import warn_once
 from gviz.engine.op import TENSORS as call
-from gviz.engine.refusals import public
 from gviz.engine.surface.indexing import get_item
 
 if TYPE_CHECKING:
@@ -76,7 +78,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Dimensions from start to end made one. RuntimeError: start lies after end."""
     shape = input._array.shape
-    first, last = text.wrap_dim(start_dim, len(shape)), text.wrap_dim(end_dim, len(shape))
+    first, last = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
     if not shape:
         return call["reshape"](input, (1,))
     if first > last:
@@ -149,7 +151,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    length = input._array.shape[text.wrap_dim(dim, input._array.ndim)]
+    length = input._array.shape[wrap_dim(dim, input._array.ndim)]
     if not length:
         return call["split_with_sizes"](input, (0,) * chunks, dim)
     return call["split_size"](input, -(-length // chunks), dim)
@@ -164,7 +166,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0, *, indic
     shape = input._array.shape
     if not shape:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
-    dim = text.wrap_dim(dim, len(shape))
+    dim = wrap_dim(dim, len(shape))
     length = shape[dim]
     if hasattr(indices_or_sections, "_array"):
         indices_or_sections = indices_or_sections._array.tolist()
@@ -210,7 +212,7 @@ def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
 def property_t(self: Tensor) -> Tensor:
     """``x.T``: the dimensions in reverse."""
     if self._array.ndim not in (0, 2):
-        text.warn_once(
+        warn_once(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
             "error in a future release. Consider `x.mT` to transpose batches of matrices or "
             "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."

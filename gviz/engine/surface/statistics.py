@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import dtypes
+from gviz.engine.data import dtypes
+from gviz.engine.data.shapes import wrap_dim, wrap_dims
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface.arithmetic import keyed, places
 from gviz.engine.surface.reductions import UNSET, as_dims, dtype_of
 from gviz.engine.tensor import Tensor, from_array
-from gviz.engine.text import wrap_dim, wrap_dims
 
 
 def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:

@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import creation, dtypes, inplace, text
+from gviz.engine import inplace
+from gviz.engine.calls.refusals import check
+from gviz.engine.data import dtypes
+from gviz.engine.data.words import EXPANDED
 from gviz.engine.general import OPERANDS, WORD
 from gviz.engine.modes import no_grad
 from gviz.engine.op import TENSORS as call
-from gviz.engine.refusals import check
+from gviz.engine.surface import creation
 from gviz.engine.tensor import Tensor
 
 CLAMPS = frozenset({"clamp", "clip", "clamp_min", "clamp_max"})
@@ -158,9 +161,9 @@ METHODS: dict[str, Any] = {
     },
     "polygamma_": in_place_form("polygamma", operation=lambda self, n: call["polygamma_"](n, self)),
     "ldexp_": in_place_form("ldexp", operation=ldexp),
-    "masked_fill_": in_place_form("masked_fill", wherever=text.EXPANDED.format("masked_fill_", "mask", "scalar")),
+    "masked_fill_": in_place_form("masked_fill", wherever=EXPANDED.format("masked_fill_", "mask", "scalar")),
     "index_put_": in_place_form(
-        "index_put", wherever=text.EXPANDED.format("index_put_", "indices", "tensor"), operation="index_put"
+        "index_put", wherever=EXPANDED.format("index_put_", "indices", "tensor"), operation="index_put"
     ),
     "zero_": in_place_form("zero", wherever=True, operation="zero"),
     "fill_": fill_, "copy_": copy_, "fill_diagonal_": fill_diagonal_,

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine import dtypes, text
+from gviz.engine.calls.device import Device, check_device
+from gviz.engine.data import dtypes
+from gviz.engine.data.printing import Size
+from gviz.engine.data.unpack import c_type_name
+from gviz.engine.data.words import TENSOR_OPTIONS, warn, warn_once
 from gviz.engine.tensor import Tensor, from_array, new
-from gviz.engine.unpack import c_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +24,7 @@ MAX_BYTES = 64 * 2**30
 def finish(array: Any, requires_grad: bool, device: Any = None) -> Tensor:
     """A tensor around a fresh array, requiring a gradient if asked for, which integers cannot."""
     if device is not None:
-        text.check_device(device)
+        check_device(device)
     made = from_array(array, None)
     if requires_grad is not False:
         if requires_grad is not True:
@@ -97,7 +100,7 @@ def tensor(
 def copied(data: Any, dtype: Any, device: Any, requires_grad: bool, called: str) -> Tensor:
     """A tensor of data; of a tensor's with a warning that names the function called."""
     if isinstance(data, Tensor):
-        text.warn(
+        warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() "
             f"or sourceTensor.detach().clone().requires_grad_(True), rather than {called}(sourceTensor)."
         )
@@ -108,7 +111,7 @@ def copied(data: Any, dtype: Any, device: Any, requires_grad: bool, called: str)
 def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """The tensor itself, an array's memory as a tensor, or a new tensor."""
     if device is not None:
-        text.check_device(device)
+        check_device(device)
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     if isinstance(data, np.ndarray) and (dtype is None or dtypes.as_dtype(dtype).np == data.dtype):
@@ -119,7 +122,7 @@ def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
 def from_numpy(array: Any) -> Tensor:
     """A tensor on the array's memory."""
     if isinstance(array, np.ndarray) and not array.flags.writeable:
-        text.warn_once(
+        warn_once(
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing "
             "to this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
             "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program."
@@ -141,7 +144,7 @@ def filler(name: str, value: int) -> Any:
             raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
         if out._array.shape != made._array.shape:
             out._array = np.zeros(made._array.shape, out._array.dtype)
-        return out.fill_(value)  # type: ignore[attr-defined,no-any-return]
+        return out.fill_(value)  # type: ignore[attr-defined]
 
     return make
 
@@ -288,21 +291,21 @@ def legacy(cls: Any, data: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
     """
     kind = getattr(cls, "legacy_dtype", None) or dtypes.get_default_dtype()
     if options or len(data) > 1:
-        from gviz.engine.signatures import accepted
+        from gviz.engine.calls.signatures import accepted
 
         _, options = accepted("new", data, options, method=False)
-        if (device := text.Device(options.pop("device", "cpu"))).type != "cpu":
+        if (device := Device(options.pop("device", "cpu"))).type != "cpu":
             raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {device.type} was passed")
         data = (*data, *options.values())
     one = data[0] if len(data) == 1 else None
     if isinstance(one, Tensor):
         if one.dtype is not kind and isinstance(cls, LegacyType):
-            wanted, given = (text.TENSOR_OPTIONS.format(each.c_name) for each in (kind, one.dtype))
+            wanted, given = (TENSOR_OPTIONS.format(each.c_name) for each in (kind, one.dtype))
             raise TypeError(f"expected {wanted} (got {given})")
         array = one._array
-    elif isinstance(one, list | tuple | np.ndarray) and not isinstance(one, text.Size):
+    elif isinstance(one, list | tuple | np.ndarray) and not isinstance(one, Size):
         array = dtypes.infer(one, kind)
-    elif len(data) == 1 and not isinstance(one, text.Size) and not hasattr(one, "__index__"):
+    elif len(data) == 1 and not isinstance(one, Size) and not hasattr(one, "__index__"):
         wrong = "invalid data type '{}'" if isinstance(one, str) else "data must be a sequence (got {})"
         raise TypeError(f"new(): {wrong.format(c_type_name(type(one)))}")
     else:

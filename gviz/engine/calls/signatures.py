@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gviz.engine.dtypes import dtype
+from gviz.engine.calls.device import Device
+from gviz.engine.calls.listing import listed, type_text
+from gviz.engine.data.dtypes import dtype
+from gviz.engine.data.words import warn_once
 from gviz.engine.general import WORD
-from gviz.engine.listing import listed, type_text
 from gviz.engine.random import Generator
 from gviz.engine.tensor import Tensor
-from gviz.engine.text import Device, warn_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine.dtypes import bool, dtype, get_default_dtype
+from gviz.engine.data.dtypes import bool, dtype, get_default_dtype
 
 __all__ = ["finfo", "iinfo"]
 
@@ -33,7 +33,7 @@ class _Limits:
 class finfo(_Limits):
     """The limits of a floating-point type (of a complex one: of its parts; without a type: of the default), as ``torch.finfo``.
 
-    >>> from gviz.engine.dtypes import float32
+    >>> from gviz.engine.data.dtypes import float32
     >>> finfo(float32)
     finfo(resolution=1e-06, min=-3.40282e+38, max=3.40282e+38, eps=1.19209e-07, smallest_normal=1.17549e-38, \
 tiny=1.17549e-38, dtype=float32)
@@ -55,7 +55,7 @@ tiny=1.17549e-38, dtype=float32)
 class iinfo(_Limits):
     """The limits of an integer type, as ``torch.iinfo``.
 
-    >>> from gviz.engine.dtypes import int8
+    >>> from gviz.engine.data.dtypes import int8
     >>> iinfo(int8)
     iinfo(min=-128, max=127, dtype=int8)
     """

@@ -11,9 +11,9 @@ from __future__ import annotations
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from gviz.engine.dtypes import dtype
+from gviz.engine.data.dtypes import dtype
+from gviz.engine.data.printing import Size
 from gviz.engine.tensor import Tensor
-from gviz.engine.text import Size
 
 if TYPE_CHECKING:
     from gviz.engine.op import Row
@@ -167,7 +167,7 @@ def has_unusual(kwargs: dict[str, Any], count: int) -> bool:
 
 def check(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, method: bool) -> None:
     """Refuse a call that PyTorch refuses, in its words."""
-    from gviz.engine.signatures import accepted, forms_of
+    from gviz.engine.calls.signatures import accepted, forms_of
 
     if forms_of("." * method + name) is not None:
         accepted(name, args[1:] if method else args, kwargs, method=method)
@@ -177,7 +177,7 @@ def looked_at(
     function: Any, name: str, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any], *, method: bool
 ) -> Any:
     """What becomes of a call that raised: PyTorch's refusal, another try in the function's own words, or the error as it is."""
-    from gviz.engine.signatures import accepted, forms_of
+    from gviz.engine.calls.signatures import accepted, forms_of
 
     short = name.removeprefix("F.")
     if forms_of("." * method + name) is None:

@@ -1,26 +1,14 @@
-"""Small things with PyTorch's names and texts: Size, device, type names, dims, and how a tensor prints."""
+"""PyTorch's words: sentences too long to stand where they are raised, warnings, names of types."""
 
 from __future__ import annotations
 
 import sys
 import warnings
-from functools import cache
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gviz.engine import printing
-from gviz.engine.dtypes import of
-from gviz.engine.printing import Size
+from gviz.engine.data.dtypes import of
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from gviz.engine.tensor import Tensor
-
-__all__ = [
-    "CPU", "Device", "Size", "absent", "bound", "broadcast_shape", "check_device", "tensor_text", "type_name", "warn",
-    "wrap_dim", "wrap_dims",
-]  # fmt: skip
+__all__ = ["LinAlgError", "absent", "bound", "type_name", "warn", "warn_once", "wrong_grad_dtype", "wrong_grad_size"]
 
 NON_LEAF_GRAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
@@ -67,76 +55,6 @@ WRITTEN_VIEW = (
 """Sentences of PyTorch's that are too long to stand where they are raised."""
 
 
-DEVICES = (
-    "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy", "vulkan",
-    "mps", "meta", "hpu", "mtia", "privateuseone",
-)  # fmt: skip
-
-
-class Layout:
-    """``torch.layout``: how elements lie in memory; there is only ``torch.strided``."""
-
-    def __repr__(self) -> str:
-        return "torch.strided"
-
-
-STRIDED = Layout()
-
-
-class Device:
-    """``torch.device``: only the CPU is there."""
-
-    __slots__ = ("index", "type")
-    __module__ = "torch"
-    __qualname__ = "device"
-
-    def __init__(self, *args: Any, **words: Any) -> None:
-        device, index = args[0] if args else None, None
-        if words or len(args) != 1 or not isinstance(device, str | Device):
-            if isinstance(device, int):
-                raise RuntimeError("Cannot access accelerator device when none is available.")
-            from gviz.engine.signatures import accepted
-
-            args, words = accepted("device", args, words, method=False)
-            device, index = (*args, *words.values(), None)[:2]
-        name, colon, number = str(device).partition(":")
-        if colon and index is not None:
-            raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {device}")
-        if name not in DEVICES:
-            raise RuntimeError(f"Expected one of {', '.join(DEVICES)} device type at start of device string: {name}")
-        if colon and not number.isdecimal():
-            raise RuntimeError(f"Invalid device string: '{device}'")
-        self.type = name
-        self.index = int(number) if number else index
-
-    def __repr__(self) -> str:
-        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
-
-    def __str__(self) -> str:
-        return self.type if self.index is None else f"{self.type}:{self.index}"
-
-    def __eq__(self, other: object) -> bool:
-        """Same type and index; a text is taken as a device."""
-        return str(self) == str(other) if isinstance(other, Device | str) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash((self.type, self.index))
-
-
-CPU = Device("cpu")
-
-
-def check_device(device: Any) -> None:
-    """Refuse a device other than the CPU, as PyTorch without support for it does; "meta" only gviz's engine has not."""
-    kind = "cpu" if device is None else Device(device).type
-    if kind in {"cuda", "xpu"}:
-        raise AssertionError(f"Torch not compiled with {kind.upper()} enabled")
-    if kind == "meta":
-        raise RuntimeError("gviz's engine has no device 'meta': leave it out, or run on real PyTorch")
-    if kind != "cpu":
-        raise RuntimeError(f"PyTorch is not linked with support for {kind} devices")
-
-
 def wrong_grad_size(shape: Any, given: Any) -> str:
     """What PyTorch says when a gradient of another size is assigned."""
     return (
@@ -178,27 +96,6 @@ def type_name(dtype: Any) -> str:
     return f"torch.{of(dtype).scalar_name}Tensor"
 
 
-def wrap_dim(dim: int, ndim: int) -> int:
-    """A dimension counted from 0, whatever the sign it was given with; refuses one that is out of range."""
-    size = max(ndim, 1)
-    if not -size <= dim < size:
-        if not -(1 << 63) <= dim < 1 << 63:
-            raise ValueError("Overflow when unpacking long long")
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {dim})")
-    return dim % size
-
-
-def wrap_dims(dims: Iterable[int], ndim: int) -> tuple[int, ...]:
-    """Several of them, each at most once."""
-    wrapped: list[int] = []
-    for dim in dims:
-        one = wrap_dim(dim, ndim)
-        if one in wrapped:
-            raise RuntimeError(f"dim {one} appears multiple times in the list of dims")
-        wrapped.append(one)
-    return tuple(wrapped) if ndim else ()
-
-
 def bound(
     name: str, options: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], before: int = 0, needs: str = ""
 ) -> dict[str, Any]:
@@ -234,54 +131,6 @@ def absent(module: str) -> Any:
         raise AttributeError(f"module '{module}' has no attribute '{name}'")
 
     return missing
-
-
-def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The common shape of operands; refuses those that have none, in PyTorch's words."""
-    result: list[int] = []
-    for shape in shapes:
-        for offset in range(1, len(shape) + 1):
-            size = shape[-offset]
-            if offset > len(result):
-                result.insert(0, size)
-            elif result[-offset] != size:
-                if result[-offset] == 1:
-                    result[-offset] = size
-                elif size != 1:
-                    where = max(len(result), len(shape)) - offset
-                    raise RuntimeError(
-                        f"The size of tensor a ({result[-offset]}) must match the size of tensor b ({size}) at "
-                        f"non-singleton dimension {where}"
-                    )
-    return tuple(result)
-
-
-class Results(tuple):  # type: ignore[type-arg] # noqa: SLOT001 - subclasses add properties
-    """A tuple whose items have names, printed as PyTorch prints them."""
-
-    names: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        items = ",\n".join(f"{name}={value!r}" for name, value in zip(self.names, self, strict=True))
-        return f"torch.return_types.{type(self).__name__}(\n{items})"
-
-
-@cache
-def result_class(name: str, names: tuple[str, ...]) -> Any:
-    """The class of that name, with a property for each output."""
-    body: dict[str, Any] = {"names": names, "__module__": "torch.return_types"}
-    body.update({n: property(itemgetter(i)) for i, n in enumerate(names)})
-    return type(name, (Results,), body)
-
-
-def tensor_text(tensor: Tensor) -> str:
-    """A tensor as PyTorch prints it."""
-    try:
-        node = tensor.grad_fn
-        name = None if node is None else type(node).__name__
-    except RuntimeError:  # a view whose base was written, which it forbids
-        name = "Invalid"
-    return printing.format_tensor(tensor._array, requires_grad=tensor.requires_grad, grad_fn_name=name)
 
 
 class LinAlgError(RuntimeError):

@@ -300,7 +300,7 @@ def infer(data: Any, dtype: dtype | None = None) -> Array:
         return cast(check_numpy(data), wanted).copy(order="C")
     if dtype is None and isinstance(data, np.generic) and not isinstance(data, (str, bytes)):
         return np.array(data, of(data.dtype).np)
-    from gviz.engine.unpack import unpack
+    from gviz.engine.data.unpack import unpack
 
     return unpack(data, dtype)
 
@@ -308,7 +308,7 @@ def infer(data: Any, dtype: dtype | None = None) -> Array:
 def check_numpy(array: Any) -> Array:
     """The array itself; refuses what shares no memory with a tensor: no array, negative strides, another byte order."""
     if not isinstance(array, np.ndarray):
-        from gviz.engine.unpack import c_type_name
+        from gviz.engine.data.unpack import c_type_name
 
         raise TypeError(f"expected np.ndarray (got {c_type_name(type(array))})")
     if any(stride < 0 for stride in array.strides):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.engine import inplace, ops, surface
 from gviz.engine.op import COMPOSITES, ROWS, TENSORS, Row
-from gviz.engine.symbols import formula_text, meaning
+from gviz.engine.readers.symbols import formula_text, meaning
 from gviz.engine.tensor import Tensor
 
 if TYPE_CHECKING:

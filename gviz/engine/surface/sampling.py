@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import dtypes, random
-from gviz.engine.creation import finish, plain, sizes, zeros_like
+from gviz.engine import random
+from gviz.engine.data import dtypes
 from gviz.engine.inplace import in_place
 from gviz.engine.op import TENSORS as call
+from gviz.engine.surface.creation import finish, plain, sizes, zeros_like
 from gviz.engine.tensor import Tensor, from_array
 
 
@@ -50,7 +51,7 @@ def alike(make: Any, fill: str) -> Any:
     def make_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
         if is_turned(input):
             return finish(call[fill](zeros_like(input, dtype=dtype))._array, requires_grad)
-        return make(input._array.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)  # type: ignore[no-any-return]
+        return make(input._array.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
 
     return make_like
 

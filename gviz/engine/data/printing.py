@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
 
-from gviz.engine.dtypes import bool as bool_dtype
-from gviz.engine.dtypes import get_default_dtype, int64, of
+from gviz.engine.data.dtypes import bool as bool_dtype
+from gviz.engine.data.dtypes import get_default_dtype, int64, of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -260,3 +260,13 @@ def size(shape: tuple[int, ...]) -> Size:
     (torch.Size([2, 3]), torch.Size([3, 4]), 6)
     """
     return tuple.__new__(Size, shape)
+
+
+def tensor_text(tensor: Any) -> str:
+    """A tensor as PyTorch prints it."""
+    try:
+        node = tensor.grad_fn
+        name = None if node is None else type(node).__name__
+    except RuntimeError:  # a view whose base was written, which it forbids
+        name = "Invalid"
+    return format_tensor(tensor._array, requires_grad=tensor.requires_grad, grad_fn_name=name)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from gviz.engine.dtypes import dtype
+from gviz.engine.calls.device import Device
+from gviz.engine.data.dtypes import dtype
+from gviz.engine.data.printing import Size
+from gviz.engine.data.unpack import c_type_name
 from gviz.engine.random import Generator
-from gviz.engine.text import Device, Size
-from gviz.engine.unpack import c_type_name
 
 __all__ = ["listed", "type_text"]
 

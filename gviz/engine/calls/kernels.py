@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import dtypes
+from gviz.engine.data import dtypes
 
 __all__ = ["agreeing", "check_floats", "check_one_dtype", "guarded", "no_norm"]
 

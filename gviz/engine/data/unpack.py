@@ -1,4 +1,4 @@
-"""Nested Python data to an array, for :func:`gviz.engine.dtypes.infer`.
+"""Nested Python data to an array, for :func:`gviz.engine.data.dtypes.infer`.
 
 Lists of plain numbers go through numpy as a whole. All else goes element by element in PyTorch's order: ranges, bytes,
 deques, numpy scalars and tensors among the numbers, and wrong data, where the order decides which message comes.
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine import dtypes
-from gviz.engine.dtypes import cast, complex128, dtype, float16, float64, get_default_dtype, int64, number, of, promote
+from gviz.engine.data import dtypes
+from gviz.engine.data.dtypes import cast, complex128, dtype, float16, float64, get_default_dtype, int64, number, of, promote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,10 +25,10 @@ _NUMBERS = frozenset({bool, int, float, complex})
 
 
 def unpack(data: Any, wanted: dtype | None) -> Array:
-    """The array of a number or of nested sequences; arguments and errors as :func:`gviz.engine.dtypes.infer`."""
+    """The array of a number or of nested sequences; arguments and errors as :func:`gviz.engine.data.dtypes.infer`."""
     array = _unpack_plain(data, wanted) if type(data) is list or type(data) is tuple else None
     if array is None and isinstance(data, list) and data and isinstance(data[0], np.ndarray):
-        from gviz.engine.text import warn
+        from gviz.engine.data.words import warn
 
         warn(
             "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "

@@ -1,0 +1,76 @@
+"""``torch.device`` and ``torch.layout``, of which there is one each: the CPU, and strided memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["CPU", "STRIDED", "Device", "Layout", "check_device"]
+
+DEVICES = (
+    "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy", "vulkan",
+    "mps", "meta", "hpu", "mtia", "privateuseone",
+)  # fmt: skip
+
+
+class Layout:
+    """``torch.layout``: how elements lie in memory; there is only ``torch.strided``."""
+
+    def __repr__(self) -> str:
+        return "torch.strided"
+
+
+STRIDED = Layout()
+
+
+class Device:
+    """``torch.device``: only the CPU is there."""
+
+    __slots__ = ("index", "type")
+    __module__ = "torch"
+    __qualname__ = "device"
+
+    def __init__(self, *args: Any, **words: Any) -> None:
+        device, index = args[0] if args else None, None
+        if words or len(args) != 1 or not isinstance(device, str | Device):
+            if isinstance(device, int):
+                raise RuntimeError("Cannot access accelerator device when none is available.")
+            from gviz.engine.calls.signatures import accepted
+
+            args, words = accepted("device", args, words, method=False)
+            device, index = (*args, *words.values(), None)[:2]
+        name, colon, number = str(device).partition(":")
+        if colon and index is not None:
+            raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {device}")
+        if name not in DEVICES:
+            raise RuntimeError(f"Expected one of {', '.join(DEVICES)} device type at start of device string: {name}")
+        if colon and not number.isdecimal():
+            raise RuntimeError(f"Invalid device string: '{device}'")
+        self.type = name
+        self.index = int(number) if number else index
+
+    def __repr__(self) -> str:
+        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        """Same type and index; a text is taken as a device."""
+        return str(self) == str(other) if isinstance(other, Device | str) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+
+CPU = Device("cpu")
+
+
+def check_device(device: Any) -> None:
+    """Refuse a device other than the CPU, as PyTorch without support for it does; "meta" only gviz's engine has not."""
+    kind = "cpu" if device is None else Device(device).type
+    if kind in {"cuda", "xpu"}:
+        raise AssertionError(f"Torch not compiled with {kind.upper()} enabled")
+    if kind == "meta":
+        raise RuntimeError("gviz's engine has no device 'meta': leave it out, or run on real PyTorch")
+    if kind != "cpu":
+        raise RuntimeError(f"PyTorch is not linked with support for {kind} devices")
