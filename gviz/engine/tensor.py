@@ -14,15 +14,7 @@ from weakref import ref
 import numpy as np
 
 from gviz.engine import hooks
-from gviz.engine.data.words import (
-    COMPLEX,
-    DETACHED_VIEW,
-    NON_LEAF_FLAG,
-    NON_LEAF_GRAD,
-    USE_DETACH,
-    wrong_grad_dtype,
-    wrong_grad_size,
-)
+from gviz.engine.data import words
 from gviz.engine.elements import Elements
 from gviz.engine.modes import mode
 from gviz.engine.node import NO_GRAD_VIEW, AccumulateGrad, Node, Output, link, next_seq, public_edge
@@ -110,7 +102,7 @@ class Tensor(Elements, hooks.Hooked):
         if not isinstance(wanted, bool):
             raise RuntimeError("requires_grad must be a bool")  # noqa: TRY004 - as PyTorch does
         if self._edge is not None and self._edge.__class__ is not ref:  # here a write to its base does not count yet
-            raise RuntimeError(NON_LEAF_FLAG + ("" if wanted else USE_DETACH))
+            raise RuntimeError(words.NON_LEAF_FLAG + ("" if wanted else words.USE_DETACH))
         if wanted and self._array.dtype.kind not in "fc":
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         if wanted and not mode.inference and self.is_inference():
@@ -122,7 +114,7 @@ class Tensor(Elements, hooks.Hooked):
             self._edge = None
         elif edge is None or edge is NO_GRAD_VIEW:
             if self._array.dtype.kind == "c":
-                raise NotImplementedError(COMPLEX)
+                raise NotImplementedError(words.COMPLEX)
             self._edge = None if self._rare is None else self._rare.accumulator
             if self._edge is None:
                 self._edge = ref(AccumulateGrad(self))
@@ -175,7 +167,7 @@ class Tensor(Elements, hooks.Hooked):
         if self._rare is None or self._rare.grad is None:
             # unlike is_leaf itself, this asks what was known, not what a write to the base has made of it
             if self._edge is not None and self._edge.__class__ is not ref and not self.retains_grad:
-                warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=2)
+                warnings.warn(words.NON_LEAF_GRAD, UserWarning, stacklevel=2)
             return None
         return self._rare.grad
 
@@ -188,9 +180,9 @@ class Tensor(Elements, hooks.Hooked):
             if grad is self:
                 raise RuntimeError("can't assign Variable as its own grad")
             if grad.dtype is not self.dtype:
-                raise RuntimeError(wrong_grad_dtype(self._array.dtype, grad._array.dtype))
+                raise RuntimeError(words.wrong_grad_dtype(self._array.dtype, grad._array.dtype))
             if grad._array.shape != self._array.shape:
-                raise RuntimeError(wrong_grad_size(self._array.shape, grad._array.shape))
+                raise RuntimeError(words.wrong_grad_size(self._array.shape, grad._array.shape))
         elif self._rare is None:
             return
         self.rare().grad = grad
@@ -232,7 +224,7 @@ class Tensor(Elements, hooks.Hooked):
         if mode.inference:  # PyTorch does nothing there
             return self
         if self._is_view():
-            raise RuntimeError(DETACHED_VIEW)
+            raise RuntimeError(words.DETACHED_VIEW)
         if self.is_leaf:
             self.requires_grad = False
         else:
