@@ -94,7 +94,7 @@ class Node(Face):
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """(node or None, number of its output) for each input."""
-        return tuple(public_edge(edge) for edge in self._edges)
+        return tuple([public_edge(edge) for edge in self._edges])
 
 
 class AccumulateGrad(Node):

@@ -64,7 +64,6 @@ _LONGEST = 4_000
 _LONGEST_LINE = 200
 """Characters of a line in a box, and of a title: a longer one would make all of the picture too small to be read."""
 
-_BARE = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _WORD = re.compile(r"[A-Za-z]+|[0-9]+(\.[0-9]+)?")
 _KEYWORDS = frozenset(("node", "edge", "graph", "digraph", "subgraph", "strict"))
 _ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "&": "&amp;", "\n": "\\n"})
@@ -124,7 +123,7 @@ def render(graph: Graph, options: RenderOptions, extra: dict[str, str] | None = 
 
 def _identifier(text: str) -> str:
     """A node's id, bare if the grammar allows it."""
-    return text if _BARE.fullmatch(text) and text.lower() not in _KEYWORDS else quote(text)
+    return text if text.isidentifier() and text.isascii() and text.lower() not in _KEYWORDS else quote(text)
 
 
 def _head(graph: Graph, options: RenderOptions, extra: dict[str, str]) -> Iterator[str]:
@@ -209,6 +208,6 @@ def _edges(graph: Graph, ids: dict[str, str]) -> Iterator[str]:
         start, end = ids[edge.source], ids[edge.target]
         if edge.kind == "saved":  # TorchViz's way round, which puts what is saved below the operation
             start, end = end, start
-        label = shorten(edge.label, _LONGEST_LINE, middle=True) if edge.kind == "data" else ""
-        style = f" [label={quote(label)}]" if label else _EDGE_STYLES[edge.kind]
+        label = edge.kind == "data" and edge.label
+        style = f" [label={quote(shorten(label, _LONGEST_LINE, middle=True))}]" if label else _EDGE_STYLES[edge.kind]
         yield f"    {start} -> {end}{style}"
