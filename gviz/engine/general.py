@@ -40,6 +40,9 @@ WORD = 1 << 63
 SCALAR_ROWS = {"add": "add_scalar", "sub": "sub_scalar", "mul": "mul_scalar", "div": "div_scalar"}
 """In a derivative that is recorded, a number next to a tensor is PyTorch's scalar overload (``MulBackward1``)."""
 
+IN_SINGLE = frozenset({"mul", "div"})
+"""Rows that take a number, or a 0-d tensor, beside float16 as it is, and round what comes of it."""
+
 
 def general(row: Row) -> Any:
     """Any row, any operands: keywords, numbers, lists, None, mixed dtypes, views, several outputs."""
@@ -60,6 +63,8 @@ def general(row: Row) -> Any:
         except ValueError:
             broadcast_shape(*(np.shape(arrays[i]) for i in row.inputs if not isinstance(arrays[i], list)))
             raise
+        if row.key in IN_SINGLE and arrays[0].dtype != arrays[1].dtype:
+            data = data.astype(np.float16)
         return record(row, args, data, mixed)
 
     return plain(row, call)
@@ -120,6 +125,7 @@ def promoted(row: Row, arrays: list[Any]) -> tuple[list[Any], bool]:
     if target is None:
         return arrays, False
     mixed = False
+    wide = row.key in IN_SINGLE and target == np.float16
 
     def cast(value: Any) -> Any:
         nonlocal mixed
@@ -133,6 +139,8 @@ def promoted(row: Row, arrays: list[Any]) -> tuple[list[Any], bool]:
     for i in positions:
         value = arrays[i]
         arrays[i] = [cast(v) for v in value] if isinstance(value, list) else cast(value)
+    if wide and not np.ndim(flat[1]):
+        arrays[1] = np.asarray(flat[1], np.float32)
     return arrays, mixed
 
 

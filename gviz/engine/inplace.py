@@ -18,7 +18,7 @@ from gviz.engine.data.shapes import broadcast_shape
 from gviz.engine.data.unpack import c_type_name
 from gviz.engine.data.words import EXPANDED, RESIZED, type_name, warn
 from gviz.engine.elements import steps_of
-from gviz.engine.general import OPERANDS
+from gviz.engine.general import OPERANDS, WORD
 from gviz.engine.modes import mode
 from gviz.engine.op import TENSORS
 from gviz.engine.saved import Packed, SavedResult
@@ -237,6 +237,8 @@ def number_array(value: Any, tensor: Tensor) -> Any:
     """A number of Python's as the 0-d array that is assigned."""
     if not isinstance(value, (bool, int, float, complex, np.integer)):
         raise TypeError(f"can't assign a {c_type_name(type(value))} to a {type_name(tensor._array.dtype)}")
+    if isinstance(value, int) and not -WORD <= value < WORD:
+        raise ValueError("Overflow when unpacking long long")
     return np.asarray(dtypes.number(value, tensor._array.dtype))
 
 

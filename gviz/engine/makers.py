@@ -201,7 +201,7 @@ def two_inputs(row: Row, fallback: Any, *, numbers: bool = True) -> Any:  # noqa
             surplus is out
             and input.__class__ is Tensor
             and (other.__class__ is float or other.__class__ is int)
-            and input._array.dtype.kind == "f"
+            and input._array.dtype.char in "fd"
         ):
             return with_number(input, other)
         if other is NOTHING or surplus is not out:

@@ -149,9 +149,28 @@ def in_order(forward: Any) -> Any:
     return compute
 
 
+FITTING = {
+    **dict.fromkeys(("leaky_relu", "elu", "celu", "softplus", "addcmul", "addcdiv", "addmm", "lerp_scalar"), False),
+    **dict.fromkeys(("hardtanh", "hardshrink", "constant_pad_nd"), True),
+}
+"""Rows whose numbers have to be in the range of their tensors' dtype; and whether that counts for float16 too."""
+
+
+def fitting(forward: Any, half: bool) -> Any:
+    """A forward that refuses numbers out of range."""
+
+    def compute(array: Any, *others: Any) -> Any:
+        kind = array.dtype
+        return forward(
+            array, *(dtypes.number(v, kind, half=half) if v.__class__ is float or v.__class__ is int else v for v in others)
+        )
+
+    return compute
+
+
 def guarded(key: str, forward: Any) -> Any:
-    """A row's forward, which refuses the dtypes that the row lacks, and gives a contiguous result where the kernel does."""
-    forward = in_order(forward) if key in IN_ORDER else forward
+    """A row's forward, which refuses what the row lacks or cannot hold, and gives a contiguous result where the kernel does."""
+    forward = in_order(forward) if key in IN_ORDER else fitting(forward, FITTING[key]) if key in FITTING else forward
     lacking = LACKING.get(key)
     if lacking is None:
         return forward

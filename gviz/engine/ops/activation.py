@@ -41,7 +41,7 @@ def hardtanh_backward(grad_output, self, min_val, max_val):
 
 @op("ThresholdBackward0", self="threshold_backward(grad, self, threshold)")
 def threshold(self, threshold, value):
-    return np.where(self > dtypes.number(threshold, self.dtype), self, dtypes.number(value, self.dtype))
+    return np.where(self > dtypes.number(threshold, self.dtype), self, dtypes.number(value, self.dtype, half=True))
 
 
 @op("PreluKernelBackward0", self__weight="prelu_kernel_backward(grad, self, weight)")

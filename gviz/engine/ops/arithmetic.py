@@ -53,12 +53,18 @@ def scaled(array, alpha, beside):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if array.dtype.kind != "b" and isinstance(alpha, bool):
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    return array if alpha == 1 else array * np.asarray(alpha).astype(array.dtype)
+    return array if alpha == 1 else array * dtypes.number(alpha, array.dtype, half=True)
 
 
 def common(self, number):
     """The array in the dtype that it has together with a number."""
     return self if self.dtype.kind == "f" else self.astype(dtypes.result_type(self, number), copy=False)
+
+
+def alike(self, number):
+    """The array and a number in the dtype that they have together; an integer out of range wraps around."""
+    array = common(self, number)
+    return array, np.asarray(number).astype(array.dtype)
 
 
 row("add", "AddBackward0", lambda self, other: self + other, self="grad", other="grad", shows={"alpha": 1})
@@ -100,7 +106,8 @@ def rsub_scalar(self, other, alpha=1):
     if self.dtype.kind == "f" and alpha == 1 and alpha is not True and not isinstance(other, bool):
         return other - self
     check_sub(self, other)
-    return other - scaled(common(self, other), alpha, self)
+    self, other = alike(self, other)
+    return other - scaled(self, alpha, self)
 
 
 @composite
@@ -144,8 +151,8 @@ def pow_tensor(self, exponent):
 
 @op("PowBackward2", exponent="pow_backward_base(grad, self, exponent, result)")
 def pow_base(self, exponent):
-    exponent = common(exponent, self)
-    return integer_power(exponent.dtype.type(self), exponent) if exponent.dtype.kind in "iub" else self**exponent
+    exponent, self = alike(exponent, self)
+    return integer_power(self, exponent) if exponent.dtype.kind in "iub" else self**exponent
 
 
 def integer_power(base, exponent):

@@ -17,10 +17,13 @@ def check_relu(operand):
 
 
 def check_condition(condition, self, other):
-    """Refuse a condition that is not made of booleans."""
+    """Refuse a condition that is not made of booleans, and a number that is out of range."""
     if condition.dtype.kind != "b" and condition.dtype.name != "uint8":
         name = dtypes.of(condition.dtype).scalar_name
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {name}")
+    for value in (self, other):
+        if not isinstance(value, np.ndarray):
+            dtypes.number(value, dtypes.result_type(self, other))
 
 
 @op("ReluBackward0", check=check_relu, self="threshold_backward(grad, result, 0)")
@@ -43,8 +46,9 @@ row("minimum", "MinimumBackward0", np.minimum, self=HALVED.format("greater"), ot
 def clamp_scalar(self, min=None, max=None):
     if self.dtype.kind != "f":
         self = self.astype(dtypes.result_type(self, *(v for v in (min, max) if v is not None)), copy=False)
-    data = self if min is None else np.maximum(self, self.dtype.type(min))
-    return data.copy() if max is None and min is None else data if max is None else np.minimum(data, self.dtype.type(max))
+    low, high = (None if bound is None else dtypes.number(bound, self.dtype, half=True) for bound in (min, max))
+    data = self if low is None else np.maximum(self, low)
+    return data.copy() if high is None is low else data if high is None else np.minimum(data, high)
 
 
 @op(None, nondiff=("self",))

@@ -13,15 +13,21 @@ from gviz.engine.ops.rows import row
 
 row("clone", "CloneBackward0", lambda self: np.array(self, order="C" if 0 in self.strides else "K"), self="grad")
 row("clone_contiguous", "CloneBackward0", lambda self: np.array(self, order="C"), self="grad")
-row("fill", "FillBackward2", lambda self, value: np.full_like(self, number(value, self.dtype)), self="zeros_like(grad)")
+row("fill", "FillBackward2", lambda self, value: filled(np.empty_like(self), value), self="zeros_like(grad)")
 row("zero", "ZeroBackward0", lambda self: np.zeros_like(self), self="zeros_like(grad)")
 row("zeros_like", None, lambda self: np.zeros_like(self), nondiff=("self",))
 row("zeros_of", None, lambda self, size: np.zeros(size, self.dtype), nondiff=("self",))
 row("ones_of", None, lambda self, size: np.ones(size, self.dtype), nondiff=("self",))
-row("whole", None, lambda self, one: np.full_like(self, one), nondiff=("self",))
+row("whole", None, lambda self, one: filled(np.empty_like(self), one), nondiff=("self",))
 row("scalar_like", None, lambda self, value: np.asarray(value, self.dtype), nondiff=("self",))
 row("least", None, lambda self: np.asarray(np.finfo(self.dtype).min, self.dtype), nondiff=("self",))
 row("counted", None, lambda self, other: self.astype(other.dtype), nondiff=("self", "other"))
+
+
+def filled(array: Any, value: Any) -> Any:
+    """A new array, filled with a number, which has to fit; in float16 a single one may overflow."""
+    array.fill(number(value, array.dtype, half=array.size != 1))
+    return array
 
 
 @op("CopyBackwards", promote="none", self="zeros_like(grad)", src="grad")

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from gviz.engine.data.dtypes import no_kernel, of
+from gviz.engine.data.dtypes import no_kernel, number, of
 from gviz.engine.data.shapes import wrap_dim, wrap_dims
 from gviz.engine.op import composite, everywhere, op
 from gviz.engine.ops.rows import row
@@ -150,7 +150,7 @@ def same_or_nan(self, other):
     value="sum_all(masked_select(grad, mask))",
 )
 def masked_fill_tensor(self, mask, value):
-    return np.asarray(np.where(mask, np.asarray(value, self.dtype), self), order="C")
+    return np.asarray(np.where(mask, number(value.item(), self.dtype, half=True), self), order="C")
 
 
 def extreme(array, dim, keepdim, name):

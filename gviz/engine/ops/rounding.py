@@ -6,7 +6,7 @@ import numpy as np
 
 from gviz.engine.data.dtypes import no_kernel
 from gviz.engine.op import ARRAYS, composite, op
-from gviz.engine.ops.arithmetic import common
+from gviz.engine.ops.arithmetic import alike
 from gviz.engine.ops.rows import row
 
 FLAT = "zeros_like(grad)"
@@ -28,7 +28,7 @@ row("trunc", "TruncBackward0", np.trunc, check=on_a_line("trunc"), self=FLAT)
 row("round_even", "RoundBackward0", lambda self: np.rint(self) if self.dtype.kind == "f" else self.copy(), self=FLAT)
 row("round_decimals", "RoundBackward1", lambda self, decimals: np.round(self, decimals), self=FLAT)
 row("frac", "FracBackward0", lambda self: self - np.trunc(self), self="grad")
-row("remainder_scalar", "RemainderBackward0", lambda self, other: ARRAYS["remainder"](common(self, other), other), self="grad")
+row("remainder_scalar", "RemainderBackward0", lambda self, other: ARRAYS["remainder"](*alike(self, other)), self="grad")
 
 
 def check_divisor(self, other, name):
@@ -68,7 +68,7 @@ NOT_DIFFERENTIABLE = 'refuse_derivative("floor_divide")'
 
 @op("NotImplemented", self=NOT_DIFFERENTIABLE)
 def floor_divide_scalar(self, other):
-    return ARRAYS["div_mode"](common(self, other), other, "floor")
+    return ARRAYS["div_mode"](*alike(self, other), "floor")
 
 
 @op("NotImplemented", self=NOT_DIFFERENTIABLE, other=NOT_DIFFERENTIABLE)
@@ -78,7 +78,7 @@ def floor_divide(self, other):
 
 @op("NotImplemented", other=NOT_DIFFERENTIABLE)
 def floor_divide_base(self, other):
-    return ARRAYS["div_mode"](common(other, self).dtype.type(self), common(other, self), "floor")
+    return ARRAYS["div_mode"](*alike(other, self)[::-1], "floor")
 
 
 @composite
@@ -104,13 +104,12 @@ def remainder(self, other):
 
 @op("NotImplemented", other='refuse_derivative("remainder")')
 def remainder_base(self, other):
-    return ARRAYS["remainder"](common(other, self).dtype.type(self), common(other, self))
+    return ARRAYS["remainder"](*alike(other, self)[::-1])
 
 
 @op("FmodBackward0", self="grad")
 def fmod_scalar(self, other):
-    check_divisor(common(self, other), other, "fmod")
-    return np.fmod(common(self, other), other)
+    return ARRAYS["fmod"](*alike(self, other))
 
 
 @op("FmodBackward1", self="grad", other='neg(grad) * div_mode(self, other, "trunc")')
@@ -121,12 +120,12 @@ def fmod(self, other):
 
 @op("ClampMinBackward0", self="where(greater_equal(self, min), grad, 0.0)")
 def clamp_min(self, min):
-    return np.maximum(common(self, min), common(self, min).dtype.type(min))
+    return ARRAYS["clamp_scalar"](self, min)
 
 
 @op("ClampMaxBackward0", self="where(less_equal(self, max), grad, 0.0)")
 def clamp_max(self, max):
-    return np.minimum(common(self, max), common(self, max).dtype.type(max))
+    return ARRAYS["clamp_scalar"](self, None, max)
 
 
 @op("ClampMinBackward1", self="where(greater_equal(self, min), grad, 0.0)", min="where(less(self, min), grad, 0.0)")

@@ -10,6 +10,7 @@ from gviz.engine.calls.device import STRIDED, check_device
 from gviz.engine.data import dtypes
 from gviz.engine.data.words import type_name
 from gviz.engine.op import TENSORS as call
+from gviz.engine.ops.copies import filled
 from gviz.engine.surface import creation
 from gviz.engine.tensor import Tensor
 
@@ -117,7 +118,7 @@ def new_filled(fill: float) -> Any:
         pin_memory: bool = False,
     ) -> Tensor:  # fmt: skip
         kind = self._array.dtype if dtype is None else dtypes.as_dtype(dtype).np
-        return creation.finish(np.full(creation.sizes(size), dtypes.number(fill, kind), kind), requires_grad, device)
+        return creation.finish(filled(np.empty(creation.sizes(size), kind), fill), requires_grad, device)
 
     return make
 

@@ -12,6 +12,7 @@ from gviz.engine.data import dtypes
 from gviz.engine.data.printing import Size
 from gviz.engine.data.unpack import c_type_name
 from gviz.engine.data.words import TENSOR_OPTIONS, warn, warn_once
+from gviz.engine.ops.copies import filled
 from gviz.engine.tensor import Tensor, from_array, new
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool =
         raise TypeError("full(): argument 'size' (position 1) must be tuple of ints, not int")
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     kind = plain(dtype) if dtype is not None else dtypes.number_type(value)
-    return finish(np.full(sizes((size,), "full"), dtypes.number(value, kind), kind), requires_grad, device)
+    return finish(filled(np.empty(sizes((size,), "full"), kind), value), requires_grad, device)
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
@@ -218,6 +219,8 @@ def evenly(start: Any, end: Any, steps: int, kind: Any, name: str) -> Any:
         given = " and ".join(f"{which} with {ndim} dimension(s)" for which, ndim in tensors.items())
         raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {given}.")
     low, high = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
+    for value in (low, high):
+        dtypes.number(value, kind, half=True)
     if kind.kind != "f":
         low, high, kind = int(low), int(high), np.dtype(np.float64)
     if steps < 2:
@@ -267,7 +270,7 @@ def like(fill: Any) -> Any:
     ) -> Tensor:  # fmt: skip
         kind = plain(dtype) if dtype is not None else input._array.dtype
         order: Any = "C" if 0 in input._array.strides else "K"
-        return finish(np.full_like(input._array, dtypes.number(fill, kind), kind, order), requires_grad, device)
+        return finish(filled(np.empty_like(input._array, kind, order), fill), requires_grad, device)
 
     return make
 

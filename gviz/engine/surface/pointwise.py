@@ -121,7 +121,7 @@ def bitwise(function: Any, kernel: str = "", operands: Any = OPERANDS) -> Any:
         broadcast_shape(*map(np.shape, values))
         if kind.kind in "fc":
             raise dtypes.no_kernel(f"{kernel or function.__name__}_cpu", kind)
-        return from_array(np.asarray(function(*(np.asarray(v, kind) for v in values))), None)
+        return from_array(np.asarray(function(*(np.asarray(v).astype(kind) for v in values))), None)
 
     return apply
 
