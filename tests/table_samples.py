@@ -330,7 +330,7 @@ SAMPLES.update({
     "avg_pool3d": [("CB", (1, 2, 2), (), (0, 0, 0), False, True, None)],
     "avg_pool3d_backward": [("C2P", "CB", (1, 2, 2), (), (0, 0, 0), False, True, None)],
     "adaptive_max_pool3d": [("CB", (2, 1, 1))], "adaptive_max_pool3d_backward": [("C2P", "CB", "pooled3d")],
-    "safe_softmax": [("A", -1)],
+    "safe_softmax": [("A", -1)], **{f"{name}_": [("A", 0.5)] for name in ("eq", "ne", "lt", "le", "gt", "ge")},
     "flash_attention": [("HQ", "HK", "HK", 0.0, False, None, None), ("HQ", "HK", "HK", 0.0, True, None, 0.5)],
 })  # fmt: skip
 SIZES.update({"GN": (2, 4, 3), "GL": (1, 1, 1, 4), "CB": (1, 1, 2, 3, 2), "CC": (1, 1, 2, 2, 2),

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from gviz.engine.data import dtypes
+from gviz.engine.data.results import result_class
 from gviz.engine.data.shapes import broadcast_shape
 from gviz.engine.data.unpack import c_type_name
 from gviz.engine.data.words import EXPANDED, RESIZED, type_name, warn
@@ -80,20 +81,35 @@ def in_place(
     return tensor
 
 
-def write_out(name: str, out: Tensor, compute: Callable[[], Any], args: Iterable[Any]) -> Tensor:
-    """What a function gives, written into the tensor that was given as ``out``, if nothing requires a gradient."""
-    if mode.on and any(isinstance(value, Tensor) and value.requires_grad for value in (*args, out)):
+def write_out(name: str, out: Any, compute: Callable[[], Any], args: Iterable[Any]) -> Any:
+    """What a function gives, written into the tensor (or the tensors) given as ``out``, if nothing requires a gradient."""
+    outs = [out] if isinstance(out, Tensor) else list(out)
+    if mode.on and any(isinstance(value, Tensor) and value.requires_grad for value in (*args, *outs)):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
             "requires grad."
         )
     given = [value for one in args for value in (one if isinstance(one, list | tuple) else [one])]
     if name in PIECEWISE and any(
-        isinstance(value, Tensor) and np.may_share_memory(value._array, out._array) for value in given
+        isinstance(value, Tensor) and np.may_share_memory(value._array, one._array) for value in given for one in outs
     ):
         raise RuntimeError(OVERLAP.format("some elements of the input tensor and the written-to tensor refer"))
-    array = compute()._array
-    refuse_cast(array.dtype, out._array.dtype)
+    found = compute()
+    if isinstance(out, Tensor):
+        refuse_cast(found._array.dtype, out._array.dtype)
+        return fill_out(out, found._array, args)
+    if len(outs) != len(found):
+        raise TypeError(f"expected tuple of {len(found)} elements but got {len(outs)}")
+    for one, result in zip(outs, found, strict=True):
+        if one.dtype is not result.dtype:
+            raise RuntimeError(f"Expected out tensor to have dtype {result.dtype.c_name}, but got {one.dtype.c_name} instead")
+        fill_out(one, result._array, args)
+    return result_class(f"{type(found).__name__}_out", found.names)(outs)
+
+
+def fill_out(out: Tensor, array: Any, args: Iterable[Any]) -> Tensor:
+    """Write a result into a tensor, which gets its shape if it has another one."""
+    check(out)
     refuse_overlap(out._array, args)
     if out._array.shape != array.shape:
         if out._array.size:

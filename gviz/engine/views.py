@@ -20,7 +20,7 @@ from gviz.engine.tensor import edge_of, from_array
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
 
-__all__ = ["CopySlices", "move_edge", "refuse_view", "renew_edge", "take_place"]
+__all__ = ["CopySlices", "move_edge", "owner", "refuse_view", "renew_edge", "take_place"]
 
 
 def refuse_view(view: Tensor, *, indirect: bool = False) -> None:
@@ -61,12 +61,17 @@ def refuse_view(view: Tensor, *, indirect: bool = False) -> None:
     raise RuntimeError(start + end)
 
 
+def owner(array: Any) -> Any:
+    """The array whose memory another one is a part of."""
+    found = step = array
+    while step is not None:  # as_strided puts an object of its own between two arrays
+        found, step = step if isinstance(step, np.ndarray) else found, getattr(step, "base", None)
+    return found
+
+
 def offset(array: Any) -> int:
     """How many elements of the memory that an array is part of lie before its first one."""
-    owner = step = array
-    while step is not None:  # as_strided puts an object of its own between two arrays
-        owner, step = step if isinstance(step, np.ndarray) else owner, getattr(step, "base", None)
-    start, first = (one.__array_interface__["data"][0] for one in (owner, array))
+    start, first = (one.__array_interface__["data"][0] for one in (owner(array), array))
     return int(first - start) // int(array.itemsize)
 
 

@@ -187,7 +187,7 @@ def looked_at(
         given = (*args[:1], *given) if method else given
     except (TypeError, ValueError, OverflowError) as refused:
         raise refused from None
-    if isinstance(words.get("out"), Tensor) and isinstance(error, TypeError):
+    if words.get("out") is not None and isinstance(error, TypeError):
         from gviz.engine.inplace import write_out
 
         out = words.pop("out")

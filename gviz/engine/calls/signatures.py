@@ -303,12 +303,17 @@ def taken(form: Form, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         value = args[i] if i < len(args) else kwargs[key] if key is not None else None
         if len(args) > form.positional == 1:
             value = args
-        if p.kind == "IntArrayRef" and isinstance(value, list | tuple):
-            for at, one in enumerate(value):
+        if p.kind == "IntArrayRef":
+            for at, one in enumerate(value if isinstance(value, list | tuple) else (value,) if value.__class__ is int else ()):
                 if not (is_index(one) or (at and isinstance(one, bool))):
                     raise TypeError(
                         f"{name}(): argument '{p.name}' failed to unpack the object at pos {at + 1} with error "
                         f'"type must be {KINDS[p.kind][0]},but got {type_text(one)}"'
+                    )
+                if one.__class__ is int and not -WORD <= one < WORD:
+                    raise TypeError(
+                        f"{name}(): argument '{p.name}' failed to unpack the object at pos {at + 1} with error "
+                        '"Overflow when unpacking long long"'
                     )
         if value.__class__ is int and not -WORD <= value < (WORD if p.kind in {"int64_t", "SymInt"} else 2 * WORD):
             if p.kind in {"Tensor", "Scalar"}:

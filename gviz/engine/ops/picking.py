@@ -352,6 +352,7 @@ def mode(self, dim=-1, keepdim=False):
         order = ordered(self, axis, False, sort_pairs)
         values = np.take_along_axis(self, order, axis)
         often = np.equal(np.expand_dims(values, axis), np.expand_dims(values, axis + 1)).sum(axis=axis)
+        often = np.maximum(often, 1)  # nan is not even equal to itself
         first = np.expand_dims(np.argmax(often, axis), axis)  # the smallest of those that are there most often
         return np.take_along_axis(order, first + np.take_along_axis(often, first, axis) - 1, axis)
 

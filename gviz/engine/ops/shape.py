@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 from operator import index
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided
@@ -327,6 +328,6 @@ def strided_count(self, size, stride, start):
     return np.bincount(ARRAYS["strided_places"](self, size, stride, start), minlength=self.size).astype(self.dtype)
 
 
-def flat_memory(array):
+def flat_memory(array: Any) -> Any:
     """The memory of an array from its first element on, as one dimension."""
     return strided(array, (span(array.shape, [s // array.itemsize for s in array.strides]),), (array.itemsize,))

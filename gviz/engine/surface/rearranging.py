@@ -42,6 +42,26 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: Any = None, *, output_si
     return call["index_select"](input, dim, from_array(places, None))
 
 
+def repeated(*args: Any, **options: Any) -> Tensor:
+    """:func:`repeat_interleave`; of one tensor alone, places counted by its elements.
+
+    Raises:
+        NotImplementedError: they are no integers.
+        RuntimeError: they are negative, or no vector.
+    """
+    given = {**dict(zip(("repeats",), args, strict=False)), **options}
+    if len(args) > 1 or not given.keys() <= {"repeats", "output_size"}:
+        return repeat_interleave(*args, **options)
+    array = given["repeats"]._array
+    if array.ndim != 1:
+        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    if array.dtype.kind != "i":
+        raise dtypes.no_kernel("repeat_interleave_cpu", array.dtype)
+    if (array < 0).any():
+        raise RuntimeError("repeats can not be negative")
+    return from_array(np.repeat(np.arange(array.size, dtype=array.dtype), array), None)
+
+
 def flip(input: Tensor, *each: Any, dims: Any = None) -> Tensor:
     """In reverse along dims."""
     return call["flip"](input, flat_sizes(each) if dims is None else as_dims(dims))
@@ -281,5 +301,5 @@ FUNCTIONS: dict[str, Any] = {
     "hstack": hstack, "vstack": stacker("vstack", 2, 0), "row_stack": stacker("vstack", 2, 0),
     "dstack": stacker("dstack", 3, 2), "column_stack": column_stack,
     "atleast_1d": at_least(1), "atleast_2d": at_least(2), "atleast_3d": at_least(3), "meshgrid": meshgrid,
-    "broadcast_tensors": broadcast_tensors,
+    "broadcast_tensors": broadcast_tensors, "repeat_interleave": repeated,
 }  # fmt: skip

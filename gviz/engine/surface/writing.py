@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,20 @@ import numpy as np
 from gviz.engine import inplace
 from gviz.engine.calls.refusals import check
 from gviz.engine.data import dtypes
+from gviz.engine.data.shapes import broadcast_shape
 from gviz.engine.data.words import EXPANDED
 from gviz.engine.general import OPERANDS, WORD
 from gviz.engine.modes import no_grad
 from gviz.engine.op import TENSORS as call
-from gviz.engine.surface import creation
+from gviz.engine.ops.shape import flat_memory
+from gviz.engine.surface import creation, pointwise
 from gviz.engine.tensor import Tensor
+from gviz.engine.views import offset, owner
+
+COMPARISONS = {
+    "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "not_equal": "ne", "less": "lt", "less_equal": "le",
+    "greater": "gt", "greater_equal": "ge",
+}  # fmt: skip
 
 CLAMPS = frozenset({"clamp", "clip", "clamp_min", "clamp_max"})
 """Methods whose messages have the C++ names of dtypes, where they are given numbers."""
@@ -44,6 +53,8 @@ AUGMENTED = {
 
 def look_at(name: str, self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Refuse what a method of that name does not take, if there is anything unusual."""
+    if len(args) > 1 and args[0].__class__ is not Tensor and args[-1].__class__ is Tensor:  # a form that is out of use
+        check(name, (self, *args), kwargs, method=True)
     for value in args:
         if value.__class__ not in USUAL or (value.__class__ is int and not -WORD <= value < WORD):
             check(name, (self, *args), kwargs, method=True)
@@ -83,6 +94,46 @@ def ldexp(self: Tensor, other: Tensor) -> Tensor:
     if not self.dtype.is_floating_point:
         raise RuntimeError(f"ldexp can't be cast to the desired output type {self.dtype.scalar_name}")
     return call["ldexp"](self, other)
+
+
+def masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """What ``masked_fill_`` writes. RuntimeError: the shapes do not fit; the tensor's own is named first."""
+    broadcast_shape(self._array.shape, mask._array.shape)
+    return pointwise.masked_fill(self, mask, value)
+
+
+def float_power_(self: Tensor, exponent: Any) -> Tensor:
+    """A power of a tensor of double precision, written. RuntimeError: it has another dtype."""
+    if self.dtype is not dtypes.float64:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {self.dtype.scalar_name} but the operation's result requires dtype "
+            "Double"
+        )
+    return inplace.in_place(pointwise.float_power, self, exponent)
+
+
+def resize_(self: Tensor, *size: Any) -> Tensor:
+    """Another shape of the memory from the first element on; more of it where that is too little, zero where PyTorch's is not.
+
+    Raises:
+        RuntimeError: the tensor requires a gradient, or may not be written.
+    """
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    inplace.check(self)
+    shape = creation.sizes(size, "resize_")
+    if shape != self._array.shape:
+        memory, count = flat_memory(owner(self._array))[offset(self._array) :], prod(shape)
+        if count > memory.size:
+            memory = np.concatenate([memory, np.zeros(count - memory.size, memory.dtype)])
+        self._array = memory[:count].reshape(shape)
+        self.version_cell().count += 1
+    return self
+
+
+def resize_as_(self: Tensor, the_template: Tensor) -> Tensor:
+    """:func:`resize_` to the shape of another tensor."""
+    return resize_(self, tuple(the_template._array.shape))
 
 
 def running(key: str) -> Any:
@@ -161,7 +212,14 @@ METHODS: dict[str, Any] = {
     },
     "polygamma_": in_place_form("polygamma", operation=lambda self, n: call["polygamma_"](n, self)),
     "ldexp_": in_place_form("ldexp", operation=ldexp),
-    "masked_fill_": in_place_form("masked_fill", wherever=EXPANDED.format("masked_fill_", "mask", "scalar")),
+    "masked_fill_": in_place_form(
+        "masked_fill", wherever=EXPANDED.format("masked_fill_", "mask", "scalar"), operation=masked_fill
+    ),
+    **{
+        f"{name}_": in_place_form(name, operation=pointwise.by_kind(f"{key}_", f"{key}_tensor_"))
+        for name, key in COMPARISONS.items()
+    },
+    "float_power_": float_power_, "resize_": resize_, "resize_as_": resize_as_,
     "index_put_": in_place_form(
         "index_put", wherever=EXPANDED.format("index_put_", "indices", "tensor"), operation="index_put"
     ),
