@@ -1,8 +1,9 @@
-"""Copies of tensors: shallow, deep, and through a pickle. Tensors that share memory share it in a deep copy too."""
+"""Copies of tensors, shallow, deep and through a pickle (with layers and optimizers); deep ones share memory as tensors did."""
 
 from __future__ import annotations
 
 import copy
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from numpy.lib.stride_tricks import as_strided
@@ -13,7 +14,7 @@ from gviz.engine.tensor import Tensor, from_array
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["deep", "pickled", "shallow"]
+__all__ = ["Portable", "deep", "pickled", "shallow"]
 
 
 def shallow(tensor: Any) -> Any:
@@ -91,3 +92,25 @@ def pickled(tensor: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
 def rebuild(flat: Any, offset: int, shape: Any, strides: Any, kind: Any, requires_grad: bool, notes: dict[str, Any]) -> Any:
     """A tensor from its pickle."""
     return made(as_strided(flat[offset:], shape, strides), kind or Tensor, requires_grad, notes)
+
+
+class Portable:
+    """What has the name of a class of PyTorch's, and is found under gviz's own name by a pickle: a layer, an optimizer."""
+
+    __slots__ = ()
+    _importable = ""
+    """The module that it can be imported from."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """As Python does, but for the name."""
+        reduced: Any = super().__reduce_ex__(protocol)
+        function, args, *state = reduced
+        if type(self).__module__.startswith("torch.") and args[0] is type(self):
+            return renewed, (self._importable, type(self).__name__, *args[1:]), *state
+        return function, args, *state
+
+
+def renewed(home: str, name: str, *args: Any) -> Any:
+    """A new object of the class of that name, as a pickle begins with it."""
+    kind = getattr(import_module(home), name)
+    return kind.__new__(kind, *args)

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gviz.engine.copying import Portable
 from gviz.engine.data import dtypes
 from gviz.engine.data.words import type_name
 from gviz.engine.modes import no_grad
@@ -45,10 +46,10 @@ def cast(name: str, kind: str) -> Any:
     return apply
 
 
-class Module(Hooks):
+class Module(Portable, Hooks):
     """A layer or a network: assign parameters and other modules to it, and write ``forward``."""
 
-    __module__ = "torch.nn.modules.module"
+    __module__, _importable = "torch.nn.modules.module", "gviz.engine.nn"
     training: bool
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -47,7 +47,7 @@ class Layer(Module):
 
         Args:
             home: the file that PyTorch has it in; a class of the user's has none.
-            options: in PyTorch's order, with their defaults: see :func:`text.bound`.
+            options: in PyTorch's order, with their defaults: see :func:`words.bound`.
             refuser: the class whose ``__init__`` refuses arguments in PyTorch, where it is a base of the layer.
             function: it is called with the inputs and, for its other parameters, with the attributes of their names.
         """

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gviz.engine.copying import Portable
 from gviz.engine.data.words import absent, warn
 from gviz.engine.modes import enable_grad, no_grad
 from gviz.engine.nn.module import clear_gradient, kind_name
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
 
 
-class Optimizer:
+class Optimizer(Portable):
     """Base of the optimizers: groups of parameters with options, and a state for each parameter.
 
     Args:
@@ -32,7 +33,7 @@ class Optimizer:
         defaults: options of the groups that do not give them.
     """
 
-    __module__ = "torch.optim.optimizer"
+    __module__, _importable = "torch.optim.optimizer", "gviz.engine.optim"
     _opt_called: bool
 
     def __init_subclass__(cls) -> None:

@@ -7,6 +7,7 @@ from collections import Counter
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from gviz.engine.copying import Portable
 from gviz.engine.data.words import absent, warn
 
 if TYPE_CHECKING:
@@ -37,10 +38,10 @@ FRESH = (
 )
 
 
-class LRScheduler:
+class LRScheduler(Portable):
     """Base of the schedules: ``step()`` sets each group's learning rate for the next epoch."""
 
-    __module__ = "torch.optim.lr_scheduler"
+    __module__, _importable = "torch.optim.lr_scheduler", "gviz.engine.optim.lr_scheduler"
     _get_closed_form_lr: Any = None
     """The learning rates of ``last_epoch`` from that number alone, where a schedule has such a form."""
 
