@@ -151,7 +151,7 @@ def in_order(forward: Any) -> Any:
 
 FITTING = {
     **dict.fromkeys(("leaky_relu", "elu", "celu", "softplus", "addcmul", "addcdiv", "addmm", "lerp_scalar"), False),
-    **dict.fromkeys(("hardtanh", "hardshrink", "constant_pad_nd"), True),
+    **dict.fromkeys(("hardshrink", "constant_pad_nd"), True),
 }
 """Rows whose numbers have to be in the range of their tensors' dtype; and whether that counts for float16 too."""
 

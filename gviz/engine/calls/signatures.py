@@ -304,7 +304,8 @@ def taken(form: Form, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         if len(args) > form.positional == 1:
             value = args
         if p.kind == "IntArrayRef":
-            for at, one in enumerate(value if isinstance(value, list | tuple) else (value,) if value.__class__ is int else ()):
+            lone = (value,) if value.__class__ is int and not p.single else ()
+            for at, one in enumerate(value if isinstance(value, list | tuple) else lone):
                 if not (is_index(one) or (at and isinstance(one, bool))):
                     raise TypeError(
                         f"{name}(): argument '{p.name}' failed to unpack the object at pos {at + 1} with error "
@@ -318,7 +319,7 @@ def taken(form: Form, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         if value.__class__ is int and not -WORD <= value < (WORD if p.kind in {"int64_t", "SymInt"} else 2 * WORD):
             if p.kind in {"Tensor", "Scalar"}:
                 raise OverflowError("int too big to convert")
-            if p.kind in {"int64_t", "SymInt"}:
+            if p.kind in {"int64_t", "SymInt", "IntArrayRef"}:
                 raise ValueError("Overflow when unpacking long long")
         if key is not None and not (p.default in {"None", "False"} and (value is None or value is False)):
             words[p.name] = number(value) if p.kind in NUMBERS else value

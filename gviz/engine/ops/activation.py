@@ -31,7 +31,7 @@ def hardtanh(self, min_val=-1.0, max_val=1.0):
         raise ValueError("min_val cannot be greater than max_val")
     if self.dtype.name == "uint8" and int(min(min_val, max_val)) < 0:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
-    return np.clip(self, self.dtype.type(min_val), self.dtype.type(max_val))
+    return np.clip(self, *(dtypes.number(bound, self.dtype, half=True) for bound in (min_val, max_val)))
 
 
 @op("HardtanhBackwardBackward0", grad_output="hardtanh_backward(grad, self, min_val, max_val)", self="zeros_like(grad)")

@@ -58,7 +58,11 @@ def scaled(array, alpha, beside):
 
 def common(self, number):
     """The array in the dtype that it has together with a number."""
-    return self if self.dtype.kind == "f" else self.astype(dtypes.result_type(self, number), copy=False)
+    return (
+        self
+        if self.dtype.kind == "f" and not isinstance(number, complex)
+        else self.astype(dtypes.result_type(self, number), copy=False)
+    )
 
 
 def alike(self, number):
