@@ -59,6 +59,7 @@ class Row(Saving):
     saves: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
+    sparing: bool = False
     check: Any = None
 
     def __init__(self, key: str, node: str | None, forward: Any, declared: dict[str, Any]) -> None:
@@ -156,6 +157,7 @@ def op(node: str | None, /, *, key: str | None = None, **declared: Any) -> Calla
             shows: saved numbers that are the same for every call.
             saves: what is saved besides that which the derivatives name.
             hidden: saved things that PyTorch does not show as ``_saved_*``.
+            sparing: an input whose gradient alone is wanted is not saved.
             extras: names of arrays that the forward gives after its result, only for the derivatives.
             check: a function of the operands (arrays and numbers, as they were given) that refuses some, in PyTorch's words.
 

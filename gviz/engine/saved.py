@@ -128,6 +128,7 @@ class Saving:
     hidden: tuple[str, ...]
     outputs: tuple[str, ...]
     extras: tuple[str, ...]
+    sparing: bool
     parameters: tuple[str, ...]
     inputs: list[int]
     groups: list[tuple[str, ...]]
@@ -162,13 +163,8 @@ class Saving:
     def guard(self, name: str, index: int) -> int | None:
         """The edge that alone needs this input; None where it is always saved."""
         users = [i for i, need in enumerate(self.needs) if name in need]
-        if (
-            index not in self.inputs
-            or len(self.groups) < 2
-            or len(users) != 1
-            or "_backward" in self.key
-            or len(self.groups[users[0]]) > 1
-        ):
+        alone = len(self.groups) > 1 == len(users) and len(self.groups[users[0]]) == 1
+        if not alone or index not in self.inputs or "_backward" in self.key:
             return None
         return self.edge_names.index(self.groups[users[0]][0])
 
@@ -191,6 +187,8 @@ class Saving:
             else:
                 value = args[s.index] if s.index >= 0 else results[-1 - s.index]
                 kept.append(derive(kind, value) if s.guard is None or edges[s.guard] is not None else ())
+        if self.sparing and len(wanted := [i for i, edge in enumerate(edges) if edge is not None]) == 1:
+            kept[self.position[self.edge_names[wanted[0]]]] = None
         return tuple(kept)
 
     def read_saved(self, node: Node, name: str) -> Any:

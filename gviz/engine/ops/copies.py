@@ -72,3 +72,11 @@ def overwritten_tensor(value, operation, *operands: Any, part=()):
 
 
 ARRAYS["overwritten"], TENSORS["overwritten"] = overwritten_array, overwritten_tensor
+
+
+@composite
+def multiplied(value, *factors: Any):
+    """A value multiplied in place by those factors that there are."""
+    for factor in factors:
+        value = value if factor is None else overwritten(value, "mul", factor)
+    return value

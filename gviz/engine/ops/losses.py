@@ -6,7 +6,7 @@ import numpy as np
 
 from gviz.engine.calls.kernels import check_one_dtype
 from gviz.engine.data.dtypes import result_type
-from gviz.engine.op import composite, op
+from gviz.engine.op import ARRAYS, TENSORS, composite, op
 from gviz.engine.ops.arithmetic import check_neg
 from gviz.engine.ops.rows import row
 from gviz.engine.ops.totals import add_up, average
@@ -27,12 +27,6 @@ def check_same(self, target):
 def share(array, reduction):
     """What one element's loss counts in the result."""
     return array.dtype.type(1 / array.size if reduction == 1 and array.size else 1)
-
-
-@composite
-def reduced_as(value, reduction):
-    """Reduce as the loss did."""
-    return value if reduction == 0 else mean_all(value) if reduction == 1 else sum_all(value)
 
 
 @composite
@@ -129,7 +123,7 @@ row("near", None, lambda self, target, bound: (np.abs(self - target) < bound).as
     "BinaryCrossEntropyBackward0",
     nondiff=("weight",),
     self="bce_backward(grad, self, target, weight, reduction)",
-    target="shared_as(weighted(neg(logit(self, None)) * grad, weight), reduction)",
+    target="bce_target_backward(grad, self, target, weight, reduction)",
 )
 def binary_cross_entropy(self, target, weight=None, reduction=1):
     if self.size and not (self.min() >= 0 and self.max() <= 1):
@@ -142,9 +136,9 @@ def binary_cross_entropy(self, target, weight=None, reduction=1):
 @op(
     "BinaryCrossEntropyBackwardBackward0",
     nondiff=("weight",),
-    grad_output="reduced_as(weighted(grad * (self - target) / bounded(self * (1 - self)), weight), reduction)",
+    grad_output="bce_first(grad, self, target, weight, reduction)",
     self="bce_second(grad, grad_output, self, target, weight, reduction)",
-    target="shared_as(weighted(neg(grad * grad_output) / bounded(self * (1 - self)), weight), reduction)",
+    target="shared_as(overwritten(multiplied(neg(grad) * grad_output, weight), 'div', bce_spread(self)), reduction)",
 )
 def bce_backward(grad_output, self, target, weight, reduction):
     kind = self.dtype.type
@@ -153,23 +147,48 @@ def bce_backward(grad_output, self, target, weight, reduction):
 
 
 @composite
-def bounded(value):
+def bce_target_backward(grad, self, target, weight, reduction):
+    """The gradient for the target, which is saved for its size."""
+    found = multiplied(neg(logit(self, None)), grad, weight)
+    return found / numel_of(target) if reduction == 1 else found
+
+
+def raised(value, bound):
+    """A recorded value that is kept above a bound, without a trace of that."""
+    np.maximum(value._array, bound, out=value._array)
+    return value
+
+
+ARRAYS["raised"], TENSORS["raised"] = np.maximum, raised
+
+
+@composite
+def bce_spread(self):
     """What is divided by, kept away from zero."""
-    return clamp_scalar(value, 1e-12, None)
+    return raised(overwritten(sub(scalar_like(self, 1.0), self), "mul", self), 1e-12)
+
+
+@composite
+def bce_first(grad, self, target, weight, reduction):
+    """The second derivative for the gradient that came in; denominators are made first, as in PyTorch."""
+    above = sub(scalar_like(self, 1.0), self) + 1e-12
+    below = (self + 1e-12) * above
+    return shared_as(multiplied((self - target) / below, grad, weight), reduction)
+
+
+@composite
+def bce_second(grad, grad_output, self, target, weight, reduction):
+    """The second derivative of a binary cross entropy: (x^2 - 2 x y + y) / (x (1 - x))^2."""
+    low, high = self + 1e-12, sub(scalar_like(self, 1.0), self) + 1e-12
+    high = power(high, 2)
+    spread, twice = power(low, 2) * high, 2 * self * target
+    return shared_as(multiplied((self * self - twice + target) / spread, grad * grad_output, weight), reduction)
 
 
 @composite
 def weighted(value, weight):
     """Times the weight, where there is one."""
     return value if weight is None else value * weight
-
-
-@composite
-def bce_second(grad, grad_output, self, target, weight, reduction):
-    """The second derivative of a binary cross entropy: (x^2 - 2 x y + y) / (x (1 - x))^2."""
-    spread = bounded(self * (1 - self))
-    bend = (self * self - 2 * self * target + target) / (spread * spread)
-    return shared_as(weighted(grad * grad_output * bend, weight), reduction)
 
 
 @op(
@@ -200,8 +219,11 @@ def bce_logits_backward(grad, self, target, weight, pos_weight, reduction):
 @composite
 def bce_logits_target_backward(grad, self, target, weight, pos_weight, reduction):
     """The gradient for the target."""
-    found = neg(self) * grad if pos_weight is None else (log_sigmoid(neg(self)) - log_sigmoid(self) * pos_weight) * grad
-    return shared_as(weighted(found, weight), reduction)
+    if pos_weight is None:
+        found = neg(self) * grad
+    else:
+        found = multiplied(log_sigmoid(neg(self)) - multiplied(log_sigmoid(self), pos_weight), grad)
+    return shared_as(multiplied(found, weight), reduction)
 
 
 # ------------------------------------------------------------------ negative log likelihood

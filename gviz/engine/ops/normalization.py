@@ -61,8 +61,7 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
     "NativeLayerNormBackwardBackward0",
     promote="none",
     outputs=("grad_input", "grad_weight", "grad_bias"),
-    grad_out__input__weight="norm_double_backward(grads, input, weight, grad_out, mean, rstd, last_axes(input, "
-    "normalized_shape), True)",
+    grad_out__input__weight="layer_norm_double_backward(grads, input, weight, grad_out, mean, rstd, normalized_shape)",
     mean="None",
     rstd="None",
     bias="None",
@@ -92,36 +91,65 @@ def projected(value, normal, axes):
     return value - mean_dim(value, axes, True) - normal * mean_dim(value * normal, axes, True)
 
 
+# What the second derivatives of both norms share. ``away`` is the input less its mean, ``cubed`` that times rstd cubed,
+# ``count`` how many elements have one mean.
 @composite
-def norm_double_backward(grads, input, weight, grad_out, mean, rstd, axes, training):
-    """Second derivatives of a normalization over ``axes``; mean, rstd and weight are shaped to broadcast.
+def totals(value, axes):
+    """Summed over one axis after the other; they stay."""
+    for axis in axes:
+        value = sum_dim(value, (axis,), True)
+    return value
 
-    With n the normalized input and P(v) = v - mean(v) - n mean(v n), the gradient is rstd P(grad w); its own gradient uses
-    d n = rstd P and d rstd = -rstd^2 n / N. Without training both statistics are constants.
-    """
-    to_input, to_weight, to_bias = (*grads, None, None)[:3]
-    normal = (input - mean) * rstd
-    scaled = grad_out if weight is None else grad_out * weight
-    through = None if to_input is None else projected(to_input, normal, axes) * rstd if training else to_input * rstd
-    parts = [] if through is None else [through if weight is None else through * weight]
+
+@composite
+def norm_bend(grad, along, total, to_input, product, away, cubed, rstd, axes, count):
+    """How the gradient for the input changes with the input; ``along``, ``total``: sums of ``grad * away``, ``grad``."""
+    summed, both, cube = totals(to_input, axes), totals(to_input * away, axes), power(rstd, 3)
+    inner = summed * total / count - totals(product[0] * product[1], axes)
+    first = cubed * (inner + power(rstd, 2) * along * both * (3 / count)) / count
+    right = total / count - grad  # right factors are made first, as in PyTorch
+    second = both * cube / count * right
+    right = summed / count - to_input
+    return first + second + along * cube / count * right
+
+
+@composite
+def norm_first(grad, weight, away, rstd, axes, count):
+    """The gradient for the input."""
+    scale, rest = weight * rstd / count, count * grad - totals(grad, axes)
+    along = totals(grad * away, axes)
+    return scale * (rest - away * power(rstd, 2) * along)
+
+
+@composite
+def layer_norm_double_backward(grads, input, weight, grad_out, mean, rstd, normalized_shape):
+    """The gradients of the gradients, written as PyTorch does: of matrices, a row for each mean."""
+    to_input, to_weight, to_bias = grads
+    count = count_of(normalized_shape)
+    shape, axes = (numel_of(input) // max(count, 1), count), (1,)
+    x, grad, mean, rstd = (reshape(v, s) for v, s in ((input, shape), (grad_out, shape), (mean, (-1, 1)), (rstd, (-1, 1))))
+    wide, to_weight, to_bias = (None if v is None else reshape(v, (1, count)) for v in (weight, to_weight, to_bias))
+    to_input = None if to_input is None else reshape(to_input, shape)
+    scale, away = ones_of(x, (1,)) if wide is None else wide, x - mean
+    cubed = away * power(rstd, 3)
+    bent = turned = through = to_scale = None
+    if to_input is not None:
+        scaled = grad * scale
+        along = totals(scaled * away, axes)
+        bent = norm_bend(scaled, along, totals(scaled, axes), to_input, (to_input, scaled), away, cubed, rstd, axes, count)
     if to_weight is not None:
-        parts.append(normal * to_weight)
-    if to_bias is not None:
-        parts.append(expand(to_bias, grad_out.shape))
-    first, second = added(parts), None
-    if training and to_input is not None:
-        both = mean_dim(to_input * normal, axes, True)
-        along = mean_dim(scaled * normal, axes, True)
-        whole = mean_dim(to_input * scaled, axes, True) - mean_dim(to_input, axes, True) * mean_dim(scaled, axes, True)
-        second = neg(rstd * rstd) * (
-            normal * (whole - both * along) + along * projected(to_input, normal, axes) + both * projected(scaled, normal, axes)
-        )
-    if to_weight is not None:
-        more = to_weight * grad_out
-        more = rstd * projected(more, normal, axes) if training else rstd * expand(more, grad_out.shape)
-        second = more if second is None else second + more
-    third = None if through is None or weight is None else sum_to(grad_out * through, weight.shape)
-    return first, second, third
+        turned = grad * to_weight * rstd + rstd * totals(grad * to_weight, axes) / -count
+        turned = turned + cubed * totals(grad * to_weight * away, axes) / -count
+    back = added((bent, turned))
+    if to_input is not None:
+        if wide is not None:
+            to_scale = norm_first(to_input, ones_of(x, ()), away, rstd, axes, count)
+            to_scale = reshape(sum_dim(grad * to_scale, (0,)), tuple(weight.shape))
+        through = norm_first(to_input, scale, away, rstd, axes, count)
+    through = added((through, None if to_weight is None else to_weight * away * rstd, to_bias))
+    sizes = tuple(input.shape)
+    through = None if through is None else reshape(expand(through, shape), sizes)
+    return through, None if back is None else reshape(back, sizes), to_scale
 
 
 @op(
@@ -172,17 +200,49 @@ def native_batch_norm_backward(grad_out, input, weight, running_mean, running_va
 
 
 @composite
+def per_channel(value, rank):
+    """A number for each channel, shaped to broadcast."""
+    for _ in range(rank - 2):
+        value = unsqueeze(value, 1)
+    return value
+
+
+@composite
 def batch_norm_double_backward(grads, input, weight, grad_out, running_mean, running_var, train, eps, save_mean, save_invstd):
-    """The common formula, with statistics and weight shaped to the channels."""
-    shape = (-1, *(1,) * (len(input.shape) - 2))
-    mean = reshape(save_mean if train else running_mean, shape)
-    rstd = reshape(save_invstd if train else rsqrt(running_var + eps), shape)
-    wide = None if weight is None else reshape(weight, shape)
-    axes = (0, *range(2, len(input.shape)))
-    given = (*grads, None, None)[:3]
-    to_weight, to_bias = (None if g is None else reshape(g, shape) for g in given[1:])
-    first, second, third = norm_double_backward((given[0], to_weight, to_bias), input, wide, grad_out, mean, rstd, axes, train)
-    return first, second, None if third is None else reshape(third, (-1,))
+    """The gradients of the gradients, written as PyTorch does."""
+    to_input, to_weight, to_bias = grads
+    sizes = tuple(input.shape)
+    rank, count, axes = len(sizes), numel_of(input) // max(sizes[1], 1), (0, *range(len(sizes) - 1, 1, -1))
+    wide, to_weight, to_bias = (
+        None if v is None else expand(per_channel(v, rank), sizes) for v in (weight, to_weight, to_bias)
+    )
+    scale = ones_of(input, ()) if wide is None else wide
+    shape = (1, -1, *(1,) * (rank - 2))
+    away = input - reshape(save_mean if train else running_mean, shape)
+    rstd = reshape(save_invstd if train else power(running_var + eps, -0.5), shape)
+    cubed = away * power(rstd, 3)
+    along, total = totals(grad_out * away, axes), totals(grad_out, axes)
+    bent = turned = through = to_scale = None
+    if to_input is not None and train:
+        bent = norm_bend(grad_out, along, total, to_input, (grad_out, to_input), away, cubed, rstd, axes, count)
+        bent = scale * bent
+    if to_weight is not None and train:
+        turned = grad_out * rstd + rstd * total / -count
+        turned = to_weight * (turned + cubed * totals(grad_out * away, axes) / -count)
+    elif to_weight is not None:
+        turned = to_weight * rstd * grad_out
+    back = added((bent, turned))
+    if to_input is not None:
+        if wide is not None and train:
+            to_scale = to_input * norm_first(grad_out, ones_of(input, ()), away, rstd, axes, count)
+        elif wide is not None:
+            to_scale = to_input * grad_out * rstd
+        through = norm_first(to_input, scale, away, rstd, axes, count) if train else to_input * rstd * scale
+    if to_scale is not None:
+        for axis in axes:
+            to_scale = sum_dim(to_scale, (max(axis - 1, 0),))
+    through = added((through, None if to_weight is None else to_weight * away * rstd, to_bias))
+    return through, back, to_scale
 
 
 # ------------------------------------------------------------------ groups of channels
@@ -226,8 +286,10 @@ def native_group_norm_backward(grads, input, mean, rstd, weight, sizes, eps, wan
             b = unsqueeze_(sum_dim(along if wide is None else along * wide, (2,), False), -2)
             c = unsqueeze_(sum_dim(total if wide is None else total * wide, (2,), False), -2)
             b = (c * mean - b) * cube * scale
-            c = neg(b) * mean - c * rstd * scale
-            back = slope * grad + b * x + c
+            c = c * rstd * scale  # the right one of two is made first, as in PyTorch
+            c = neg(b) * mean - c
+            bx = b * x
+            back = slope * grad + bx + c
         if to_mean is not None and to_rstd is not None:
             spread = -0.5 * cube * view(to_rstd, (count, group, 1, 1))
             more = var_backward(spread, x, (2, 3), 0, True) + expand(view(to_mean, (count, group, 1, 1)), sizes) / (
