@@ -20,8 +20,9 @@ from gviz.engine.data.unpack import c_type_name
 from gviz.engine.data.words import EXPANDED, RESIZED, type_name, warn
 from gviz.engine.elements import steps_of
 from gviz.engine.general import OPERANDS, WORD
-from gviz.engine.modes import mode
+from gviz.engine.modes import mode, no_grad
 from gviz.engine.op import TENSORS
+from gviz.engine.ops.shape import may_meet
 from gviz.engine.saved import Packed, SavedResult
 from gviz.engine.tensor import Tensor, edge_of, from_array
 from gviz.engine.views import refuse_view, take_place
@@ -35,13 +36,23 @@ __all__ = ["copy_to", "in_place", "reshape_in_place", "set_item"]
 
 
 OVERLAP = "unsupported operation: {} to a single memory location. Please clone() the tensor before performing the operation."
-PIECEWISE = frozenset({"masked_select", "gather", "take", "cat"})
+PIECEWISE = frozenset({
+    "masked_select", "gather", "take", "cat", "stack", "index_select", "index_copy", "index_add", "index_put", "scatter",
+    "scatter_add", "scatter_reduce", "put",
+})  # fmt: skip
 """Functions that may not even write exactly where they read."""
+HEEDLESS = frozenset({
+    "masked_scatter", "masked_fill", "index_fill", "tril", "triu", "addmm", "addmv", "addbmm", "baddbmm", "mm", "mv", "bmm",
+    "matmul", "sum", "mean", "softmax", "logsumexp",
+})  # fmt: skip
+"""Functions that do not look whether they write what they read."""
+LONGEST = 1 << 14
+"""Elements of a tensor up to which PyTorch's loop is followed step by step where it writes what it still reads."""
 
 
 def in_place(
-    operation: Callable[..., Any], tensor: Tensor, *args: Any, wherever: bool | str = False, spelling: str = "scalar_name",
-    **kwargs: Any,
+    operation: Callable[..., Any], tensor: Tensor, *args: Any, wherever: bool | str = False, name: str = "",
+    spelling: str = "scalar_name", **kwargs: Any,
 ) -> Tensor:  # fmt: skip
     """Run an operation on a tensor and leave the result in its memory.
 
@@ -49,7 +60,8 @@ def in_place(
         operation: it gives what is written.
         tensor: its first operand, which is overwritten.
         args: the other operands.
-        wherever: whether it may write several elements in one place, or over what it reads; as a text with this warning.
+        wherever: whether it may write several elements in one place; as a text with this warning; if true, over what it reads.
+        name: its name, if it is one of those that look at what they read in another way than element by element.
         spelling: which of its names the dtype has in the message that it cannot hold the result.
         kwargs: further options of the operation.
 
@@ -57,10 +69,9 @@ def in_place(
         RuntimeError: PyTorch forbids it (a leaf that requires a gradient, a view of one, a result of another shape or kind).
     """
     check(tensor, (*args, *kwargs.values()))
-    if wherever is False:
-        refuse_overlap(tensor._array, (*args, *kwargs.values()))
-    elif isinstance(wherever, str) and is_expanded(tensor._array):
+    if wherever and wherever is not True and is_expanded(tensor._array):
         warn(wherever)
+    shared = wherever is not True and refuse_overlap(tensor._array, (*args, *kwargs.values()), name, within=wherever is False)
     twin = from_array(tensor._array.copy("K"), edge_of(tensor))
     try:
         result = operation(twin, *args, **kwargs)
@@ -76,7 +87,13 @@ def in_place(
     kept = getattr(result._edge, "_kept", None)
     if twin._edge is not None and (kept is twin or (kept.__class__ is tuple and any(value is twin for value in kept))):
         twin._edge = TENSORS["clone"](twin)._edge  # what PyTorch saves is a recorded copy
-    tensor._array[...] = array
+    if shared and name in PIECEWISE | HEEDLESS:
+        changed = (array != twin._array) & ~(np.isnan(array) & np.isnan(twin._array))
+        np.copyto(tensor._array, array, where=changed)  # what was not written must not undo what was, in one place
+    elif shared and array.size <= LONGEST:
+        write_in_turn(tensor._array, operation, args, kwargs)
+    else:
+        tensor._array[...] = array
     write(tensor, result._edge)
     return tensor
 
@@ -90,27 +107,23 @@ def write_out(name: str, out: Any, compute: Callable[[], Any], args: Iterable[An
             "requires grad."
         )
     given = [value for one in args for value in (one if isinstance(one, list | tuple) else [one])]
-    if name in PIECEWISE and any(
-        isinstance(value, Tensor) and np.may_share_memory(value._array, one._array) for value in given for one in outs
-    ):
-        raise RuntimeError(OVERLAP.format("some elements of the input tensor and the written-to tensor refer"))
     found = compute()
     if isinstance(out, Tensor):
         refuse_cast(found._array.dtype, out._array.dtype)
-        return fill_out(out, found._array, args)
+        return fill_out(out, found._array, given, name)
     if len(outs) != len(found):
         raise TypeError(f"expected tuple of {len(found)} elements but got {len(outs)}")
     for one, result in zip(outs, found, strict=True):
         if one.dtype is not result.dtype:
             raise RuntimeError(f"Expected out tensor to have dtype {result.dtype.c_name}, but got {one.dtype.c_name} instead")
-        fill_out(one, result._array, args)
+        fill_out(one, result._array, given, name)
     return result_class(f"{type(found).__name__}_out", found.names)(outs)
 
 
-def fill_out(out: Tensor, array: Any, args: Iterable[Any]) -> Tensor:
+def fill_out(out: Tensor, array: Any, args: Iterable[Any], name: str) -> Tensor:
     """Write a result into a tensor, which gets its shape if it has another one."""
     check(out)
-    refuse_overlap(out._array, args)
+    refuse_overlap(out._array, args, name)
     if out._array.shape != array.shape:
         if out._array.size:
             warn(RESIZED.format(list(out._array.shape), list(array.shape)))
@@ -135,15 +148,49 @@ def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) 
     return tensor
 
 
-def refuse_overlap(array: Any, others: Iterable[Any] = ()) -> None:
-    """Refuse to write a tensor with several elements in one place, or in a part of the memory that another operand has."""
+def write_in_turn(array: Any, operation: Any, args: Any, kwargs: dict[str, Any]) -> None:
+    """Write an array that shares memory with itself or an operand as PyTorch's loop does, which reads what it has written.
+
+    Along the innermost dim it takes 64 bytes at once where these lie side by side, and what is left one by one.
+    """
+    order = sorted(range(array.ndim), key=lambda dim: -array.strides[dim])
+    inputs = [np.broadcast_to(a._array, array.shape).transpose(order) if isinstance(a, Tensor) else a for a in args]
+    output, item = array.transpose(order), array.itemsize
+    length, at_once = output.shape[-1], 64 // item
+    steps = {a.strides[-1] // a.itemsize for a in (output, *inputs) if isinstance(a, np.ndarray)}
+    blocks = length - length % at_once if steps <= {0, 1} else 0
+    parts = [slice(i, i + at_once) for i in range(0, blocks, at_once)] + [slice(i, i + 1) for i in range(blocks, length)]
+    with no_grad():
+        for place in np.ndindex(output.shape[:-1]):
+            lines = [a[place] if isinstance(a, np.ndarray) else a for a in inputs]
+            held = [a.copy() if isinstance(a, np.ndarray) and not a.strides[0] else a for a in lines]
+            for part in parts:
+                given = held if part.start < blocks else lines
+                operands = (from_array(a[part], None) if isinstance(a, np.ndarray) else a for a in given)
+                output[place][part] = operation(from_array(output[place][part], None), *operands, **kwargs)._array
+
+
+def refuse_overlap(array: Any, others: Iterable[Any] = (), name: str = "", *, within: bool = True) -> bool:
+    """Refuse to write (within) a tensor with several elements in one place, or in memory that another operand has too.
+
+    Args:
+        array: what is written.
+        others: the operands.
+        name: of the function; where it is none of those above, an operand may be the very tensor.
+        within: whether the first is refused.
+
+    Returns:
+        whether elements may be in one place, or be those of an operand, all the same
+    """
+    sharing = [o._array for o in others if isinstance(o, Tensor) and np.may_share_memory(array, o._array)]
     which = ""
-    if is_expanded(array):
+    if within and is_expanded(array):
         which = "more than one element of the written-to tensor refers"
-    elif any(isinstance(o, Tensor) and shares_part(array, o._array) for o in others):
+    elif sharing and name not in HEEDLESS and any(shares_part(array, o, same=name not in PIECEWISE) for o in sharing):
         which = "some elements of the input tensor and the written-to tensor refer"
     if which:
         raise RuntimeError(OVERLAP.format(which))
+    return may_overlap(array) or any(not same_place(array, o) for o in sharing)
 
 
 def is_expanded(array: Any) -> bool:
@@ -153,12 +200,15 @@ def is_expanded(array: Any) -> bool:
     )
 
 
-def shares_part(written: Any, read: Any) -> bool:
-    """Whether two arrays without gaps share memory, but not element by element."""
-    if not np.may_share_memory(written, read) or not (is_dense(written) and is_dense(read)):
-        return False
-    same = byte_bounds(written) == byte_bounds(read)
-    return not same or steps_of(written) != steps_of(read)
+def may_overlap(array: Any) -> bool:
+    """Whether several elements may lie in one place."""
+    return not array.flags.forc and may_meet((n, s) for n, s in zip(array.shape, array.strides, strict=True) if n > 1)
+
+
+def shares_part(written: Any, read: Any, *, same: bool) -> bool:
+    """Whether two arrays that share memory have no gaps, unless (same) they share it element by element."""
+    alike = byte_bounds(written) == byte_bounds(read) and steps_of(written) == steps_of(read)
+    return is_dense(written) and is_dense(read) and not (same and alike)
 
 
 def same_place(one: Any, other: Any) -> bool:
@@ -246,7 +296,7 @@ def set_item(tensor: Tensor, key: Any, value: Any) -> None:
         return
     source = without_leading_ones(source, always=False)
     warning = EXPANDED.format("index_put_", "indices", "tensor")
-    in_place(TENSORS["index_put"], part, indices, source, False, wherever=warning)
+    in_place(TENSORS["index_put"], part, indices, source, False, wherever=warning, name="index_put")
 
 
 def number_array(value: Any, tensor: Tensor) -> Any:

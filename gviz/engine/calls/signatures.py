@@ -312,6 +312,8 @@ def taken(form: Form, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) 
                         f'"type must be {KINDS[p.kind][0]},but got {type_text(one)}"'
                     )
                 if one.__class__ is int and not -WORD <= one < WORD:
+                    if p.single and value is one:
+                        raise ValueError("Overflow when unpacking long long")
                     raise TypeError(
                         f"{name}(): argument '{p.name}' failed to unpack the object at pos {at + 1} with error "
                         '"Overflow when unpacking long long"'

@@ -68,7 +68,7 @@ def common(self, number):
 def alike(self, number):
     """The array and a number in the dtype that they have together; an integer out of range wraps around."""
     array = common(self, number)
-    return array, np.asarray(number).astype(array.dtype)
+    return array, number if isinstance(number, complex) else np.asarray(number).astype(array.dtype)
 
 
 row("add", "AddBackward0", lambda self, other: self + other, self="grad", other="grad", shows={"alpha": 1})

@@ -40,8 +40,7 @@ NAMES = (
     "digamma", "igamma", "igammac", "xlogy", "lerp", "addcmul", "addcdiv", "addmm", "addmv", "addr", "baddbmm", "addbmm",
     "renorm", "nextafter", "heaviside", "gcd", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor",
     "bitwise_not", "bitwise_left_shift", "bitwise_right_shift",
-    "tril", "triu", "put", "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy", "index_fill",
-    "masked_scatter",
+    "put", "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy", "masked_scatter",
 )  # fmt: skip
 """Methods with an in-place form that is that operation, its result written."""
 
@@ -75,7 +74,7 @@ def in_place_form(name: str, *, wherever: bool | str = False, operation: Any = N
         spelling = "scalar_name"
         if name in CLAMPS and not any(isinstance(value, Tensor) for value in (*args, *kwargs.values())):
             spelling = "c_name"
-        return inplace.in_place(chosen, self, *args, wherever=wherever, spelling=spelling, **kwargs)
+        return inplace.in_place(chosen, self, *args, wherever=wherever, name=name, spelling=spelling, **kwargs)
 
     return method
 
@@ -145,7 +144,7 @@ def running(key: str) -> Any:
                 f"Bad in-place call: input tensor dtype {self.dtype.c_name} and output tensor dtype {wanted.c_name} should "
                 "match"
             )
-        return inplace.in_place(call[key], self, dim, self._array.dtype)
+        return inplace.in_place(call[key], self, dim, self._array.dtype, name="tril")
 
     return method
 
@@ -154,7 +153,9 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     """Write one value everywhere. RuntimeError: a tensor with dimensions."""
     if isinstance(value, Tensor) and value._array.ndim:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions.")
-    return inplace.in_place(call["fill_tensor" if isinstance(value, Tensor) else "fill"], self, value, wherever=True)
+    if isinstance(value, Tensor):
+        return inplace.in_place(call["fill_tensor"], self, value, name="masked_fill")
+    return inplace.in_place(call["fill"], self, value, wherever=True)
 
 
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
@@ -223,6 +224,8 @@ METHODS: dict[str, Any] = {
     "index_put_": in_place_form(
         "index_put", wherever=EXPANDED.format("index_put_", "indices", "tensor"), operation="index_put"
     ),
+    **{f"{name}_": in_place_form(name, wherever="") for name in ("tril", "triu")},
+    "index_fill_": in_place_form("index_fill", wherever=EXPANDED.format("index_fill_", "mask", "scalar")),
     "zero_": in_place_form("zero", wherever=True, operation="zero"),
     "fill_": fill_, "copy_": copy_, "fill_diagonal_": fill_diagonal_,
     "t_": reshaping("t_"), "transpose_": reshaping("transpose_"), "swapaxes_": reshaping("transpose_"),
