@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gviz import engine
+from gviz.engine.calls.kernels import VIEWS
 
 SIZES = {"A": (2, 3), "P": (2, 3), "U": (2, 3), "W": (2, 3), "D": (2, 3), "S": (3, 3), "V": (3,), "X": (2,), "T": (2, 3, 2),
          "R": (2, 2, 3), "Z": (), "G": (2, 3), "1A": (1, 3), "A1": (2, 1)}  # fmt: skip
@@ -103,6 +104,13 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "unbind": [("A", 0), ("A", -1)],
     "split_size": [("A", 2, 1), ("A", 1, -2)],
     "split_with_sizes": [("A", (1, 2), 1)],
+    "unsafe_split_with_sizes": [("A", (1, 2), 1)],
+    "block_diag": [("sums",)],
+    "narrow_copy": [("A", 1, 0, 2), ("A", -1, -2, 1)],
+    "select_scatter": [("A", "V", 0, 1), ("A", "X", -1, -2)],
+    "slice_scatter": [("A", "A", 1, 0, 3, 1), ("A", "A1", -1, 1, 3, 2)],
+    "diagonal_scatter": [("A", "X"), ("S", "X", 1)],
+    "mvlgamma": [("W", 2), ("W", 1)],
     "mm": [("A", "B")],
     "addmm": [("A2", "A", "B", 0.5, 2.0), ("X", "A", "B", 1, 1), ("Z", "A", "B", 1, 2.0)],
     "mv": [("A", "V")],
@@ -337,6 +345,9 @@ SIZES.update({"GN": (2, 4, 3), "GL": (1, 1, 1, 4), "CB": (1, 1, 2, 3, 2), "CC": 
               "CD": (1, 1, 3, 3, 3), "C2P": (1, 1, 2, 1, 1), "JP": (1, 1, 2, 5),
               "JQ": (1, 1, 3, 5), "CI": (1, 4, 4), "PS": (1, 4, 1, 2), "HQ": (1, 2, 2, 3),
               "HK": (1, 2, 3, 3)})  # fmt: skip
+
+SAMPLES.update({f"{key}_copy": SAMPLES[key] for key in VIEWS if key in SAMPLES})
+SAMPLES["fill_new"], SAMPLES["fill_new_tensor"] = SAMPLES["fill"], SAMPLES["fill_tensor"]
 
 NO_SLOPE = frozenset({
     "rrelu_with_noise_", "asinh_", "acosh_", "atanh_", "log_sigmoid_backward", "native_batch_norm_backward",

@@ -13,7 +13,7 @@ import numpy as np
 from gviz.engine.face import seal
 from gviz.engine.formulas import bind, own
 from gviz.engine.modes import mode
-from gviz.engine.node import Node
+from gviz.engine.node import Node, public_edge
 from gviz.engine.op import ARRAYS, PASS
 from gviz.engine.saved import FREED, SavedResult
 from gviz.engine.tensor import Tensor
@@ -46,6 +46,8 @@ def node_class(row: Row) -> Any:
             if s.name not in row.hidden
         },
     }
+    if row.node == "NotImplemented":  # PyTorch gives it the edges that want a gradient, and no others
+        body["next_functions"] = property(lambda node: tuple([public_edge(e) for e in node._edges if e is not None]))
     made = type(row.node, (Node,), body)
     seal(made)
     return made

@@ -22,7 +22,8 @@ def normal_below(input: Tensor) -> Any:
 
 NAMED_ROWS = {
     "gammaln": "lgamma", "gammainc": "igamma", "gammaincc": "igammac", "psi": "digamma", "expit": "sigmoid",
-    "entr": "special_entr", "ndtri": "special_ndtri",
+    "i0": "i0", "multigammaln": "mvlgamma",
+    **{name: f"special_{name}" for name in ("entr", "erfcx", "i0e", "i1", "i1e", "log_ndtr", "ndtri")},
     **{name: name for name in ("digamma", "erf", "erfc", "erfinv", "exp2", "expm1", "log1p", "logit", "sinc")},
 }  # fmt: skip
 """Each name that stands for a row, and its key; refusals say ``special_`` before the name, as PyTorch's do."""

@@ -137,14 +137,22 @@ IN_ORDER = {
 """Rows whose results are contiguous even where the input is not; numpy's follow the input."""
 
 
-def in_order(forward: Any) -> Any:
-    """A forward whose results are contiguous."""
+VIEWS = (
+    "alias", "as_strided", "diagonal", "expand", "permute", "select", "slice_row", "split_size", "split_with_sizes",
+    "squeeze_all", "squeeze_dim", "squeeze_dims", "t", "transpose", "unbind", "unfold", "unsqueeze", "view",
+)  # fmt: skip
+"""Views of which there is a form that copies, ``torch.t_copy`` and its kin."""
+COPIES = {f"{key}_copy" for key in VIEWS}
+
+
+def in_order(forward: Any, *, always: bool = False) -> Any:
+    """A forward whose results are contiguous, or copies that always are."""
 
     def compute(array: Any, *others: Any) -> Any:
         found = forward(array, *others)
-        if array.flags.c_contiguous:
+        if array.flags.c_contiguous and not always:
             return found
-        return tuple(np.array(a, order="C") for a in found) if isinstance(found, tuple) else np.array(found, order="C")
+        return tuple(np.array(a, order="C") for a in found) if isinstance(found, tuple | list) else np.array(found, order="C")
 
     return compute
 
@@ -170,7 +178,10 @@ def fitting(forward: Any, half: bool) -> Any:
 
 def guarded(key: str, forward: Any) -> Any:
     """A row's forward, which refuses what the row lacks or cannot hold, and gives a contiguous result where the kernel does."""
-    forward = in_order(forward) if key in IN_ORDER else fitting(forward, FITTING[key]) if key in FITTING else forward
+    if key in IN_ORDER or key in COPIES:
+        forward = in_order(forward, always=key in COPIES)
+    elif key in FITTING:
+        forward = fitting(forward, FITTING[key])
     lacking = LACKING.get(key)
     if lacking is None:
         return forward

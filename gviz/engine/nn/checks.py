@@ -69,8 +69,9 @@ def check_steps(dims: int, **sizes: Any) -> None:
     if np.any(np.asarray(stride) <= 0):
         raise RuntimeError("non-positive stride is not supported")
     if np.any(np.asarray(sizes["dilation"]) <= 0):
-        full = sizes["dilation"] if isinstance(sizes["dilation"], tuple | list) else (sizes["dilation"],) * dims
-        raise RuntimeError(f"dilation should be greater than zero, but got {list(full)}")
+        full = list(sizes["dilation"] if isinstance(sizes["dilation"], tuple | list) else (sizes["dilation"],) * dims)
+        told = "" if min(full) < 0 else f", but got {[1] * (2 - dims) + full}"  # one dimension is made two before that is seen
+        raise RuntimeError(f"dilation should be greater than zero{told}")
 
 
 def check_one_type(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
@@ -136,6 +137,8 @@ def check_slopes(input: Tensor, weight: Tensor) -> None:
     if weight._array.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight._array.ndim}")
     channels = input._array.shape[1] if input._array.ndim > 1 else 1
+    if weight._array.size != 1 and not input._array.ndim:
+        raise RuntimeError("Not allow zero-dim input tensor.")
     if weight._array.size not in (1, channels):
         raise RuntimeError(
             f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight._array.size} and channel "

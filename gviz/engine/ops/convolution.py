@@ -81,7 +81,9 @@ def spread(grad, weight, space, stride, padding, dilation, groups):
 
 def weight_gradient(grad, x, kernel, stride, padding, dilation, groups):
     """The gradient for the weight: the input's windows times the gradient."""
-    seen, out = columns(padded(x, padding, padding), kernel, stride, dilation, groups)
+    reach = [(n - 1) * s + d * (k - 1) + 1 for n, s, d, k in zip(grad.shape[2:], stride, dilation, kernel, strict=True)]
+    wide = padded(x, padding, padding)[(..., *map(slice, reach))]  # of a transposed one there may be more than it reached
+    seen, out = columns(wide, kernel, stride, dilation, groups)
     outs = grad.shape[1] // groups
     each = np.moveaxis(grad.reshape(grad.shape[0], groups, outs, *out), (1, 2), (0, 1)).reshape(groups, outs, seen.shape[1])
     return (each @ seen).reshape(groups * outs, x.shape[1] // groups, *kernel)

@@ -9,11 +9,12 @@ import numpy as np
 from gviz.engine.data.dtypes import number
 from gviz.engine.data.shapes import broadcast_shape
 from gviz.engine.op import ARRAYS, TENSORS, composite, op
-from gviz.engine.ops.rows import row
+from gviz.engine.ops.rows import alike, row
 
 row("clone", "CloneBackward0", lambda self: np.array(self, order="C" if 0 in self.strides else "K"), self="grad")
 row("clone_contiguous", "CloneBackward0", lambda self: np.array(self, order="C"), self="grad")
 row("fill", "FillBackward2", lambda self, value: filled(np.empty_like(self), value), self="zeros_like(grad)")
+alike("fill_new", "FillBackward0", "fill")
 row("zero", "ZeroBackward0", lambda self: np.zeros_like(self), self="zeros_like(grad)")
 row("zeros_like", None, lambda self: np.zeros_like(self), nondiff=("self",))
 row("zeros_of", None, lambda self, size: np.zeros(size, self.dtype), nondiff=("self",))
@@ -40,6 +41,9 @@ def copy_into(self, src):
 @op("FillBackward3", promote="none", self="zeros_like(grad)", value="sum_all(grad)")
 def fill_tensor(self, value):
     return np.full_like(self, value)
+
+
+alike("fill_new_tensor", "FillBackward1", "fill_tensor")
 
 
 @op("ToCopyBackward0", promote="none", hidden=("self_sym_dtype",), self="to_dtype(grad, self_sym_dtype)")

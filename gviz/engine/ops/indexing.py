@@ -8,7 +8,7 @@ import numpy as np
 
 from gviz.engine.data.dtypes import of
 from gviz.engine.data.shapes import wrap_dim
-from gviz.engine.op import composite, everywhere, op
+from gviz.engine.op import ARRAYS, composite, everywhere, op
 from gviz.engine.ops.rows import alike
 
 
@@ -55,11 +55,60 @@ def slice_backward(grad_output, input_sizes, dim, start, end, step):
     return full
 
 
+def in_part(self, src, view, *where: Any):
+    """A copy of which a part has been written: the one that a row gives a view of."""
+    result = np.array(self, order="C")
+    part = ARRAYS[view](result, *where)
+    if src.shape != part.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
+            f"{list(part.shape)}"
+        )
+    part[...] = src
+    return result
+
+
+@op(
+    "SelectScatterBackward0",
+    promote="none",
+    self="select_scatter(grad, zeros_like(select(grad, dim, index)), dim, index)",
+    src="select(grad, dim, index)",
+)
+def select_scatter(self, src, dim, index):
+    return in_part(self, src, "select", dim, index)
+
+
+@op(
+    "SliceScatterBackward0",
+    promote="none",
+    self="slice_scatter(grad, zeros_like(slice_row(grad, dim, start, end, step)), dim, start, end, step)",
+    src="slice_row(grad, dim, start, end, step)",
+)
+def slice_scatter(self, src, dim=0, start=None, end=None, step=1):
+    return in_part(self, src, "slice_row", dim, start, end, step)
+
+
+@op(
+    "DiagonalScatterBackward0",
+    promote="none",
+    self="diagonal_scatter(grad, zeros_like(diagonal(grad, offset, dim1, dim2)), offset, dim1, dim2)",
+    src="diagonal(grad, offset, dim1, dim2)",
+)
+def diagonal_scatter(self, src, offset=0, dim1=0, dim2=1):
+    return in_part(self, src, "diagonal", offset, dim1, dim2)
+
+
 @composite
 def narrow(self, dim, start, length):
     """``length`` elements from ``start`` on."""
     start = first_of(self.shape, dim, getattr(start, "_array", start), length)
     return slice_row(self, dim, start, start + length, 1)
+
+
+@op("NarrowCopyBackward0", self="slice_gradient(grad, self_sym_sizes, dim, start, start + length, 1)")
+def narrow_copy(self, dim, start, length):
+    start = first_of(self.shape, dim, start, length)
+    return self[at(wrap_dim(dim, self.ndim), slice(start, start + length))].copy()
 
 
 @everywhere

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.engine.data.shapes import wrap_dim
-from gviz.engine.op import composite, everywhere, op
+from gviz.engine.op import ARRAYS, composite, everywhere, op
 from gviz.engine.ops.picking import present_dim
 
 
@@ -76,6 +76,40 @@ def stack_backward(grad, dim, count):
 
 
 @op(
+    "BlockDiagBackward0",
+    lists=("tensors",),
+    hidden=("tensors_sym_sizes",),
+    tensors="block_diag_backward(grad, tensors_sym_sizes)",
+)
+def block_diag(tensors):
+    for i, a in enumerate(tensors):
+        if a.ndim > 2:
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {a.ndim} dimensions"
+            )
+    blocks = [np.atleast_2d(a) for a in tensors] or [np.zeros((1, 0), np.float32)]
+    full = np.zeros(np.sum([b.shape for b in blocks], axis=0), np.result_type(*blocks))
+    row = column = 0
+    for block in blocks:
+        height, width = block.shape
+        full[row : row + height, column : column + width] = block
+        row, column = row + height, column + width
+    return full
+
+
+@composite
+def block_diag_backward(grad, sizes):
+    """Each tensor's block of the gradient."""
+    blocks, row, column = [], 0, 0
+    for size in sizes:
+        height, width = (1, 1, *size)[-2:]
+        block = slice_row(slice_row(grad, 0, row, row + height, 1), 1, column, column + width, 1)
+        blocks.append(block if len(size) == 2 else view(block, size))
+        row, column = row + height, column + width
+    return tuple(blocks)
+
+
+@op(
     "UnbindBackward0",
     view=True,
     outputs=("...",),
@@ -118,7 +152,12 @@ def split_size(self, split_size, dim=0):
 
 @op("UnsafeSplitBackward0", outputs=("...",), self="split_backward(grad, split_size, dim, self_sym_sizes)")
 def unsafe_split(self, split_size, dim=0):
-    return [piece.copy() for piece in pieces(self, piece_sizes(split_size, self.shape[dim]), dim)]
+    return [piece.copy() for piece in ARRAYS["split_size"](self, split_size, dim)]
+
+
+@op("UnsafeSplitWithSizesBackward0", outputs=("...",), self="split_backward(grad, split_sizes, dim, self_sym_sizes)")
+def unsafe_split_with_sizes(self, split_sizes, dim=0):
+    return [piece.copy() for piece in ARRAYS["split_with_sizes"](self, split_sizes, dim)]
 
 
 @op("SplitWithSizesBackward0", view=True, outputs=("...",), self="split_backward(grad, split_sizes, dim, self_sym_sizes)")

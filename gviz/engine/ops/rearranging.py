@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided
 
+from gviz.engine.calls.kernels import VIEWS
 from gviz.engine.data.shapes import wrap_dim, wrap_dims
-from gviz.engine.op import ARRAYS, composite, everywhere, op
+from gviz.engine.op import ARRAYS, ROWS, composite, everywhere, op
 from gviz.engine.ops.reduction import laid_out, summed
 from gviz.engine.ops.rows import alike, row
 from gviz.engine.ops.shape import turned
@@ -111,17 +112,11 @@ def matrix(array, name):
 
 row("tril", "TrilBackward0", lambda self, diagonal=0: np.tril(matrix(self, "tril"), diagonal), self="tril(grad, diagonal)")
 row("triu", "TriuBackward0", lambda self, diagonal=0: np.triu(matrix(self, "triu"), diagonal), self="triu(grad, diagonal)")
-DIAGONAL = "diagonal_backward(grad, self_sym_sizes, offset, dim1, dim2)"
 
 
-@op("DiagonalBackward0", view=True, self=DIAGONAL)
+@op("DiagonalBackward0", view=True, self="diagonal_backward(grad, self_sym_sizes, offset, dim1, dim2)")
 def diagonal(self, offset=0, dim1=0, dim2=1):
     return diagonal_of(self, offset, dim1, dim2)
-
-
-@op("DiagonalBackward0_copy", self=DIAGONAL)
-def diagonal_copy(self, offset=0, dim1=0, dim2=1):
-    return diagonal_of(self, offset, dim1, dim2).copy()
 
 
 def diagonal_of(array, offset, dim1, dim2):
@@ -207,3 +202,7 @@ def atleast(self, count):
     if count == 2:
         return unsqueeze(self, 0)
     return unsqueeze(unsqueeze(self, 0) if have == 1 else self, -1)
+
+
+for key in VIEWS:
+    alike(f"{key}_copy", f"{ROWS[key].node}_copy", key, promote="none")

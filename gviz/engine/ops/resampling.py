@@ -7,6 +7,8 @@ same way back.
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from gviz.engine.op import composite, op
@@ -129,7 +131,7 @@ def pixel_shuffle(self, upscale_factor):
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
             f"input.size(-3)={channels} is not divisible by {r * r}"
         )
-    split = self.reshape(-1, channels // (r * r), r, r, height, width).transpose(0, 1, 4, 2, 5, 3)
+    split = self.reshape(prod(self.shape[:-3]), channels // (r * r), r, r, height, width).transpose(0, 1, 4, 2, 5, 3)
     return split.reshape(*self.shape[:-3], channels // (r * r), height * r, width * r)
 
 
@@ -142,7 +144,7 @@ def pixel_unshuffle(self, downscale_factor):
                 f"pixel_unshuffle expects {side} to be divisible by downscale_factor, but "
                 f"input.size(-{2 if side == 'height' else 1})={size} is not divisible by {r}"
             )
-    split = self.reshape(-1, channels, height // r, r, width // r, r).transpose(0, 1, 3, 5, 2, 4)
+    split = self.reshape(prod(self.shape[:-3]), channels, height // r, r, width // r, r).transpose(0, 1, 3, 5, 2, 4)
     return split.reshape(*self.shape[:-3], channels * r * r, height // r, width // r)
 
 

@@ -28,5 +28,5 @@ def function(key, node, forward, **declared: Any):
 def alike(key, node, other, **derivatives: str):
     """A row that is another one but for its node, and derivatives told by the result: an in-place form, which makes no view."""
     same = ROWS[other]
-    declared = {name: getattr(same, name) for name in ("nondiff", "lists", "outputs", "promote")}
-    row(key, node, same.forward, **declared, **{**same.texts, **derivatives})
+    declared = {name: getattr(same, name) for name in ("nondiff", "lists", "outputs", "promote", "hidden")}
+    row(key, node, same.forward, **{**declared, **same.texts, **derivatives})

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from gviz.engine.op import ARRAYS, composite, op
-from gviz.engine.ops.rows import alike, function
+from gviz.engine.op import ARRAYS, composite, everywhere, op
+from gviz.engine.ops.rows import alike, function, row
 from gviz.engine.ops.trigonometry import floating, xlogarithm
 
 SHIFT = 12
@@ -214,3 +214,103 @@ def xlog1py_scalar_backward(grad, self, other):
     """The logarithm of one more than a number; none at zero where there is no logarithm."""
     slope = special_xlog1py_scalar(grad, other)
     return slope if other > -1 else masked_fill(slope, equal(self, 0.0), 0.0)
+
+
+# ------------------------------------------------------------------ Bessel functions, scaled tails of the normal distribution
+def bessel(x, order):
+    """A modified Bessel function of order 0 or 1 over exp(|x|): the mean of exp(|x| (cos t - 1)) cos(order t) over a circle."""
+    size = np.minimum(np.abs(x), 1e8)  # from there on it falls like a root
+    count = 15 + int(2.5 * math.sqrt(np.max(size, initial=0, where=~np.isnan(size))))
+    found = np.zeros_like(size)
+    for step in (np.arange(count) + 0.5) * math.pi / 2 / count:
+        cosine = math.cos(step)
+        both = -cosine * np.expm1(-2 * size * cosine) if order else 1 + np.exp(-2 * size * cosine)
+        found += np.exp(-2 * size * math.sin(step / 2) ** 2) * both
+    found *= 0.5 / count * np.sqrt(1e8 / np.maximum(np.abs(x), 1e8))
+    return np.copysign(found, x) if order else found
+
+
+def grown(x, order):
+    """The same as it is."""
+    return bessel(x, order) * np.exp(np.abs(x))
+
+
+def of_double(formula, order):
+    """A forward in double precision."""
+    return lambda self: floating(formula(np.asarray(self, np.float64), order), self)
+
+
+function("i0", "I0Backward0", of_double(grown, 0), self="grad * special_i1(self)")
+function("special_i0e", "SpecialI0EBackward0", of_double(bessel, 0), self="grad * (special_i1e(self) - sgn(self) * result)")
+function("special_i1", "SpecialI1Backward0", of_double(grown, 1), self="i1_backward(grad, self, result)")
+function("special_i1e", "SpecialI1EBackward0", of_double(bessel, 1), self="i1e_backward(grad, self, result)")
+
+
+@everywhere
+def spacing_at_one(value):
+    """The distance from one to the next number of the dtype."""
+    return float(np.finfo(getattr(value, "_array", value).dtype).eps)
+
+
+@composite
+def i1_backward(grad, self, result):
+    """I0 - I1 / x, and a half at zero, written as PyTorch does."""
+    large = greater(absolute(self), spacing_at_one(self))
+    safe = where(large, self, spacing_at_one(self))
+    return grad * where(large, i0(safe) - result * reciprocal(safe), 0.5)
+
+
+@composite
+def i1e_backward(grad, self, result):
+    """The same of the scaled ones."""
+    large = greater(absolute(self), spacing_at_one(self))
+    safe = where(large, self, spacing_at_one(self))
+    return grad * where(large, special_i0e(safe) - result * (sgn(safe) + reciprocal(safe)), 0.5)
+
+
+def scaled_tail(x):
+    """The complementary error function times exp(x^2), far out by a continued fraction."""
+    if x < 10:
+        return math.exp(x * x) * math.erfc(x) if x > -26.6 else math.inf
+    fraction = x
+    for k in range(20, 0, -1):
+        fraction = x + k / 2 / fraction
+    return 1 / (fraction * math.sqrt(math.pi))
+
+
+def log_below(x):
+    """The logarithm of the share of the normal distribution that lies below."""
+    if x < -1:
+        return math.log(scaled_tail(-x / math.sqrt(2)) / 2) - x * x / 2 if x > -math.inf else x
+    return math.log1p(-math.erfc(x / math.sqrt(2)) / 2)
+
+
+SCALED_TAIL, LOG_BELOW = np.frompyfunc(scaled_tail, 1, 1), np.frompyfunc(log_below, 1, 1)
+function(
+    "special_erfcx",
+    "SpecialErfcxBackward0",
+    lambda self: floating(SCALED_TAIL(self), self),
+    self="(2.0 * self * result - 1.1283791670955126) * grad",
+)
+function(
+    "special_log_ndtr",
+    "SpecialLogNdtrBackward0",
+    lambda self: floating(LOG_BELOW(self), self),
+    self="grad / 2.5066282746310002 * exp(neg(result + power(self, 2) / 2))",
+)
+
+
+# ------------------------------------------------------------------ the multivariate gamma function
+row("half_steps", None, lambda self, p: np.arange(-p / 2 + 0.5, 0.5, 0.5, dtype=self.dtype), nondiff=("self",))
+
+
+@op(
+    "MvlgammaBackward0",
+    promote="float",
+    self='grad * sum_dim(overwritten(half_steps(self, p) + unsqueeze(self, -1), "digamma"), (-1,))',
+)
+def mvlgamma(self, p):
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    constant = p * (p - 1) / 4 * math.log(math.pi)
+    return floating(sum(LGAMMA(self - i / 2) for i in range(p)) + constant, self)

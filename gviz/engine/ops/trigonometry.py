@@ -129,6 +129,24 @@ def ldexp(self, other):
     return self * np.exp2(other)
 
 
+@op("FrexpBackward0", outputs=("mantissa", "exponent"), self="grad / exp2(exponent)")
+def frexp(self):
+    if self.dtype.kind != "f":
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    return np.frexp(self)
+
+
+@op("AngleBackward0", promote="float", self="flat_at(grad, self)")
+def angle(self):
+    return floating(np.where(np.isnan(self), np.nan, np.where(self < 0, np.pi, 0.0)), self)
+
+
+@composite
+def flat_at(grad, self):
+    """No gradient: the angle of a real number is 0 or pi."""
+    return zeros_like(self)
+
+
 TWO_DTYPES = "heaviside is not yet implemented for tensors with different dtypes."
 
 

@@ -84,7 +84,7 @@ def reversed_div(self: Tensor, other: Any) -> Any:
     """``other / self``: the reciprocal, then a product, as PyTorch does; in a recorded derivative a tensor is divided."""
     if mode.formula and isinstance(other, NUMBERS):
         return call["div"](filled(self, other), self)
-    return call["mul"](call["reciprocal"](self), other) if isinstance(other, NUMBERS) else NotImplemented
+    return call["mul"](call["reciprocal"](self), other) if isinstance(other, OPERANDS) else NotImplemented
 
 
 def operator_of(function: Any, swapped: bool = False) -> Any:
@@ -190,6 +190,7 @@ METHODS: dict[str, Any] = {
     "__ge__": "greater_equal", "__eq__": "equal", "__ne__": "not_equal",
     "where": where_method, "__rsub__": reversed_sub, "__rtruediv__": reversed_div,
     "__pow__": operator_of(power), "__rpow__": operator_of(power, swapped=True), "__matmul__": operator_matmul,
+    "__rmatmul__": operator_of(call["matmul"], swapped=True), "__rdiv__": reversed_div,
     "__invert__": invert, "__pos__": positive,
 }  # fmt: skip
 

@@ -151,6 +151,18 @@ def polygamma_method(self: Tensor, n: int) -> Tensor:
     return call["polygamma"](n, self)
 
 
+def fill(input: Tensor, value: Any) -> Tensor:
+    """One value everywhere."""
+    return call["fill_new_tensor" if isinstance(value, Tensor) else "fill_new"](input, value)
+
+
+def real(input: Tensor) -> Tensor:
+    """The real part, which of a real tensor is the tensor itself."""
+    if input._array.dtype.kind == "c":
+        raise NotImplementedError("parts of complex tensors are not in gviz's engine; run with --engine torch")
+    return input
+
+
 def question(function: Any) -> Any:
     """A question to each element: numpy's function as it is."""
 
@@ -171,6 +183,7 @@ ROWS = {
     "fmax": "fmax", "fmin": "fmin", "deg2rad": "deg2rad", "rad2deg": "rad2deg", "nan_to_num": "nan_to_num",
     "isclose": "isclose", "logit": "logit", "lgamma": "lgamma", "digamma": "digamma", "erfinv": "erfinv", "igamma": "igamma",
     "igammac": "igammac", "ldexp": "ldexp", "nextafter": "nextafter", "heaviside": "heaviside", "dist": "dist",
+    "i0": "i0", "angle": "angle", "frexp": "frexp", "mvlgamma": "mvlgamma",
 }  # fmt: skip
 
 BOTH: dict[str, Any] = {
@@ -182,6 +195,7 @@ BOTH: dict[str, Any] = {
     "signbit": question(np.signbit), "bitwise_not": arithmetic.invert,
     "gcd": bitwise(np.gcd, operands=Tensor), "lcm": bitwise(np.lcm, operands=Tensor),
     "bitwise_left_shift": bitwise(np.left_shift, "lshift"), "bitwise_right_shift": bitwise(np.right_shift, "rshift"),
+    **dict.fromkeys(("conj", "conj_physical", "resolve_conj", "resolve_neg"), real),
     "copysign": copysign, "float_power": float_power,
     "bitwise_and": BITWISE["and"], "bitwise_or": BITWISE["or"], "bitwise_xor": BITWISE["xor"],
 }  # fmt: skip
@@ -193,7 +207,7 @@ METHODS: dict[str, Any] = {
     "__lshift__": shift(np.left_shift, "lshift"), "__rshift__": shift(np.right_shift, "rshift"),
     "ndimension": Tensor.dim, "is_nonzero": Tensor.__bool__, "new_empty": new_filled(0),
     "new_tensor": new_tensor, "new_full": new_full,
-    "polygamma": polygamma_method,
+    "polygamma": polygamma_method, "real": property(real),
 }  # fmt: skip
 
-FUNCTIONS: dict[str, Any] = {"polygamma": polygamma}
+FUNCTIONS: dict[str, Any] = {"polygamma": polygamma, "fill": fill, "real": real}

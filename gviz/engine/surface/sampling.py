@@ -29,29 +29,30 @@ randn: Any = shaped(random.randn)
 
 
 def randint(
-    low: int, high: Any = None, size: Any = None, *, dtype: Any = None, requires_grad: bool = False, generator: Any = None
-) -> Tensor:
+    low: int, high: Any = None, size: Any = None, *, dtype: Any = None, requires_grad: bool = False, device: Any = None,
+    generator: Any = None,
+) -> Tensor:  # fmt: skip
     """Integers from low up to, not including, high."""
     if size is None:
         low, high, size = 0, low, high
     if not isinstance(size, list | tuple):
         raise TypeError("no sizes")
     drawn = random.randint(low, high, sizes((size,), "randint"), plain(dtype, dtypes.int64), generator)
-    return finish(drawn, requires_grad)
+    return finish(drawn, requires_grad, device)
 
 
-def randperm(n: int, *, dtype: Any = None, generator: Any = None) -> Tensor:
+def randperm(n: int, *, dtype: Any = None, device: Any = None, generator: Any = None) -> Tensor:
     """The numbers below n in random order."""
-    return finish(random.randperm(n, generator).astype(plain(dtype, dtypes.int64)), requires_grad=False)
+    return finish(random.randperm(n, generator).astype(plain(dtype, dtypes.int64)), False, device)
 
 
 def alike(make: Any, fill: str) -> Any:
     """A function that makes random numbers in the shape of another tensor, and in its order in memory."""
 
-    def make_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    def make_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
         if is_turned(input):
-            return finish(call[fill](zeros_like(input, dtype=dtype))._array, requires_grad)
-        return make(input._array.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
+            return finish(call[fill](zeros_like(input, dtype=dtype))._array, requires_grad, device)
+        return make(input._array.shape, dtype=dtype or input.dtype, requires_grad=requires_grad, device=device)
 
     return make_like
 
@@ -61,21 +62,24 @@ def is_turned(tensor: Tensor) -> bool:
     return not tensor._array.flags.c_contiguous and 0 not in tensor._array.strides
 
 
-def randint_like(input: Tensor, low: int, high: Any = None, *, dtype: Any = None, requires_grad: bool = False) -> Any:
+def randint_like(
+    input: Tensor, low: int, high: Any = None, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
+) -> Any:
     """Random integers in the shape of another tensor."""
     low, high = (0, low) if high is None else (low, high)
     if is_turned(input):
-        return finish(call["random_from"](zeros_like(input, dtype=dtype), low, high)._array, requires_grad)
-    return randint(low, high, input._array.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
+        return finish(call["random_from"](zeros_like(input, dtype=dtype), low, high)._array, requires_grad, device)
+    return randint(low, high, input._array.shape, dtype=dtype or input.dtype, requires_grad=requires_grad, device=device)
 
 
 def normal(
-    mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, requires_grad: bool = False
-) -> Any:
+    mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, requires_grad: bool = False,
+    device: Any = None,
+) -> Any:  # fmt: skip
     """Normal random numbers: for each mean and deviation of tensors, or of one mean and deviation in a shape."""
     means, spreads = isinstance(mean, Tensor), isinstance(std, Tensor)
     if not means and not spreads:
-        return finish(random.normal(sizes((size,), "normal"), mean, std, plain(dtype), generator), requires_grad)
+        return finish(random.normal(sizes((size,), "normal"), mean, std, plain(dtype), generator), requires_grad, device)
     return call["normal" if means and spreads else "normal_mean" if means else "normal_std"](mean, std, generator)
 
 
@@ -87,6 +91,10 @@ def bernoulli(input: Tensor, *, generator: Any = None) -> Any:
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """Indices drawn with the weights that each row holds; refuses more than there are, and weights that are none."""
     weights = input._array
+    if weights.dtype.kind != "f":
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype.scalar_name}")
+    if weights.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > weights.shape[-1]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gviz.engine.calls.kernels import VIEWS
 from gviz.engine.calls.refusals import public
 from gviz.engine.data import dtypes
 from gviz.engine.data.shapes import wrap_dim
@@ -59,6 +60,14 @@ def sized(key: str) -> Any:
     return method
 
 
+def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+    """Summed to a shape that could be broadcast to this one. RuntimeError: it could not."""
+    wanted, have = flat_sizes(size), self._array.shape
+    if len(wanted) > len(have) or any(n not in (1, m) for n, m in zip(wanted[::-1], have[::-1], strict=False)):
+        raise RuntimeError(f"size {{{list(wanted)}}} is not expandable to size {{{list(have)}}}.")
+    return call["sum_to"](self, wanted)
+
+
 def sized_as(key: str) -> Any:
     """``reshape_as``, ``view_as``, ``expand_as``: the shape is that of another tensor."""
 
@@ -68,11 +77,15 @@ def sized_as(key: str) -> Any:
     return method
 
 
-def squeeze(input: Tensor, dim: Any = None) -> Tensor:
-    """Without dimensions of size one: all, or those named."""
-    if dim is None:
-        return call["squeeze_all"](input)
-    return call["squeeze_dims" if isinstance(dim, list | tuple) else "squeeze_dim"](input, dim)
+def squeezing(end: str) -> Any:
+    """``squeeze``, or the form that copies: without dimensions of size one: all, or those named."""
+
+    def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+        if dim is None:
+            return call[f"squeeze_all{end}"](input)
+        return call[f"squeeze_{'dims' if isinstance(dim, list | tuple) else 'dim'}{end}"](input, dim)
+
+    return squeeze
 
 
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
@@ -107,6 +120,11 @@ def tensor_list(name: str, tensors: Any) -> list[Any]:
 def cat(tensors: Any, dim: int = 0, *, axis: Any = None) -> Tensor:
     """Tensors joined along a dimension they have."""
     return call["cat"](tensor_list("cat", tensors), dim if axis is None else axis)
+
+
+def block_diag(*tensors: Tensor) -> Tensor:
+    """Matrices one after another on the diagonal of zeros."""
+    return call["block_diag"](list(listed(tensors)))
 
 
 def stack(tensors: Any, dim: int = 0) -> Tensor:
@@ -145,16 +163,20 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> Any:
     return split_method(tensor, split_size_or_sections, dim)
 
 
-def chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
-    """That many pieces of about the same size. RuntimeError: no pieces asked for."""
-    if not input._array.ndim:
-        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
-    if chunks <= 0:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    length = input._array.shape[wrap_dim(dim, input._array.ndim)]
-    if not length:
-        return call["split_with_sizes"](input, (0,) * chunks, dim)
-    return call["split_size"](input, -(-length // chunks), dim)
+def chunker(sized: str, several: str) -> Any:
+    """``chunk``, or ``unsafe_chunk``: that many pieces of about the same size. RuntimeError: no pieces asked for."""
+
+    def chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
+        if not input._array.ndim:
+            raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+        if chunks <= 0:
+            raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+        length = input._array.shape[wrap_dim(dim, input._array.ndim)]
+        if not length:
+            return call[several](input, (0,) * chunks, dim)
+        return call[sized](input, -(-length // chunks), dim)
+
+    return chunk
 
 
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0, *, indices: Any = None, sections: Any = None) -> Any:
@@ -240,22 +262,31 @@ def exchanged(name: str) -> Any:
 ROWS = {
     "t": "t", "transpose": "transpose", "swapaxes": "transpose", "swapdims": "transpose", "unsqueeze": "unsqueeze",
     "unbind": "unbind", "split_with_sizes": "split_with_sizes", "select": "select", "narrow": "narrow",
+    "narrow_copy": "narrow_copy",
+    "unsafe_split": "unsafe_split", "unsafe_split_with_sizes": "unsafe_split_with_sizes",
+    "select_scatter": "select_scatter", "slice_scatter": "slice_scatter", "diagonal_scatter": "diagonal_scatter",
     "gather": "gather", "scatter_add": "scatter_add", "index_put": "index_put",
     "mm": "mm", "mv": "mv", "dot": "dot", "bmm": "bmm", "matmul": "matmul", "outer": "outer", "ger": "outer",
 }  # fmt: skip
 
 BOTH: dict[str, Any] = {
-    "reshape": sized("reshape"), "permute": sized("permute"), "squeeze": squeeze, "flatten": flatten, "ravel": ravel,
-    "chunk": chunk, "broadcast_to": sized("expand"), "tensor_split": tensor_split,
+    "reshape": sized("reshape"), "permute": sized("permute"), "squeeze": squeezing(""), "flatten": flatten, "ravel": ravel,
+    "chunk": chunker("split_size", "split_with_sizes"),
+    "unsafe_chunk": chunker("unsafe_split", "unsafe_split_with_sizes"),
+    "broadcast_to": sized("expand"), "tensor_split": tensor_split,
     "hsplit": splitter("hsplit", 1, 1), "vsplit": splitter("vsplit", 0, 2), "dsplit": splitter("dsplit", 2, 3),
     "adjoint": exchanged("adjoint()"),
 }  # fmt: skip
 
 METHODS: dict[str, Any] = {
     "view": sized("view"), "expand": sized("expand"), "expand_as": sized_as("expand"), "view_as": sized_as("view"),
-    "reshape_as": sized_as("reshape"), "split": split_method,
+    "reshape_as": sized_as("reshape"), "sum_to_size": sum_to_size, "split": split_method,
     "contiguous": contiguous, "__getitem__": get_item, "T": property(property_t), "mT": property(exchanged("mT")),
     "mH": property(exchanged("mH")), "H": property(exchanged("H")),
 }  # fmt: skip
 
-FUNCTIONS: dict[str, Any] = {"split": split, "cat": cat, "concat": cat, "concatenate": cat, "stack": stack}
+FUNCTIONS: dict[str, Any] = {
+    **{f"{key.removesuffix('_row').removesuffix('_size')}_copy": f"{key}_copy" for key in VIEWS if "squeeze_" not in key},
+    "squeeze_copy": squeezing("_copy"), "split": split, "cat": cat, "concat": cat, "concatenate": cat,
+    "stack": stack, "block_diag": block_diag,
+}  # fmt: skip

@@ -36,7 +36,7 @@ NAMES = (
     "square", "neg", "negative", "reciprocal", "abs", "absolute", "sign", "sgn", "copysign", "exp", "exp2", "expm1", "log",
     "log2", "log10", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "arcsin", "acos", "arccos",
     "atan", "arctan", "atan2", "arctan2", "sinc", "hypot", "deg2rad", "rad2deg", "sigmoid", "logit", "relu",
-    "floor", "ceil", "trunc", "fix", "frac", "round", "nan_to_num", "erf", "erfc", "erfinv", "lgamma",
+    "floor", "ceil", "trunc", "fix", "frac", "round", "nan_to_num", "erf", "erfc", "erfinv", "lgamma", "mvlgamma", "i0",
     "digamma", "igamma", "igammac", "xlogy", "lerp", "addcmul", "addcdiv", "addmm", "addmv", "addr", "baddbmm", "addbmm",
     "renorm", "nextafter", "heaviside", "gcd", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor",
     "bitwise_not", "bitwise_left_shift", "bitwise_right_shift",
