@@ -43,8 +43,8 @@ Around it:
 - ``formulas.py`` (from a derivative's text to a function), ``requests.py`` (what ``backward()`` and ``grad()`` are asked),
   ``face.py`` (what a node shows to people), ``saved.py`` (what is saved, versions), ``towards.py`` (other backward passes),
   ``hooks.py`` (what few nodes have), ``inplace.py`` and ``views.py`` (writing in place, CopySlices), ``modes.py`` (no_grad and
-  its kin), ``elements.py`` (what a tensor is apart from the graph), ``copying.py`` (copy and pickle), ``random.py`` (PyTorch's
-  random numbers);
+  its kin), ``elements.py`` (what a tensor is apart from the graph), ``layout.py`` (the order of results in memory),
+  ``copying.py`` (copy and pickle), ``random.py`` (PyTorch's random numbers);
 - ``ops/`` (the table), ``surface/`` (its public names);
 - ``data/``: what is known of numbers apart from tensors: ``dtypes.py``, ``limits.py`` (finfo, iinfo), ``shapes.py``,
   ``unpack.py`` (lists to arrays), ``printing.py``, ``words.py`` and ``results.py`` (messages, named results);

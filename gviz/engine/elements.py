@@ -11,7 +11,7 @@ from gviz.engine.data import dtypes, printing
 from gviz.engine.data.printing import tensor_text
 from gviz.engine.data.shapes import broadcast_shape, wrap_dim
 from gviz.engine.data.words import warn_once
-from gviz.engine.modes import mode
+from gviz.engine.modes import mode, refuse_inference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -183,7 +183,9 @@ class Elements:
 
     def accumulate(self: Any, grad: Any) -> None:
         """Add an array to this gradient, in place, as backward does."""
-        array = self._array
+        array, version = self._array, self.version_cell()
+        if self._rare.inference:
+            refuse_inference(self)
         if array.flags.writeable and self._edge is None:
             try:
                 np.add(array, grad, out=array, casting="unsafe")
@@ -192,7 +194,7 @@ class Elements:
                 raise RuntimeError(f"output with shape {list(array.shape)} doesn't match the broadcast shape {shape}") from None
         else:
             self._array = np.add(array, grad, dtype=array.dtype)
-        self.version_cell().count += 1
+        version.count += 1
 
     def copied(self) -> Any:
         """A copy that is recorded as PyTorch records it when a gradient with a graph is accumulated."""

@@ -17,6 +17,7 @@ from gviz.engine.data import dtypes
 from gviz.engine.data.results import result_class
 from gviz.engine.data.shapes import broadcast_shape
 from gviz.engine.data.words import COMPLEX, bound
+from gviz.engine.layout import ELEMENTWISE, arranged, is_laid, mark
 from gviz.engine.modes import mode
 from gviz.engine.node import NO_GRAD_VIEW, Output, next_seq
 from gviz.engine.op import TENSORS
@@ -65,7 +66,9 @@ def general(row: Row) -> Any:
             raise
         if row.key in IN_SINGLE and arrays[0].dtype != arrays[1].dtype:
             data = data.astype(np.float16)
-        return record(row, args, data, mixed)
+        if laid := is_laid(args):
+            data = arranged(data, arrays) if row.key in ELEMENTWISE else data
+        return record(row, args, data, mixed, laid=laid)
 
     return plain(row, call)
 
@@ -144,8 +147,8 @@ def promoted(row: Row, arrays: list[Any]) -> tuple[list[Any], bool]:
     return arrays, mixed
 
 
-def record(row: Row, args: tuple[Any, ...], data: Any, mixed: bool) -> Any:
-    """Wrap what the forward gave, with a node if some input wants a gradient."""
+def record(row: Row, args: tuple[Any, ...], data: Any, mixed: bool, *, laid: bool) -> Any:
+    """Wrap what the forward gave, with a node if some input wants a gradient; marked, where an input's layout is."""
     several = row.outputs
     arrays = list(data) if several or row.extras else [data]
     if not arrays:  # unbind of an empty tensor
@@ -159,6 +162,8 @@ def record(row: Row, args: tuple[Any, ...], data: Any, mixed: bool) -> Any:
         result = from_array(arrays[0], node if arrays[0].dtype.kind in "fc" else None)
         if row.view:
             mark_view(result, args[row.inputs[0]], arrays[0], row)
+        if laid:
+            mark(result)
         return result
     results: list[Any] = []
     for i, array in enumerate(shown):
@@ -171,6 +176,8 @@ def record(row: Row, args: tuple[Any, ...], data: Any, mixed: bool) -> Any:
         results.append(from_array(array, edge))
         if row.view:
             mark_view(results[-1], args[row.inputs[0]], array, row)
+        if laid:
+            mark(results[-1])
     return tuple(results) if several == ("...",) else result_class(row.key.partition("_")[0], several)(results)
 
 
@@ -214,6 +221,7 @@ def mark_view(result: Tensor, source: Any, array: Any, row: Row) -> None:
     """Note that the result shares the memory of an input (if it really does), and with it the version."""
     if array.base is None and array is not source._array:
         return
+    mark(result)
     rare = result.rare()
     rare.base = source._base if source._is_view() else source
     rare.version = source.version_cell()
@@ -251,7 +259,7 @@ def lone(row: Row, careful: Any) -> Any:
             args += defaults[-missing:]
         tensor = args[0]
         array = tensor._array
-        if floats and array.dtype.kind != "f":
+        if (floats and array.dtype.kind != "f") or ((rare := tensor._rare) is not None and rare.laid):
             return careful(*args)
         try:
             data = forward(array, *args[1:])
@@ -278,7 +286,7 @@ def pair(row: Row, careful: Any) -> Any:
             return careful(*args, **kwargs)
         first, second = args[0], args[1]
         a, b = first._array, second._array
-        if a.dtype is not b.dtype or (floats and a.dtype.kind != "f"):
+        if a.dtype is not b.dtype or (floats and a.dtype.kind != "f") or is_laid((first, second)):
             return careful(*args)
         try:
             data = forward(a, b, *args[2:])

@@ -220,7 +220,7 @@ def keep_gradient(kept: Any, grad: Any, *, on_tensors: bool) -> None:
     """Add a gradient to what a non-leaf has retained."""
     rare = kept.rare()
     if rare.grad is None:
-        rare.grad = grad if on_tensors else to_tensor(np.array(grad._array), on_tensors=False)
+        rare.grad = grad if on_tensors else to_tensor(np.array(grad._array, order="C"), on_tensors=False)
     else:
         rare.grad = rare.grad + grad
 

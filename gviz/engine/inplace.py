@@ -20,7 +20,8 @@ from gviz.engine.data.unpack import c_type_name
 from gviz.engine.data.words import EXPANDED, RESIZED, type_name, warn
 from gviz.engine.elements import steps_of
 from gviz.engine.general import OPERANDS, WORD
-from gviz.engine.modes import mode, no_grad
+from gviz.engine.layout import is_dense
+from gviz.engine.modes import mode, no_grad, refuse_inference
 from gviz.engine.op import TENSORS
 from gviz.engine.ops.shape import may_meet
 from gviz.engine.saved import Packed, SavedResult
@@ -217,16 +218,6 @@ def same_place(one: Any, other: Any) -> bool:
     return bool(facts[0] == facts[1])
 
 
-def is_dense(array: Any) -> bool:
-    """Whether an array, in some order of its dims, fills its memory without gaps."""
-    step = array.itemsize
-    for stride, size in sorted((s, n) for s, n in zip(array.strides, array.shape, strict=True) if n != 1):
-        if stride != step:
-            return False
-        step *= size
-    return True
-
-
 def refuse_result(shape: tuple[int, ...], kind: Any, array: Any, spelling: str) -> None:
     """Refuse to write a result of another shape, or one that would lose its kind."""
     if shape != array.shape:
@@ -243,11 +234,7 @@ def refuse_cast(have: Any, want: Any, spelling: str = "scalar_name") -> None:
 
 def check(tensor: Tensor, others: Iterable[Any] = ()) -> None:
     """Refuse a tensor that may not be written now."""
-    if not mode.inference and tensor._rare is not None and tensor.is_inference():
-        raise RuntimeError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
-            "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
-        )
+    refuse_inference(tensor)
     if not mode.on:
         return
     wanted = tensor.requires_grad

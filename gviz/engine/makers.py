@@ -87,11 +87,13 @@ def one_input(row: Row, fallback: Any) -> Any:  # noqa: C901 - the hot path, wri
     kind = row.saved[0].kind if row.saved else ""
     keep_result, keep_input = kind == "result", kind == "input"
 
-    def call(  # noqa: PLR0912 - a call would cost 5 % of an operation
+    def call(  # noqa: C901, PLR0912 - a call would cost 5 % of an operation
         input: Any = NOTHING, surplus: Any = NOTHING, third: Any = NOTHING, out: Any = NOTHING
     ) -> Any:
         if input.__class__ is not Tensor or surplus is not out:  # both are nothing
             return unusual(fallback, (input,), (surplus, third), out)
+        if (rare := input._rare) is not None and rare.laid:
+            return fallback(input)
         array = input._array
         try:
             data = forward(array)
@@ -138,11 +140,13 @@ def two_inputs(row: Row, fallback: Any, *, numbers: bool = True) -> Any:  # noqa
     forward, cls = direct(row.compute), row.cls
     saves, floats = bool(row.saved), row.promote == "float"
 
-    def call(  # noqa: C901, PLR0911, PLR0912 - a call would cost 5 % of an operation
+    def call(  # noqa: C901, PLR0911, PLR0912, PLR0915 - a call would cost 5 % of an operation
         input: Any = NOTHING, other: Any = NOTHING, surplus: Any = NOTHING, out: Any = NOTHING
     ) -> Any:
         if input.__class__ is Tensor and other.__class__ is Tensor and surplus is out:  # both are nothing
             a, b = input._array, other._array
+            if ((rare := input._rare) is not None and rare.laid) or ((rare := other._rare) is not None and rare.laid):
+                return fallback(input, other)
             if a.dtype is b.dtype:
                 try:
                     data = forward(a, b)
@@ -202,6 +206,7 @@ def two_inputs(row: Row, fallback: Any, *, numbers: bool = True) -> Any:  # noqa
             and input.__class__ is Tensor
             and (other.__class__ is float or other.__class__ is int)
             and input._array.dtype.char in "fd"
+            and ((rare := input._rare) is None or not rare.laid)
         ):
             return with_number(input, other)
         if other is NOTHING or surplus is not out:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "enable_grad", "inference_mode", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
-    "is_inference_mode_enabled", "mode", "no_grad", "set_grad_enabled",
+    "is_inference_mode_enabled", "mode", "no_grad", "refuse_inference", "set_grad_enabled",
 ]  # fmt: skip
 
 
@@ -39,6 +39,15 @@ class Mode:
 mode = Mode()
 STATE = mode
 """The same object, for code whose parameter is called ``mode`` as in PyTorch."""
+
+
+def refuse_inference(tensor: Any) -> None:
+    """Refuse to write an inference tensor outside of inference mode."""
+    if not mode.inference and tensor._rare is not None and tensor.is_inference():
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+            "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
 
 
 DECORATED = (

@@ -18,6 +18,7 @@ from weakref import ref
 import numpy as np
 
 from gviz.engine.face import Face, seal
+from gviz.engine.layout import laid_like
 
 if TYPE_CHECKING:
     from gviz.engine.op import Row
@@ -128,7 +129,8 @@ class AccumulateGrad(Node):
         if on_tensors:
             rare.grad = grad.copied() if rare.grad is None else rare.grad + grad
         elif rare.grad is None:
-            rare.grad = type(leaf).from_engine(np.array(grad, dtype=leaf._array.dtype, order="C"))
+            array = np.array(grad, dtype=leaf._array.dtype, order="C")
+            rare.grad = laid_like(leaf, array) if rare.laid else type(leaf).from_engine(array)
         else:
             rare.grad.accumulate(grad)
         if rare.post_hooks:

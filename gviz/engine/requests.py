@@ -12,6 +12,7 @@ import numpy as np
 
 from gviz.engine.backward import run
 from gviz.engine.data.printing import Size
+from gviz.engine.layout import mark
 from gviz.engine.node import Node, Output, Parts, public_edge
 from gviz.engine.op import TENSORS
 from gviz.engine.tensor import Tensor, edge_of, from_array
@@ -123,7 +124,8 @@ def gradients(starts: list[tuple[Any, Any]], wanted: list[Any], *, keep: bool, c
         if found is not None and not isinstance(found, Tensor):
             kind = tensor._array.dtype if isinstance(tensor, Tensor) else found.dtype
             if (id(found), kind) not in known:
-                known[id(found), kind] = from_array(np.array(found, dtype=kind), None)
+                expanded = found.dtype == kind and 0 in found.strides and found.size
+                known[id(found), kind] = mark(from_array(found if expanded else np.array(found, dtype=kind), None))
             found = known[id(found), kind]
         results.append(found)
     return results

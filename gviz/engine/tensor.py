@@ -16,6 +16,7 @@ import numpy as np
 from gviz.engine import hooks
 from gviz.engine.data import words
 from gviz.engine.elements import Elements
+from gviz.engine.layout import mark
 from gviz.engine.modes import mode
 from gviz.engine.node import NO_GRAD_VIEW, AccumulateGrad, Node, Output, link, next_seq, public_edge
 from gviz.engine.saved import Version
@@ -29,18 +30,9 @@ class Rare:
     """What few tensors have."""
 
     __slots__ = (
-        "accumulator",
-        "base",
-        "detached",
-        "grad",
-        "hooks",
-        "inference",
-        "origin",
-        "post_hooks",
-        "retains",
-        "seen",
+        "accumulator", "base", "detached", "grad", "hooks", "inference", "laid", "origin", "post_hooks", "retains", "seen",
         "version",
-    )
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.accumulator: Any = None  # the edge of a leaf of which it was said that it requires no gradient
@@ -54,6 +46,7 @@ class Rare:
         self.seen = 0  # version of the base at which this view's edge was right
         self.retains = False
         self.inference = False
+        self.laid = False  # whether the array may not be contiguous, see layout.py
 
 
 class Tensor(Elements, hooks.Hooked):
@@ -212,6 +205,7 @@ class Tensor(Elements, hooks.Hooked):
         """The same memory, out of the graph."""
         twin = from_array(self._array, None)
         twin.rare().version = self.version_cell()
+        mark(twin)
         twin.rare().inference = self.is_inference()
         return twin
 
@@ -238,6 +232,7 @@ class Tensor(Elements, hooks.Hooked):
         twin = from_array(self._array, None)
         if mode.inference or self._rare is not None:
             twin.rare().inference = self.is_inference()
+            mark(twin)
         return twin
 
     @data.setter
@@ -249,8 +244,8 @@ class Tensor(Elements, hooks.Hooked):
         if self._edge.__class__ is ref and other._array.dtype != self._array.dtype:
             self._edge = ref(AccumulateGrad(self))  # that of graphs that exist stays as it was
         self._array = other._array
-        if self._rare is not None:
-            self._rare.inference = other.is_inference()
+        if self._rare is not None or other._rare is not None:
+            self.rare().inference = other.is_inference()
 
     @data.deleter
     def data(self) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from gviz.engine import random
 from gviz.engine.data import dtypes
 from gviz.engine.data.words import absent, warn
+from gviz.engine.modes import refuse_inference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,6 +25,7 @@ __all__ = [
 
 def write(tensor: Tensor, values: Any) -> Tensor:
     """Put values into a tensor's memory, unrecorded."""
+    refuse_inference(tensor)
     tensor._array[...] = values
     tensor.version_cell().count += 1
     return tensor

@@ -8,6 +8,7 @@ import numpy as np
 
 from gviz.engine.data.dtypes import as_dtype, get_default_dtype
 from gviz.engine.data.printing import parameter_text
+from gviz.engine.layout import mark
 from gviz.engine.surface.creation import sizes
 from gviz.engine.tensor import Tensor, from_array
 
@@ -29,6 +30,9 @@ class Parameter(Tensor):
         made = object.__new__(cls)
         made._array = np.empty(0, np.float32) if data is None else data._array
         made._edge = made._rare = None
+        if data is not None and data.is_inference():
+            made.rare().inference = True
+        mark(made)
         made.requires_grad_(requires_grad)
         return made
 
