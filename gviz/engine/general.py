@@ -195,6 +195,8 @@ def make_node(row: Row, args: tuple[Any, ...], arrays: list[Any], *, mixed: bool
     for i in row.edges:
         value = args[i]
         inputs.extend(value) if isinstance(value, list | tuple) else inputs.append(value)
+    if row.node == "NotImplemented":  # what PyTorch's fallback makes knows of nothing else
+        inputs = [v for v in inputs if isinstance(v, Tensor) and v.requires_grad]
     if not any(isinstance(v, Tensor) and v.requires_grad for v in inputs):
         return None
     edges = tuple(edge_of(v) if isinstance(v, Tensor) else None for v in inputs)
@@ -239,7 +241,8 @@ def mark_view(result: Tensor, source: Any, array: Any, row: Row) -> None:
 # ------------------------------------------------------------------ one tensor, or two of one dtype, and options
 def plain(row: Row, careful: Any) -> Any:
     """The quick function of a row, which leaves what is unusual to the careful one; that one for an unusual row."""
-    if row.outputs or row.extras or row.lists or row.check is not None or row.inputs != row.edges:
+    unusual = row.outputs or row.extras or row.lists or row.check is not None or row.node == "NotImplemented"
+    if unusual or row.inputs != row.edges:
         return careful
     if row.inputs == [0]:
         return lone(row, careful)

@@ -54,7 +54,7 @@ def operator(function: Any) -> Any:
 
 def choose(row: Row, fallback: Any, *, numbers: bool = True) -> Any:
     """The maker for a row: a hot path where the row is plain, else the general one."""
-    plain = not row.outputs and not row.view and not row.lists and row.node is not None and row.promote != "none"
+    plain = not (row.outputs or row.view or row.lists or row.node in (None, "NotImplemented") or row.promote == "none")
     names = row.parameters
     if (
         plain

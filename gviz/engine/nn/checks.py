@@ -134,8 +134,8 @@ def check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
 
 def check_slopes(input: Tensor, weight: Tensor) -> None:
     """The slopes of ``prelu``: one, or one per channel."""
-    if weight._array.ndim > 1:
-        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight._array.ndim}")
+    if input.dtype is not weight.dtype:
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype.scalar_name} and {weight.dtype.scalar_name}")
     channels = input._array.shape[1] if input._array.ndim > 1 else 1
     if weight._array.size != 1 and not input._array.ndim:
         raise RuntimeError("Not allow zero-dim input tensor.")
@@ -144,6 +144,8 @@ def check_slopes(input: Tensor, weight: Tensor) -> None:
             f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight._array.size} and channel "
             f"size = {channels}."
         )
+    if weight._array.ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight._array.ndim}")
 
 
 def check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from gviz.engine.data.words import warn_once
 from gviz.engine.nn.checks import check_one_type, check_output_padding, check_sizes, check_space, check_steps
 from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import convolution as _convolution  # noqa: F401 - stores its rows
@@ -79,6 +80,10 @@ def same_padding(input: Tensor, weight: Tensor, dilation: tuple[int, ...], paddi
         )
     total = [d * (k - 1) for d, k in zip(dilation, weight._array.shape[2:], strict=True)]
     if any(t % 2 for t in total):
+        warn_once(
+            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be "
+            "created"
+        )
         extra = [n for t in reversed(total) for n in (0, t % 2)]
         input = call["constant_pad_nd"](input, tuple(extra), 0)
     return input, tuple(t // 2 for t in total)

@@ -233,7 +233,7 @@ def hardswish_backward(grad_output, self):
 
 @op("NotImplemented", grad_output__self='refuse_derivative("hardsigmoid_backward")')
 def hardsigmoid_backward(grad_output, self):
-    return np.where((self > -3) & (self < 3), grad_output / 6, 0)
+    return np.where((self > -3) & (self < 3), grad_output * np.float32(1 / 6), 0)  # a single number in PyTorch's kernel too
 
 
 @op("HardshrinkBackward0", self="shrink_backward(grad, self, lambd)")

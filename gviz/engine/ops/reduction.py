@@ -193,7 +193,7 @@ def place_of(array, dim, keepdim, name):
         raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
     find = getattr(np, name)
     reducible(array, dim, name)
-    return find(array) if dim is None else find(array, axis=wrap_dim(dim, array.ndim), keepdims=keepdim)
+    return find(array, axis=None if dim is None else wrap_dim(dim, array.ndim), keepdims=keepdim)
 
 
 def truth(ask, array, dim, keepdim):

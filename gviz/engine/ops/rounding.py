@@ -71,7 +71,7 @@ def floor_divide_scalar(self, other):
     return ARRAYS["div_mode"](*alike(self, other), "floor")
 
 
-@op("NotImplemented", self=NOT_DIFFERENTIABLE, other=NOT_DIFFERENTIABLE)
+@op("NotImplemented", self__other=NOT_DIFFERENTIABLE)
 def floor_divide(self, other):
     return ARRAYS["div_mode"](self, other, "floor")
 

@@ -96,7 +96,7 @@ def scatter_value(self, dim, index, value):
 NOT_DIFFERENTIABLE = 'refuse_derivative("scatter")'
 
 
-@op("NotImplemented", nondiff=("index",), promote="none", self=NOT_DIFFERENTIABLE, src=NOT_DIFFERENTIABLE)
+@op("NotImplemented", nondiff=("index",), promote="none", self__src=NOT_DIFFERENTIABLE)
 def scatter_reduced(self, dim, index, src, reduce):
     ways = {"add": np.add, "multiply": np.multiply}
     if reduce not in ways:

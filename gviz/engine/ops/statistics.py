@@ -46,6 +46,8 @@ def prod_backward(grad, self, result):
     """The product over each element; where some are zero, the products of all others."""
     if not self.shape:
         return grad
+    if zeros_in(self) > 1 and not hasattr(grad, "grad_fn"):  # a recorded one goes on to the products
+        return zeros_like(self)
     if not zeros_in(self):
         return grad * (result / self)
     return view(prod_safe_zeros(grad, view(contiguous_of(self), (-1,)), 0), tuple(self.shape))

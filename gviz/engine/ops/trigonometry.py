@@ -153,8 +153,7 @@ TWO_DTYPES = "heaviside is not yet implemented for tensors with different dtypes
 @op(
     "NotImplemented",
     check=lambda self, values: check_one_dtype(self, values, TWO_DTYPES),
-    self='refuse_derivative("heaviside")',
-    values='refuse_derivative("heaviside")',
+    self__values='refuse_derivative("heaviside")',
 )
 def heaviside(self, values):
     return np.heaviside(self, values).astype(self.dtype, copy=False)

@@ -82,6 +82,17 @@ def sizes(shape: Sequence[Any], name: str = "empty") -> tuple[int, ...]:
     return tuple(found)
 
 
+def sized(shape: tuple[Any, ...], size: Any, name: str) -> tuple[int, ...]:
+    """The shape of ``zeros(2, 3)``, ``zeros((2, 3))`` and ``zeros(size=(2, 3))``."""
+    if size is None:
+        return sizes(shape, name)
+    if shape:
+        raise TypeError(f"{name}() got multiple values for argument 'size'")
+    if not isinstance(size, list | tuple):
+        raise TypeError(f"{name}(): argument 'size' must be tuple of ints, not {type(size).__name__}")
+    return sizes((size,), name)
+
+
 def is_size(value: Any) -> bool:
     """Whether it can be the size of a dimension."""
     return hasattr(value, "__index__") and not isinstance(value, bool)
@@ -136,9 +147,10 @@ def filler(name: str, value: int) -> Any:
     fill = np.ones if value else np.zeros
 
     def make(
-        *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, out: Any = None, layout: Any = None
-    ) -> Tensor:
-        made = finish(fill(sizes(size, name), plain(dtype)), requires_grad, device)
+        *shape: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False, device: Any = None, out: Any = None,
+        layout: Any = None,
+    ) -> Tensor:  # fmt: skip
+        made = finish(fill(sized(shape, size, name), plain(dtype)), requires_grad, device)
         if out is None:
             return made
         if not isinstance(out, Tensor):

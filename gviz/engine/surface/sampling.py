@@ -10,15 +10,17 @@ from gviz.engine import random
 from gviz.engine.data import dtypes
 from gviz.engine.inplace import in_place
 from gviz.engine.op import TENSORS as call
-from gviz.engine.surface.creation import finish, plain, sizes, zeros_like
+from gviz.engine.surface.creation import finish, plain, sized, sizes, zeros_like
 from gviz.engine.tensor import Tensor, from_array
 
 
 def shaped(generate: Any) -> Any:
     """A creation function around one of ``random``'s functions of (shape, dtype)."""
 
-    def make(*size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, generator: Any = None) -> Tensor:
-        return finish(generate(sizes(size, generate.__name__), plain(dtype), generator), requires_grad, device)
+    def make(
+        *shape: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False, device: Any = None, generator: Any = None
+    ) -> Tensor:
+        return finish(generate(sized(shape, size, generate.__name__), plain(dtype), generator), requires_grad, device)
 
     make.__name__ = generate.__name__
     return make

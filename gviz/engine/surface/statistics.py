@@ -16,8 +16,8 @@ from gviz.engine.tensor import Tensor, from_array
 
 def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The product of all elements, or along a dim."""
-    if isinstance(dim, list | tuple):
-        raise TypeError("one dim only")
+    if isinstance(dim, list | tuple) or (dim is None and keepdim):
+        raise TypeError("one dim, and that said")
     kind = dtype_of(dtype)
     return call["prod_all"](input, kind) if dim is None else call["prod_dim"](input, dim, keepdim, kind)
 
@@ -36,21 +36,21 @@ def spread(key: str) -> Any:
 
     def choose(
         input: Tensor,
-        dim: Any = None,
+        dim: Any = UNSET,
         unbiased: Any = None,
         keepdim: bool = False,
         *,
         correction: Any = UNSET,
-        axis: Any = None,
+        axis: Any = UNSET,
     ) -> Any:
-        dim = axis if dim is None else dim
+        dim = axis if dim is UNSET else dim
         if isinstance(dim, bool):
             dim, unbiased = None, dim
         if unbiased is not None:
             correction = int(unbiased)
         elif correction is UNSET:
-            correction = None if dim is None else 1
-        found = call[key](input, None if dim is None else as_dims(dim), correction, keepdim)
+            correction = None if dim is UNSET else 1
+        found = call[key](input, None if dim is None or dim is UNSET else as_dims(dim), correction, keepdim)
         return tuple(found) if isinstance(found, tuple) else found
 
     return choose
@@ -95,6 +95,8 @@ def middle(name: str) -> Any:
     """``median`` or ``nanmedian``: the middle value, the lower of two: of everything, or along a dim with its place."""
 
     def choose(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+        if dim is None and keepdim:
+            raise TypeError("no dim")
         return call[f"{name}_all"](input) if dim is None else call[f"{name}_dim"](input, dim, keepdim)
 
     return choose
