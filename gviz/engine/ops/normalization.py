@@ -8,7 +8,7 @@ import numpy as np
 
 from gviz.engine.data.dtypes import no_kernel, of
 from gviz.engine.op import ARRAYS, composite, everywhere, op
-from gviz.engine.ops.totals import average
+from gviz.engine.ops.totals import add_up, average, fused
 
 
 def check_mixed(input, *parameters: Any):
@@ -38,6 +38,21 @@ def one_dtype(kernel):
     return check
 
 
+def moments(array, axes):
+    """Means and variances over the last dimensions: of up to seven numbers one after the other, as in PyTorch's kernel."""
+    rows = array.reshape(*array.shape[: array.ndim - len(axes)], -1)
+    if rows.shape[-1] > 7 or array.dtype == np.float16:
+        mean = average(array, axes, keepdims=True)
+        return mean, average((array - mean) ** 2, axes, keepdims=True)
+    mean = var = np.zeros(rows.shape[:-1], array.dtype)
+    for i in range(rows.shape[-1]):
+        away = rows[..., i] - mean
+        mean = mean + away / array.dtype.type(i + 1)
+        var = fused(away, rows[..., i] - mean, var)
+    shape = (*mean.shape, *(1,) * len(axes))
+    return mean.reshape(shape), (var / array.dtype.type(rows.shape[-1])).reshape(shape)
+
+
 @op(
     "NativeLayerNormBackward0",
     promote="none",
@@ -49,12 +64,11 @@ def one_dtype(kernel):
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
     axes = tuple(range(input.ndim - len(normalized_shape), input.ndim))
     input = np.asarray(input, order="C")
-    mean = average(input, axes, keepdims=True)
-    away = input - mean
-    rstd = 1 / np.sqrt(average(away * away, axes, keepdims=True) + input.dtype.type(eps))
-    found = away * rstd
-    found = found if weight is None else found * weight
-    return (found if bias is None else found + bias).astype(input.dtype, copy=False), mean, rstd
+    mean, var = moments(input, axes)
+    rstd = 1 / np.sqrt(var + input.dtype.type(eps))
+    found = (input - mean) * rstd
+    found = found if weight is None else fused(weight, found, 0 if bias is None else bias)
+    return (found + bias if weight is None and bias is not None else found).astype(input.dtype, copy=False), mean, rstd
 
 
 @op(
@@ -69,12 +83,13 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
 def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, mask):
     inner = last_axes(input, normalized_shape)
     outer = tuple(range(input.ndim - len(inner)))
-    normal = (input - mean) * rstd
-    grad = grad_out if weight is None else grad_out * weight
-    return (
-        ARRAYS["projected"](grad, normal, inner) * rstd if mask[0] else None,
-        (grad_out * normal).sum(axis=outer) if mask[1] else None,
-        grad_out.sum(axis=outer) if mask[2] else None,
+    scale, times = input.dtype.type(1) / input.dtype.type(np.prod(normalized_shape)), 1 if weight is None else weight
+    total, along = add_up(grad_out * times, inner, keepdims=True), add_up(grad_out * input * times, inner, keepdims=True)
+    slope = fused(total, mean, -along) * rstd * rstd * rstd * scale
+    return (  # what cancels in PyTorch's kernel cancels here
+        fused(slope, input, rstd * grad_out * times) - fused(slope, mean, total * rstd * scale) if mask[0] else None,
+        add_up(grad_out * fused(rstd, input, -rstd * mean), outer) if mask[1] else None,
+        add_up(grad_out, outer) if mask[2] else None,
     )
 
 
@@ -174,9 +189,9 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
     else:
         mean, var = running_mean, running_var
         kept = np.zeros(0, input.dtype), np.zeros(0, input.dtype)
-    found = (input - mean.reshape(shape)) / np.sqrt(var + input.dtype.type(eps)).reshape(shape)
-    found = found if weight is None else found * weight.reshape(shape)
-    return (found if bias is None else found + bias.reshape(shape)).astype(input.dtype, copy=False), *kept
+    scale = 1 / np.sqrt(var + input.dtype.type(eps)) * (1 if weight is None else weight)
+    shift = fused(-mean, scale, 0 if bias is None else bias)
+    return fused(scale.reshape(shape), input, shift.reshape(shape)).astype(input.dtype, copy=False), *kept
 
 
 @op(
@@ -193,10 +208,11 @@ def native_batch_norm_backward(grad_out, input, weight, running_mean, running_va
     axes, shape = (0, *range(2, input.ndim)), (-1, *(1,) * (input.ndim - 2))
     mean = (save_mean if train else running_mean).reshape(shape)
     rstd = (save_invstd if train else 1 / np.sqrt(running_var + input.dtype.type(eps))).reshape(shape)
-    normal = (input - mean) * rstd
-    grad = grad_out if weight is None else grad_out * weight.reshape(shape)
-    back = (ARRAYS["projected"](grad, normal, axes) if train else grad) * rstd if mask[0] else None
-    return back, (grad_out * normal).sum(axis=axes) if mask[1] else None, grad_out.sum(axis=axes) if mask[2] else None
+    away, total = input - mean, grad_out.sum(axes)
+    along, count = (away * grad_out).sum(axes).reshape(shape), input.dtype.type(input.size // max(input.shape[1], 1))
+    back = (grad_out - total.reshape(shape) / count - away * (along * rstd * rstd / count) if train else grad_out) * rstd
+    back = back if weight is None else back * weight.reshape(shape)
+    return back if mask[0] else None, (along * rstd).reshape(-1) if mask[1] else None, total if mask[2] else None
 
 
 @composite

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["add_up", "average", "multiply_up"]
+__all__ = ["add_up", "average", "fused", "multiply_up"]
 
 ADD: Any = np.add.reduce  # numpy's types tell keepdims=True and False apart, which here is not known before it runs
 MULTIPLY: Any = np.multiply.reduce
@@ -34,3 +34,10 @@ def average(array: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     total = ADD(array, axis=axis, keepdims=keepdims, dtype=np.float32 if kind == np.float16 else kind)
     count = array.size // max(total.size, 1) if total.size else 1
     return np.asarray(total / kind.type(count) if kind != np.float16 else total / np.float32(count)).astype(kind, copy=False)
+
+
+def fused(factor: Any, array: Any, term: Any) -> Any:
+    """``factor * array + term``, rounded once, as in the kernels of PyTorch: of single precision, computed in double."""
+    if array.dtype != np.float32:
+        return factor * array + term
+    return (np.multiply(factor, array, dtype=np.float64) + term).astype(np.float32)
