@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gviz.engine.data.dtypes import no_kernel, of
-from gviz.engine.op import ARRAYS, composite, everywhere, op
+from gviz.engine.op import composite, everywhere, op
 from gviz.engine.ops.totals import add_up, average, fused
 
 
