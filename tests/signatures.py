@@ -53,7 +53,7 @@ def forms(name: str, function: Any, known: list[str], *, method: bool) -> list[s
     by_text: dict[str, str] = {}
     for form in known:
         by_text.setdefault(str(read_form(form.partition("(")[2])), form)
-    own = [form for form in known if ("Tensor input" in form) != method] or known
+    own = [form for form in known if (re.search(r"Tensor input\b", form) is not None) != method] or known
     if not listed:
         listed = [str(read_form(form.partition("(")[2])) for form in own if "|" not in form]
         if len(listed) != 1:

@@ -105,6 +105,10 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "split_size": [("A", 2, 1), ("A", 1, -2)],
     "split_with_sizes": [("A", (1, 2), 1)],
     "unsafe_split_with_sizes": [("A", (1, 2), 1)],
+    "cholesky_solve": [("S", "S", False), ("S", "S", True)],
+    "triangular_solve": [("S", "S", True, False, False), ("S", "S", False, True, True)],
+    "cholesky_inverse": [("S", False), ("S", True)],
+    "linalg_matrix_exp": [("S",)],
     "block_diag": [("sums",)],
     "narrow_copy": [("A", 1, 0, 2), ("A", -1, -2, 1)],
     "select_scatter": [("A", "V", 0, 1), ("A", "X", -1, -2)],
@@ -213,6 +217,7 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "linalg_qr": [("B", "reduced"), ("S", "complete")],
     "linalg_pinv": [("A", None), ("B", None)],
     "scatter_reduce": [("D", 1, "places", "P", how, own) for how in ("sum", "prod", "mean", "amax") for own in (True, False)],
+    "index_reduce": [("D", 0, "index", "P", how, own) for how in ("prod", "mean", "amax") for own in (True, False)],
     "lgamma": [("P",)],
     "digamma": [("P",)],  # below zero it has poles, beside which differences are too coarse
     "polygamma": [(1, "P"), (2, "P")],
@@ -351,7 +356,8 @@ SAMPLES["fill_new"], SAMPLES["fill_new_tensor"] = SAMPLES["fill"], SAMPLES["fill
 
 NO_SLOPE = frozenset({
     "rrelu_with_noise_", "asinh_", "acosh_", "atanh_", "log_sigmoid_backward", "native_batch_norm_backward",
-    "native_layer_norm_backward", "cdist_backward", "pdist_backward", "linalg_cholesky", "cholesky", "linalg_eigh", "igamma",
+    "native_layer_norm_backward", "cdist_backward", "pdist_backward", "linalg_cholesky", "cholesky", "cholesky_solve",
+    "cholesky_inverse", "linalg_eigh", "igamma",
     "igammac", "nextafter", "unique2", "unique_dim", "unique_consecutive",
     "uniform_fill", "normal_fill", "exponential_fill", "bernoulli_one", "bernoulli_each", "bernoulli", "random_from",
     "random_to", "random_all", "normal_mean", "normal_std", "normal",

@@ -153,6 +153,7 @@ class Translation:
             cells = tuple(types.CellType(self.thing(c.cell_contents)) for c in function.__closure__ or ())
             made = types.FunctionType(function.__code__, space, function.__name__, self.value(function.__defaults__), cells)
             made.__kwdefaults__ = self.value(function.__kwdefaults__)
+            made.__wrapped__ = function  # type: ignore[attr-defined] # kept, so that no other gets its id
             self.functions[id(function)] = made
             for name in names_in(function.__code__):
                 if name in space:

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from math import prod
+from typing import Any
+
+import numpy as np
 
 from gviz.engine.calls.kernels import check_floats
 from gviz.engine.calls.refusals import public
 from gviz.engine.data.results import result_class
 from gviz.engine.data.words import LinAlgError
 from gviz.engine.op import TENSORS as call
-from gviz.engine.surface import products
+from gviz.engine.surface import products, rearranging
 from gviz.engine.surface.arithmetic import keyed
 from gviz.engine.surface.norms import matrix_norm, vector_norm
 from gviz.engine.surface.products import inverse
-
-if TYPE_CHECKING:
-    from gviz.engine.tensor import Tensor
+from gviz.engine.tensor import Tensor, from_array
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "inv_ex", "matmul",
-    "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_triangular",
-    "svd", "svdvals", "vecdot", "vector_norm",
+    "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve",
+    "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 
-matmul, matrix_power, inv = call["matmul"], call["matrix_power"], inverse
+matmul, matrix_power, inv, matrix_exp = call["matmul"], call["matrix_power"], inverse, call["linalg_matrix_exp"]
 det, solve, cross = (
     keyed("linalg_det", 1, tensors=True),
     keyed("linalg_solve", 2, tensors=True),
@@ -97,6 +98,50 @@ def svdvals(A: Tensor, *, driver: Any = None) -> Any:
 def qr(A: Tensor, mode: str = "reduced") -> Any:
     """An orthogonal and a triangular factor."""
     return named("linalg_qr", ("Q", "R"), call["linalg_qr"](A, mode))
+
+
+def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
+    """The solution, and 0 for each matrix that has an inverse."""
+    found = call["linalg_solve"](A, B, left)
+    return named("linalg_solve_ex", ("result", "info"), (found, from_array(np.zeros(A._array.shape[:-2], np.int32), None)))
+
+
+def tensorinv(A: Tensor, ind: int = 2) -> Any:
+    """The inverse of a tensor whose first dims are the rows of a matrix. RuntimeError: it is not square."""
+    if ind <= 0:
+        raise RuntimeError("Expected a strictly positive integer for 'ind' argument.")
+    first, last = A.shape[:ind], A.shape[ind:]
+    check_sides(prod(last), prod(first), "ind")
+    return call["reshape"](inverse(call["reshape"](A, (prod(last), -1))), (*last, *first))
+
+
+def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Any:
+    """The solution of a system whose matrix has several dims for its columns. RuntimeError: it is not square."""
+    if dims is not None:
+        A = rearranging.movedim(A, tuple(dims), tuple(range(-len(dims), 0)))
+    shape = A.shape[B.ndim :]
+    check_sides(prod(shape), prod(B.shape), "other.ndim")
+    found = call["linalg_solve"](call["reshape"](A, (prod(shape), -1)), call["reshape"](B, (-1,)))
+    return call["reshape"](found, tuple(shape))
+
+
+def check_sides(last: int, first: int, where: str) -> None:
+    """Refuse a matrix with other rows than columns."""
+    if last != first:
+        raise RuntimeError(
+            f"Expected self to satisfy the requirement prod(self.shape[{where}:]) == prod(self.shape[:{where}]), but got "
+            f"{last} != {first}"
+        )
+
+
+def vander(x: Tensor, *, N: int | None = None) -> Any:
+    """The powers of each element in a row. RuntimeError: fewer than two."""
+    x = x if x.ndim else call["unsqueeze"](x, 0)
+    count = x.shape[-1] if N is None else N
+    if count <= 1:
+        raise RuntimeError("N must be greater than 1.")
+    powers = call["cumprod"](call["expand"](call["unsqueeze"](x, -1), (*x.shape, count - 1)), -1)
+    return call["cat"]([call["ones_of"](powers, (*x.shape, 1)), powers], -1)
 
 
 def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:

@@ -41,7 +41,7 @@ def eigh_backward(values, vectors, L, V):
         return matmul(V * unsqueeze(values, -2), transpose(V, -2, -1))
     turned = matmul(transpose(V, -2, -1), vectors)
     gaps = on_diagonal(unsqueeze(L, -2) - unsqueeze(L, -1), "fill", 1.0)
-    inner = ((turned - transpose(turned, -2, -1)) * 0.5) / gaps
+    inner = overwritten((turned - transpose(turned, -2, -1)) * 0.5, "div", gaps)
     if values is not None:
         inner = on_diagonal(inner, "copy_into", values)
     return matmul(V, matmul(inner, transpose(V, -2, -1)))
@@ -120,20 +120,27 @@ def linalg_qr(A, mode="reduced"):
 
 @composite
 def qr_backward(first, second, Q, R, mode):
-    """The gradient of an orthogonal and a triangular factor, for matrices that are not wide."""
+    """The gradient of an orthogonal and a triangular factor."""
     if mode == "r":
         raise RuntimeError(
             "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, "
             "mode='reduced') if you are going to require gradients through linalg.qr."
         )
-    if Q.shape[-2] < R.shape[-1] or (mode == "complete" and Q.shape[-2] > R.shape[-1]):
-        raise NotImplementedError("gviz's engine has the derivative of qr for mode 'reduced' and matrices that are not wide")
+    rows, columns = Q.shape[-2], R.shape[-1]
+    if mode == "complete" and rows > columns:
+        raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
     if first is None:
         inner = matmul(second, transpose(R, -2, -1))
     elif second is None:
         inner = neg(matmul(transpose(Q, -2, -1), first))
     else:
         inner = matmul(second, transpose(R, -2, -1)) - matmul(transpose(Q, -2, -1), first)
+    if rows < columns:  # the square part is that of a square matrix, the rest is a product
+        inner = neg(inner)
+        found = matmul(Q, tril(inner - transpose(inner, -2, -1), 0))
+        found = linalg_solve_triangular(transpose(narrow(R, -1, 0, rows), -2, -1), found, False, False, False)
+        found = cat([found, zeros_of(found, (*R.shape[:-1], columns - rows))], -1)
+        return found if second is None else found + matmul(Q, second)
     upper = triu(inner, 0)
     found = matmul(Q, on_diagonal(upper + transpose(upper, -2, -1), "mul", 0.5))
     found = found if first is None else found + first
@@ -149,7 +156,7 @@ def linalg_pinv(self, atol=None, rtol=None, hermitian=False):
         )
     values, bound = singular_bound(self, atol, rtol, hermitian)
     share = bound / values.max(axis=-1, initial=0) if self.size else 0
-    return np.linalg.pinv(self, np.where(np.isnan(share), 0, share), hermitian)
+    return np.array(np.linalg.pinv(self, np.where(np.isnan(share), 0, share), hermitian), order="C")
 
 
 def singular_bound(matrices, atol, rtol, hermitian):

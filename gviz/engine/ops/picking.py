@@ -48,11 +48,11 @@ def picked(grad, dim, index, source, source_dim):
     return index_select(grad, dim, squeeze_dim(index, 0))
 
 
-def check_added(self, dim, index, source):
+def check_added(self, dim, index, source, name="index_add"):
     """Refuse to add what has not a slice for each place, of the shape of the tensor's slices, or is of another dtype."""
-    check_index(self, dim, index, "index_add")
+    check_index(self, dim, index, name)
     axis = wrap_dim(dim, self.ndim)
-    check_one_dtype(self, source, "index_add_(): self ({}) and source ({}) must have the same scalar type")
+    check_one_dtype(self, source, name + "_(): self ({}) and source ({}) must have the same scalar type")
     count = source.shape[axis] if axis < source.ndim else 1
     if (
         source.ndim
@@ -65,7 +65,7 @@ def check_added(self, dim, index, source):
         )
     if index.size != count:
         raise RuntimeError(
-            f"index_add_(): Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {axis}"
+            f"{name}_(): Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {axis}"
         )
 
 

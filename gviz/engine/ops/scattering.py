@@ -8,7 +8,9 @@ import numpy as np
 
 from gviz.engine.data.dtypes import number
 from gviz.engine.data.shapes import wrap_dim
+from gviz.engine.data.words import warn
 from gviz.engine.op import composite, op
+from gviz.engine.ops.picking import along, check_added
 
 
 def lined(array):
@@ -112,19 +114,39 @@ def scatter_add(self, dim, index, src):
 @op(
     "ScatterReduceBackward0",
     nondiff=("index",),
-    self__src="scatter_reduce_backward(grad, self, dim, index, src, reduce, include_self, result)",
+    self__src="reduced_backward(grad, self, dim, index, src, reduce, include_self, result, True)",
 )
 def scatter_reduce(self, dim, index, src, reduce, include_self=True):
     if reduce not in START:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    result, where = np.array(self, order="C"), places(self, dim, index, src)
-    if not index.size:
-        return result
+    where = places(self, dim, index, src)
+    return reduced(self, where, used(src, index), reduce, include_self) if index.size else np.array(self, order="C")
+
+
+@op(
+    "IndexReduceBackward0",
+    nondiff=("index",),
+    self__source="reduced_backward(grad, self, dim, index, source, reduce, include_self, result, False)",
+)
+def index_reduce(self, dim, index, source, reduce, include_self=True):
+    if reduce not in START or reduce == "sum":
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    warn("index_reduce() is in beta and the API may change at any time.")
+    check_added(self, dim, index, source, "index_reduce")
+    flat = index.reshape(-1)
+    return (
+        reduced(self, along(lined(self), dim, flat), source, reduce, include_self) if flat.size else np.array(self, order="C")
+    )
+
+
+def reduced(self, where, src, reduce, include_self):
+    """A copy to whose elements at places others have been joined."""
+    result = np.array(self, order="C")
     apply, start = START[reduce]
     flat = lined(result)
     if not include_self:
         flat[where] = start if np.isfinite(start) or self.dtype.kind == "f" else limit(self.dtype, start)
-    apply.at(flat, where, used(src, index))
+    apply.at(flat, where, src)
     if reduce == "mean":
         count = np.full_like(flat, include_self, dtype=np.int64)
         np.add.at(count, where, 1)
@@ -146,33 +168,53 @@ def limit(dtype, start):
 
 
 @composite
-def scatter_reduce_backward(grad, self, dim, index, src, reduce, include_self, result):
+def picked_by(value, dim, index, each):
+    """The elements at places: of each element of the index, or whole slices."""
+    return gather(value, dim, index) if each else index_select(value, dim, index)
+
+
+@composite
+def added_by(value, dim, index, src, each):
+    """A value to which others have been added at places."""
+    return scatter_add(value, dim, index, src) if each else index_add(value, dim, index, src)
+
+
+@composite
+def reduced_backward(grad, self, dim, index, src, reduce, include_self, result, each):
     """The gradients of both sides: shared among the elements that went into a mean or that equal an extreme."""
     if reduce == "sum":
         own, other = grad, gather(grad, dim, index)
     elif reduce == "mean":
-        count = scatter_add(whole(grad, include_self), dim, index, whole(src, True))
+        count = added_by(whole(grad, include_self), dim, index, whole(src, True), each)
         count = masked_fill(count, equal(count, 0), 1)
-        own, other = grad / count, gather(grad, dim, index) / gather(count, dim, index)
+        own, other = grad / count, picked_by(grad, dim, index, each) / picked_by(count, dim, index, each)
     elif reduce == "prod":
-        own, other = scatter_prod_backward(grad, self, dim, index, src, include_self, result)
+        own, other = reduced_prod_backward(grad, self, dim, index, src, include_self, result, each)
     else:
-        value = gather(result, dim, index)
+        value = picked_by(result, dim, index, each)
         ours, theirs = equal(self, result), equal(src, value)
-        count = scatter_add(counted(ours, self), dim, index, counted(theirs, self))
+        count = added_by(counted(ours, self), dim, index, counted(theirs, self), each)
         shares = grad / count
-        own, other = ours * shares, theirs * gather(shares, dim, index)
-    return own if include_self else scatter_value(own, dim, index, 0), other
+        own, other = ours * shares, theirs * picked_by(shares, dim, index, each)
+    if not include_self:
+        own = scatter_value(own, dim, index, 0) if each else index_fill(own, dim, index, 0)
+    return own, other
 
 
 @composite
-def scatter_prod_backward(grad, self, dim, index, src, include_self, result):
+def reduced_prod_backward(grad, self, dim, index, src, include_self, result, each):
     """The product of all others; the one zero that goes to a place has the product of the rest, computed without it."""
     kept = masked_fill(self, equal(self, 0), 1)
-    own = grad * scatter_reduce(kept, dim, index, src, "prod", include_self) / kept
+    own = grad * reduced_by(kept, dim, index, src, include_self, each) / kept
     zero = equal(src, 0)
-    zeros = gather(scatter_add(zeros_like(self), dim, index, counted(zero, self)), dim, index)
+    zeros = picked_by(added_by(zeros_like(self), dim, index, counted(zero, self), each), dim, index, each)
     single = logical_and(zero, equal(zeros, 1))
-    rest = scatter_reduce(self, dim, index, masked_fill(src, single, 1.0), "prod", include_self)
-    others = gather(grad * result, dim, index) / masked_fill(src, zero, 1.0)
-    return own, where(single, gather(grad * rest, dim, index), others)
+    rest = reduced_by(self, dim, index, masked_fill(src, single, 1.0), include_self, each)
+    others = picked_by(grad * result, dim, index, each) / masked_fill(src, zero, 1.0)
+    return own, where(single, picked_by(grad * rest, dim, index, each), others)
+
+
+@composite
+def reduced_by(self, dim, index, src, include_self, each):
+    """The product with what goes to each place."""
+    return (scatter_reduce if each else index_reduce)(self, dim, index, src, "prod", include_self)

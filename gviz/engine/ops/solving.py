@@ -6,8 +6,9 @@ import numpy as np
 
 from gviz.engine.calls.kernels import check_floats
 from gviz.engine.data.dtypes import no_kernel
-from gviz.engine.data.words import LinAlgError
-from gviz.engine.op import composite, op
+from gviz.engine.data.words import LinAlgError, warn
+from gviz.engine.op import ARRAYS, composite, op
+from gviz.engine.ops.shape import stepped
 
 
 def factors(matrices):
@@ -47,6 +48,8 @@ def det_backward(grad, result, A):
     """D det A = det A times the transposed inverse."""
     if not numel_of(A):
         return zeros_of(grad, tuple(A.shape))
+    if A.shape[-1] == 1:
+        return expand(unsqueeze(unsqueeze(grad, -1), -1), tuple(A.shape))
     scaled = expand(unsqueeze(grad * result, -1), tuple(A.shape[:-1]))
     return linalg_solve(transpose(A, -2, -1), transpose(diag_embed(scaled, 0, -2, -1), -2, -1), True)
 
@@ -191,6 +194,120 @@ def cholesky_backward(grad, upper, L):
     return linalg_solve_triangular(factor, solved, False, False, False)
 
 
+@op(
+    "CholeskySolveBackward0",
+    saves=("self",),
+    self__input2="cholesky_solve_backward(grad, input2, result, upper, grad_input_mask)",
+)
+def cholesky_solve(self, input2, upper=False):
+    check_triangle(self, input2, "cholesky_solve")
+    triangle = np.triu(input2).swapaxes(-1, -2) if upper else np.tril(input2)
+    return by_columns(np.linalg.solve(triangle.swapaxes(-1, -2), np.linalg.solve(triangle, self)))
+
+
+def check_triangle(sides, matrix, name):
+    """Refuse sides and matrices of a system that do not fit."""
+    for which, array in (("b", sides), ("u" if name == "cholesky_solve" else "A", matrix)):
+        if array.ndim < 2:
+            raise RuntimeError(f"{which} should have at least 2 dimensions, but has {array.ndim} dimensions instead")
+    if matrix.shape[-1] != matrix.shape[-2]:
+        raise RuntimeError(
+            f"{name}: A must be batches of square matrices, but they are {matrix.shape[-2]} by {matrix.shape[-1]}"
+        )
+    if matrix.shape[-2] != sides.shape[-2]:
+        raise RuntimeError(
+            f"Incompatible matrix sizes for {name}: each A matrix is {matrix.shape[-1]} by {matrix.shape[-1]} but each b "
+            f"matrix is {sides.shape[-2]} by {sides.shape[-1]}"
+        )
+
+
+@composite
+def cholesky_solve_backward(grad, input2, result, upper, wanted):
+    """The right side's gradient solves the same system; the triangle's is the symmetric product with the solution."""
+    side = cholesky_solve(grad, input2, upper)
+    if not wanted[1]:
+        return side, None
+    product = matmul(side, transpose(result, -2, -1))
+    product = product + transpose(product, -2, -1)
+    return side, neg(matmul(input2, product) if upper else matmul(product, input2))
+
+
+@op("CholeskyInverseBackward0", self="cholesky_inverse_backward(grad, self, upper, result)")
+def cholesky_inverse(self, upper=False):
+    check_square(self, "cholesky_inverse", "cholesky_inverse")
+    triangle = np.linalg.inv(np.triu(self).swapaxes(-1, -2) if upper else np.tril(self))
+    return by_columns(triangle.swapaxes(-1, -2) @ triangle)
+
+
+@composite
+def cholesky_inverse_backward(grad, L, upper, inverse):
+    """The symmetric part of the gradient between two inverses, times the factor."""
+    middle = matmul(inverse, matmul(grad + transpose(grad, -2, -1), inverse))
+    return neg(matmul(L, middle) if upper else matmul(middle, L))
+
+
+@op(
+    "TriangularSolveBackward0",
+    outputs=("solution", "cloned_coefficient"),
+    self__A="triangular_solve_backward(grads, self, A, solution, upper, transpose, unitriangular, grad_input_mask)",
+)
+def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
+    warn(
+        "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future PyTorch "
+        "release.\ntorch.linalg.solve_triangular has its arguments reversed and does not return a copy of one of the inputs.\n"
+        "X = torch.triangular_solve(B, A).solution\nshould be replaced with\nX = torch.linalg.solve_triangular(A, B)."
+    )
+    check_triangle(self, A, "triangular_solve")
+    matrix = A.swapaxes(-1, -2) if transpose else A
+    found = ARRAYS["linalg_solve_triangular"](matrix, self, upper != transpose, True, unitriangular)
+    return found, by_columns(np.broadcast_to(A, (*found.shape[:-2], *A.shape[-2:])))
+
+
+@composite
+def triangular_solve_backward(grads, self, A, solution, upper, turned, unitriangular, wanted):
+    """As of :func:`solve_triangular_backward`; the copy of the triangle passes its gradient on."""
+    side = triangle = None
+    if grads[0] is not None:
+        side = triangular_solve(grads[0], A, upper, not turned, unitriangular)[0]
+        if wanted[1]:
+            triangle = matmul(solution, transpose(side, -2, -1)) if turned else matmul(side, transpose(solution, -2, -1))
+            triangle = neg(triangle)
+            triangle = triu(triangle, int(unitriangular)) if upper else tril(triangle, -int(unitriangular))
+    return side, added((triangle, grads[1]))
+
+
+# ------------------------------------------------------------------ the exponential
+@op("LinalgMatrixExpBackward0", self="matrix_exp_backward(grad, self)")
+def linalg_matrix_exp(self):
+    check_square(self, "linalg.matrix_exp", "")
+    size = np.abs(self).sum(axis=-2).max(initial=0)
+    halvings = max(0, int(np.ceil(np.log2(size))) + 1) if 0 < size < np.inf else 0
+    small = self.astype(np.float64) / 2.0**halvings
+    term = total = np.broadcast_to(np.eye(self.shape[-1]), self.shape)
+    for k in range(1, 18):
+        term = term @ small / k
+        total = total + term
+    for _ in range(halvings):
+        total = total @ total
+    return total.astype(self.dtype)
+
+
+@composite
+def matrix_exp_backward(grad, self):
+    """The upper right block of the exponential of a matrix of blocks: the gradient above the diagonal of two transposed."""
+    count, turned = self.shape[-1], transpose(self, -2, -1)
+    blocks = zeros_of(grad, (*self.shape[:-2], 2 * count, 2 * count))
+    for row, column, block in ((0, 0, turned), (count, count, turned), (0, count, grad)):
+        blocks = overwritten(blocks, "copy_into", block, part=("block_of", row, column, count))
+    return block_of(linalg_matrix_exp(blocks), 0, count, count)
+
+
+@composite
+def block_of(value, row, column, count):
+    """A square block of a matrix."""
+    return slice_row(slice_row(value, -2, row, row + count, 1), -1, column, column + count, 1)
+
+
 # ------------------------------------------------------------------ inverses
 def check_square(array, name, kernel=None):
     """Refuse all but square matrices; where a kernel is told, those that :func:`check_floats` refuses, too."""
@@ -206,7 +323,7 @@ def check_square(array, name, kernel=None):
 
 def by_columns(matrices):
     """Matrices that lie in memory column by column, as LAPACK's results do in PyTorch."""
-    return np.ascontiguousarray(matrices.swapaxes(-1, -2)).swapaxes(-1, -2)
+    return stepped(np.array(matrices.swapaxes(-1, -2), order="C")).swapaxes(-1, -2)
 
 
 @op(

@@ -22,6 +22,7 @@ from gviz.engine.surface import (
     arithmetic,
     conversion,
     creation,
+    matrices,
     norms,
     pointwise,
     products,
@@ -39,7 +40,7 @@ __all__ = ["install", "ops"]
 
 FAMILIES = (
     arithmetic, reductions, shape, conversion, writing, pointwise, statistics, norms, searching, rearranging, products,
-    creation, sampling,
+    matrices, creation, sampling,
 )  # fmt: skip
 
 

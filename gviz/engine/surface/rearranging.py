@@ -289,7 +289,7 @@ BOTH: dict[str, Any] = {
     "tile": tile, "repeat_interleave": repeat_interleave, "flip": flip, "fliplr": flipped(1), "flipud": flipped(0),
     "roll": roll, "diag": diag, "movedim": movedim, "moveaxis": movedim, "unflatten": unflatten,
     "as_strided": as_strided, "index_add": keyed("index_add", 4), "index_fill": index_fill, "scatter": scatter, "diff": diff,
-    "scatter_reduce": keyed("scatter_reduce", 5), "diagflat": diagflat,
+    "scatter_reduce": keyed("scatter_reduce", 5), "index_reduce": keyed("index_reduce", 5), "diagflat": diagflat,
     "take_along_dim": take_along_dim,
 }  # fmt: skip
 

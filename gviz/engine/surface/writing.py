@@ -40,7 +40,7 @@ NAMES = (
     "digamma", "igamma", "igammac", "xlogy", "lerp", "addcmul", "addcdiv", "addmm", "addmv", "addr", "baddbmm", "addbmm",
     "renorm", "nextafter", "heaviside", "gcd", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor",
     "bitwise_not", "bitwise_left_shift", "bitwise_right_shift",
-    "put", "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy", "masked_scatter",
+    "put", "scatter", "scatter_add", "scatter_reduce", "index_reduce", "index_add", "index_copy", "masked_scatter",
 )  # fmt: skip
 """Methods with an in-place form that is that operation, its result written."""
 
