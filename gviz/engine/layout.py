@@ -10,6 +10,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -73,10 +74,12 @@ def arranged(array: Any, operands: Iterable[Any]) -> Any:
                 at = j
             elif found < 0:
                 break
-    order.reverse()
-    if array.transpose(order).flags.c_contiguous:
-        return array
-    made = np.empty([full[dim] for dim in order], array.dtype).transpose(np.argsort(order))
+    strides, step = [0] * array.ndim, array.itemsize
+    for dim in order:
+        strides[dim], step = step, step * full[dim]
+    if array.transpose(order[::-1]).flags.c_contiguous:  # but for dims of size one
+        return array if list(array.strides) == strides else as_strided(array, full, strides)
+    made = as_strided(np.empty(array.size, array.dtype), full, strides)
     made[...] = array
     return made
 

@@ -132,7 +132,7 @@ def no_norm(kind: Any) -> RuntimeError:
 
 IN_ORDER = {
     "sum_dim", "mean_dim", "prod_dim", "var", "std", "var_mean", "std_mean", "vector_norm", "norm", "amax", "amin", "aminmax",
-    "nansum", "logsumexp", "any_of", "all_of", "count_nonzero", "roll", "tril", "triu",
+    "nansum", "logsumexp", "any_of", "all_of", "count_nonzero", "roll", "tril", "triu", "log_sigmoid",
 }  # fmt: skip
 """Rows whose results are contiguous even where the input is not; numpy's follow the input."""
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided as strided
 
 from gviz.engine.data.dtypes import of
 from gviz.engine.data.shapes import wrap_dim
+from gviz.engine.layout import arranged
 from gviz.engine.op import ARRAYS, composite, everywhere, op
 from gviz.engine.ops.rows import alike
 
@@ -138,7 +140,20 @@ def first_of(shape, dim, start, length):
     self="index_put_impl(zeros_of(grad, self_sym_sizes), indices, grad, True)",
 )
 def index(self, indices):
-    return np.ascontiguousarray(self[numpy_index(self, indices)])
+    where = numpy_index(self, indices)
+    found = np.ascontiguousarray(self[where])
+    return found if self.flags.c_contiguous else arranged(found, strides_of_index(self, where, found.shape))
+
+
+def strides_of_index(array, where, shape):
+    """What PyTorch goes through when it indexes: the array with dims of no step where indices stand, and the indices."""
+    dims = [dim for dim, one in enumerate(where) if not isinstance(one, slice)]
+    before = dims[0] if dims == list(range(dims[0], dims[-1] + 1)) else 0
+    indices = np.broadcast_arrays(*(where[dim] for dim in dims))
+    steps = [array.strides[dim] for dim in range(array.ndim) if dim not in dims]
+    steps[before:before] = [0] * indices[0].ndim
+    spread = (*(None,) * before, ..., *(None,) * (len(shape) - before - indices[0].ndim))
+    return [strided(array, shape, steps), *(one[spread] for one in indices)]
 
 
 @op(

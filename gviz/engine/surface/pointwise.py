@@ -9,6 +9,7 @@ import numpy as np
 from gviz.engine.data import dtypes
 from gviz.engine.data.shapes import broadcast_shape
 from gviz.engine.general import OPERANDS
+from gviz.engine.layout import arranged, is_laid, mark
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface import arithmetic
 from gviz.engine.surface.arithmetic import keyed, operator_of
@@ -121,7 +122,8 @@ def bitwise(function: Any, kernel: str = "", operands: Any = OPERANDS) -> Any:
         broadcast_shape(*map(np.shape, values))
         if kind.kind in "fc":
             raise dtypes.no_kernel(f"{kernel or function.__name__}_cpu", kind)
-        return from_array(np.asarray(function(*(np.asarray(v).astype(kind) for v in values))), None)
+        found = np.asarray(function(*(np.asarray(v).astype(kind) for v in values)))
+        return mark(from_array(arranged(found, values), None)) if is_laid((input, other)) else from_array(found, None)
 
     return apply
 
