@@ -15,6 +15,7 @@ from gviz.engine.nn.checks import check_classes, check_constant
 from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import losses as rows
 from gviz.engine.ops.arithmetic import check_neg, check_sub
+from gviz.engine.surface.rearranging import broadcast_tensors
 from gviz.engine.tensor import Tensor, from_array
 
 __all__ = [
@@ -76,8 +77,8 @@ def pair(input: Tensor, target: Tensor, name: str | None = None) -> tuple[Tensor
         f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely lead to "
         "incorrect results due to broadcasting. Please ensure they have the same size.",
     )
-    shape = call["broadcast_shape"](input._array.shape, target._array.shape)
-    return call["expand"](input, shape), call["expand"](target, shape)
+    first, second = broadcast_tensors(input, target)
+    return first, second
 
 
 def counted(losses: Tensor, weight: Tensor, size: tuple[int, ...], reduction: str, *, share: bool = True) -> Any:

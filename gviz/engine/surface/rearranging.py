@@ -115,6 +115,8 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
         if len({d % ndim for d in dims if -ndim <= d < ndim}) < len(dims) and all(-ndim <= d < ndim for d in dims):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(dims)})")
     moves = dict(zip(wrap_dims(targets, ndim), wrap_dims(sources, ndim), strict=True))
+    if not ndim:
+        return call["alias"](input)  # type: ignore[no-any-return]
     rest = iter([d for d in range(ndim) if d not in moves.values()])
     return call["permute"](input, tuple(moves[i] if i in moves else next(rest) for i in range(ndim)))
 

@@ -167,8 +167,11 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Tensor
     """The area under a line through points, along a dim: all with one distance, or at places ``x``.
 
     Raises:
-        RuntimeError: there are booleans.
+        IndexError: there are no dims.
+        RuntimeError: there are booleans, or not as many places as points.
     """
+    if not y._array.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     if "b" in {value._array.dtype.kind for value in (y, x) if value is not None}:
         what = "`y`" if x is None else "`x` or `y`"
         raise RuntimeError(f"trapezoid: received a bool input for {what}, but bool is not supported")
@@ -179,8 +182,12 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Tensor
         inner = call["sub"](call["sum_dim"](y, (dim,), False), call["mul_scalar"](ends, 0.5))
         return call["mul_scalar"](inner, float(dx))
     axis = wrap_dim(dim, y._array.ndim)
+    if x._array.ndim == 1 and x._array.size != y._array.shape[axis]:
+        raise RuntimeError("trapezoid: There must be one `x` value for each sample point")
     if x._array.ndim == 1:
         x = call["view"](x, tuple(-1 if i == axis else 1 for i in range(y._array.ndim)))
+    elif x._array.ndim < y._array.ndim:
+        x = call["view"](x, (1,) * (y._array.ndim - x._array.ndim) + x._array.shape)
     before, after = without_ends(x, axis)
     steps = call["sub"](after, before)
     total = call["sum_dim"](call["mul"](call["add"](*without_ends(y, axis)), steps), (axis,), False)
