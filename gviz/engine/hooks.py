@@ -135,6 +135,11 @@ class Hooked:
         return found
 
 
+for _method in vars(Hooked).values():
+    if callable(_method):
+        _method.__qualname__ = f"Tensor.{_method.__name__}"  # so Python names it where arguments are wrong
+
+
 NO_HOOK = "cannot register a hook on a tensor that doesn't require gradient"
 
 

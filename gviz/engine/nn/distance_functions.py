@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from gviz.engine.data.dtypes import of, result_type
 from gviz.engine.inplace import in_place
 from gviz.engine.modes import no_grad
 from gviz.engine.nn.checks import check_constant
@@ -26,6 +27,8 @@ __all__ = [
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors."""
     shape = call["broadcast_shape"](x1._array.shape, x2._array.shape)
+    if not (kind := of(result_type(x1._array, x2._array))).is_floating_point:
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {kind.scalar_name}")
     if x1._array.shape != x2._array.shape:
         x1, x2 = call["expand"](x1, shape), call["expand"](x2, shape)
     lengths = [call["clone"](call["vector_norm"](x, 2, (dim,), True)) for x in (x1, x2)]

@@ -27,6 +27,8 @@ __all__ = [
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
     """Values around a tensor, the last dimension's first, constant or from inside; a negative number cuts."""
     check_sizes("pad", "pad", pad)
+    if not isinstance(pad, tuple | list):
+        raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")
     sizes, rank = tuple(pad), input._array.ndim
     if len(sizes) % 2:
         raise RuntimeError("Padding length must be divisible by 2")

@@ -20,13 +20,16 @@ def along(array, dim, index):
 
 def check_index(self, dim, index, name):
     """Refuse an index that is no vector of integers, or names a place that does not exist."""
+    added, kind = name == "index_add", of(index.dtype).scalar_name
     if index.ndim > 1:
-        raise IndexError(f"{name}(): Index is supposed to be a vector")
+        more = f", but got dim: {index.ndim} with type: {kind} and size: {list(index.shape)}"
+        raise IndexError(f"{name}{'_' * added}(): Index is supposed to be a vector{more * added}")
     size = self.shape[wrap_dim(dim, self.ndim)] if self.ndim else 1
     if index.dtype.kind != "i":
-        raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index")
+        wanted = f"int32/int64 for index but got: {kind}" if added else "int32 or int64 for index"
+        raise RuntimeError(f"{name}{'_' * added}(): Expected dtype {wanted}")
     if index.size and (index.max() >= size or index.min() < 0):
-        if name == "index_copy" or (name == "index_add" and self.ndim > 1):
+        if name == "index_copy" or (added and self.ndim > 1 and index.dtype == np.int64):
             refuse_outside(self, dim, index, *((IndexError, "index_copy_(): ") if name == "index_copy" else (RuntimeError, "")))
         if name == "index_select" and wrap_dim(dim, self.ndim) == 1:
             wrong = index[(index >= size) | (index < 0)].reshape(-1)[0]

@@ -34,6 +34,9 @@ def addmv(self, mat, vec, beta=1, alpha=1):
     vec2="maybe_multiply(mv(t(grad), vec1), alpha)",
 )
 def addr(self, vec1, vec2, beta=1, alpha=1):
+    for name, vector in (("vec1", vec1), ("vec2", vec2)):
+        if vector.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.ndim}-D")
     for name, factor in (("beta", beta), ("alpha", alpha)):
         if isinstance(factor, float) and all(a.dtype.kind in "iub" for a in (self, vec1, vec2)):
             raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")

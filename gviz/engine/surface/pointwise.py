@@ -205,7 +205,7 @@ BOTH: dict[str, Any] = {
 METHODS: dict[str, Any] = {
     "__mod__": operator_of(remainder), "__rmod__": operator_of(remainder, swapped=True),
     "__floordiv__": operator_of(floor_divide), "__rfloordiv__": operator_of(floor_divide, swapped=True),
-    **{f"__{side}{name}__": function for name, function in BITWISE.items() for side in ("", "r")},
+    **{f"__{side}{name}__": operator_of(function, side == "r") for name, function in BITWISE.items() for side in ("", "r")},
     "__lshift__": shift(np.left_shift, "lshift"), "__rshift__": shift(np.right_shift, "rshift"),
     "ndimension": Tensor.dim, "is_nonzero": Tensor.__bool__, "new_empty": new_filled(0),
     "new_tensor": new_tensor, "new_full": new_full,

@@ -23,9 +23,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Multiplied and summed over the last dims of one and the first of the other, or over pairs of dims.
 
     Raises:
-        RuntimeError: a negative number of dims.
+        RuntimeError: a negative number of dims, or more than there are.
     """
     if isinstance(dims, int):
+        if dims > min(a._array.ndim, b._array.ndim):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
         first, second = tuple(range(-dims, 0)), tuple(range(dims))
