@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gviz import engine
+from gviz.engine.calls.device import FORMATS
 from gviz.engine.calls.kernels import VIEWS
 
 SIZES = {"A": (2, 3), "P": (2, 3), "U": (2, 3), "W": (2, 3), "D": (2, 3), "S": (3, 3), "V": (3,), "X": (2,), "T": (2, 3, 2),
@@ -83,6 +84,7 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "unique_dim": [("A", 0)],
     "unique_consecutive": [("A",)],
     "to_dtype": [("A", np.dtype("float64"))],
+    "clone_in": [("T", FORMATS["contiguous_format"])],
     "log": [("P",)],
     "log2": [("P",)],
     "log10": [("P",)],

@@ -66,7 +66,7 @@ from typing import Any
 import numpy as np
 
 from gviz.engine import surface
-from gviz.engine.calls.device import STRIDED, Device, Layout
+from gviz.engine.calls.device import FORMATS, STRIDED, Device, Layout, MemoryFormat
 from gviz.engine.data import dtypes
 from gviz.engine.data.dtypes import dtype as dtype
 from gviz.engine.data.dtypes import get_default_dtype as get_default_dtype
@@ -106,7 +106,8 @@ globals().update(
         "ByteTensor": dtypes.uint8, "CharTensor": dtypes.int8, "BoolTensor": dtypes.bool,
     }.items()
 )  # fmt: skip
-device, layout, strided = Device, Layout, STRIDED
+device, layout, strided, memory_format = Device, Layout, STRIDED, MemoryFormat
+globals().update(FORMATS)
 e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi
 surface.install(globals())
 

@@ -75,9 +75,9 @@ class Elements:
         steps = steps_of(self._array)
         return steps if dim is None else steps[wrap_dim(dim, self._array.ndim)]
 
-    def is_contiguous(self) -> bool:
-        """Whether the elements lie in memory in the order of the indices."""
-        return bool(self._array.flags.c_contiguous)
+    def is_contiguous(self, *, memory_format: Any = None) -> bool:
+        """Whether the elements lie in memory in the order of the indices, or in that of a format."""
+        return bool(self._array.flags.c_contiguous if memory_format is None else memory_format.holds(self._array))
 
     def element_size(self) -> int:
         """Bytes of one element."""

@@ -1,10 +1,12 @@
-"""``torch.device`` and ``torch.layout``, of which there is one each: the CPU, and strided memory."""
+"""``torch.device`` and ``torch.layout``, of which there is one each: the CPU, and strided memory; ``torch.memory_format``."""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["CPU", "STRIDED", "Device", "Layout", "check_device"]
+import numpy as np
+
+__all__ = ["CPU", "FORMATS", "STRIDED", "Device", "Layout", "MemoryFormat", "check_device"]
 
 DEVICES = (
     "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy", "vulkan",
@@ -20,6 +22,40 @@ class Layout:
 
 
 STRIDED = Layout()
+
+
+class MemoryFormat:
+    """``torch.memory_format``: the order of elements in memory; that with channels last is for images, or for volumes."""
+
+    __module__ = "torch"
+    __qualname__ = "memory_format"
+
+    def __init__(self, name: str, rank: int = 0) -> None:
+        self.name = name
+        self.rank = rank
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def holds(self, array: Any) -> bool:
+        """Whether an array lies in memory so."""
+        if self.rank:
+            return array.ndim == self.rank and bool(np.moveaxis(array, 1, -1).flags.c_contiguous)
+        return self.name == "preserve_format" or bool(array.flags.c_contiguous)
+
+    def copy(self, array: Any) -> Any:
+        """A copy that lies in memory so. RuntimeError: an array of another rank."""
+        if not self.rank:
+            return np.array(array, order="K" if self.name == "preserve_format" else "C")
+        if array.ndim != self.rank:
+            raise RuntimeError(f"required rank {self.rank} tensor to use {self.name} format")
+        return np.moveaxis(np.array(np.moveaxis(array, 1, -1), order="C"), -1, 1)
+
+
+FORMATS = {
+    name: MemoryFormat(name, rank)
+    for name, rank in {"contiguous_format": 0, "preserve_format": 0, "channels_last": 4, "channels_last_3d": 5}.items()
+}
 
 
 class Device:

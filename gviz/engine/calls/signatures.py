@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gviz.engine.calls.device import Device
+from gviz.engine.calls.device import Device, MemoryFormat
 from gviz.engine.calls.listing import listed, type_text
 from gviz.engine.data.dtypes import dtype
 from gviz.engine.data.words import warn_once
@@ -164,7 +164,7 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "Device": ("torch.device", an(int, str, Device)),
     "string_view": ("str", an(str)),
     "Layout": ("torch.layout", an()),
-    "MemoryFormat": ("torch.memory_format", an()),
+    "MemoryFormat": ("torch.memory_format", an(MemoryFormat)),
     "Storage": ("torch.Storage", an()),
     "Dimname": ("name", an()),
     "DimnameList": ("tuple of names", an()),

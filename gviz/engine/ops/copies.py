@@ -12,6 +12,7 @@ from gviz.engine.op import ARRAYS, TENSORS, composite, op
 from gviz.engine.ops.rows import alike, row
 
 row("clone", "CloneBackward0", lambda self: np.array(self, order="C" if 0 in self.strides else "K"), self="grad")
+row("clone_in", "CloneBackward0", lambda self, memory_format: memory_format.copy(self), self="grad")
 row("clone_contiguous", "CloneBackward0", lambda self: np.array(self, order="C"), self="grad")
 row("fill", "FillBackward2", lambda self, value: filled(np.empty_like(self), value), self="zeros_like(grad)")
 alike("fill_new", "FillBackward0", "fill")
@@ -47,8 +48,9 @@ alike("fill_new_tensor", "FillBackward1", "fill_tensor")
 
 
 @op("ToCopyBackward0", promote="none", hidden=("self_sym_dtype",), self="to_dtype(grad, self_sym_dtype)")
-def to_dtype(self, dtype):
-    return self.astype(dtype)
+def to_dtype(self, dtype, memory_format=None):
+    cast = self.astype(dtype)
+    return cast if memory_format is None else memory_format.copy(cast)
 
 
 @composite

@@ -16,9 +16,12 @@ from gviz.engine.tensor import Tensor
 
 
 def to(
-    self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False, non_blocking: bool = False
-) -> Tensor:
+    self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False, non_blocking: bool = False,
+    memory_format: Any = None,
+) -> Tensor:  # fmt: skip
     """In another dtype; the tensor itself where nothing changes."""
+    flags = [arg for arg in args if isinstance(arg, bool)]
+    copy = flags[1] if len(flags) > 1 else copy  # the first is non_blocking
     for arg in args:
         if isinstance(arg, dtypes.dtype | type):
             dtype = arg
@@ -28,17 +31,17 @@ def to(
             device = arg
     if device is not None:
         check_device(device)
-    kind = None if dtype is None else dtypes.as_dtype(dtype).np
-    if kind is None or kind == self._array.dtype:
-        return call["clone"](self) if copy else self
-    return call["to_dtype"](self, kind)
+    kind = self._array.dtype if dtype is None else dtypes.as_dtype(dtype).np
+    if kind == self._array.dtype and not copy and (memory_format is None or memory_format.holds(self._array)):
+        return self
+    return call["to_dtype"](self, kind, memory_format)
 
 
 def caster(dtype: Any) -> Any:
     """``x.double()`` and its kin."""
 
     def cast(self: Tensor, *, memory_format: Any = None) -> Tensor:
-        return to(self, dtype)
+        return to(self, dtype, memory_format=memory_format)
 
     return cast
 
@@ -58,6 +61,11 @@ def type_method(self: Tensor, dtype: Any = None) -> Any:
     if not isinstance(wanted, dtypes.dtype):
         raise TypeError("dtype must be a type, str, or dtype object")
     return to(self, wanted)
+
+
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy, on request in another order in memory."""
+    return call["clone"](input) if memory_format is None else call["clone_in"](input, memory_format)
 
 
 def itself(self: Tensor, *, memory_format: Any = None) -> Tensor:
@@ -132,7 +140,7 @@ def asked(question: Any) -> Any:
     return ask
 
 
-ROWS = {"clone": "clone"}
+BOTH: dict[str, Any] = {"clone": clone}
 
 METHODS: dict[str, Any] = {
     **{f"is_{what}": property(lambda _: False) for what in ("cuda", "sparse", "quantized", "mkldnn", "meta")},

@@ -282,7 +282,8 @@ def like(fill: Any) -> Any:
     ) -> Tensor:  # fmt: skip
         kind = plain(dtype) if dtype is not None else input._array.dtype
         order: Any = "C" if 0 in input._array.strides else "K"
-        return finish(filled(np.empty_like(input._array, kind, order), fill), requires_grad, device)
+        made = filled(np.empty_like(input._array, kind, order), fill)
+        return finish(made if memory_format is None else memory_format.copy(made), requires_grad, device)
 
     return make
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -172,28 +173,51 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Tensor
     """
     if not y._array.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    if "b" in {value._array.dtype.kind for value in (y, x) if value is not None}:
-        what = "`y`" if x is None else "`x` or `y`"
-        raise RuntimeError(f"trapezoid: received a bool input for {what}, but bool is not supported")
+    refuse_flags("trapezoid", y, x)
     if x is None:
         y = to(y, dtypes.get_default_dtype()) if y._array.dtype.kind in "iub" else y
         last = call["select"](y, dim, -1)  # PyTorch's order of making them
         ends = call["add"](call["select"](y, dim, 0), last)
         inner = call["sub"](call["sum_dim"](y, (dim,), False), call["mul_scalar"](ends, 0.5))
         return call["mul_scalar"](inner, float(dx))
-    axis = wrap_dim(dim, y._array.ndim)
-    if x._array.ndim == 1 and x._array.size != y._array.shape[axis]:
-        raise RuntimeError("trapezoid: There must be one `x` value for each sample point")
+    dim = wrap_dim(dim, y._array.ndim)
+    steps = steps_between("trapezoid", x, y, dim)
+    return halved(call["sum_dim"](call["mul"](call["add"](*without_ends(y, dim)), steps), (dim,), False))
+
+
+def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
+    """:func:`trapezoid` up to each point. RuntimeError: there are booleans."""
+    refuse_flags("cumulative_trapezoid", y, x)
+    if x is None:
+        return call["cumsum"](call["mul_scalar"](call["add"](*without_ends(y, dim)), dx / 2), dim)
+    dim = wrap_dim(dim, y._array.ndim)
+    steps = steps_between("cumulative_trapezoid", x, y, dim)
+    return halved(call["cumsum"](call["mul"](call["add"](*without_ends(y, dim)), steps), dim))
+
+
+def halved(value: Tensor) -> Tensor:
+    """Half of it; of integers in the default dtype."""
+    value = to(value, dtypes.get_default_dtype()) if value._array.dtype.kind in "iu" else value
+    return call["div_scalar"](value, 2.0)
+
+
+def refuse_flags(name: str, y: Tensor, x: Any) -> None:
+    """Refuse booleans among points and places."""
+    if "b" in {value._array.dtype.kind for value in (y, x) if value is not None}:
+        what = "`y`" if x is None else "`x` or `y`"
+        raise RuntimeError(f"{name}: received a bool input for {what}, but bool is not supported")
+
+
+def steps_between(name: str, x: Tensor, y: Tensor, dim: int) -> Tensor:
+    """The distances of places that follow each other; refuses other places than points."""
+    if x._array.ndim == 1 and x._array.size != y._array.shape[dim]:
+        raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
     if x._array.ndim == 1:
-        x = call["view"](x, tuple(-1 if i == axis else 1 for i in range(y._array.ndim)))
+        x = call["view"](x, tuple(-1 if i == dim else 1 for i in range(y._array.ndim)))
     elif x._array.ndim < y._array.ndim:
         x = call["view"](x, (1,) * (y._array.ndim - x._array.ndim) + x._array.shape)
-    before, after = without_ends(x, axis)
-    steps = call["sub"](after, before)
-    total = call["sum_dim"](call["mul"](call["add"](*without_ends(y, axis)), steps), (axis,), False)
-    if total._array.dtype.kind in "iu":
-        total = to(total, dtypes.get_default_dtype())
-    return call["div_scalar"](total, 2.0)
+    before, after = without_ends(x, dim)
+    return call["sub"](after, before)
 
 
 def without_ends(value: Tensor, dim: int) -> tuple[Tensor, Tensor]:
@@ -267,6 +291,23 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return call["stack"]([call["reshape"](g, (-1,)) for g in grids], 1)
 
 
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """Every choice of elements in their order, on request with repeats. RuntimeError: no vector, or a negative number."""
+    if input._array.ndim != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input._array.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if not r:
+        return call["zeros_of"](input, (0,))
+    places = np.indices((input._array.size,) * r, sparse=True)
+    follows = np.less_equal if with_replacement else np.less
+    chosen = np.ones((input._array.size,) * r, bool)
+    for before, after in pairwise(places):
+        chosen &= follows(before, after)
+    mask = from_array(chosen, None)
+    return call["stack"]([call["masked_select"](g, mask) for g in meshgrid(*[input] * r, indexing="ij")], 1)
+
+
 BOTH: dict[str, Any] = {
     "quantile": quantile_of(ignore=False), "nanquantile": quantile_of(ignore=True), "msort": msort, "histc": histc,
     "unique_consecutive": unique_consecutive,
@@ -276,4 +317,5 @@ FUNCTIONS: dict[str, Any] = {
     "searchsorted": searchsorted, "bucketize": bucketize, "isin": isin, "trapezoid": trapezoid, "trapz": trapezoid,
     "tril_indices": triangle_indices(True), "triu_indices": triangle_indices(False), "broadcast_shapes": broadcast_shapes,
     "result_type": result_type, "can_cast": can_cast, "cartesian_prod": cartesian_prod,
+    "combinations": combinations, "cumulative_trapezoid": cumulative_trapezoid,
 }  # fmt: skip

@@ -228,6 +228,8 @@ def splitter(name: str, dim: int, least: int) -> Any:
 
 def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor itself, or a copy in the order of the indices."""
+    if memory_format is not None:
+        return self if memory_format.holds(self._array) else call["clone_in"](self, memory_format)
     return self if self._array.flags.c_contiguous else call["clone_contiguous"](self)
 
 
