@@ -6,7 +6,7 @@ import numpy as np
 
 from gviz.engine.data.dtypes import no_kernel
 from gviz.engine.data.shapes import wrap_dim
-from gviz.engine.op import composite, op
+from gviz.engine.op import ARRAYS, composite, op
 from gviz.engine.ops.reduction import PLACES, summed
 from gviz.engine.ops.rows import row
 
@@ -49,8 +49,13 @@ def cumprod_backward(grad, self, dim, result):
     count = self.shape[dim] if self.shape else 1
     if numel_of(self) <= 1 or count == 1:
         return grad
-    if not zeros_in(self):
-        return reversed_cumsum(result * grad, dim) / self
+    return cumprod_past_zeros(grad, self, dim, result) if zeros_in(self) else reversed_cumsum(result * grad, dim) / self
+
+
+@composite
+def cumprod_past_zeros(grad, self, dim, result):
+    """The same in a form that has derivatives itself: element by element along the dimension."""
+    count = self.shape[dim]
     ones = ones_of(grad, (*self.shape[:dim], 1, *self.shape[dim + 1 :]))
     found = zeros_like(grad)
     for k in range(count):
@@ -61,6 +66,19 @@ def cumprod_backward(grad, self, dim, result):
         part = sum_dim(slice_row(grad, dim, k, None, 1) * others, (dim,))
         found = overwritten(found, "copy_into", part, part=("select", dim, k))
     return found
+
+
+def past_zeros(grad, self, dim, result):
+    """The same for arrays, at once: what comes before the first zero as if nothing followed, then that zero, else nothing."""
+    seen = (self == 0).cumsum(axis=dim)
+    before, first = seen == 0, (seen == 1) & (self == 0)
+    found = ARRAYS["reversed_cumsum"](np.where(before, result * grad, 0), dim) / np.where(before, self, 1)
+    later = np.where((seen == 1) & ~first, self, 1).cumprod(axis=dim) * np.where(seen == 1, grad, 0)
+    at_zero = later.sum(axis=dim, keepdims=True) * np.where(before, self, 1).prod(axis=dim, keepdims=True)
+    return np.where(first, at_zero, np.where(before, found, 0))
+
+
+ARRAYS["cumprod_past_zeros"] = past_zeros
 
 
 LARGEST = "scatter_add(zeros_like(self), dim, indices, grad)"
