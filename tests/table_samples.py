@@ -285,7 +285,7 @@ AVERAGED = ((2, 2), (), (0, 0), False, True, None)
 SAMPLES.update({
     "mse_loss": [("A", "A", 1)], "mse_loss_backward": [("Z", "A", "A", 1)],
     "smooth_l1_loss": [("A", "A", 1, 0.7)], "smooth_l1_loss_backward": [("Z", "A", "A", 1, 0.7)],
-    "huber_loss": [("A", "A", 1, 0.7)], "huber_loss_backward": [("Z", "A", "A", 1, 0.7)], "near": [("A", "A", 0.7)],
+    "huber_loss": [("A", "A", 1, 0.7)], "huber_loss_backward": [("Z", "A", "A", 1, 0.7)],
     "binary_cross_entropy": [("Q", "Q", None, 1)], "bce_backward": [("Z", "Q", "Q", None, 1)],
     "bce_with_logits": [("A", "Q", None, None, 1)],
     "soft_margin_loss": [("A", "A", 1)], "soft_margin_loss_backward": [("Z", "A", "A", 1)],

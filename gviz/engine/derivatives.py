@@ -168,15 +168,17 @@ def apply_general(row: Row) -> Any:
 
 def tensor_apply(row: Row) -> Any:
     """The derivative on tensors, recorded: the same formulas, bound to the recording functions."""
-    spread = spreader(row, row.on_tensors)
+    made: list[Any] = []  # at the first call: few are recorded
 
     def apply_tensors(node: Node, grad: Any, keep: bool) -> Any:
+        if not made:
+            made.append(spreader(row, row.on_tensors))
         values = row.tensors(node)
         if not keep:
             row.release(node)
         before, mode.formula = mode.formula, True
         try:
-            return spread(node, unpacked(row, grad), values)
+            return made[0](node, unpacked(row, grad), values)
         finally:
             mode.formula = before
 

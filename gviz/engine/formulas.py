@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from types import FunctionType
 from typing import Any
 
@@ -15,6 +16,29 @@ def formula(text: str, known: set[str], saves: tuple[str, ...]) -> Any:
     names = compile(text, "<derivative>", "eval").co_names
     saved = *(name for name in names if name in known or "_sym_" in name), *saves
     return eval(f"lambda {', '.join(('grads' if 'grads' in names else 'grad', *saved))}: {text}", {})  # noqa: S307 - the table's own
+
+
+class RightFirst(ast.NodeTransformer):
+    """An operator both of whose operands compute something becomes a call with them turned around."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """The call, ``turned_Mult(right, left)``; what computes nothing stays."""
+        self.generic_visit(node)
+        if any(not any(isinstance(n, ast.Call | ast.BinOp) for n in ast.walk(side)) for side in (node.left, node.right)):
+            return node
+        return ast.Call(ast.Name(f"turned_{type(node.op).__name__}", ast.Load()), [node.right, node.left], [])
+
+
+def recorded(text: str, formula: Any) -> Any:
+    """The function where it is recorded: nodes are numbered, and PyTorch, in C++, makes those of right operands first."""
+    turned = ast.unparse(ast.fix_missing_locations(RightFirst().visit(ast.parse(text, mode="eval"))))
+    return eval(f"lambda {', '.join(parameters(formula))}: {turned}", {})  # noqa: S307 - the table's own
+
+
+TURNED: dict[str, Any] = {
+    "turned_Add": lambda right, left: left + right, "turned_Sub": lambda right, left: left - right,
+    "turned_Mult": lambda right, left: left * right, "turned_Div": lambda right, left: left / right,
+}  # fmt: skip
 
 
 def parameters(function: Any) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.formulas import bind, direct, formula, parameters
+from gviz.engine.formulas import TURNED, bind, direct, formula, parameters, recorded
 from gviz.engine.saved import Saving
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["ARRAYS", "PASS", "ROWS", "TENSORS", "Row", "composite", "everywhere", "op"]
 
 ARRAYS: dict[str, Any] = {"__name__": "gviz.engine.arrays", "__builtins__": builtins, "np": np}
-TENSORS: dict[str, Any] = {"__name__": "gviz.engine.tensors", "__builtins__": builtins}
+TENSORS: dict[str, Any] = {"__name__": "gviz.engine.tensors", "__builtins__": builtins, **TURNED}
 ROWS: dict[str, Row] = {}
 COMPOSITES: dict[str, Any] = {}
 
@@ -81,6 +81,11 @@ class Row(Saving):
             name: PASS if text == "grad" else formula(text, known - {"grad"}, self.saves) for name, text in self.texts.items()
         }
 
+    @cached_property
+    def on_tensors(self) -> list[Any]:
+        """These functions where they are recorded."""
+        return [bind(recorded(text, f), TENSORS) for text, f in zip(self.texts.values(), self.formulas.values(), strict=True)]
+
     def ready(self) -> Any:
         """Read the formulas, make the node class and the function; from now on every place calls that function."""
         if self.call is None:
@@ -103,7 +108,6 @@ class Row(Saving):
             self.position = {s.name: i for i, s in enumerate(self.saved)}
             self.tensor_positions = [i for i, s in enumerate(self.saved) if s.kind in ("input", "result", "extra")]
             self.on_arrays = [direct(bind(f, ARRAYS)) for f in self.formulas.values()]
-            self.on_tensors = [bind(f, TENSORS) for f in self.formulas.values()]
             self.cls: Any = derivatives.node_class(self)
             self.call, self.operator = makers.make(self)
             for owner, name, kind in self.places:

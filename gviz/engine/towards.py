@@ -60,6 +60,11 @@ def sweep_towards(
             raise
         if mode.anomaly:
             watch.check(node, out)
+        if create and isinstance(out, tuple):  # all are fitted before they are added: both are recorded
+            out = tuple(
+                part if edge is None or part is None or part.shape == edge._shape else fit(part, edge, node)
+                for edge, part in zip(node._edges, out, strict=False)
+            )
         for edge, part in zip(node._edges, out if isinstance(out, tuple) else (out,), strict=False):
             if edge is not None and part is not None:
                 fitted = fit(part, edge, node) if part.shape != edge._shape else part

@@ -89,8 +89,8 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     product = call["sum_dim"](call["mul"](input1, input2), (axis,), False)
     squares = [call["add_scalar"](call["sum_dim"](call["mul"](x, x), (axis,), False), tiny) for x in (input1, input2)]
     cosine = call["div"](product, call["sqrt"](call["mul"](*squares)))
-    alike = call["where"](call["equal"](target, 1), less_from(1.0, cosine), 0.0)
-    apart = call["where"](call["equal"](target, -1), in_place(call["clamp_min"], call["sub_scalar"](cosine, margin), 0), 0.0)
+    alike, apart = less_from(1.0, cosine), in_place(call["clamp_min"], call["sub_scalar"](cosine, margin), 0)
+    alike, apart = (call["where"](call["equal"](target, sign), v, 0.0) for sign, v in ((1, alike), (-1, apart)))
     return reduced(call["add"](alike, apart), reduction)
 
 

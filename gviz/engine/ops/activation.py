@@ -156,7 +156,9 @@ def gelu_double_backward(grad, grad_output, self, approximate):
         return grad * grad_output * (2 * first + second + third)
     square = self * self
     density = 0.3989422804014327 * exp(-0.5 * square)
-    return grad * grad_output * (2 * density - square * density)
+    bend = square * density
+    bend = 2 * density - bend
+    return grad * grad_output * bend
 
 
 @composite
@@ -172,7 +174,8 @@ def mish_backward(grad, self):
     """D (x tanh(softplus x)), of operations that have derivatives themselves."""
     share_below = sigmoid(self)
     inside = tanh(log1p(exp(self)))
-    return grad * (inside + self * share_below * sub(scalar_like(self, 1.0), inside * inside))
+    rest = sub(scalar_like(self, 1.0), inside * inside)
+    return grad * (inside + self * share_below * rest)
 
 
 @op("SoftplusBackward0", self="softplus_backward(grad, self, beta, threshold)")
@@ -225,7 +228,7 @@ def log_sigmoid_double_backward(grad, self):
 @op(
     "HardswishBackwardBackward0",
     grad_output="hardswish_backward(grad, self)",
-    self="where(logical_and(greater(self, -3), less(self, 3)), grad * grad_output / 3, 0.0)",
+    self="where(logical_and(greater(self, -3), less(self, 3)), grad * grad_output / 3.0, 0.0)",
 )
 def hardswish_backward(grad_output, self):
     return np.where(self <= -3, 0, np.where(self < 3, grad_output * (self / 3 + 0.5), grad_output))

@@ -116,8 +116,9 @@ def rsub_scalar(self, other, alpha=1):
 
 @composite
 def div_backward_other(grad, self, other):
-    """D (a / b) / db = -a / b^2, written as PyTorch does."""
-    return neg(grad) * ((self / other) / other)
+    """D (a / b) / db = -a / b^2, written as PyTorch does, which makes right operands first."""
+    ratio = (self / other) / other
+    return neg(grad) * ratio
 
 
 @op("ReciprocalBackward0", promote="float", self="neg(grad) * (result * result)")

@@ -38,9 +38,11 @@ def linalg_eigh(A, UPLO="L"):
 def eigh_backward(values, vectors, L, V):
     """The gradient between the eigenvectors: that of the values on the diagonal, that of the vectors over their distances."""
     if vectors is None:
-        return matmul(V * unsqueeze(values, -2), transpose(V, -2, -1))
+        flipped = transpose(V, -2, -1)  # right operands are made first, as in PyTorch
+        return matmul(V * unsqueeze(values, -2), flipped)
     turned = matmul(transpose(V, -2, -1), vectors)
-    gaps = on_diagonal(unsqueeze(L, -2) - unsqueeze(L, -1), "fill", 1.0)
+    gaps = unsqueeze(L, -1)
+    gaps = on_diagonal(unsqueeze(L, -2) - gaps, "fill", 1.0)
     inner = overwritten((turned - transpose(turned, -2, -1)) * 0.5, "div", gaps)
     if values is not None:
         inner = on_diagonal(inner, "copy_into", values)
@@ -65,17 +67,15 @@ def svd_backward(grads, full_matrices, U, S, k, Vh):
     """The gradient between the singular vectors, as PyTorch writes it; only those of the singular values count."""
     left, values, right = grads
     if full_matrices:
-        left = None if left is None else narrow(left, -1, 0, k)
+        Vh, U = narrow(Vh, -2, 0, k), narrow(U, -1, 0, k)  # last arguments are made first, as in PyTorch
         right = None if right is None else narrow(right, -2, 0, k)
-        U, Vh = narrow(U, -1, 0, k), narrow(Vh, -2, 0, k)
+        left = None if left is None else narrow(left, -1, 0, k)
     rows, columns = U.shape[-2], Vh.shape[-1]
     if left is None and right is None:
         if rows >= columns:
             return matmul(U, unsqueeze(values, -1) * Vh)
         return matmul(U * unsqueeze(values, -2), Vh)
-    square = S * S
-    gaps = on_diagonal(unsqueeze(square, -2) - unsqueeze(square, -1), "fill", 1.0)
-    inner = singular_turns(left, right, U, S, Vh, gaps)
+    inner = singular_turns(left, right, U, S, Vh)
     if values is not None:
         inner = inner + diag_embed(values, 0, -2, -1)
     if rows > k and left is not None:
@@ -90,7 +90,7 @@ def svd_backward(grads, full_matrices, U, S, k, Vh):
 
 
 @composite
-def singular_turns(left, right, U, S, Vh, gaps):
+def singular_turns(left, right, U, S, Vh):
     """The part of the gradient by which the singular vectors turn within their space."""
     if left is not None:
         left = matmul(transpose(U, -2, -1), left)
@@ -98,11 +98,17 @@ def singular_turns(left, right, U, S, Vh, gaps):
     if right is not None:
         right = matmul(Vh, transpose(right, -2, -1))
         right = right - transpose(right, -2, -1)
+    square = S * S
+    column = unsqueeze(square, -1)  # right operands are made first, as in PyTorch
+    gaps = on_diagonal(unsqueeze(square, -2) - column, "fill", 1.0)
     if right is None:
-        return (left / gaps) * unsqueeze(S, -2)
+        row_of = unsqueeze(S, -2)
+        return (left / gaps) * row_of
     if left is None:
-        return unsqueeze(S, -1) * (right / gaps)
-    return (left * unsqueeze(S, -2) + unsqueeze(S, -1) * right) / gaps
+        right = right / gaps
+        return unsqueeze(S, -1) * right
+    right = unsqueeze(S, -1) * right
+    return (left * unsqueeze(S, -2) + right) / gaps
 
 
 @op("LinalgQrBackward0", promote="none", outputs=("Q", "R"), A="qr_backward(grad[0], grad[1], Q, R, mode)")
@@ -134,7 +140,8 @@ def qr_backward(first, second, Q, R, mode):
     elif second is None:
         inner = neg(matmul(transpose(Q, -2, -1), first))
     else:
-        inner = matmul(second, transpose(R, -2, -1)) - matmul(transpose(Q, -2, -1), first)
+        inner = matmul(transpose(Q, -2, -1), first)
+        inner = matmul(second, transpose(R, -2, -1)) - inner
     if rows < columns:  # the square part is that of a square matrix, the rest is a product
         inner = neg(inner)
         found = matmul(Q, tril(inner - transpose(inner, -2, -1), 0))

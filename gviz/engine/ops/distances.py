@@ -25,7 +25,7 @@ def cdist_of(x1, x2, p, mode):
 @op(
     "CdistBackward0",
     x1="cdist_backward(contiguous_of(grad), x1, x2, p, result)",
-    x2="cdist_backward(contiguous_of(transpose(grad, -2, -1)), x2, x1, p, contiguous_of(transpose(result, -2, -1)))",
+    x2="cdist_backward_other(grad, x1, x2, p, result)",
 )
 def cdist_forward(x1, x2, p):
     steps = x1[..., :, None, :] - x2[..., None, :, :]
@@ -55,6 +55,13 @@ def cdist_backward(grad_output, x1, x2, p, cdist):
         size = np.where(steps == 0, 0, np.abs(steps) ** (p - 1)) if p < 2 else np.abs(steps) ** (p - 1)
         each = np.where(far == 0, 0, np.sign(steps) * size * scale / far ** (p - 1))
     return each.sum(axis=-2).astype(x1.dtype, copy=False)
+
+
+@composite
+def cdist_backward_other(grad, x1, x2, p, result):
+    """The gradient for the second ones."""
+    result = contiguous_of(transpose(result, -2, -1))  # the last argument is made first, as in PyTorch
+    return cdist_backward(contiguous_of(transpose(grad, -2, -1)), x2, x1, p, result)
 
 
 NEVER_PDIST = 'not_implemented("_pdist_backward")'

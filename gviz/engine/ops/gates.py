@@ -39,8 +39,9 @@ def halves(value, dim):
 def glu_gradient(grad, self, dim):
     """The gradient of a gate's gradient for what came in."""
     both = grad * glu_backward(fill(zeros_like(halves(self, dim)[0]), 1), self, dim)
-    first, second = halves(both, dim)
-    return first + second
+    size = both.shape[dim] // 2
+    second = slice_row(both, dim, size, 2 * size, 1)
+    return slice_row(both, dim, 0, size, 1) + second
 
 
 @composite
@@ -51,8 +52,12 @@ def glu_double_backward(grad, grad_output, self, dim):
     rest = 1 - share
     slope = share * rest
     to_value, to_gate = halves(grad, dim)
-    bend = slope * rest - share * slope
-    return cat([to_gate * grad_output * slope, to_gate * value * grad_output * bend + to_value * grad_output * slope], dim)
+    both = to_gate * value
+    first = to_gate * grad_output * slope
+    bend = share * slope
+    bend = slope * rest - bend
+    second = to_value * grad_output * slope
+    return cat([first, both * grad_output * bend + second], dim)
 
 
 # ------------------------------------------------------------------ a relu with random slopes

@@ -71,8 +71,8 @@ def smooth_l1_loss(self, target, reduction, beta=1.0):
 @op(
     "SmoothL1LossBackwardBackward0",
     grad_output="smooth_l1_loss_backward(grad, self, target, reduction, beta)",
-    self="shared_as(grad * grad_output * near(self, target, beta) / beta, reduction)",
-    target="neg(shared_as(grad * grad_output * near(self, target, beta) / beta, reduction))",
+    self="shared_as(grad * grad_output * cast_like(less(absolute(self - target), beta), grad) / beta, reduction)",
+    target="neg(shared_as(grad * grad_output * cast_like(less(absolute(self - target), beta), grad) / beta, reduction))",
 )
 def smooth_l1_loss_backward(grad_output, self, target, reduction, beta):
     difference = self - target
@@ -96,8 +96,8 @@ def huber_loss(self, target, reduction, delta=1.0):
 @op(
     "HuberLossBackwardBackward0",
     grad_output="huber_loss_first(grad, grad_output, self, target, reduction, delta)",
-    self="shared_as(grad * grad_output * near(self, target, delta), reduction)",
-    target="neg(shared_as(grad * grad_output * near(self, target, delta), reduction))",
+    self="shared_as(grad * grad_output * less(absolute(self - target), delta), reduction)",
+    target="neg(shared_as(grad * grad_output * less(absolute(self - target), delta), reduction))",
     promote="none",
 )
 def huber_loss_backward(grad_output, self, target, reduction, delta):
@@ -113,9 +113,6 @@ def huber_loss_first(grad, grad_output, self, target, reduction, delta):
     if reduction == 0:
         return huber_loss_backward(grad, self, target, reduction, delta)
     return sum_all(huber_loss_backward(fill(zeros_like(grad_output), 1), self, target, reduction, delta) * grad)
-
-
-row("near", None, lambda self, target, bound: (np.abs(self - target) < bound).astype(self.dtype), nondiff=("self", "target"))
 
 
 # ------------------------------------------------------------------ cross entropies of probabilities
@@ -317,4 +314,6 @@ def soft_margin_loss_first(grad, grad_output, self, target, reduction):
 def soft_margin_second(grad, self, target):
     """The second derivative of a soft margin, written as PyTorch does."""
     z = exp(self * neg(target))
-    return grad * (target * target) * z / ((z + 1) * (z + 1))
+    above = z + 1
+    square = above * above
+    return grad * (target * target) * z / square

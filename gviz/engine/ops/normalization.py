@@ -125,7 +125,8 @@ def norm_bend(grad, along, total, to_input, product, away, cubed, rstd, axes, co
     right = total / count - grad  # right factors are made first, as in PyTorch
     second = both * cube / count * right
     right = summed / count - to_input
-    return first + second + along * cube / count * right
+    third = along * cube / count * right
+    return first + second + third
 
 
 @composite
@@ -153,18 +154,18 @@ def layer_norm_double_backward(grads, input, weight, grad_out, mean, rstd, norma
         along = totals(scaled * away, axes)
         bent = norm_bend(scaled, along, totals(scaled, axes), to_input, (to_input, scaled), away, cubed, rstd, axes, count)
     if to_weight is not None:
-        turned = grad * to_weight * rstd + rstd * totals(grad * to_weight, axes) / -count
-        turned = turned + cubed * totals(grad * to_weight * away, axes) / -count
-    back = added((bent, turned))
+        first, second = grad * to_weight * rstd, rstd * totals(grad * to_weight, axes) / -count
+        third = cubed * totals(grad * to_weight * away, axes) / -count
+        turned = first + second + third
+    back, sizes = added((bent, turned)), tuple(input.shape)
+    back = None if back is None else reshape(back, sizes)
     if to_input is not None:
         if wide is not None:
             to_scale = norm_first(to_input, ones_of(x, ()), away, rstd, axes, count)
             to_scale = reshape(sum_dim(grad * to_scale, (0,)), tuple(weight.shape))
         through = norm_first(to_input, scale, away, rstd, axes, count)
     through = added((through, None if to_weight is None else to_weight * away * rstd, to_bias))
-    sizes = tuple(input.shape)
-    through = None if through is None else reshape(expand(through, shape), sizes)
-    return through, None if back is None else reshape(back, sizes), to_scale
+    return None if through is None else reshape(expand(through, shape), sizes), back, to_scale
 
 
 @op(
@@ -243,8 +244,9 @@ def batch_norm_double_backward(grads, input, weight, grad_out, running_mean, run
         bent = norm_bend(grad_out, along, total, to_input, (grad_out, to_input), away, cubed, rstd, axes, count)
         bent = scale * bent
     if to_weight is not None and train:
-        turned = grad_out * rstd + rstd * total / -count
-        turned = to_weight * (turned + cubed * totals(grad_out * away, axes) / -count)
+        first, second = grad_out * rstd, rstd * total / -count
+        third = cubed * totals(grad_out * away, axes) / -count
+        turned = to_weight * (first + second + third)
     elif to_weight is not None:
         turned = to_weight * rstd * grad_out
     back = added((bent, turned))
@@ -294,10 +296,12 @@ def native_group_norm_backward(grads, input, mean, rstd, weight, sizes, eps, wan
         grad = reshape(grad, sizes)
         along, total = unsqueeze_(sum_dim(grad * x, (3,), False), -1), unsqueeze_(sum_dim(grad, (3,), False), -1)
     if wanted[0]:
+        wide = None if weight is None else reshape(weight, (1, group, channels, 1))
         cube = rstd * rstd * rstd
+        to_rstd = None if to_rstd is None else view(to_rstd, (count, group, 1, 1))
+        spread = None if to_rstd is None else -0.5 * cube * to_rstd
         if grad is not None:
             scale = 1.0 / (channels * area)
-            wide = None if weight is None else reshape(weight, (1, group, channels, 1))
             slope = rstd if wide is None else rstd * wide
             b = unsqueeze_(sum_dim(along if wide is None else along * wide, (2,), False), -2)
             c = unsqueeze_(sum_dim(total if wide is None else total * wide, (2,), False), -2)
@@ -307,10 +311,8 @@ def native_group_norm_backward(grads, input, mean, rstd, weight, sizes, eps, wan
             bx = b * x
             back = slope * grad + bx + c
         if to_mean is not None and to_rstd is not None:
-            spread = -0.5 * cube * view(to_rstd, (count, group, 1, 1))
-            more = var_backward(spread, x, (2, 3), 0, True) + expand(view(to_mean, (count, group, 1, 1)), sizes) / (
-                channels * area
-            )
+            to_mean = view(to_mean, (count, group, 1, 1))
+            more = var_backward(spread, x, (2, 3), 0, True) + expand(to_mean, sizes) / (channels * area)
             back = more if back is None else back + more
         back = None if back is None else reshape(back, tuple(input.shape))
     if wanted[1] and grad is not None:

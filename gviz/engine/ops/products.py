@@ -140,7 +140,7 @@ def tensordot_over(self, other, dims1, dims2):
     if sizes_at(first, rows) == sizes_at(second, columns) == 1:  # all is summed
         right = permute(second, (*dims2, *columns))
         if viewable(left, (inner,)) and viewable(right, (inner,)):
-            left, right = (v if len(v.shape) == 1 else reshape(v, (inner,)) for v in (left, right))
+            right, left = (v if len(v.shape) == 1 else reshape(v, (inner,)) for v in (right, left))
             return reshape(dot(left, right), shape)
         return reshape(sum_typed(mul(squeeze_all(left), squeeze_all(right)), dtype), shape)
     left = reshape(left, (sizes_at(first, rows), inner))

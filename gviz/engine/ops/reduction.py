@@ -235,11 +235,9 @@ def softmax_backward_data(grad_output, output, dim):
 @composite
 def softmax_double_backward(grad, grad_output, dim, output):
     """Second derivative of softmax, written as PyTorch does."""
-    return (
-        grad_output * grad
-        - sum_dim(output * grad_output, (dim,), True) * grad
-        - grad_output * sum_dim(output * grad, (dim,), True)
-    )
+    last = grad_output * sum_dim(output * grad, (dim,), True)
+    middle = sum_dim(output * grad_output, (dim,), True) * grad
+    return grad_output * grad - middle - last
 
 
 @op("LogSoftmaxBackward0", self="log_softmax_backward_data(grad, result, dim)")

@@ -210,7 +210,8 @@ def reduced_prod_backward(grad, self, dim, index, src, include_self, result, eac
     zeros = picked_by(added_by(zeros_like(self), dim, index, counted(zero, self), each), dim, index, each)
     single = logical_and(zero, equal(zeros, 1))
     rest = reduced_by(self, dim, index, masked_fill(src, single, 1.0), include_self, each)
-    others = picked_by(grad * result, dim, index, each) / masked_fill(src, zero, 1.0)
+    divisor = masked_fill(src, zero, 1.0)
+    others = picked_by(grad * result, dim, index, each) / divisor
     return own, where(single, picked_by(grad * rest, dim, index, each), others)
 
 

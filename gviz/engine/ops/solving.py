@@ -53,7 +53,8 @@ def det_backward(grad, result, A):
     scaled = expand(unsqueeze(grad * result, -1), tuple(A.shape[:-1]))
     if zeros_in(result) and not hasattr(grad, "grad_fn"):  # times an inverse that PyTorch keeps finite
         A = where(unsqueeze(unsqueeze(equal(result, 0.0), -1), -1), eye_like(A), A)
-    return linalg_solve(transpose(A, -2, -1), transpose(diag_embed(scaled, 0, -2, -1), -2, -1), True)
+    sides = transpose(diag_embed(scaled, 0, -2, -1), -2, -1)
+    return linalg_solve(transpose(A, -2, -1), sides, True)
 
 
 @op(
@@ -114,7 +115,8 @@ def slogdet_backward(grads, A):
     if grads[1] is None:
         return None
     diagonal = diag_embed(expand(unsqueeze(grads[1], -1), tuple(A.shape[:-1])), 0, -2, -1)
-    return linalg_solve(transpose(A, -2, -1), transpose(diagonal, -2, -1), True)
+    sides = transpose(diagonal, -2, -1)
+    return linalg_solve(transpose(A, -2, -1), sides, True)
 
 
 @composite
@@ -331,7 +333,7 @@ def by_columns(matrices):
 @op(
     "LinalgInvExBackward0",
     promote="none",
-    A="neg(matmul(transpose(inverse, -2, -1), matmul(grad, transpose(inverse, -2, -1))))",
+    A="inv_backward(grad, inverse)",
     outputs=("inverse", "info"),
 )
 def linalg_inv(A):
@@ -340,6 +342,13 @@ def linalg_inv(A):
         return by_columns(np.linalg.inv(A)), np.zeros(A.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
         raise LinAlgError(f"linalg.inv: {where_singular(A)} input matrix is singular.") from None
+
+
+@composite
+def inv_backward(grad, inverse):
+    """The gradient between two transposed inverses; the last argument is made first, as in PyTorch."""
+    inner = matmul(grad, transpose(inverse, -2, -1))
+    return neg(matmul(transpose(inverse, -2, -1), inner))
 
 
 def where_singular(A):

@@ -110,11 +110,15 @@ def var_backward(grad, self, dim, correction, keepdim):
     correction = 1 if correction is None else correction
     if not self.shape or dim is None:
         free = numel_of(self) - correction
-        return (2.0 / free) * grad * (self - mean_all(self)) if free > 0 else grad * unbounded(self)
+        if free <= 0:
+            return grad * unbounded(self)
+        away = self - mean_all(self)
+        return (2.0 / free) * grad * away
     if len(self.shape) > 1:
         grad = unsqueeze_reduced(grad, dim, self.shape, keepdim)
     free = reduced_count(tuple(self.shape), dim) - correction
-    return (2.0 / free if free else float("inf")) * grad * (self - mean_dim(self, dim, True))
+    away = self - mean_dim(self, dim, True)
+    return (2.0 / free if free else float("inf")) * grad * away
 
 
 @op(None, nondiff=("self",))
@@ -201,7 +205,8 @@ def norm_backward(grad, self, ord, result, dim, keepdim):
     size = absolute(self)
     if ord in {float("inf"), float("-inf")}:
         chosen = logical_or(equal(size, norm), isnan(size))
-        return sgn(self) * ((grad / count_chosen(grad, chosen, dim)) * chosen)
+        shares = (grad / count_chosen(grad, chosen, dim)) * chosen
+        return sgn(self) * shares
     if ord < 1:
         return sgn(self) * masked_fill(overwritten(size, "power", ord - 1), equal(self, 0), 0) * grad * power(norm, 1 - ord)
     scaled = sgn(self) * overwritten(size, "power", ord - 1) if ord < 2 else self * overwritten(size, "power", ord - 2)
@@ -254,7 +259,8 @@ def renorm_backward(grad, self, p, dim, maxnorm):
     norm = vector_norm(self, p, dims, True, kind)
     along = norm_backward(sum_dim(self * grad, dims, True, kind), self, p, norm, dims, True)
     inverse = reciprocal(norm + 1e-7)
-    return where(greater(norm, maxnorm), cast_like(maxnorm * inverse * (grad - inverse * along), grad), grad)
+    rest = grad - inverse * along
+    return where(greater(norm, maxnorm), cast_like(maxnorm * inverse * rest, grad), grad)
 
 
 # ------------------------------------------------------------------ extremes, sums of exponentials
@@ -315,5 +321,5 @@ def logsumexp(self, dim, keepdim=False):
 @composite
 def logsumexp_backward(grad, self, result, dim, keepdim):
     """The gradient in shares of the exponentials."""
-    result = unsqueeze_reduced(result, dim, self.shape, keepdim)
-    return unsqueeze_reduced(grad, dim, self.shape, keepdim) * exp(self - result)
+    grad = unsqueeze_reduced(grad, dim, self.shape, keepdim)
+    return grad * exp(self - unsqueeze_reduced(result, dim, self.shape, keepdim))

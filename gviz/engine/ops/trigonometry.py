@@ -81,7 +81,8 @@ def nan_to_num(self, nan=None, posinf=None, neginf=None):
 @composite
 def atan2_backward(grad, self, other, wanted):
     """D atan2(y, x) = (x dy - y dx) / (x^2 + y^2), and zero at the origin."""
-    square = self * self + other * other
+    square = other * other
+    square = self * self + square
     inverse = masked_fill(reciprocal(square), equal(square, 0), 0)
     return grad * other * inverse if wanted[0] else None, grad * neg(self) * inverse if wanted[1] else None
 

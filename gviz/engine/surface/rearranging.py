@@ -50,7 +50,7 @@ def repeated(*args: Any, **options: Any) -> Tensor:
         RuntimeError: they are negative, or no vector.
     """
     given = {**dict(zip(("repeats",), args, strict=False)), **options}
-    if len(args) > 1 or not given.keys() <= {"repeats", "output_size"}:
+    if len(args) > 1 or (args and "repeats" in options) or not given.keys() <= {"repeats", "output_size"}:
         return repeat_interleave(*args, **options)
     array = given["repeats"]._array
     if array.ndim != 1:
