@@ -17,7 +17,8 @@ from gviz.engine.calls.device import FORMATS
 from gviz.engine.calls.kernels import VIEWS
 
 SIZES = {"A": (2, 3), "P": (2, 3), "U": (2, 3), "W": (2, 3), "D": (2, 3), "S": (3, 3), "V": (3,), "X": (2,), "T": (2, 3, 2),
-         "R": (2, 2, 3), "Z": (), "G": (2, 3), "1A": (1, 3), "A1": (2, 1)}  # fmt: skip
+         "R": (2, 2, 3), "Z": (), "G": (2, 3), "1A": (1, 3), "A1": (2, 1),
+         "CM": (1, 1, 2), "CN": (1, 1, 1, 2)}  # fmt: skip
 
 
 def letter(name: str, random: Any) -> Any:
@@ -46,6 +47,8 @@ WORDS: dict[str, Any] = {
     "again": lambda _: engine.from_numpy(np.array([1, 1, 0])),
     "columns": lambda random: engine.from_numpy(random.integers(0, 3, (2, 2))),
     "places": lambda _: engine.from_numpy(np.array([[2, 0, 1], [1, 2, 0]])),
+    "far": lambda _: engine.from_numpy(np.array([[[5, 0]]])),
+    "further": lambda _: engine.from_numpy(np.array([[[[5, 0]]]])),
     "picks": lambda _: engine.from_numpy(np.array([5, 0, 3, 0])),
     "sums": lambda random: [engine.from_numpy(random.standard_normal((2, n))) for n in (1, 3, 2)],
     "pair": lambda random: [engine.from_numpy(random.standard_normal((2, 3))) for _ in range(2)],
@@ -340,6 +343,7 @@ SAMPLES.update({
     "multi_margin_loss_backward": [("Z", "A", "classes", 1, 0.7, None, 1)],
     "multilabel_margin_loss": [("A", "places", 1), ("A", "several", 2)],
     "multilabel_margin_loss_backward": [("Z", "A", "places", 1, "mask")],
+    "max_unpool2d": [("CM", "far", (2, 3))], "max_unpool3d": [("CN", "further", (1, 2, 3))],
     "max_pool3d_with_indices": [("CB", (1, 2, 2), (), (0, 0, 0), (1, 1, 1), False)],
     "max_pool3d_with_indices_backward": [("C2P", "CB", (1, 2, 2), (), (0, 0, 0), (1, 1, 1), False, "pooled3d")],
     "avg_pool3d": [("CB", (1, 2, 2), (), (0, 0, 0), False, True, None)],

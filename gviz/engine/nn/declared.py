@@ -161,6 +161,19 @@ for d in ("2d", "3d"):
     declare("pooling", f"AvgPool{d}", f"avg_pool{d}", SIZES, Window, **MEAN, divisor_override=None)
 
 
+def unpooling(name: str) -> Any:
+    """The function of a layer that undoes a pooling: the size is told with the input."""
+    put = getattr(F, name)
+    return lambda x, indices, output_size, kernel_size, stride, padding: put(
+        x, indices, kernel_size, stride, padding, output_size
+    )
+
+
+for n in (1, 2, 3):
+    declare("pooling", f"MaxUnpool{n}d", unpooling(f"max_unpool{n}d"), SIZES, Window, tuples=dict.fromkeys(WINDOW, n), **WINDOW)
+    LAYERS[f"MaxUnpool{n}d"]._inputs["output_size"] = None
+
+
 def border(mode: str) -> Any:
     """The function of a layer that pads."""
     return lambda x, padding, value=None: F.pad(x, padding, mode, value)

@@ -22,6 +22,7 @@ __all__ = [
     "adaptive_max_pool3d_with_indices", "avg_pool1d", "avg_pool2d", "avg_pool3d", "conv1d", "conv2d", "conv3d",
     "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_pool1d",
     "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices",
+    "max_unpool1d", "max_unpool2d", "max_unpool3d",
 ]  # fmt: skip
 
 
@@ -219,6 +220,40 @@ def avg_pool1d(
 max_pool1d, max_pool2d, max_pool3d = map(largest, (1, 2, 3))
 max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = (largest(d, always=True) for d in (1, 2, 3))
 avg_pool2d, avg_pool3d = map(means, (2, 3))
+
+
+def unpooling(dims: int) -> Any:
+    """The public function that puts what a pooling picked back to its places."""
+
+    def apply(
+        input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+    ) -> Any:
+        kernel, step, edge = (tuple_of(n, dims) for n in (kernel_size, kernel_size if stride is None else stride, padding))
+        usual = [(n - 1) * s + k - 2 * p for n, s, k, p in zip(input._array.shape[-dims:], step, kernel, edge, strict=True)]
+        size = usual if output_size is None else unpooled_size(output_size, usual, step)
+        if dims > 1:
+            return call[f"max_unpool{dims}d"](input, indices, tuple(size))
+        columns = (call["unsqueeze"](value, -1) for value in (input, indices))
+        return call["squeeze_dim"](call["max_unpool2d"](*columns, (*size, 1)), -1)
+
+    return apply
+
+
+def unpooled_size(given: Any, usual: list[int], step: tuple[int, ...]) -> Any:
+    """The size that was asked for, if it is near enough to the usual one."""
+    dims = len(usual)
+    given = given[2:] if len(given) == dims + 2 else given
+    if len(given) != dims:
+        raise ValueError(
+            f"output_size should be a sequence containing {dims} or {dims + 2} elements, but it has a length of '{len(given)}'"
+        )
+    for d, (n, size, s) in enumerate(zip(usual, given, step, strict=True)):
+        if not n - s < size < n + s:
+            raise ValueError(f'invalid output_size "{given}" (dim {d} must be between {n - s} and {n + s})')
+    return given
+
+
+max_unpool1d, max_unpool2d, max_unpool3d = map(unpooling, (1, 2, 3))
 
 
 def powers(dims: int, pool: Any, largest: Any) -> Any:

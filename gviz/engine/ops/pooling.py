@@ -6,6 +6,7 @@ from functools import reduce
 
 import numpy as np
 
+from gviz.engine.data.dtypes import of
 from gviz.engine.data.words import type_name
 from gviz.engine.formulas import parameters
 from gviz.engine.op import composite, op
@@ -97,6 +98,40 @@ def scattered(grad, indices, shape, dims):
     each = int(np.prod(indices.shape[-dims:]))
     np.add.at(flat, (np.arange(lead)[:, None], indices.reshape(lead, each)), grad.reshape(lead, each))
     return flat.reshape(shape)
+
+
+def unpooled(self, indices, output_size, dims):
+    """Zeros in which the values stand at the places that a pooling has told; refuses places that are not there."""
+    name = f"max_unpooling{dims}d"
+    if indices.dtype != np.int64:
+        raise RuntimeError(f"elements in indices should be type int64 but got: {of(indices.dtype).scalar_name}")
+    if self.ndim not in (dims + 1, dims + 2):
+        raise RuntimeError(
+            f"Input to {name} should be a {dims + 1}d or {dims + 2}d Tensor, but got a tensor with {self.ndim} dimensions."
+        )
+    if self.shape != indices.shape:
+        raise RuntimeError(
+            f"Expected shape of indices to be same as that of the input tensor ({list(self.shape)}) but got indices tensor "
+            f"with shape: {list(indices.shape)}"
+        )
+    wrong = indices[(indices < 0) | (indices >= np.prod(output_size))]
+    if wrong.size:
+        sizes = "x".join(map(str, output_size))
+        raise RuntimeError(f"Found an invalid max index: {wrong[0]} (output volumes are of size {sizes})")
+    lead = self.shape[:-dims]
+    flat = np.zeros((*lead, int(np.prod(output_size))), self.dtype)
+    np.put_along_axis(flat, indices.reshape(*lead, -1), self.reshape(*lead, -1), -1)
+    return flat.reshape(*lead, *output_size)
+
+
+@op("MaxUnpool2DBackward0", nondiff=("indices",), promote="none", self="max_pool_double_backward(grad, indices, 2)")
+def max_unpool2d(self, indices, output_size):
+    return unpooled(self, indices, output_size, 2)
+
+
+@op("MaxUnpool3DBackward0", nondiff=("indices",), promote="none", self="max_pool_double_backward(grad, indices, 3)")
+def max_unpool3d(self, indices, output_size):
+    return unpooled(self, indices, output_size, 3)
 
 
 @composite
