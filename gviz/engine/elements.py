@@ -51,7 +51,13 @@ class Elements:
 
     def size(self, dim: int | None = None) -> Any:
         """All sizes, or that of one dimension."""
-        return self.shape if dim is None else self._array.shape[wrap_dim(dim, self._array.ndim)]
+        return self.shape if dim is None else self._array.shape[self.dim_of(dim)]
+
+    def dim_of(self, dim: int) -> int:
+        """A dimension counted from the first; refused where there is none."""
+        if not self._array.ndim:
+            raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        return wrap_dim(dim, self._array.ndim)
 
     @property
     def dtype(self) -> dtypes.dtype:
@@ -73,7 +79,7 @@ class Elements:
     def stride(self, dim: int | None = None) -> Any:
         """Steps between elements along each dimension, or along one."""
         steps = steps_of(self._array)
-        return steps if dim is None else steps[wrap_dim(dim, self._array.ndim)]
+        return steps if dim is None else steps[self.dim_of(dim)]
 
     def is_contiguous(self, *, memory_format: Any = None) -> bool:
         """Whether the elements lie in memory in the order of the indices, or in that of a format."""

@@ -58,7 +58,7 @@ class Generator:
     array([0.4962566, 0.7682218], dtype=float32)
     """
 
-    __module__ = "torch"
+    __module__ = "torch._C"
 
     def __init__(self, device: object = "cpu") -> None:
         """Begin at the seed that every new generator of PyTorch has."""

@@ -121,7 +121,9 @@ def equation_of(args: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
             "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts "
             "list"
         )
-    if not isinstance(args[0], Tensor):
+    if not isinstance(args[0], Tensor | str):
+        raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type_text(args[0])}")
+    if isinstance(args[0], str):
         return args[0], args[1:]
     parts = ["".join(map(letter, names)) for names in args[1::2]]
     if len(args) % 2:

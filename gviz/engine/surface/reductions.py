@@ -59,6 +59,8 @@ def extreme(name: str, pairwise: str) -> Any:
         dim = axis if dim is None else dim
         if other is not None and (dim is not None or not isinstance(other, Tensor)):
             raise TypeError("a dim and a tensor, or a number")
+        if dim is None and keepdim:
+            raise TypeError("keepdim without a dim")
         if (isinstance(dim, Tensor) and not keepdim) or other is not None:
             return call[pairwise](input, dim if other is None else other)
         if dim is None:

@@ -150,6 +150,8 @@ def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
     if array.dtype.kind in "iub":
         raise dtypes.no_kernel("linspace_cpu" if array.dtype.kind == "b" else "histogram_cpu", array.dtype)
     low, high = (min, max) if min != max else (array.min(), array.max()) if array.size else (0, 1)
+    if low > high:
+        raise RuntimeError("torch.histc: max must be larger than min")
     if not (np.isfinite(low) and np.isfinite(high)):
         raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
     low, high = (low - 1, high + 1) if low == high else (low, high)
