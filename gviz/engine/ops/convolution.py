@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from gviz.engine.op import composite, op
+from gviz.engine.op import composite, everywhere, op
 
 
 def padded(array, before, after):
@@ -133,9 +133,10 @@ def check(x, weight, bias, stride, padding, dilation, transposed, groups):
         )
 
 
+@everywhere
 def each_way(padding, input):
     """A padding that is told once for all dimensions, as ``padding="valid"`` is, told for each."""
-    return padding if len(padding) > 1 else padding * (input.ndim - 2)
+    return padding if len(padding) > 1 else padding * (len(input.shape) - 2)
 
 
 @op(
@@ -170,6 +171,9 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
 def convolution_backward(
     grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, mask
 ):
+    if not transposed and any(output_padding):
+        told = " ".join(map(str, output_padding))
+        raise RuntimeError(f"output_padding is not supported for non-transposed convolutions; got: {told}")
     space, kernel, padding = input.shape[2:], weight.shape[2:], each_way(padding, input)
     grad_input = grad_weight = grad_bias = None
     if mask[0]:
@@ -189,17 +193,47 @@ def convolution_backward(
 
 @composite
 def convolution_double_backward(grads, grad_output, input, weight, options):
-    """A convolution is linear in input and in weight: each second derivative is one of its own gradients."""
-    grad_input, grad_weight, grad_bias = (*grads, None, None)[:3]
+    """The gradients of the gradients, convolutions all, written as PyTorch does.
+
+    That for the weight takes examples for channels; steps and gaps between the weight's elements change places.
+    """
+    to_input, to_weight, to_bias = grads
+    stride, padding, dilation, transposed, output_padding, groups = options
+    rank = len(input.shape)
     first = added([
-        None if grad_input is None else convolution(grad_input, weight, None, *options),
-        None if grad_weight is None else convolution(input, grad_weight, None, *options),
-        None if grad_bias is None else expand(reshape(grad_bias, (-1, *(1,) * (len(input.shape) - 2))), grad_output.shape),
+        None if to_input is None else convolution(to_input, weight, None, *options),
+        None if to_weight is None else convolution(input, to_weight, None, *options),
+        None if to_bias is None else expand(view(contiguous_of(to_bias), (1, -1, *(1,) * (rank - 2))), grad_output.shape),
     ])  # fmt: skip
-    to_input, to_weight = (True, False, False), (False, True, False)
     second = third = None
-    if grad_weight is not None:
-        second = convolution_backward(grad_output, input, grad_weight, (0,), *options, to_input)[0]
-    if grad_input is not None:
-        third = convolution_backward(grad_output, grad_input, weight, (0,), *options, to_weight)[1]
+    if to_input is not None:
+        pair = transpose(grad_output, 0, 1), transpose(to_input, 0, 1)
+        if not transposed:
+            pair = pair[::-1]
+        ways = (None, dilation, padding, stride, False, output_padding, 1)
+        parts = [convolution(*(part_of(one, g, groups) for one in pair), *ways) for g in range(groups)]
+        third = cut_to(transpose(parts[0] if groups == 1 else cat(parts, 1), 0, 1), weight.shape)
+    if to_weight is not None:
+        if not transposed:
+            wide = each_way(padding, input)
+            spans = zip(input.shape[2:], grad_output.shape[2:], weight.shape[2:], stride, wide, dilation, strict=True)
+            output_padding = tuple(n - ((k - 1) * d - 2 * p + s * (m - 1) + 1) for n, m, k, s, p, d in spans)
+        second = convolution(grad_output, to_weight, None, stride, padding, dilation, not transposed, output_padding, groups)
+        second = cut_to(second, input.shape)
     return first, second, third
+
+
+@composite
+def part_of(value, number, count):
+    """One of several equal parts of the first dimension; where there is one only, all."""
+    size = value.shape[0] // count
+    return value if count == 1 else narrow(value, 0, number * size, size)
+
+
+@composite
+def cut_to(value, sizes):
+    """What there is too much of in some dimensions of space, cut off."""
+    for dim in range(2, len(sizes)):
+        if value.shape[dim] > sizes[dim]:
+            value = narrow(value, dim, 0, sizes[dim])
+    return value
