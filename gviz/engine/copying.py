@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.lib.stride_tricks import as_strided
 
 from gviz.engine.data.words import COPIED_NON_LEAF, warn
+from gviz.engine.layout import mark
 from gviz.engine.tensor import Tensor, from_array
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def shallow(tensor: Any) -> Any:
 
 def made(array: Any, kind: type[Tensor], requires_grad: bool, notes: dict[str, Any]) -> Any:
     """A leaf of that class around an array."""
-    twin = from_array(array, None)
+    twin = mark(from_array(array, None))
     twin.__class__ = kind
     twin.requires_grad = requires_grad
     twin.__dict__.update(notes)

@@ -66,9 +66,9 @@ def general(row: Row) -> Any:
             raise
         if row.key in IN_SINGLE and arrays[0].dtype != arrays[1].dtype:
             data = data.astype(np.float16)
-        if laid := is_laid(args):
-            data = arranged(data, arrays) if row.key in ELEMENTWISE else data
-        return record(row, args, data, mixed, laid=laid)
+        if row.key in ELEMENTWISE and is_laid(args):
+            data = arranged(data, arrays)
+        return record(row, args, data, mixed)
 
     return plain(row, call)
 
@@ -147,8 +147,8 @@ def promoted(row: Row, arrays: list[Any]) -> tuple[list[Any], bool]:
     return arrays, mixed
 
 
-def record(row: Row, args: tuple[Any, ...], data: Any, mixed: bool, *, laid: bool) -> Any:
-    """Wrap what the forward gave, with a node if some input wants a gradient; marked, where an input's layout is."""
+def record(row: Row, args: tuple[Any, ...], data: Any, mixed: bool) -> Any:
+    """Wrap what the forward gave, with a node if some input wants a gradient."""
     several = row.outputs
     arrays = list(data) if several or row.extras else [data]
     if not arrays:  # unbind of an empty tensor
@@ -159,11 +159,9 @@ def record(row: Row, args: tuple[Any, ...], data: Any, mixed: bool, *, laid: boo
     split = 0 if split == 1 and several != ("...",) else split
     node = make_node(row, args, arrays, mixed=mixed, split=split) if mode.on and row.cls is not None else None
     if not several:
-        result = from_array(arrays[0], node if arrays[0].dtype.kind in "fc" else None)
+        result = mark(from_array(arrays[0], node if arrays[0].dtype.kind in "fc" else None))
         if row.view:
             mark_view(result, args[row.inputs[0]], arrays[0], row)
-        if laid:
-            mark(result)
         return result
     results: list[Any] = []
     for i, array in enumerate(shown):
@@ -173,11 +171,9 @@ def record(row: Row, args: tuple[Any, ...], data: Any, mixed: bool, *, laid: boo
         edge = None
         if node is not None and array.dtype.kind in "fc":
             edge = Output(node, i, array.shape) if split else node
-        results.append(from_array(array, edge))
+        results.append(mark(from_array(array, edge)))
         if row.view:
             mark_view(results[-1], args[row.inputs[0]], array, row)
-        if laid:
-            mark(results[-1])
     return tuple(results) if several == ("...",) else result_class(row.key.partition("_")[0], several)(results)
 
 
@@ -223,8 +219,7 @@ def mark_view(result: Tensor, source: Any, array: Any, row: Row) -> None:
     """Note that the result shares the memory of an input (if it really does), and with it the version."""
     if array.base is None and array is not source._array:
         return
-    mark(result)
-    rare = result.rare()
+    rare = mark(result).rare()
     rare.base = source._base if source._is_view() else source
     rare.version = source.version_cell()
     rare.seen = rare.version.count

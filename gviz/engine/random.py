@@ -25,13 +25,13 @@ from gviz.engine.data.words import type_name
 from gviz.engine.tensor import Tensor, from_array
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     Array = np.ndarray[Any, Any]
     DType = np.dtype[Any]
 
 __all__ = [
-    "Generator", "bernoulli", "default_generator", "exponential", "get_rng_state", "initial_seed", "integers", "manual_seed",
+    "Generator", "bernoulli", "default_generator", "drawn", "exponential", "get_rng_state", "initial_seed", "integers", "manual_seed",
     "multinomial", "normal", "rand", "randint", "randn", "randperm", "seed", "set_rng_state", "uniform",
 ]  # fmt: skip
 
@@ -314,6 +314,12 @@ def integers(shape: Sequence[int], dtype: DType, generator: Generator | None = N
     return (drawn % np.uint64(top + 1)).astype(dtype).reshape(shape)
 
 
+def drawn(array: Array, draw: Callable[[list[int]], Array]) -> Array:
+    """Numbers for an array's elements, drawn in the order in which these lie in memory."""
+    order = sorted(range(array.ndim), key=lambda dim: -array.strides[dim])
+    return draw([array.shape[dim] for dim in order]).transpose(np.argsort(order))
+
+
 def multinomial(weights: Array, count: int, replacement: bool, generator: Generator | None = None) -> Array:
     """Indices drawn with the weights of each row (``torch.multinomial``), int64.
 
@@ -321,7 +327,7 @@ def multinomial(weights: Array, count: int, replacement: bool, generator: Genera
     the running sums.
     """
     if not replacement or count == 1:
-        race = weights / exponential(weights.shape, 1.0, generator).astype(weights.dtype)
+        race = weights / drawn(weights, lambda shape: exponential(shape, 1.0, generator)).astype(weights.dtype)
         return np.argsort(-race, axis=-1, kind="stable")[..., :count]
     rows = weights.reshape(-1, weights.shape[-1])
     sums = np.cumsum(rows, axis=-1, dtype=weights.dtype)

@@ -12,21 +12,15 @@ from gviz.engine.ops.rows import row
 NONE = "zeros_like(grad)"
 
 
-def drawn(self, draw):
-    """Numbers for a tensor's elements, drawn in the order in which these lie in memory."""
-    order = sorted(range(self.ndim), key=lambda dim: -self.strides[dim])
-    return draw([self.shape[dim] for dim in order]).transpose(np.argsort(order))
-
-
 @op("UniformBackward0", self=NONE)
 def uniform_fill(self, low=0.0, high=1.0, generator=None):
-    return drawn(self, lambda shape: random.uniform(shape, low, high, self.dtype, generator))
+    return random.drawn(self, lambda shape: random.uniform(shape, low, high, self.dtype, generator))
 
 
 @op("NormalBackward0", self=NONE)
 def normal_fill(self, mean=0.0, std=1.0, generator=None):
     singly = not self.flags.c_contiguous
-    return drawn(self, lambda shape: random.normal(shape, mean, std, self.dtype, generator, singly))
+    return random.drawn(self, lambda shape: random.normal(shape, mean, std, self.dtype, generator, singly))
 
 
 @op("ExponentialBackward0", self=NONE)
@@ -38,12 +32,12 @@ def exponential_fill(self, lambd=1.0, generator=None):
         )
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
-    return drawn(self, lambda shape: random.exponential(shape, lambd, generator)).astype(self.dtype)
+    return random.drawn(self, lambda shape: random.exponential(shape, lambd, generator)).astype(self.dtype)
 
 
 @op("BernoulliBackward2", self=NONE)
 def bernoulli_one(self, p=0.5, generator=None):
-    return drawn(self, lambda shape: random.bernoulli(p, shape, self.dtype, generator))
+    return random.drawn(self, lambda shape: random.bernoulli(p, shape, self.dtype, generator))
 
 
 @op("BernoulliBackward1", promote="none", self=NONE, p=NONE)
@@ -56,17 +50,17 @@ row("bernoulli", "BernoulliBackward0", lambda self, generator=None: random.berno
 
 @op("RandomBackward0", self=NONE)
 def random_from(self, low, high, generator=None):
-    return drawn(self, lambda shape: random.randint(low, high, shape, self.dtype, generator))
+    return random.drawn(self, lambda shape: random.randint(low, high, shape, self.dtype, generator))
 
 
 @op("RandomBackward1", self=NONE)
 def random_to(self, high, generator=None):
-    return drawn(self, lambda shape: random.randint(0, high, shape, self.dtype, generator))
+    return random.drawn(self, lambda shape: random.randint(0, high, shape, self.dtype, generator))
 
 
 @op("RandomBackward2", self=NONE)
 def random_all(self, generator=None):
-    return drawn(self, lambda shape: random.integers(shape, self.dtype, generator))
+    return random.drawn(self, lambda shape: random.integers(shape, self.dtype, generator))
 
 
 def check_spread(std):

@@ -9,6 +9,7 @@ import numpy as np
 from gviz.engine.calls.device import STRIDED, check_device
 from gviz.engine.data import dtypes
 from gviz.engine.data.words import type_name
+from gviz.engine.layout import mark
 from gviz.engine.op import TENSORS as call
 from gviz.engine.ops.copies import filled
 from gviz.engine.surface import creation
@@ -34,7 +35,7 @@ def to(
     kind = self._array.dtype if dtype is None else dtypes.as_dtype(dtype).np
     if kind == self._array.dtype and not copy and (memory_format is None or memory_format.holds(self._array)):
         return self
-    return call["to_dtype"](self, kind, memory_format)
+    return mark(call["to_dtype"](self, kind, memory_format))
 
 
 def caster(dtype: Any) -> Any:
@@ -65,7 +66,7 @@ def type_method(self: Tensor, dtype: Any = None) -> Any:
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy, on request in another order in memory."""
-    return call["clone"](input) if memory_format is None else call["clone_in"](input, memory_format)
+    return call["clone"](input) if memory_format is None else mark(call["clone_in"](input, memory_format))
 
 
 def itself(self: Tensor, *, memory_format: Any = None) -> Tensor:

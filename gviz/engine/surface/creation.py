@@ -12,6 +12,7 @@ from gviz.engine.data import dtypes
 from gviz.engine.data.printing import Size
 from gviz.engine.data.unpack import c_type_name
 from gviz.engine.data.words import TENSOR_OPTIONS, warn, warn_once
+from gviz.engine.layout import mark
 from gviz.engine.ops.copies import filled
 from gviz.engine.tensor import Tensor, from_array, new
 
@@ -26,7 +27,7 @@ def finish(array: Any, requires_grad: bool, device: Any = None) -> Tensor:
     """A tensor around a fresh array, requiring a gradient if asked for, which integers cannot."""
     if device is not None:
         check_device(device)
-    made = from_array(array, None)
+    made = mark(from_array(array, None))
     if requires_grad is not False:
         if requires_grad is not True:
             raise TypeError(f"argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
@@ -139,7 +140,7 @@ def from_numpy(array: Any) -> Tensor:
             "to this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
             "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program."
         )
-    return from_array(dtypes.check_numpy(array).view(), None)  # what becomes of that array's shape is not the tensor's
+    return mark(from_array(dtypes.check_numpy(array).view(), None))  # what becomes of that array's shape is not the tensor's
 
 
 def filler(name: str, value: int) -> Any:
