@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     DType = np.dtype[Any]
 
 __all__ = [
-    "Generator", "bernoulli", "default_generator", "drawn", "exponential", "get_rng_state", "initial_seed", "integers", "manual_seed",
-    "multinomial", "normal", "rand", "randint", "randn", "randperm", "seed", "set_rng_state", "uniform",
+    "Generator", "bernoulli", "default_generator", "drawn", "exponential", "get_rng_state", "initial_seed", "integers",
+    "manual_seed", "multinomial", "normal", "rand", "randint", "randn", "randperm", "seed", "set_rng_state", "uniform",
 ]  # fmt: skip
 
 _WIDE_RANGE = 1 << 28  # from here on PyTorch takes two words for an integer

@@ -176,12 +176,38 @@ def fitting(forward: Any, half: bool) -> Any:
     return compute
 
 
+IN_SINGLE = frozenset({
+    "gelu", "silu", "mish", "softplus", "elu", "celu", "leaky_relu", "hardswish", "hardsigmoid", "log_sigmoid", "softshrink",
+    "lerp", "lerp_scalar", "addcmul", "addcdiv", "cumsum", "cumprod", "var", "std", "softmax_row", "vector_norm", "deg2rad",
+    "rad2deg", "addmm", "sinc", "glu", "native_layer_norm", "native_batch_norm",
+    "avg_pool2d",
+})  # fmt: skip
+"""Rows of several steps that compute with float16 in float32, and round once."""
+
+
+def in_single(forward: Any) -> Any:
+    """A forward that computes so."""
+
+    def compute(array: Any, *others: Any) -> Any:
+        if array.dtype != np.float16:
+            return forward(array, *others)
+        wide = (a.astype(np.float32) if isinstance(a, np.ndarray) and a.dtype == np.float16 else a for a in (array, *others))
+        found = forward(*wide)
+        parts = found if isinstance(found, tuple) else (found,)
+        back = tuple(a.astype(np.float16) if getattr(a, "dtype", None) == np.float32 else a for a in parts)
+        return back if isinstance(found, tuple) else back[0]
+
+    return compute
+
+
 def guarded(key: str, forward: Any) -> Any:
     """A row's forward, which refuses what the row lacks or cannot hold, and gives a contiguous result where the kernel does."""
     if key in IN_ORDER or key in COPIES:
         forward = in_order(forward, always=key in COPIES)
     elif key in FITTING:
         forward = fitting(forward, FITTING[key])
+    if key in IN_SINGLE:
+        forward = in_single(forward)
     lacking = LACKING.get(key)
     if lacking is None:
         return forward
