@@ -136,7 +136,7 @@ def check_sides(last: int, first: int, where: str) -> None:
 
 def vander(x: Tensor, *, N: int | None = None) -> Any:
     """The powers of each element in a row. RuntimeError: fewer than two."""
-    x = x if x.ndim else call["unsqueeze"](x, 0)
+    x = x if x.ndim else call["unsqueeze"](x, -1)
     count = x.shape[-1] if N is None else N
     if count <= 1:
         raise RuntimeError("N must be greater than 1.")

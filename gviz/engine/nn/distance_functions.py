@@ -30,12 +30,13 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     if not (kind := of(result_type(x1._array, x2._array))).is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {kind.scalar_name}")
     if x1._array.shape != x2._array.shape:
-        x1, x2 = call["expand"](x1, shape), call["expand"](x2, shape)
+        x2, x1 = call["expand"](x2, shape), call["expand"](x1, shape)  # last operands are made first, as in PyTorch
     lengths = [call["clone"](call["vector_norm"](x, 2, (dim,), True)) for x in (x1, x2)]
     with no_grad():
         for length in lengths:
             length.clamp_(eps)
-    return call["sum_dim"](x1 / lengths[0] * (x2 / lengths[1]), (dim,), False)  # type: ignore[no-any-return]
+    second = x2 / lengths[1]
+    return call["sum_dim"](x1 / lengths[0] * second, (dim,), False)  # type: ignore[no-any-return]
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:

@@ -64,8 +64,8 @@ def prelu_kernel_backward(grad_output, self, weight):
 @composite
 def prelu_double_backward(grad_self, grad_weight, self, weight):
     """The gradient of both results for the gradient that came in."""
-    low = None if grad_self is None else grad_self * weight
-    low = low if grad_weight is None else grad_weight * self if low is None else low + grad_weight * self
+    parts = [None if grad_weight is None else grad_weight * self, None if grad_self is None else grad_self * weight]
+    low = added(parts[::-1])  # the right one is made first, as in PyTorch
     return where(greater_equal(self, 0), 0.0 if grad_self is None else grad_self, low)
 
 
@@ -147,7 +147,7 @@ def gelu_double_backward(grad, grad_output, self, approximate):
     """The second derivative: of x times a normal distribution, or of its approximation by tanh."""
     if approximate == "tanh":
         inner = 0.7978845608028654 * (self + 0.044715 * power(self, 3))
-        bent, sech = tanh(inner), div(scalar_like(self, 1.0), cosh(inner))
+        bent, sech = tanh(inner), div(ones_of(self, tuple(self.shape)), cosh(inner))
         half, rest = 0.5 * self, 1 - bent * bent
         slope = 0.7978845608028654 * (1 + 3 * 0.044715 * self * self)
         first = 0.5 * rest * slope

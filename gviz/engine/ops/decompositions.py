@@ -185,13 +185,15 @@ def linalg_matrix_rank(self, atol=None, rtol=None, hermitian=False):
 @composite
 def pinv_backward(grad, inverse, A):
     """The gradient of a pseudo-inverse, by the smaller side of the matrix."""
-    slope, flipped = transpose(grad, -2, -1), transpose(inverse, -2, -1)
+    flipped, slope = transpose(inverse, -2, -1), transpose(grad, -2, -1)
     if A.shape[-2] <= A.shape[-1]:
         k = matmul(slope, inverse)
         part = matmul(k, flipped)
         rest = matmul(matmul(flipped, inverse), slope - matmul(k, A))
-        return neg(transpose(matmul(inverse, k), -2, -1)) + part - matmul(matmul(A, inverse), part) + rest
+        less = matmul(matmul(A, inverse), part)  # last operands are made first, as in PyTorch
+        return neg(transpose(matmul(inverse, k), -2, -1)) + part - less + rest
     k = matmul(inverse, slope)
     part = matmul(flipped, k)
+    less = matmul(matmul(part, inverse), A)
     rest = matmul(matmul(slope - matmul(A, k), inverse), flipped)
-    return neg(transpose(matmul(k, inverse), -2, -1)) + rest + part - matmul(matmul(part, inverse), A)
+    return neg(transpose(matmul(k, inverse), -2, -1)) + rest + part - less

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,8 @@ def one_dtype(kernel):
 
 def moments(array, axes):
     """Means and variances over the last dimensions: of up to seven numbers one after the other, as in PyTorch's kernel."""
-    rows = array.reshape(*array.shape[: array.ndim - len(axes)], -1)
+    outer = array.ndim - len(axes)
+    rows = array.reshape(*array.shape[:outer], prod(array.shape[outer:]))
     if rows.shape[-1] > 7 or array.dtype == np.float16:
         mean = average(array, axes, keepdims=True)
         return mean, average((array - mean) ** 2, axes, keepdims=True)
@@ -142,9 +144,10 @@ def layer_norm_double_backward(grads, input, weight, grad_out, mean, rstd, norma
     """The gradients of the gradients, written as PyTorch does: of matrices, a row for each mean."""
     to_input, to_weight, to_bias = grads
     count = count_of(normalized_shape)
-    shape, axes = (numel_of(input) // max(count, 1), count), (1,)
+    shape, axes = (count_of(input.shape[: len(input.shape) - len(normalized_shape)]), count), (1,)
     x, grad, mean, rstd = (reshape(v, s) for v, s in ((input, shape), (grad_out, shape), (mean, (-1, 1)), (rstd, (-1, 1))))
     wide, to_weight, to_bias = (None if v is None else reshape(v, (1, count)) for v in (weight, to_weight, to_bias))
+    count = max(count, 1)  # there is nothing to be divided
     to_input = None if to_input is None else reshape(to_input, shape)
     scale, away = ones_of(x, (1,)) if wide is None else wide, x - mean
     cubed = away * power(rstd, 3)

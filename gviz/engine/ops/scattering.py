@@ -194,6 +194,8 @@ def reduced_backward(grad, self, dim, index, src, reduce, include_self, result, 
         value = picked_by(result, dim, index, each)
         ours, theirs = equal(self, result), equal(src, value)
         count = added_by(counted(ours, self), dim, index, counted(theirs, self), each)
+        if not each:
+            ours, theirs = counted(ours, self), counted(theirs, self)
         shares = grad / count
         own, other = ours * shares, theirs * picked_by(shares, dim, index, each)
     if not include_self:

@@ -88,9 +88,9 @@ def linalg_solve(A, B, left=True):
 def solve_backward(grad, result, A, left, wanted):
     """The gradient of the right side solves the transposed system; that of the matrix is its product with the solution."""
     vector = len(result.shape) == 1 or tuple(result.shape) == tuple(A.shape[:-1])
-    sides, solution = (unsqueeze(grad, -1), unsqueeze(result, -1)) if vector else (grad, result)
+    sides = unsqueeze(grad, -1) if vector else grad
     side = linalg_solve(transpose(A, -2, -1), sides, left)
-    flipped = transpose(solution, -2, -1)
+    flipped = transpose(unsqueeze(result, -1) if vector else result, -2, -1)
     matrix = (neg(matmul(side, flipped)) if left else neg(matmul(flipped, side))) if wanted[0] else None
     return matrix, (squeeze_dim(side, -1) if vector else side) if wanted[1] else None
 

@@ -257,7 +257,8 @@ def i1_backward(grad, self, result):
     """I0 - I1 / x, and a half at zero, written as PyTorch does."""
     large = greater(absolute(self), spacing_at_one(self))
     safe = where(large, self, spacing_at_one(self))
-    return grad * where(large, i0(safe) - result * reciprocal(safe), 0.5)
+    part = result * reciprocal(safe)  # right operands are made first, as in PyTorch
+    return grad * where(large, i0(safe) - part, 0.5)
 
 
 @composite
@@ -265,7 +266,9 @@ def i1e_backward(grad, self, result):
     """The same of the scaled ones."""
     large = greater(absolute(self), spacing_at_one(self))
     safe = where(large, self, spacing_at_one(self))
-    return grad * where(large, special_i0e(safe) - result * (sgn(safe) + reciprocal(safe)), 0.5)
+    part = reciprocal(safe)
+    part = result * (sgn(safe) + part)
+    return grad * where(large, special_i0e(safe) - part, 0.5)
 
 
 def scaled_tail(x):

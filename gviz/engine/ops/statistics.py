@@ -208,7 +208,9 @@ def norm_backward(grad, self, ord, result, dim, keepdim):
         shares = (grad / count_chosen(grad, chosen, dim)) * chosen
         return sgn(self) * shares
     if ord < 1:
-        return sgn(self) * masked_fill(overwritten(size, "power", ord - 1), equal(self, 0), 0) * grad * power(norm, 1 - ord)
+        scaled = masked_fill(overwritten(size, "power", ord - 1), equal(self, 0), 0)  # right operands are made first
+        scaled, rest = sgn(self) * scaled, power(norm, 1 - ord)
+        return scaled * grad * rest
     scaled = sgn(self) * overwritten(size, "power", ord - 1) if ord < 2 else self * overwritten(size, "power", ord - 2)
     return scaled * masked_fill(grad / power(norm, ord - 1), equal(norm, 0), 0)
 

@@ -179,8 +179,8 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Tensor
     if x is None:
         y = to(y, dtypes.get_default_dtype()) if y._array.dtype.kind in "iub" else y
         last = call["select"](y, dim, -1)  # PyTorch's order of making them
-        ends = call["add"](call["select"](y, dim, 0), last)
-        inner = call["sub"](call["sum_dim"](y, (dim,), False), call["mul_scalar"](ends, 0.5))
+        ends = call["mul_scalar"](call["add"](call["select"](y, dim, 0), last), 0.5)
+        inner = call["sub"](call["sum_dim"](y, (dim,), False), ends)
         return call["mul_scalar"](inner, float(dx))
     dim = wrap_dim(dim, y._array.ndim)
     steps = steps_between("trapezoid", x, y, dim)
