@@ -28,7 +28,7 @@ def check_condition(condition, self, other):
 
 @op("ReluBackward0", check=check_relu, self="threshold_backward(grad, result, 0)")
 def relu(self):
-    return np.maximum(self, ZERO[self.dtype])
+    return np.maximum(ZERO[self.dtype], self)  # of equal ones numpy takes the second: -0.0 stays
 
 
 @op("ThresholdBackwardBackward0", grad_output="threshold_backward(grad, self, threshold)", self="zeros_like(grad)")
@@ -47,8 +47,8 @@ def clamp_scalar(self, min=None, max=None):
     if self.dtype.kind != "f":
         self = self.astype(dtypes.result_type(self, *(v for v in (min, max) if v is not None)), copy=False)
     low, high = (None if bound is None else dtypes.number(bound, self.dtype, half=True) for bound in (min, max))
-    data = self if low is None else np.maximum(self, low)
-    return data.copy() if high is None is low else data if high is None else np.minimum(data, high)
+    data = self if low is None else np.maximum(low, self)
+    return data.copy() if high is None is low else data if high is None else np.minimum(high, data)
 
 
 @op(None, nondiff=("self",))

@@ -49,7 +49,7 @@ alike("fill_new_tensor", "FillBackward1", "fill_tensor")
 
 @op("ToCopyBackward0", promote="none", hidden=("self_sym_dtype",), self="to_dtype(grad, self_sym_dtype)")
 def to_dtype(self, dtype, memory_format=None):
-    cast = self.astype(dtype)
+    cast = self.astype(dtype, order="C" if 0 in self.strides else "K")
     return cast if memory_format is None else memory_format.copy(cast)
 
 
