@@ -18,7 +18,7 @@ from gviz.engine.calls.kernels import VIEWS
 
 SIZES = {"A": (2, 3), "P": (2, 3), "U": (2, 3), "W": (2, 3), "D": (2, 3), "S": (3, 3), "V": (3,), "X": (2,), "T": (2, 3, 2),
          "R": (2, 2, 3), "Z": (), "G": (2, 3), "1A": (1, 3), "A1": (2, 1),
-         "CM": (1, 1, 2), "CN": (1, 1, 1, 2)}  # fmt: skip
+         "CM": (1, 1, 2), "CL": (3, 2), "CN": (1, 1, 1, 2)}  # fmt: skip
 
 
 def letter(name: str, random: Any) -> Any:
@@ -114,6 +114,9 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "triangular_solve": [("S", "S", True, False, False), ("S", "S", False, True, True)],
     "cholesky_inverse": [("S", False), ("S", True)],
     "linalg_matrix_exp": [("S",)],
+    "lu_factor": [("S", True), ("A", True), ("CL", True)],
+    "linalg_lu": [("S", True), ("A", True), ("CL", True)],
+    "lu_unpack": [("S",), ("A",), ("CL",)],
     "block_diag": [("sums",)],
     "narrow_copy": [("A", 1, 0, 2), ("A", -1, -2, 1)],
     "select_scatter": [("A", "V", 0, 1), ("A", "X", -1, -2)],

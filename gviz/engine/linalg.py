@@ -20,7 +20,8 @@ from gviz.engine.surface.products import inverse
 from gviz.engine.tensor import Tensor, from_array
 
 __all__ = [
-    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "inv_ex", "matmul",
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "inv_ex", "lu",
+    "lu_factor", "lu_factor_ex", "matmul",
     "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve",
     "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
@@ -98,6 +99,29 @@ def svdvals(A: Tensor, *, driver: Any = None) -> Any:
 def qr(A: Tensor, mode: str = "reduced") -> Any:
     """An orthogonal and a triangular factor."""
     return named("linalg_qr", ("Q", "R"), call["linalg_qr"](A, mode))
+
+
+def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
+    """Both triangles in one matrix, and the rows exchanged on the way. RuntimeError: a zero on the diagonal."""
+    *found, info = call["lu_factor"](A, pivot)
+    if (at := int(info._array.max(initial=0))) > 0:
+        raise RuntimeError(
+            f"torch.linalg.lu_factor: U[{at},{at}] is zero and using it on lu_solve would result in a division by zero. If you "
+            "still want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+        )
+    return named("linalg_lu_factor", ("LU", "pivots"), found)
+
+
+def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
+    """The same, and for each matrix the first zero on the diagonal, counted from 1, or 0."""
+    return named("linalg_lu_factor_ex", ("LU", "pivots", "info"), call["lu_factor"](A, pivot))
+
+
+def lu(A: Tensor, *, pivot: bool = True) -> Any:
+    """A permutation, a lower and an upper triangle."""
+    lower, upper = call["linalg_lu"](A, pivot)
+    packed, pivots, _ = call["lu_factor"](A.detach(), pivot)
+    return named("linalg_lu", ("P", "L", "U"), (call["lu_permutation"](packed, pivots), lower, upper))
 
 
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:

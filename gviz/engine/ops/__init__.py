@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 
 FAMILIES = (
-    "activation", "arithmetic", "chance", "choice", "comparison", "copies", "decompositions", "distances", "functions",
+    "activation", "arithmetic", "chance", "choice", "comparison", "copies", "decompositions", "distances", "factoring",
+    "functions",
     "indexing", "joining", "matrix", "picking", "products", "rearranging", "reduction", "rounding", "running", "scattering",
     "shape", "solving", "special", "statistics", "trigonometry",
 )  # fmt: skip

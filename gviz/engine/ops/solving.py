@@ -14,8 +14,8 @@ from gviz.engine.ops.shape import stepped
 def factors(matrices):
     """L and U in one matrix each, and the rows exchanged on the way (counted from 1), as LAPACK gives them."""
     packed = np.array(matrices, order="C")
-    count = packed.shape[-1]
-    pivots = np.zeros(packed.shape[:-1], np.int32)
+    count = min(packed.shape[-2:])
+    pivots = np.zeros((*packed.shape[:-2], count), np.int32)
     for place in np.ndindex(packed.shape[:-2]):
         matrix, pivot = packed[place], pivots[place]
         for k in range(count):

@@ -36,6 +36,25 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     return call["linalg_pinv"](input, None, rcond)
 
 
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
+    """Both triangles in one matrix, the rows exchanged on the way and, on request, whether a diagonal has a zero."""
+    found = call["lu_factor"](A, pivot)
+    return result_class("_lu_with_info", ("LU", "pivots", "info"))(found) if get_infos else tuple(found[:2])
+
+
+def lu_method(self: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
+    """The same without names."""
+    return tuple(lu(self, pivot, get_infos))
+
+
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
+    """A permutation and both triangles, or empty tensors."""
+    nothing = call["zeros_of"](LU_data, (0,))
+    lower, upper = call["lu_unpack"](LU_data) if unpack_data else (nothing, nothing)
+    rows = call["lu_permutation"](LU_data, LU_pivots) if unpack_pivots else nothing
+    return result_class("lu_unpack", ("P", "L", "U"))((rows, lower, upper))
+
+
 def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     """The solution of a triangular system, and a copy of the triangle."""
     found = call["triangular_solve"](b, A, upper, transpose, unitriangular)
@@ -45,3 +64,7 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
 ROWS = {"cholesky_solve": "cholesky_solve", "cholesky_inverse": "cholesky_inverse", "matrix_exp": "linalg_matrix_exp"}
 
 BOTH: dict[str, Any] = {"svd": svd, "qr": qr, "pinverse": pinverse, "triangular_solve": triangular_solve}
+
+METHODS: dict[str, Any] = {"lu": lu_method}
+
+FUNCTIONS: dict[str, Any] = {"lu": lu, "lu_unpack": lu_unpack}
