@@ -361,6 +361,7 @@ SIZES.update({"GN": (2, 4, 3), "GL": (1, 1, 1, 4), "CB": (1, 1, 2, 3, 2), "CC": 
               "HK": (1, 2, 3, 3)})  # fmt: skip
 
 SAMPLES.update({f"{key}_copy": SAMPLES[key] for key in VIEWS if key in SAMPLES})
+SAMPLES["view_copy"] = SAMPLES["view"]
 SAMPLES["fill_new"], SAMPLES["fill_new_tensor"] = SAMPLES["fill"], SAMPLES["fill_tensor"]
 
 NO_SLOPE = frozenset({

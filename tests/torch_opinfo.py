@@ -179,7 +179,8 @@ class Translation:
         Raises:
             AttributeError: it has none.
         """
-        name = {"log_sigmoid": "logsigmoid", "_threshold": "threshold"}.get(function.__name__, function.__name__)
+        name = getattr(function, "__name__", "?")
+        name = {"log_sigmoid": "logsigmoid", "_threshold": "threshold"}.get(name, name)
         for path in ("", "nn.functional", "Tensor", "linalg", "special", "fft", "_C._nn", "masked", "signal.windows"):
             home = self.torch
             for part in path.split(".") if path else ():

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CPU", "FORMATS", "STRIDED", "Device", "Layout", "MemoryFormat", "check_device"]
+__all__ = ["CPU", "FORMATS", "STRIDED", "Device", "Layout", "MemoryFormat", "check_device", "suggested"]
 
 DEVICES = (
     "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy", "vulkan",
@@ -56,6 +56,12 @@ FORMATS = {
     name: MemoryFormat(name, rank)
     for name, rank in {"contiguous_format": 0, "preserve_format": 0, "channels_last": 4, "channels_last_3d": 5}.items()
 }
+
+
+def suggested(array: Any) -> MemoryFormat:
+    """The format that an array is in for PyTorch: channels last where the order of indices is not, else contiguous."""
+    last = (format for format in FORMATS.values() if format.rank and format.holds(array))
+    return FORMATS["contiguous_format"] if array.flags.c_contiguous else next(last, FORMATS["contiguous_format"])
 
 
 class Device:

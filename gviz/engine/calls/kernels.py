@@ -139,7 +139,7 @@ IN_ORDER = {
 
 VIEWS = (
     "alias", "as_strided", "diagonal", "expand", "permute", "select", "slice_row", "split_size", "split_with_sizes",
-    "squeeze_all", "squeeze_dim", "squeeze_dims", "t", "transpose", "unbind", "unfold", "unsqueeze", "view",
+    "squeeze_all", "squeeze_dim", "squeeze_dims", "t", "transpose", "unbind", "unfold", "unsqueeze",
 )  # fmt: skip
 """Views of which there is a form that copies, ``torch.t_copy`` and its kin."""
 COPIES = {f"{key}_copy" for key in VIEWS}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gviz.engine.calls.device import Device, MemoryFormat
+from gviz.engine.calls.device import Device, Layout, MemoryFormat
 from gviz.engine.calls.listing import listed, type_text
 from gviz.engine.data.dtypes import dtype
 from gviz.engine.data.words import warn_once
@@ -163,13 +163,13 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "ScalarType": ("torch.dtype", lambda v: isinstance(v, dtype) or v in (int, float, bool, complex)),
     "Device": ("torch.device", an(int, str, Device)),
     "string_view": ("str", an(str)),
-    "Layout": ("torch.layout", an()),
+    "Layout": ("torch.layout", an(Layout)),
     "MemoryFormat": ("torch.memory_format", an(MemoryFormat)),
     "Storage": ("torch.Storage", an()),
     "Dimname": ("name", an()),
     "DimnameList": ("tuple of names", an()),
 }
-"""What messages call a declared type, and whether a value is what it wants: there are no names, layouts and storages here."""
+"""What messages call a declared type, and whether a value is what it wants: there are no names and storages here."""
 
 
 def does(parameter: Parameter, value: Any, name: str) -> bool:

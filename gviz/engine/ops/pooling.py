@@ -139,7 +139,7 @@ def max_pool_double_backward(grad, indices, dims):
     """What was at the indices, as the result of the pooling has it."""
     lead = tuple(indices.shape[: len(indices.shape) - dims])
     sizes = [numel_of(value) // max(count_of(lead), 1) for value in (grad, indices)]
-    found = gather(reshape(grad, (*lead, sizes[0])), -1, reshape(indices, (*lead, sizes[1])))
+    found = gather(reshape(grad, (*lead, sizes[0])), -1, view(indices, (*lead, sizes[1])))
     return reshape(found, tuple(indices.shape))
 
 

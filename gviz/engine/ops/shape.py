@@ -62,6 +62,11 @@ def view(self, size):
     return found
 
 
+@op("ViewBackward0_copy", self="reshape(grad, self_sym_sizes)")
+def view_copy(self, size):
+    return np.array(self, order="C").reshape(full_shape(size, self.size))
+
+
 @op("UnsafeViewBackward0", self="reshape(grad, self_sym_sizes)")
 def unsafe_view(self, size):
     return self.reshape(full_shape(size, self.size))

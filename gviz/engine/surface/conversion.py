@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine.calls.device import STRIDED, check_device
+from gviz.engine.calls.device import FORMATS, STRIDED, check_device, suggested
 from gviz.engine.data import dtypes
 from gviz.engine.data.words import type_name
 from gviz.engine.layout import mark
@@ -33,7 +33,7 @@ def to(
     if device is not None:
         check_device(device)
     kind = self._array.dtype if dtype is None else dtypes.as_dtype(dtype).np
-    if kind == self._array.dtype and not copy and (memory_format is None or memory_format.holds(self._array)):
+    if kind == self._array.dtype and not copy and memory_format in {None, FORMATS["preserve_format"], suggested(self._array)}:
         return self
     return mark(call["to_dtype"](self, kind, memory_format))
 

@@ -76,7 +76,7 @@ def randint_like(
 
 def normal(
     mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, requires_grad: bool = False,
-    device: Any = None,
+    device: Any = None, layout: Any = None,
 ) -> Any:  # fmt: skip
     """Normal random numbers: for each mean and deviation of tensors, or of one mean and deviation in a shape."""
     means, spreads = isinstance(mean, Tensor), isinstance(std, Tensor)

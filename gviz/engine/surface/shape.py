@@ -289,6 +289,6 @@ METHODS: dict[str, Any] = {
 
 FUNCTIONS: dict[str, Any] = {
     **{f"{key.removesuffix('_row').removesuffix('_size')}_copy": f"{key}_copy" for key in VIEWS if "squeeze_" not in key},
-    "squeeze_copy": squeezing("_copy"), "split": split, "cat": cat, "concat": cat, "concatenate": cat,
+    "squeeze_copy": squeezing("_copy"), "view_copy": "view_copy", "split": split, "cat": cat, "concat": cat, "concatenate": cat,
     "stack": stack, "block_diag": block_diag,
 }  # fmt: skip
