@@ -199,6 +199,8 @@ def convolution_double_backward(grads, grad_output, input, weight, options):
     """
     to_input, to_weight, to_bias = grads
     stride, padding, dilation, transposed, output_padding, groups = options
+    padding, output_padding = each_way(padding, input), each_way(output_padding, input)
+    options = stride, padding, dilation, transposed, output_padding, groups
     rank = len(input.shape)
     first = added([
         None if to_input is None else convolution(to_input, weight, None, *options),
@@ -215,8 +217,7 @@ def convolution_double_backward(grads, grad_output, input, weight, options):
         third = cut_to(transpose(parts[0] if groups == 1 else cat(parts, 1), 0, 1), weight.shape)
     if to_weight is not None:
         if not transposed:
-            wide = each_way(padding, input)
-            spans = zip(input.shape[2:], grad_output.shape[2:], weight.shape[2:], stride, wide, dilation, strict=True)
+            spans = zip(input.shape[2:], grad_output.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True)
             output_padding = tuple(n - ((k - 1) * d - 2 * p + s * (m - 1) + 1) for n, m, k, s, p, d in spans)
         second = convolution(grad_output, to_weight, None, stride, padding, dilation, not transposed, output_padding, groups)
         second = cut_to(second, input.shape)
