@@ -171,6 +171,21 @@ def layer_norm_double_backward(grads, input, weight, grad_out, mean, rstd, norma
     return None if through is None else reshape(expand(through, shape), sizes), back, to_scale
 
 
+MANY = 64
+"""With more rows than that, rounding each product with its sum is not worth its time."""
+
+
+def over_batch(array, other):
+    """The sum for each channel, of products where there is another array: of a matrix row by row, else in double precision."""
+    if array.ndim > 2 or other is None or len(array) > MANY:
+        values = array if other is None else array * other
+        return np.add.reduce(values, (0, *range(2, array.ndim)), dtype=np.float64 if array.ndim > 2 else array.dtype)
+    total = np.zeros(array.shape[1:], array.dtype)
+    for row, factor in zip(array, other, strict=True):
+        total = fused(row, factor, total)
+    return total
+
+
 @op(
     "NativeBatchNormBackward0",
     promote="none",
@@ -181,19 +196,21 @@ def layer_norm_double_backward(grads, input, weight, grad_out, mean, rstd, norma
     "training, eps, grad_input_mask)",
 )
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
-    axes, shape = (0, *range(2, input.ndim)), (-1, *(1,) * (input.ndim - 2))
+    shape = (-1, *(1,) * (input.ndim - 2))
     input = np.asarray(input, order="C")
     if training:
-        mean, var = input.mean(axis=axes), input.var(axis=axes)
         count = input.size // max(input.shape[1], 1)
+        mean = (over_batch(input, None) / count).astype(input.dtype)
+        away = input - mean.reshape(shape)
+        var = (over_batch(away, away) / count).astype(input.dtype)
         if running_mean is not None:
             running_mean += input.dtype.type(momentum) * (mean - running_mean)
             running_var += input.dtype.type(momentum) * (var * input.dtype.type(count / max(count - 1, 1)) - running_var)
-        kept = mean, 1 / np.sqrt(var + input.dtype.type(eps))
+        kept = mean, (1 / np.sqrt(var.astype(np.float64) + eps)).astype(input.dtype)
     else:
         mean, var = running_mean, running_var
         kept = np.zeros(0, input.dtype), np.zeros(0, input.dtype)
-    scale = 1 / np.sqrt(var + input.dtype.type(eps)) * (1 if weight is None else weight)
+    scale = (kept[1] if training else 1 / np.sqrt(var + input.dtype.type(eps))) * (1 if weight is None else weight)
     shift = fused(-mean, scale, 0 if bias is None else bias)
     return fused(scale.reshape(shape), input, shift.reshape(shape)).astype(input.dtype, copy=False), *kept
 
@@ -209,11 +226,11 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
     save_invstd="None",
 )
 def native_batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, mask):
-    axes, shape = (0, *range(2, input.ndim)), (-1, *(1,) * (input.ndim - 2))
+    shape = (-1, *(1,) * (input.ndim - 2))
     mean = (save_mean if train else running_mean).reshape(shape)
     rstd = (save_invstd if train else 1 / np.sqrt(running_var + input.dtype.type(eps))).reshape(shape)
-    away, total = input - mean, grad_out.sum(axes)
-    along, count = (away * grad_out).sum(axes).reshape(shape), input.dtype.type(input.size // max(input.shape[1], 1))
+    away, total = input - mean, over_batch(grad_out, None).astype(input.dtype)
+    along, count = over_batch(away, grad_out).astype(input.dtype).reshape(shape), input.dtype.type(input[:, :1].size)
     back = (grad_out - total.reshape(shape) / count - away * (along * rstd * rstd / count) if train else grad_out) * rstd
     back = back if weight is None else back * weight.reshape(shape)
     return back if mask[0] else None, (along * rstd).reshape(-1) if mask[1] else None, total if mask[2] else None
