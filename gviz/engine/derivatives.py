@@ -1,7 +1,7 @@
 """From the text of a row's derivatives to its node class: ``_apply`` on arrays (fast) and ``_apply_tensors`` (recorded).
 
-The two shapes that most operations have are written out by hand: one saved tensor (``apply_one``), and two inputs that are each
-saved for the other (``apply_crossed``). All other rows go through ``apply_general``.
+The shapes that most operations have are written out by hand (``apply_maker``): nothing saved, one saved tensor (``apply_one``),
+and two inputs that are each saved for the other (``apply_crossed``). All other rows go through ``apply_general``.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def raw_property(name: str) -> property:
 
 
 def apply_maker(row: Row) -> Any:
-    """The derivative on arrays: specialised where a row saves nothing, its result, or each input for the other."""
+    """The derivative on arrays: specialised where a row saves nothing, one tensor, or each input for the other."""
     formulas, needs = row.on_arrays, row.needs
     lone = len(row.edges) == 1 and not row.lists
     if lone and row.formulas[row.edge_names[0]] is PASS:
@@ -118,24 +118,25 @@ def apply_crossed(row: Row) -> Any:
 
     def apply(node: Node, grad: Any, keep: bool) -> Any:
         other, self = node._kept
+        to_self = to_other = None
         if other is not None:
             if other.__class__ is Tensor and other._rare is None:
-                other = left(grad, other._array)
+                to_self = left(grad, other._array)
             elif other.__class__ is float or other.__class__ is int:
-                other = by_number(grad, other)
+                to_self = by_number(grad, other)
             else:
                 array = content(other)
                 if array is None:
                     return careful(node, grad, keep)
-                other = left(grad, array)
+                to_self = left(grad, array)
         if self is not None:
             array = self._array if self.__class__ is Tensor and self._rare is None else content(self)
             if array is None:
                 return careful(node, grad, keep)
-            self = right(grad, array)
+            to_other = right(grad, array)
         if not keep:
             node._kept = SECOND_FREED if other is None else FIRST_FREED if self is None else BOTH_FREED
-        return other, self
+        return to_self, to_other
 
     return apply
 

@@ -11,6 +11,8 @@ A row says everything about an operation::
   outputs) and of what it names, which the operation saves: an input (``other``), an option (``dim``), ``result`` or the name
   of an output, or something derived from an input: ``self_sym_sizes``, ``self_sym_numel``, ``self_sym_strides``,
   ``weight_sym_argsize_0``.
+- ``row("mul", "MulBackward0", lambda self, other: self * other, self="grad * other", ...)`` states the same in one line
+  (``ops/rows.py``).
 - As in PyTorch, a tensor that exactly one of several derivatives uses is saved only if that derivative is needed.
 
 One formula, several namespaces. A formula calls table functions by their names (``formulas.formula`` makes a function

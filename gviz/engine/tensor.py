@@ -1,8 +1,8 @@
 """The tensor: a numpy array with its place in the backward graph.
 
-A tensor has four slots: the array, the edge (the node that made it, a weak reference to the AccumulateGrad of a leaf that
-requires a gradient, or None), the rare things (gradient, version, hooks, base of a view; None for most tensors) and weak
-references to itself. Operations, methods and operators are bound to this class by ``surface``.
+A tensor has three things: the array; the edge (the node that made it, or the ``Output`` of one that made several; for a leaf
+that requires a gradient a weak reference to its AccumulateGrad; else None); and the rare things (gradient, version, hooks, base
+of a view; None for most tensors). Operations, methods and operators are bound to this class by ``surface``.
 """
 
 from __future__ import annotations

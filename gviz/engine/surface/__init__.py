@@ -3,7 +3,7 @@
 An overload is a row; a public name is a choice among rows. At the end of each file here stand its names, each with what it
 means: a row or composite by its key, or a function of the file that chooses a row by its arguments:
 
-- ``ROWS`` and ``BOTH``: offered as ``torch.NAME`` and as methods;
+- ``BOTH``: offered as ``torch.NAME`` and as methods;
 - ``METHODS`` (Python's operators among them) and ``FUNCTIONS``: what is only the one or the other.
 
 :func:`install` binds them all to the tensor class and to the engine's namespace.
@@ -51,7 +51,7 @@ BUILT_IN = (
 )  # fmt: skip
 """Methods that the tensor class has itself, and that are PyTorch's built-in ones."""
 
-TABLES = {"ROWS": (True, True), "BOTH": (True, True), "METHODS": (True, False), "FUNCTIONS": (False, True)}
+TABLES = {"BOTH": (True, True), "METHODS": (True, False), "FUNCTIONS": (False, True)}
 """The tables of a family: whether their names are methods, and whether they are functions."""
 
 

@@ -166,7 +166,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     return call["clamp_tensor" if tensors[0] else "clamp_scalar"](input, min, max)
 
 
-ROWS = {
+BOTH: dict[str, Any] = {
     "mul": "mul", "multiply": "mul", "neg": "neg", "negative": "neg", "reciprocal": "reciprocal",
     "abs": "absolute", "absolute": "absolute", "sign": "sign", "sgn": "sgn",
     "exp": "exp", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p", "expm1": "expm1",
@@ -177,9 +177,6 @@ ROWS = {
     "ge": "greater_equal", "greater_equal": "greater_equal",
     "logical_and": "logical_and", "logical_or": "logical_or", "logical_xor": "logical_xor", "logical_not": "logical_not",
     "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite",
-}  # fmt: skip
-
-BOTH: dict[str, Any] = {
     "add": add, "sub": sub, "subtract": sub, "div": div, "divide": div, "true_divide": div,
     "pow": power, "square": square, "positive": positive, "clamp": clamp, "clip": clamp,
 }  # fmt: skip

@@ -61,9 +61,10 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
     return result_class("triangular_solve", ("solution", "cloned_coefficient"))(found)
 
 
-ROWS = {"cholesky_solve": "cholesky_solve", "cholesky_inverse": "cholesky_inverse", "matrix_exp": "linalg_matrix_exp"}
-
-BOTH: dict[str, Any] = {"svd": svd, "qr": qr, "pinverse": pinverse, "triangular_solve": triangular_solve}
+BOTH: dict[str, Any] = {
+    "cholesky_solve": "cholesky_solve", "cholesky_inverse": "cholesky_inverse", "matrix_exp": "linalg_matrix_exp",
+    "svd": svd, "qr": qr, "pinverse": pinverse, "triangular_solve": triangular_solve,
+}  # fmt: skip
 
 METHODS: dict[str, Any] = {"lu": lu_method}
 

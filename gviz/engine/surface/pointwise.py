@@ -176,7 +176,7 @@ def question(function: Any) -> Any:
 
 BITWISE = {name: bitwise(getattr(np, f"bitwise_{name}")) for name in ("and", "or", "xor")}
 
-ROWS = {
+BOTH: dict[str, Any] = {
     "floor": "floor", "ceil": "ceil", "trunc": "trunc", "fix": "trunc", "frac": "frac",
     "asin": "asin", "arcsin": "asin", "acos": "acos", "arccos": "acos", "atan": "atan", "arctan": "atan",
     "sinh": "sinh", "cosh": "cosh", "asinh": "asinh", "arcsinh": "asinh", "acosh": "acosh", "arccosh": "acosh",
@@ -186,9 +186,6 @@ ROWS = {
     "isclose": "isclose", "logit": "logit", "lgamma": "lgamma", "digamma": "digamma", "erfinv": "erfinv", "igamma": "igamma",
     "igammac": "igammac", "ldexp": "ldexp", "nextafter": "nextafter", "heaviside": "heaviside", "dist": "dist",
     "i0": "i0", "angle": "angle", "frexp": "frexp", "mvlgamma": "mvlgamma",
-}  # fmt: skip
-
-BOTH: dict[str, Any] = {
     "round": rounded, "remainder": remainder, "fmod": fmod, "floor_divide": floor_divide, "clamp_min": clamp_min,
     "clamp_max": clamp_max, "lerp": lerp, "addcmul": keyed("addcmul", 3, tensors=True),
     "addcdiv": keyed("addcdiv", 3, tensors=True),

@@ -338,16 +338,13 @@ def corrcoef(input: Tensor) -> Tensor:
     return call["clamp_scalar"](call["div"](found, call["view"](spread, (1, -1))), -1, 1)
 
 
-ROWS = {
+BOTH: dict[str, Any] = {
     "kron": "kron",
     "matrix_power": "matrix_power",
     "det": "linalg_det",
     "logdet": logdet,
     "cholesky": "cholesky",
     "vdot": "vdot",
-}
-
-BOTH: dict[str, Any] = {
     **{name: keyed(name, 3) for name in ("addmm", "addmv", "addr", "baddbmm", "addbmm")},
     "inner": inner, "outer": outer, "ger": outer, "inverse": inverse, "cross": cross, "slogdet": slogdet,
     "cov": cov, "corrcoef": corrcoef,

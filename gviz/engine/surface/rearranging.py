@@ -281,14 +281,11 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     return input
 
 
-ROWS = {
+BOTH: dict[str, Any] = {
     "tril": "tril", "triu": "triu", "diagonal": "diagonal", "diag_embed": "diag_embed", "trace": "trace", "rot90": "rot90",
     "index_select": "index_select", "index_copy": "index_copy", "masked_select": "masked_select",
     "masked_scatter": "masked_scatter", "take": "take", "put": "put",
-}  # fmt: skip
-
-BOTH: dict[str, Any] = {
-    "tile": tile, "repeat_interleave": repeat_interleave, "flip": flip, "fliplr": flipped(1), "flipud": flipped(0),
+    "tile": tile, "flip": flip, "fliplr": flipped(1), "flipud": flipped(0),
     "roll": roll, "diag": diag, "movedim": movedim, "moveaxis": movedim, "unflatten": unflatten,
     "as_strided": as_strided, "index_add": keyed("index_add", 4), "index_fill": index_fill, "scatter": scatter, "diff": diff,
     "scatter_reduce": keyed("scatter_reduce", 5), "index_reduce": keyed("index_reduce", 5), "diagflat": diagflat,
@@ -296,7 +293,7 @@ BOTH: dict[str, Any] = {
 }  # fmt: skip
 
 METHODS: dict[str, Any] = {
-    "repeat": sized("repeat"), "unfold": "unfold",
+    "repeat": sized("repeat"), "unfold": "unfold", "repeat_interleave": repeat_interleave,
 }  # fmt: skip
 
 FUNCTIONS: dict[str, Any] = {

@@ -81,9 +81,8 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     return call["log_softmax_row"](typed(input, dtype), dim)
 
 
-ROWS = {"argmax": "argmax", "argmin": "argmin", "any": "any_of", "all": "all_of"}
-
 BOTH: dict[str, Any] = {
+    "argmax": "argmax", "argmin": "argmin", "any": "any_of", "all": "all_of",
     "sum": total("sum"), "mean": total("mean"), "max": extreme("max", "maximum"), "min": extreme("min", "minimum"),
     "softmax": softmax, "log_softmax": log_softmax,
 }  # fmt: skip

@@ -133,12 +133,9 @@ def bincount(input: Tensor, weights: Any = None, minlength: int = 0) -> Tensor:
     return from_array(np.bincount(input._array, getattr(weights, "_array", None), minlength), None)
 
 
-ROWS = {
+BOTH: dict[str, Any] = {
     "count_nonzero": "count_nonzero", "argwhere": "nonzero", "kthvalue": "kthvalue", "topk": "topk", "mode": "mode",
     "cummax": "cummax", "cummin": "cummin", "logcumsumexp": "logcumsumexp", "renorm": "renorm",
-}  # fmt: skip
-
-BOTH: dict[str, Any] = {
     "prod": prod, "cumsum": running("cumsum"), "cumprod": running("cumprod"), "var": spread("var"), "std": spread("std"),
     "amax": over("amax", ()), "amin": over("amin", ()), "logsumexp": logsumexp, "sort": sort, "argsort": argsort,
     "aminmax": keyed("aminmax", 1), "nansum": nansum, "nanmean": nanmean,
