@@ -155,7 +155,7 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "unsqueeze": [("A", 0), ("A", -1), ("V", 1)],
     "as_strided": [("A", (2, 2), (1, 2), 1), ("A", (3, 2), (1, 1), 0)],
     # the wider table
-    "leaky_relu_backward": [("G", "D", 0.01)],
+    "leaky_relu_backward": [("G", "D", 0.01, False)],
     "hardtanh_backward": [("G", "D", -1.0, 1.0)],
     "threshold": [("D", 0.1, 2.0)],
     "elu_backward": [("G", 1.0, 1, 1, False, "D")],

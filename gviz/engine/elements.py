@@ -223,8 +223,8 @@ class Elements:
         return from_array(array.astype(np.uint8) if array.dtype.kind == "b" else array, None)
 
     def __reversed__(self) -> Any:
-        """From the last to the first along every dimension."""
-        return self.flip(tuple(range(self._array.ndim))) if self._array.ndim else self  # type: ignore[attr-defined]
+        """From the last slice to the first."""
+        return self.flip(0) if self._array.ndim else self  # type: ignore[attr-defined]
 
     def __iter__(self) -> Iterator[Any]:
         """The slices along the first dimension, as ``unbind`` gives them."""

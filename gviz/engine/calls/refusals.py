@@ -67,8 +67,17 @@ BUILT_IN = {
     ("unique", "input"): ("_unique2", "input", 0),
     ("embedding", "input"): ("embedding", "indices", 1), ("embedding", "weight"): ("embedding", "weight", 0),
     **{("cross_entropy", name): ("cross_entropy_loss", name, i) for i, name in enumerate(("input", "target", "weight"))},
+    ("cross_entropy", "label_smoothing"): ("cross_entropy_loss", "label_smoothing", 5), ("glu", "dim"): ("glu", "dim", 1),
+    ("layer_norm", "eps"): ("layer_norm", "eps", 4),
+    **{
+        (norm, name): (norm, name, i)
+        for norm in ("batch_norm", "instance_norm")
+        for i, name in enumerate(("input", "weight", "bias", "running_mean", "running_var"))
+    },
 }  # fmt: skip
 """The built-in function that one in Python hands a parameter on to, what it calls it and where it has it."""
+WANTED: dict[str, Any] = {"Tensor": Tensor, "float": int | float | Tensor, "int": int}
+"""What is taken for a parameter by what it is noted as: of numbers only where a built-in function is handed them."""
 DISPATCHED = {name: f"_{name}" for name in ("max_pool1d", "max_pool2d", "max_pool3d", "threshold")}
 """What functions are called in PyTorch that stand behind a public name."""
 REFUSALS = (TypeError, AttributeError, ValueError, IndexError, KeyError, RuntimeError, OverflowError)
@@ -181,7 +190,7 @@ def looked_at(
 
     short = name.removeprefix("F.")
     if forms_of("." * method + name) is None:
-        raise in_python(function, "Tensor." * method + short, error, args) from None
+        raise in_python(function, "Tensor." * method + short, error, args, kwargs) from None
     try:
         given, words = accepted(name, args[1:] if method else args, kwargs, method=method)
         given = (*args[:1], *given) if method else given
@@ -199,7 +208,7 @@ def looked_at(
     raise error from None
 
 
-def in_python(function: Any, name: str, error: Exception, args: tuple[Any, ...]) -> Exception:
+def in_python(function: Any, name: str, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
     """The error of a function that PyTorch has in Python too: under its public name, or of the built-in one that it calls."""
     start = f"{function.__qualname__}()"
     if isinstance(error, TypeError) and str(error).startswith(start):  # Python counts the arguments before anything else
@@ -211,14 +220,17 @@ def in_python(function: Any, name: str, error: Exception, args: tuple[Any, ...])
     function = getattr(function, "__wrapped__", function)
     code = function.__code__
     names, notes = code.co_varnames[: code.co_argcount], function.__annotations__
-    for i, (parameter, value) in enumerate(zip(names, args, strict=False)):
+    given = dict(zip(names, args, strict=False)) | kwargs
+    for i, (parameter, value) in enumerate((one, given[one]) for one in names if one in given):
         note = str(notes.get(parameter))
         tensor = note.startswith("Tensor") if notes else parameter in TENSOR_NAMES
+        kind = note if note in WANTED and (name, parameter) in BUILT_IN else "Tensor"
         known = value is None and (note.endswith("None") or i >= len(names) - len(function.__defaults__ or ()))
-        if (tensor or (i == 0 and parameter in {"input", "self"})) and not isinstance(value, Tensor) and not known:
+        known = isinstance(value, WANTED[kind]) or (known and kind == "Tensor")
+        if not known and (kind != "Tensor" or tensor or (i == 0 and parameter in {"input", "self"})):
             name = name.removeprefix("Tensor.")
             called, wanted, place = BUILT_IN.get((name, parameter), (name, parameter, i))
             return TypeError(
-                f"{called}(): argument '{wanted}' (position {place + 1}) must be Tensor, not {type(value).__name__}"
+                f"{called}(): argument '{wanted}' (position {place + 1}) must be {kind}, not {type(value).__name__}"
             )
     return error

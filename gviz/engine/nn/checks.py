@@ -286,8 +286,25 @@ def check_remembering(
             raise ValueError(f"{name} must be greater than zero")
 
 
+def check_delta(delta: Any, **_: Any) -> None:
+    """Where a ``HuberLoss`` becomes linear."""
+    if not isinstance(delta, float | int):
+        raise TypeError(f"delta must be a float or int, got: {type(delta)}")
+
+
+def positive_margin(name: str) -> Any:
+    """A check of the margin of a loss of three."""
+
+    def check(margin: Any, **_: Any) -> None:
+        if margin <= 0:
+            raise ValueError(f"{name}: expected margin to be greater than 0, got {margin} instead")
+
+    return check
+
+
 LAYER_CHECKS: dict[str, Any] = {
     "Hardtanh": check_bounds, "MultiMarginLoss": check_margin, "Bilinear": check_inputs, "Unflatten": check_unflattened,
-    "RNNBase": check_remembering,
+    "RNNBase": check_remembering, "HuberLoss": check_delta,
+    **{name: positive_margin(name) for name in ("TripletMarginLoss", "TripletMarginWithDistanceLoss")},
 }  # fmt: skip
 """What some layers refuse of their options, by the class that does so in PyTorch."""

@@ -30,8 +30,7 @@ class Loss(Layer):
     """A loss: what it weighs with are buffers, and the reduction may be told in the old way."""
 
     def _take(self, values: dict[str, Any]) -> None:
-        if (old := (values.get("size_average"), values.get("reduce"))) != (None, None):
-            values["reduction"] = told_of_old(*old)
+        values["reduction"] = told_of_old(values["reduction"], values.get("size_average"), values.get("reduce"))
         for name in ("weight", "pos_weight"):
             if name in values:
                 self.register_buffer(name, values.pop(name))

@@ -31,17 +31,20 @@ def reduction_number(reduction: str) -> int:
     return rows.REDUCTIONS[reduction]
 
 
-def told_of_old(size_average: bool | None, reduce: bool | None) -> str:
-    """The reduction that two old arguments mean, with PyTorch's warning."""
-    means = "none" if reduce is False else "sum" if size_average is False else "mean"
-    warn(f"size_average and reduce args will be deprecated, please use reduction='{means}' instead.")
-    return means
-
-
 class Told(str):
     """A reduction that was told by its old names: nobody is then told how it will change."""
 
     __slots__ = ()
+
+
+def told_of_old(reduction: str, size_average: Any, reduce: Any) -> str:
+    """The reduction, or what two old arguments mean by their truth, with PyTorch's warning."""
+    if size_average is reduce is None:
+        return reduction
+    mean = bool(size_average is None or size_average)  # asked first: whether it is true may be refused
+    means = Told("none" if reduce is not None and not reduce else "mean" if mean else "sum")
+    warn(f"size_average and reduce args will be deprecated, please use reduction='{means}' instead.")
+    return means
 
 
 def old(loss: Any) -> Any:
@@ -57,8 +60,8 @@ def old(loss: Any) -> Any:
         if len(args) <= first and not {"size_average", "reduce"} & given.keys():
             return loss(*args, **given)
         values = bound(loss.__name__, {name: options.get(name) for name in placed}, args, given)
-        before = values.pop("size_average"), values.pop("reduce")
-        return loss(**values | ({} if before == (None, None) else {"reduction": Told(told_of_old(*before))}))
+        values["reduction"] = told_of_old(values["reduction"], values.pop("size_average"), values.pop("reduce"))
+        return loss(**values)
 
     return call
 
@@ -254,8 +257,9 @@ def cross_entropy(
     label_smoothing: float = 0.0,
 ) -> Tensor:  # fmt: skip
     """The cross entropy of unnormalized scores: with classes, or with probabilities of the input's shape."""
-    if not 0.0 <= label_smoothing <= 1.0:
-        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    label_smoothing = float(max(0.0, label_smoothing))  # less than none is none
+    if label_smoothing > 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     if target._array.shape == input._array.shape and (kind := target._array.dtype).kind != "f":
         raise RuntimeError(f"Expected floating point type for target with class probabilities, got {of(kind).scalar_name}")
     axis = 0 if input._array.ndim == 1 else 1

@@ -15,13 +15,25 @@ SQRT_2_OVER_PI = math.sqrt(2 / math.pi)
 
 
 # ------------------------------------------------------------------ piecewise linear
-@op("LeakyReluBackward0", self="leaky_relu_backward(grad, self, negative_slope)")
+def check_slope(name, slope, is_result):
+    """Refuse to tell from the result of a function that falls below zero which input it had."""
+    if is_result and slope < 0:
+        raise RuntimeError(
+            f"In-place {name} backward calculation is triggered with a negative slope which is not supported. This is caused "
+            "by calling in-place forward function with a negative slope, please call out-of-place version instead."
+            + " File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place leakRelu backward "
+            "calculation with negative slope" * (name == "leakyReLu")
+        )
+
+
+@op("LeakyReluBackward0", self="leaky_relu_backward(grad, self, negative_slope, False)")
 def leaky_relu(self, negative_slope=0.01):
     return np.where(self > 0, self, self * self.dtype.type(negative_slope))
 
 
-@op("LeakyReluBackwardBackward0", grad_output="leaky_relu_backward(grad, self, negative_slope)", self="zeros_like(grad)")
-def leaky_relu_backward(grad_output, self, negative_slope):
+@op("LeakyReluBackwardBackward0", grad_output="leaky_relu_backward(grad, self, negative_slope, False)", self="zeros_like(grad)")
+def leaky_relu_backward(grad_output, self, negative_slope, self_is_result):
+    check_slope("leakyReLu", negative_slope, self_is_result)
     return np.where(self > 0, grad_output, grad_output * grad_output.dtype.type(negative_slope))
 
 
@@ -90,6 +102,8 @@ def elu(self, alpha=1.0, scale=1, input_scale=1):
 
 @op("CeluBackward0", self="elu_backward(grad, alpha, 1, 1.0 / alpha, False, self)")
 def celu(self, alpha=1.0):
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     kind = self.dtype.type
     return np.where(self > 0, self, np.expm1(np.minimum(self, 0) / kind(alpha)) * kind(alpha))
 
@@ -101,6 +115,7 @@ def celu(self, alpha=1.0):
     "self_or_result)",
 )
 def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result):
+    check_slope("elu", alpha, is_result)
     kind = grad_output.dtype.type
     low = np.minimum(self_or_result, 0)
     inner = (low + kind(alpha * scale)) if is_result else np.exp(low * kind(input_scale)) * kind(alpha * scale)

@@ -73,7 +73,7 @@ def rrelu_with_noise(self, noise, lower, upper, training):
 def rrelu_with_noise_backward(grad_output, self, noise, lower, upper, training, self_is_result):
     if training and upper - lower > 1e-6:
         return grad_output * noise
-    return np.where(self > 0, grad_output, grad_output * grad_output.dtype.type((lower + upper) / 2))
+    return ARRAYS["leaky_relu_backward"](grad_output, self, (lower + upper) / 2, self_is_result)
 
 
 alike(
@@ -85,18 +85,7 @@ alike(
 
 
 # ------------------------------------------------------------------ in place
-@op("LeakyReluBackward1", self="leaky_relu_backward(grad, result, negative_slope)")
-def leaky_relu_(self, negative_slope=0.01):
-    if negative_slope < 0:
-        raise RuntimeError(
-            "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This is caused "
-            "by calling in-place forward function with a negative slope, please call out-of-place version instead. File an "
-            "issue at https://github.com/pytorch/pytorch if you do require supporting in-place leakRelu backward calculation "
-            "with negative slope"
-        )
-    return ARRAYS["leaky_relu"](self, negative_slope)
-
-
+alike("leaky_relu_", "LeakyReluBackward1", "leaky_relu", self="leaky_relu_backward(grad, result, negative_slope, True)")
 alike("elu_", "EluBackward1", "elu", self="elu_backward(grad, alpha, scale, input_scale, True, result)")
 alike("celu_", "CeluBackward1", "celu", self="elu_backward(grad, alpha, 1, 1.0 / alpha, True, result)")
 alike("threshold_", "ThresholdBackward1", "threshold")
