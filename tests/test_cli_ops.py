@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 import pytest
 from names_of_torch import FILE, MODULES
 from names_of_torch import text as names_of_this_torch
-from program import SAMPLES, Program
+from program import ROOT, SAMPLES, Program
 
 from gviz import engine
+from gviz.cli.ops import MOST_NAMED
 from gviz.engine.op import COMPOSITES, ROWS
 from gviz.engine.readers import symbols
 from gviz.engine.readers.catalogue import Operation, matching, operations
@@ -112,7 +114,7 @@ def test_a_function_of_several_operations_is_listed_with_each() -> None:
     assert "torch.max" in next(operation for operation in operations() if operation.key == "maximum").part_of
     parts = {operation.grad_fn for operation in operations() if "torch.matmul" in operation.part_of}
     assert {"MmBackward0", "MvBackward0", "DotBackward0", "BmmBackward0"} <= parts
-    assert [operation.key for operation in matching("matmul")] == sorted(
+    assert sorted(operation.key for operation in matching("matmul")) == sorted(
         operation.key for operation in operations() if "torch.matmul" in operation.part_of
     )
 
@@ -151,6 +153,49 @@ def test_one_operation_is_told_in_full(gviz: Program) -> None:
     assert ["grad", "of", "other", "grad * self"] in lines
     assert "saves" in done.out
     assert "_saved_other, _saved_self" in done.out
+
+
+@pytest.mark.parametrize(
+    ("pattern", "first"),
+    [
+        ("torch.conv2d", "ConvolutionBackward0 (convolution)"),
+        ("conv2d", "ConvolutionBackward0 (convolution)"),
+        ("nn.Linear", "AddmmBackward0 (addmm)"),
+        ("nn.ReLU", "ReluBackward0 (relu)"),
+        ("nn.functional.cross_entropy", "LogSoftmaxBackward0 (log_softmax_row)"),
+        ("Tensor.__mul__", "MulBackward0 (mul)"),
+        ("AccumulateGrad", "AccumulateGrad (AccumulateGrad)"),
+        ("CopySlices", "CopySlices (CopySlices)"),
+    ],
+)
+def test_what_is_asked_for_comes_first(pattern: str, first: str) -> None:
+    operation = matching(pattern)[0]
+    assert f"{operation.grad_fn} ({operation.key})" == first
+
+
+@pytest.mark.parametrize("call", ["torch.conv2d", "nn.Conv2d", "nn.functional.conv2d"])
+def test_call_forms_that_torch_has_of_functional_are_told(listed: dict[str, Operation], call: str) -> None:
+    assert call in listed["convolution"].part_of
+
+
+def test_a_node_without_a_row_is_told_in_a_sentence(gviz: Program) -> None:
+    lines = gviz("ops", "AccumulateGrad").out.splitlines()
+    assert lines[0] == "AccumulateGrad"
+    assert "adds the gradient that arrives" in lines[1]
+
+
+def test_many_names_are_shortened_to_the_first(gviz: Program) -> None:
+    part = next(line for line in gviz("ops", "convolution").out.splitlines() if "part of" in line)
+    assert part.count(",") == MOST_NAMED - 1
+    assert part.endswith(f" and {len(matching('convolution')[0].part_of) - MOST_NAMED} more")
+
+
+def test_the_line_that_a_row_stands_in_is_told(listed: dict[str, Operation]) -> None:
+    for operation in listed.values():
+        file, _, line = operation.source.partition(":")
+        text = (ROOT / file).read_text(encoding="utf-8").split("\n", int(line) - 1)[-1]
+        loop = text.startswith(" ")  # rows that are alike are made in one
+        assert loop or re.match(rf'@op\(|(row|function|alike)\(\s*"{operation.key}"', text), (operation, text[:80])
 
 
 def test_overloads_are_rows_of_their_own(gviz: Program) -> None:
@@ -195,8 +240,8 @@ def test_a_terminal_gets_lines_that_fit(gviz: Program, columns: int, words: tupl
     [
         (["softmx"], ("no operation 'softmx'", "did you mean softmax")),
         (["qqq"], ("no operation 'qqq'", "gviz ops lists all")),
-        (["arange"], ("torch.arange is in the engine, and makes no graph node of its own",)),
-        (["nn.Linear"], ("torch.nn.Linear is in the engine",)),
+        (["arange"], ("torch.arange is in the engine, and has no row of its own", "gviz render draws the nodes")),
+        (["nn.Module"], ("torch.nn.Module is in the engine",)),
         (["--missing", "torch.no_such_part"], ("no list of the names in torch.no_such_part",)),
         (["--missing", "torch.nn.functionl"], ("did you mean torch.nn.functional?",)),
         (["--missing", "nope.py"], ("there is no file nope.py",)),

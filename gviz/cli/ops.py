@@ -20,6 +20,9 @@ __all__ = ["ops"]
 MOST_TOLD = 6
 """Operations that are told in full; more of them are a table."""
 
+MOST_NAMED = 8
+"""Functions and rows that are named where one is a part of them."""
+
 HEADINGS = ("grad_fn", "called as", "name", "saves")
 LONGEST = 60
 """Characters of a cell in a pipe's table."""
@@ -36,8 +39,8 @@ WIDTHS = (90, 120)
 def ops(*, pattern: str | None, missing: str | None, as_json: bool) -> int:
     """List the engine's operations, or what it lacks.
 
-    An operation is told with its names, its grad_fn, what it saves and its derivatives. PATTERN is a name (mul, torch.mul, '*',
-    MulBackward0), a part of names or a glob; without it all are listed.
+    An operation is told with its names, its grad_fn, what it saves, its derivatives and the line of gviz's code that it stands
+    in. PATTERN is a name (mul, torch.mul, '*', MulBackward0), a part of names or a glob; without it all are listed.
 
     \b
     Examples:
@@ -78,7 +81,8 @@ def _refuse(pattern: str) -> None:
 
     for name in (f"torch.{pattern.removeprefix('torch.')}", f"torch.nn.{pattern}", f"torch.Tensor.{pattern}"):
         if is_here(name):
-            raise SourceError(f"{name} is in the engine, and makes no graph node of its own")
+            hint = "gviz render draws the nodes that a call of it makes, if it makes any"
+            raise SourceError(f"{name} is in the engine, and has no row of its own in the table of operations", hint=hint)
     names = sorted({name for operation in operations() for name in operation.names()})
     close = get_close_matches(pattern[:60], names, n=3, cutoff=0.8)
     hint = (
@@ -100,6 +104,8 @@ def _record(operation: Operation) -> dict[str, Any]:
         "saves": operation.saved,
         "derivatives": [{"inputs": inputs.split(", "), "formula": formula} for inputs, formula in operation.formulas],
         "where": operation.where,
+        "source": operation.source,
+        "note": operation.note,
     }
 
 
@@ -111,14 +117,22 @@ def _print_json(record: dict[str, Any]) -> None:
 
 def _facts(operation: Operation) -> Iterator[tuple[str, str]]:
     """What there is to say of an operation: (what, text)."""
+    yield "is", operation.note
     yield "called as", ", ".join(operation.forms)
-    yield "part of", ", ".join(operation.part_of)
+    yield "part of", _some(operation.part_of)
     yield "saves", ", ".join(operation.saved)
     for inputs, formula in operation.formulas:
         yield f"grad of {inputs}", formula
     for meaning in operation.where:
         yield "where", meaning
-    yield "in derivative of", ", ".join(operation.derivative_of)
+    yield "in derivative of", _some(operation.derivative_of)
+    yield "stands in", operation.source
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first of many names, and how many more there are."""
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _tell(found: Sequence[Operation]) -> None:
@@ -147,7 +161,7 @@ def _tell(found: Sequence[Operation]) -> None:
 
 def _title(operation: Operation) -> str:
     """``MulBackward0 (mul)``."""
-    return f"{operation.grad_fn or 'no grad_fn'} ({operation.key})"
+    return operation.key if operation.note else f"{operation.grad_fn or 'no grad_fn'} ({operation.key})"
 
 
 def _tabulate(found: Sequence[Operation]) -> None:

@@ -31,9 +31,9 @@ How one operation flows from call to gradient, for the product in that program:
 6. With ``create_graph=True`` the same formulas run on tensors (``derivatives.tensor_apply``) and record a graph of their own.
 
 To read the engine, read ``op.py``, ``node.py``, ``tensor.py`` and ``backward.py``, then ``makers.py`` and ``derivatives.py``.
-To find an operation: ``gviz ops NAME`` tells its row. A public name stands in a table at the end of a file of ``surface/`` with
-the key of its row (those of ``nn.functional``, ``linalg`` and ``special`` are functions there; indexing with brackets is
-``surface/indexing.py``); the row is in the file of ``ops/`` for its family.
+To find an operation: ``gviz ops NAME`` tells its row, and the line of ``ops/`` where it stands. A public name stands in a table
+at the end of a file of ``surface/`` with the key of its row (those of ``nn.functional``, ``linalg`` and ``special`` are functions
+there; indexing with brackets is ``surface/indexing.py``).
 
 The grad mode and a running backward pass belong to the whole process, not to a thread as in PyTorch: programs that build
 graphs in several threads at once need the real one.

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.formulas import TURNED, bind, direct, formula, parameters, recorded
+from gviz.engine.formulas import TURNED, bind, caller, direct, formula, parameters, recorded
 from gviz.engine.saved import Saving
 
 if TYPE_CHECKING:
@@ -65,9 +65,8 @@ class Row(Saving):
     check: Any = None
 
     def __init__(self, key: str, node: str | None, forward: Any, declared: dict[str, Any]) -> None:
-        self.key = key
-        self.node = node
-        self.forward = forward
+        self.key, self.node, self.forward = key, node, forward
+        self.home = caller()
         self.texts = {name: text for name, text in declared.items() if name not in Row.__annotations__}
         vars(self).update((name, value) for name, value in declared.items() if name not in self.texts)
         self.call: Any = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dis
 import fnmatch
+import os
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -18,17 +19,28 @@ from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from gviz.engine import inplace, ops, surface
+from gviz.engine.node import AccumulateGrad, Node
 from gviz.engine.op import COMPOSITES, ROWS, TENSORS, Row
 from gviz.engine.readers.symbols import formula_text, meaning
 from gviz.engine.tensor import Tensor
+from gviz.engine.views import CopySlices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 __all__ = ["Operation", "matching", "operations"]
 
-MODULES = {"torch": "", "nn.functional": ".nn.functional", "linalg": ".linalg", "special": ".special"}
-"""Where PyTorch's functions are -> the engine's module."""
+MODULES = {"torch": "", "nn": ".nn", "nn.functional": ".nn.functional", "linalg": ".linalg", "special": ".special"}
+"""Where PyTorch's functions and layers are -> the engine's module."""
+
+WRITTEN: dict[type[Node], str] = {
+    AccumulateGrad: "the node of a leaf: it adds the gradient that arrives to the leaf's .grad",
+    CopySlices: "the node of a tensor that was written through a view: what was overwritten passes no gradient on",
+}
+"""Nodes that come from no row: what they are."""
+
+BEHIND = ("_function", "forward", "fget")
+"""Where the function of a layer or of a property is."""
 
 FOLLOWED = ("gviz.engine.surface", "gviz.engine.nn", "gviz.engine.linalg", "gviz.engine.inplace")
 """Modules whose functions choose rows: what they call in each other is followed."""
@@ -53,6 +65,8 @@ class Operation:
         saved: its ``_saved_*`` attributes.
         formulas: (inputs, derivative as text); several inputs share one formula that gives all their gradients.
         where: what names in these formulas stand for.
+        source: where the row stands: ``gviz/engine/ops/arithmetic.py:40``.
+        note: what it is, where it is a node without a row.
     """
 
     key: str
@@ -63,6 +77,8 @@ class Operation:
     saved: tuple[str, ...]
     formulas: tuple[tuple[str, str], ...]
     where: tuple[str, ...]
+    source: str
+    note: str = ""
 
     def names(self) -> Iterator[str]:
         """Every name that a pattern may mean."""
@@ -77,7 +93,7 @@ def spellings(form: str) -> Iterator[str]:
     """A form, and it without what it is in: ``relu`` and ``F.relu`` for ``nn.functional.relu``, ``*`` for ``x * y``."""
     yield form
     owner, _, name = form.rpartition(".")
-    if owner.isidentifier() or owner == "nn.functional":
+    if owner.replace(".", "_").isidentifier():
         yield name
         yield f"torch.{form}"
         if owner == "nn.functional":
@@ -100,17 +116,29 @@ def matching(pattern: str) -> list[Operation]:
     """The operations that a pattern means.
 
     Args:
-        pattern: a name (``mul``, ``torch.mul``, ``x*y``, ``MulBackward0``), else that of a function that they are part of
-            (``matmul``), else a glob (``Mul*``) or a part of names (``softm``), whatever its case.
+        pattern: a name (``mul``, ``torch.mul``, ``x*y``, ``Tensor.__mul__``, ``MulBackward0``), else that of a function that
+            they are part of (``matmul``), else a glob (``Mul*``) or a part of names (``softm``), whatever its case.
+
+    Returns:
+        Of the parts of a function those first that few others have.
     """
+    owner, _, method = pattern.removeprefix("torch.").rpartition(".")
+    pattern = (method.startswith("__") and owner in {"", "Tensor"} and method_form(method)) or pattern
     glob = pattern.lower() if set(pattern) & set("*?[") else f"*{pattern.lower()}*"
     dense = pattern.replace(" ", "")
     for fits in (lambda name: name.replace(" ", "") == dense, lambda name: fnmatch.fnmatchcase(name.lower(), glob)):
         for names in (Operation.names, lambda operation: (s for form in operation.part_of for s in spellings(form))):
-            found = [operation for operation in operations() if any(map(fits, names(operation)))]
+            found = [operation for operation in (*operations(), *written()) if any(map(fits, names(operation)))]
             if found:
-                return found
+                return found if names is Operation.names else sorted(found, key=lambda operation: len(operation.part_of))
     return []
+
+
+def written() -> Iterator[Operation]:
+    """The nodes that come from no row."""
+    for kind, note in WRITTEN.items():
+        name, code = kind.__name__, kind._apply.__code__
+        yield Operation(name, name, (), (), (), (), (), (), place_in(code, code.co_firstlineno), note)
 
 
 def told(row: Row, direct: dict[str, None], chosen: dict[str, bool], users: dict[str, None]) -> Operation:
@@ -127,7 +155,13 @@ def told(row: Row, direct: dict[str, None], chosen: dict[str, bool], users: dict
         tuple(f"_saved_{name}" for name in row.saved_names()),
         tuple((", ".join(name.split("__")), formula_text(f)) for name, f in row.formulas.items()),
         tuple(meaning(name) for name in composites if name in COMPOSITES),
+        place_in(code := row.home[0], next(line for start, end, line in code.co_lines() if start <= row.home[1] < end)),
     )
+
+
+def place_in(code: CodeType, line: int | None) -> str:
+    """A line of the engine as people look it up, from the folder that gviz is in."""
+    return f"gviz/engine/{os.path.relpath(code.co_filename, os.path.dirname(ops.__path__[0])).replace(os.sep, '/')}:{line}"
 
 
 def place_of(form: str) -> tuple[int, str]:
@@ -173,13 +207,12 @@ def public_names() -> tuple[dict[str, dict[str, None]], dict[str, dict[str, bool
     values = list(named_values())  # naming a module makes entries
     entries = {id(entry): key for key, row in ROWS.items() for entry in (row.ready(), row.operator, *row.entries.values())}
     for name, value in values:
-        key = entries.get(id(value))
+        function: Any = next(filter(None, (getattr(value, name, None) for name in BEHIND)), value)
+        key = entries.get(id(function))
         if key is not None:
             direct.setdefault(key, {})[name] = None
-            continue
-        function = getattr(value, "fget", None) or getattr(value, "__wrapped__", value)
-        if isinstance(function, FunctionType):
-            keys = keys_in(function, entries)
+        elif isinstance(function := getattr(function, "__wrapped__", function), FunctionType):
+            keys = keys_in(function, entries, value)
             rows = reached(keys)
             alone = len({family(ROWS[key]) for key in rows}) == 1 and not computes(function)
             for key in rows:
@@ -217,7 +250,7 @@ def named_values() -> Iterator[tuple[str, Any]]:
             yield written, vars(Tensor)[name]
     for module, home in MODULES.items():
         space = import_module(f"gviz.engine{home}")
-        for name in getattr(space, "__all__", dir(space)):
+        for name in (*getattr(space, "__all__", dir(space)), *getattr(space, "FUNCTIONAL", ())):
             if not name.startswith("_"):
                 yield f"{module}.{name}", getattr(space, name)
 
@@ -238,12 +271,13 @@ def method_form(name: str) -> str:
     return OTHER_SIGNS.get(bare, "")
 
 
-def keys_in(function: Any, entries: dict[int, str]) -> dict[str, None]:
+def keys_in(function: Any, entries: dict[int, str], owner: Any = None) -> dict[str, None]:
     """The names of the table in a function, in the functions that it calls, and in what it was made with (its closure).
 
     Args:
         function: any function of the engine's.
         entries: id of each row's own functions -> the row's key.
+        owner: the layer whose method it is: it may call others of it.
     """
     keys: dict[str, None] = {}
     todo, seen = [function], set[Any]()
@@ -252,8 +286,8 @@ def keys_in(function: Any, entries: dict[int, str]) -> dict[str, None]:
         if function in seen:
             continue
         seen.add(function)
-        if id(function) in entries:
-            keys[entries[id(function)]] = None
+        if id(function) in entries or (function.__globals__ is TENSORS and len(seen) > 1):
+            keys[entries.get(id(function), function.__name__)] = None
             continue
         texts = [text for code in codes(function.__code__) for text in texts_in(code)]
         names = [name for code in codes(function.__code__) for name in code.co_names]
@@ -266,8 +300,9 @@ def keys_in(function: Any, entries: dict[int, str]) -> dict[str, None]:
             keys.update((key, None) for key in (*texts, *made, *(m + t for m in made for t in texts)) if key in TENSORS)
         found = [function.__globals__.get(name) for name in names]
         modules = [value for value in found if isinstance(value, ModuleType) and value.__name__.startswith(FOLLOWED)]
-        inner = [getattr(module, name, None) for module in modules for name in names]
-        todo += [value for value in (*held, *found, *inner) if is_followed(value)]
+        inner = [getattr(space, name, None) for space in (*modules, owner) for name in names]
+        behind = [getattr(value, "__wrapped__", value) for value in (*held, *found, *inner)]
+        todo += [value for value in behind if is_followed(value)]
         if {"getattr", "Tensor"} <= set(names):  # a method that is made of another: arctan_ of arctan
             todo += [value for text in made if isinstance(value := vars(Tensor).get(text), FunctionType)]
     return keys
@@ -277,7 +312,7 @@ def is_followed(value: Any) -> bool:
     """Whether it is a function that may choose rows; those that write in place make what they are given."""
     if value is inplace.in_place or value is inplace.reshape_in_place:
         return False
-    return isinstance(value, FunctionType) and value.__module__.startswith(FOLLOWED)
+    return isinstance(value, FunctionType) and (value.__globals__ is TENSORS or value.__module__.startswith(FOLLOWED))
 
 
 def texts_in(code: CodeType) -> Iterator[str]:
