@@ -32,8 +32,8 @@ How one operation flows from call to gradient, for the product in that program:
 
 To read the engine, read ``op.py``, ``node.py``, ``tensor.py`` and ``backward.py``, then ``makers.py`` and ``derivatives.py``.
 To find an operation: ``gviz ops NAME`` tells its row, and the line of ``ops/`` where it stands. A public name stands in a table
-at the end of a file of ``surface/`` with the key of its row (those of ``nn.functional``, ``linalg`` and ``special`` are functions
-there; indexing with brackets is ``surface/indexing.py``).
+at the end of a file of ``surface/`` with the key of its row (those of ``nn.functional``, ``linalg`` and ``special`` are
+functions there; indexing with brackets is ``surface/indexing.py``).
 
 The grad mode and a running backward pass belong to the whole process, not to a thread as in PyTorch: programs that build
 graphs in several threads at once need the real one.
