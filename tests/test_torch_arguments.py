@@ -12,6 +12,7 @@ from signatures import places
 
 from gviz import engine
 from gviz.engine.calls.signatures import lines
+from gviz.engine.data import dtypes
 
 CALLS: dict[str, Callable[[Any, Any], tuple[tuple[Any, ...], dict[str, Any]]]] = {
     "nothing": lambda x, t: ((), {}),
@@ -89,3 +90,19 @@ def test_the_call_forms_of_nearly_all_functions_are_known() -> None:
     names = [name for name, *_ in places(torch)]
     missing = [name for name in names if name not in lines()]
     assert len(missing) <= KNOWN * len(names), f"python tests/signatures.py writes them: {missing}"
+
+
+@pytest.mark.torch
+def test_what_is_of_pytorch_is_refused_by_that_name() -> None:
+    torch: Any = pytest.importorskip("torch")
+    ours, theirs = engine.ones(3), torch.ones(3)
+    calls: list[Callable[[], Any]] = [
+        lambda: ours + theirs, lambda: theirs * ours, lambda: ours == theirs, lambda: theirs @ ours,
+        lambda: engine.add(ours, theirs), lambda: engine.exp(theirs),
+        lambda: ours[torch.tensor([0])], lambda: ours[torch.tensor(0), ...], lambda: dtypes.infer([1.0, theirs[0]]),
+        lambda: engine.zeros(3, dtype=torch.float64), lambda: ours.backward(theirs), lambda: engine.nn.Parameter(theirs),
+        lambda: engine.nn.functional.mse_loss(ours, theirs), lambda: engine.optim.SGD([theirs], lr=0.1),
+    ]  # fmt: skip
+    for call in calls:
+        with pytest.raises((TypeError, AttributeError), match="do not mix"):
+            call()

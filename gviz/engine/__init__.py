@@ -47,7 +47,8 @@ Around it:
   ``copying.py`` (copy and pickle), ``random.py`` (PyTorch's random numbers);
 - ``ops/`` (the table), ``surface/`` (its public names);
 - ``data/``: what is known of numbers apart from tensors: ``dtypes.py``, ``limits.py`` (finfo, iinfo), ``shapes.py``,
-  ``unpack.py`` (lists to arrays), ``printing.py``, ``words.py`` and ``results.py`` (messages, named results);
+  ``unpack.py`` (lists to arrays), ``printing.py``, ``words.py``, ``classes.py`` and ``results.py`` (messages,
+  names of types in them, named results);
 - ``calls/``: what PyTorch takes, and what a wrong call is told: ``signatures.py`` (its call forms), ``refusals.py`` and
   ``listing.py`` (its words), ``kernels.py`` (dtypes that its kernels lack), ``device.py``;
 - ``readers/``: the table as text, for people: ``catalogue.py`` (``gviz ops``), ``symbols.py`` (formulas of numbers and names);

@@ -14,6 +14,7 @@ import numpy as np
 
 from gviz.engine import hooks
 from gviz.engine.data import dtypes
+from gviz.engine.data.classes import type_text
 from gviz.engine.data.results import result_class
 from gviz.engine.data.shapes import broadcast_shape
 from gviz.engine.data.words import COMPLEX, bound
@@ -100,7 +101,7 @@ def operands(row: Row, args: tuple[Any, ...]) -> tuple[list[Any], bool]:
         elif value is not None:
             raise TypeError(
                 f"{row.key}(): argument '{row.parameters[i].replace('self', 'input')}' (position {i + 1}) must be Tensor, "
-                f"not {type(value).__name__}"
+                f"not {type_text(value)}"
             )
     if row.check is not None:
         row.check(*(arrays[i] for i in row.inputs))

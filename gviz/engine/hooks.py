@@ -12,6 +12,7 @@ from weakref import ref
 
 import numpy as np
 
+from gviz.engine.data.classes import type_text
 from gviz.engine.data.words import type_name
 from gviz.engine.face import rare
 from gviz.engine.node import AccumulateGrad, Parts, public_edge
@@ -339,7 +340,7 @@ def hooked(hook: Callable[..., Any], given: Any, *more: Any) -> Any:
         check_hooked(hook, new, given)
         return new
     if not isinstance(new, tuple):
-        raise TypeError(f"expected tuple, but hook returned '{type(new).__name__}'")
+        raise TypeError(f"expected tuple, but hook returned '{type_text(new)}'")
     if len(new) != len(given):
         raise RuntimeError(
             f"hook '{hook.__name__}' has returned an incorrect number of values (got {len(new)}, but expected {len(given)})"
@@ -355,7 +356,7 @@ def check_hooked(hook: Callable[..., Any], new: Any, old: Any) -> None:
     if old is None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
     if not hasattr(new, "_array"):
-        raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
+        raise TypeError(f"expected Variable, but hook returned '{type_text(new)}'")
     if new._array.dtype != old._array.dtype:
         was, got = (type_name(t._array.dtype) for t in (old, new))
         raise RuntimeError(f"hook '{hook.__name__}' has changed the type of value (was {was} got {got})")

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from gviz.engine.data import dtypes
+from gviz.engine.data.classes import type_text
 from gviz.engine.data.results import result_class
 from gviz.engine.data.shapes import broadcast_shape
-from gviz.engine.data.unpack import c_type_name
 from gviz.engine.data.words import EXPANDED, RESIZED, type_name, warn
 from gviz.engine.elements import steps_of
 from gviz.engine.general import OPERANDS, WORD
@@ -289,7 +289,7 @@ def set_item(tensor: Tensor, key: Any, value: Any) -> None:
 def number_array(value: Any, tensor: Tensor) -> Any:
     """A number of Python's as the 0-d array that is assigned."""
     if not isinstance(value, (bool, int, float, complex, np.integer)):
-        raise TypeError(f"can't assign a {c_type_name(type(value))} to a {type_name(tensor._array.dtype)}")
+        raise TypeError(f"can't assign a {type_text(value)} to a {type_name(tensor._array.dtype)}")
     if isinstance(value, int) and not -WORD <= value < WORD:
         raise ValueError("Overflow when unpacking long long")
     return np.asarray(dtypes.number(value, tensor._array.dtype))

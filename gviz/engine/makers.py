@@ -13,6 +13,7 @@ from weakref import ref
 import numpy as np
 
 from gviz.engine.calls.refusals import guarded_row, takes_numbers
+from gviz.engine.data.classes import left_over
 from gviz.engine.derivatives import crossed
 from gviz.engine.formulas import direct, own
 from gviz.engine.general import OPERANDS, general
@@ -47,7 +48,7 @@ def operator(function: Any) -> Any:
     """A function that leaves operands it does not know to Python, which then names both types."""
 
     def call(self: Any, other: Any = 0) -> Any:
-        return function(self, other) if isinstance(other, OPERANDS) else NotImplemented
+        return function(self, other) if isinstance(other, OPERANDS) else left_over(other)
 
     return call
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gviz.engine.data.classes import BuiltIn, type_text
 from gviz.engine.data.dtypes import cast, get_default_dtype, int64, no_kernel, of
 from gviz.engine.data.words import type_name
 from gviz.engine.tensor import Tensor, from_array
@@ -51,7 +52,7 @@ _STATE = np.dtype(
 """PyTorch's layout of a generator's state, 5056 bytes."""
 
 
-class Generator:
+class Generator(metaclass=BuiltIn):
     """A stream of random numbers (``torch.Generator``), on the CPU.
 
     >>> rand((2,), generator=Generator().manual_seed(0))
@@ -75,7 +76,7 @@ class Generator:
     def manual_seed(self, seed: int) -> Generator:
         """Begin again at ``seed``, -2**63 to 2**64 - 1, of which only the lower 32 bits count; returns the generator itself."""
         if isinstance(seed, bool) or not hasattr(type(seed), "__index__"):
-            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
+            raise RuntimeError(f"manual_seed expected a long, but got {type_text(seed)}")
         number = operator.index(seed)
         if not -(1 << 63) <= number < 1 << 64:
             raise ValueError("Overflow when unpacking long long")
@@ -106,7 +107,7 @@ class Generator:
     def set_state(self, new_state: Any) -> Generator:
         """Go back to a state of :meth:`get_state`, or of PyTorch's; returns the generator itself."""
         if not isinstance(new_state, Tensor) or new_state._array.dtype != np.uint8:
-            given = type_name(new_state._array.dtype) if isinstance(new_state, Tensor) else type(new_state).__name__
+            given = type_name(new_state._array.dtype) if isinstance(new_state, Tensor) else type_text(new_state)
             raise TypeError(f"expected a torch.ByteTensor, but got {given}")
         raw = new_state._array.tobytes()
         if len(raw) != _STATE.itemsize:

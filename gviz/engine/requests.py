@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gviz.engine.backward import run
+from gviz.engine.data.classes import refuse_mixing, type_text
 from gviz.engine.data.printing import Size
 from gviz.engine.layout import mark
 from gviz.engine.node import Node, Output, Parts, public_edge
@@ -196,7 +197,7 @@ def place_of(one: Any) -> tuple[Any, int]:
     if isinstance(one, GradientEdge):
         return one.node, one.output_nr
     if not isinstance(one, Tensor):
-        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(one).__name__}")  # noqa: TRY004
+        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type_text(one)}")  # noqa: TRY004
     edge = edge_of(one)
     if edge is None and not one.requires_grad:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
@@ -261,6 +262,7 @@ def check_gradient(root: Any, gradient: Any, position: int, *, batched: bool = F
     if gradient is None:
         return
     if not isinstance(gradient, Tensor):
+        refuse_mixing(gradient)
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     have, want = gradient._array.shape[1:] if batched else gradient._array.shape, shape_of(root)
     if have == want:

@@ -14,7 +14,7 @@ from weakref import ref
 import numpy as np
 
 from gviz.engine import hooks
-from gviz.engine.data import words
+from gviz.engine.data import classes, words
 from gviz.engine.elements import Elements
 from gviz.engine.layout import mark
 from gviz.engine.modes import mode
@@ -120,7 +120,7 @@ class Tensor(Elements, hooks.Hooked):
         """Set :attr:`requires_grad` and return the tensor."""
         if not isinstance(requires_grad, bool):
             raise TypeError(
-                f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type(requires_grad).__name__}"
+                f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {classes.type_text(requires_grad)}"
             )
         if requires_grad and self._array.dtype.kind not in "fc":
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
@@ -169,7 +169,7 @@ class Tensor(Elements, hooks.Hooked):
         given: Any = grad
         if grad is not None:
             if not isinstance(given, Tensor):
-                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}")
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {classes.type_text(grad)}")
             if grad is self:
                 raise RuntimeError("can't assign Variable as its own grad")
             if grad.dtype is not self.dtype:
@@ -238,7 +238,7 @@ class Tensor(Elements, hooks.Hooked):
     @data.setter
     def data(self, other: Tensor) -> None:
         if not isinstance(other, Tensor):
-            raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
+            raise TypeError(f"Variable data has to be a tensor, but got {classes.type_text(other)}")
         if self.requires_grad and other._array.dtype.kind not in "fc":
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         if self._edge.__class__ is ref and other._array.dtype != self._array.dtype:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from gviz.engine.data.classes import type_text
 from gviz.engine.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 from gviz.engine.requests import backward, grad
 from gviz.engine.tensor import Tensor
@@ -42,7 +43,7 @@ class Variable(metaclass=VariableMeta):
             TypeError: no tensor.
         """
         if not isinstance(data, Tensor):
-            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+            raise TypeError(f"Variable data has to be a tensor, but got {type_text(data)}")
         return data.detach().requires_grad_(requires_grad)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gviz.engine.autograd.outputs import wrap_outputs
+from gviz.engine.data.classes import type_text
 from gviz.engine.face import rare, seal
 from gviz.engine.hooks import parts_shape
 from gviz.engine.modes import mode, no_grad
@@ -204,7 +205,7 @@ def call_backward(node: Any, grads: dict[int, Any], keep: bool) -> list[Any]:
                 "forward input was not a Variable"
             )
         if one is not None and not isinstance(one, Tensor):
-            raise RuntimeError(f"expected Variable or None (got {type(one).__name__})")
+            raise RuntimeError(f"expected Variable or None (got {type_text(one)})")
     results = [
         one if one is None or edge is None or one.shape == edge._shape else fit(one, edge, node)
         for one, edge in zip([results[p] for p in positions], node._edges, strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gviz.engine.data.classes import type_text
 from gviz.engine.data.words import WRITTEN_VIEW
 from gviz.engine.hooks import cast_gradients, parts_shape
 from gviz.engine.modes import mode
@@ -126,4 +127,4 @@ def check_saved(to_save: tuple[Any, ...]) -> None:
     """Refuse to save what is neither a tensor nor None."""
     for i, kept in enumerate(to_save):
         if kept is not None and not isinstance(kept, Tensor):
-            raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {type(kept).__name__}")
+            raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {type_text(kept)}")

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from gviz.engine.data.classes import BuiltIn
+
 __all__ = ["CPU", "FORMATS", "STRIDED", "Device", "Layout", "MemoryFormat", "check_device", "suggested"]
 
 DEVICES = (
@@ -14,8 +16,11 @@ DEVICES = (
 )  # fmt: skip
 
 
-class Layout:
+class Layout(metaclass=BuiltIn):
     """``torch.layout``: how elements lie in memory; there is only ``torch.strided``."""
+
+    __module__ = "torch"
+    __qualname__ = "layout"
 
     def __repr__(self) -> str:
         return "torch.strided"
@@ -24,7 +29,7 @@ class Layout:
 STRIDED = Layout()
 
 
-class MemoryFormat:
+class MemoryFormat(metaclass=BuiltIn):
     """``torch.memory_format``: the order of elements in memory; that with channels last is for images, or for volumes."""
 
     __module__ = "torch"
@@ -64,7 +69,7 @@ def suggested(array: Any) -> MemoryFormat:
     return FORMATS["contiguous_format"] if array.flags.c_contiguous else next(last, FORMATS["contiguous_format"])
 
 
-class Device:
+class Device(metaclass=BuiltIn):
     """``torch.device``: only the CPU is there."""
 
     __slots__ = ("index", "type")

@@ -4,21 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gviz.engine.calls.device import Device
-from gviz.engine.data.dtypes import dtype
-from gviz.engine.data.printing import Size
-from gviz.engine.data.unpack import c_type_name
-from gviz.engine.random import Generator
+from gviz.engine.data.classes import type_text
 
-__all__ = ["listed", "type_text"]
-
-OWN_TYPES: dict[type, str] = {dtype: "torch.dtype", Device: "torch.device", Size: "torch.Size", Generator: "torch._C.Generator"}
-
-
-def type_text(value: Any) -> str:
-    """What messages call the type of a value."""
-    kind = type(value)
-    return OWN_TYPES.get(kind) or c_type_name(kind)
+__all__ = ["listed"]
 
 
 def listed(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], forms: list[str]) -> str:

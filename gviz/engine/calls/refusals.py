@@ -11,6 +11,7 @@ from __future__ import annotations
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from gviz.engine.data.classes import type_text
 from gviz.engine.data.dtypes import dtype
 from gviz.engine.data.printing import Size
 from gviz.engine.tensor import Tensor
@@ -216,7 +217,7 @@ def in_python(function: Any, name: str, error: Exception, args: tuple[Any, ...],
     if asked := ASKED.get(name):
         for value in args[1::-1] if asked == "size" else args[:1]:  # a loss asks its target first
             if not isinstance(value, Tensor):
-                return AttributeError(f"'{type(value).__name__}' object has no attribute '{asked}'")
+                return AttributeError(f"'{type_text(value)}' object has no attribute '{asked}'")
     function = getattr(function, "__wrapped__", function)
     code = function.__code__
     names, notes = code.co_varnames[: code.co_argcount], function.__annotations__
@@ -230,7 +231,5 @@ def in_python(function: Any, name: str, error: Exception, args: tuple[Any, ...],
         if not known and (kind != "Tensor" or tensor or (i == 0 and parameter in {"input", "self"})):
             name = name.removeprefix("Tensor.")
             called, wanted, place = BUILT_IN.get((name, parameter), (name, parameter, i))
-            return TypeError(
-                f"{called}(): argument '{wanted}' (position {place + 1}) must be {kind}, not {type(value).__name__}"
-            )
+            return TypeError(f"{called}(): argument '{wanted}' (position {place + 1}) must be {kind}, not {type_text(value)}")
     return error

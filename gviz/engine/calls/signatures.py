@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gviz.engine.calls.device import Device, Layout, MemoryFormat
-from gviz.engine.calls.listing import listed, type_text
+from gviz.engine.calls.listing import listed
+from gviz.engine.data.classes import type_text
 from gviz.engine.data.dtypes import dtype
 from gviz.engine.data.words import warn_once
 from gviz.engine.general import WORD

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gviz.engine.data.classes import BuiltIn, type_text
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     Number = builtins.bool | builtins.int | builtins.float | complex
 
 
-class dtype:
+class dtype(metaclass=BuiltIn):
     """An element type, as ``torch.float32``; there is one object for each.
 
     Attributes:
@@ -104,7 +106,7 @@ def as_dtype(given: Any) -> dtype:
         return given
     if isinstance(given, type) and given in _OF_PYTHON:
         return _OF_PYTHON[given]
-    raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(given).__name__}")
+    raise TypeError(f"argument 'dtype' must be torch.dtype, not {type_text(given)}")
 
 
 def number(value: Any, kind: np.dtype[Any], *, half: builtins.bool = False, name: str = "") -> Any:
@@ -200,7 +202,7 @@ def promote_types(type1: Any, type2: Any) -> dtype:
     """``torch.promote_types``: :func:`promote` for element types; refuses what is none."""
     for place, given in enumerate((type1, type2), 1):
         if not isinstance(given, dtype):
-            wrong = f"must be torch.dtype, not {type(given).__name__}"
+            wrong = f"must be torch.dtype, not {type_text(given)}"
             raise TypeError(f"promote_types(): argument 'type{place}' (position {place}) {wrong}")
     return _OF[promote(type1.np, type2.np)]
 
@@ -308,9 +310,7 @@ def infer(data: Any, dtype: dtype | None = None) -> Array:
 def check_numpy(array: Any) -> Array:
     """The array itself; refuses what shares no memory with a tensor: no array, negative strides, another byte order."""
     if not isinstance(array, np.ndarray):
-        from gviz.engine.data.unpack import c_type_name
-
-        raise TypeError(f"expected np.ndarray (got {c_type_name(type(array))})")
+        raise TypeError(f"expected np.ndarray (got {type_text(array)})")
     if any(stride < 0 for stride in array.strides):
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from gviz.engine.data.classes import BuiltIn, type_text
 from gviz.engine.data.dtypes import bool, dtype, get_default_dtype
 
 __all__ = ["finfo", "iinfo"]
 
 
-class _Limits:
+class _Limits(metaclass=BuiltIn):
     """What :class:`finfo` and :class:`iinfo` share: the type, its width, its ends, and how they are shown: with six digits."""
 
     _shown: tuple[str, ...] = ("min", "max")
@@ -39,10 +40,11 @@ class finfo(_Limits):
 tiny=1.17549e-38, dtype=float32)
     """
 
+    __module__ = "torch"
     _shown = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
 
     def __init__(self, type: dtype | None = None) -> None:
-        of_type = _checked(type or get_default_dtype(), "finfo").to_real()
+        of_type = _checked(get_default_dtype() if type is None else type, "finfo").to_real()
         if not of_type.is_floating_point:
             raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
         super().__init__(of_type)
@@ -60,6 +62,8 @@ class iinfo(_Limits):
     iinfo(min=-128, max=127, dtype=int8)
     """
 
+    __module__ = "torch"
+
     def __init__(self, type: dtype) -> None:
         of_type = _checked(type, "iinfo")
         if of_type is bool:
@@ -74,4 +78,4 @@ class iinfo(_Limits):
 def _checked(given: dtype, function: str) -> dtype:
     if isinstance(given, dtype):
         return given
-    raise TypeError(f"{function}(): argument 'type' (position 1) must be torch.dtype, not {type(given).__name__}")
+    raise TypeError(f"{function}(): argument 'type' (position 1) must be torch.dtype, not {type_text(given)}")

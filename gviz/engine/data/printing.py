@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
 
+from gviz.engine.data.classes import BuiltIn, type_text
 from gviz.engine.data.dtypes import bool as bool_dtype
 from gviz.engine.data.dtypes import get_default_dtype, int64, of
 
@@ -201,7 +202,7 @@ def _bracket(values: list[Any], is_cut: list[bool], form: Callable[[Any], str], 
 # Shapes ------------------------------------------------------------------------------------------------------------
 
 
-class Size(tuple[int, ...]):
+class Size(tuple[int, ...], metaclass=BuiltIn):
     """A tensor's shape: a tuple that prints as PyTorch's ``torch.Size([2, 3])`` and stays one when cut or joined."""
 
     __slots__ = ()
@@ -214,7 +215,7 @@ class Size(tuple[int, ...]):
             try:
                 checked.append(operator.index(length))
             except TypeError:
-                wrong = f"(item {len(checked)} is '{type(length).__name__}')"
+                wrong = f"(item {len(checked)} is '{type_text(length)}')"
                 raise TypeError(f"torch.Size() takes an iterable of 'int' {wrong}") from None
         return super().__new__(cls, checked)
 
@@ -239,7 +240,7 @@ class Size(tuple[int, ...]):
 
     def __add__(self, other: object) -> Size:
         if not isinstance(other, tuple):
-            raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
+            raise TypeError(f"can only concatenate tuple (not {type_text(other)}) to torch.Size")
         return Size((*self, *other))
 
     def __radd__(self, other: object) -> Size:
@@ -247,7 +248,7 @@ class Size(tuple[int, ...]):
 
     def __mul__(self, times: SupportsIndex) -> Size:
         if not hasattr(type(times), "__index__"):
-            raise TypeError(f"can't multiply sequence by non-int of type '{type(times).__name__}'")
+            raise TypeError(f"can't multiply sequence by non-int of type '{type_text(times)}'")
         return size(tuple.__mul__(self, times))
 
     __rmul__ = __mul__

@@ -6,10 +6,12 @@ from functools import cache
 from operator import itemgetter
 from typing import Any
 
+from gviz.engine.data.classes import BuiltIn
+
 __all__ = ["Results", "result_class"]
 
 
-class Results(tuple):  # type: ignore[type-arg] # noqa: SLOT001 - subclasses add properties
+class Results(tuple, metaclass=BuiltIn):  # type: ignore[type-arg] # noqa: SLOT001 - subclasses add properties
     """A tuple whose items have names, printed as PyTorch prints them."""
 
     names: tuple[str, ...] = ()

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.engine.data import dtypes
+from gviz.engine.data.classes import refuse_mixing, type_text
 from gviz.engine.data.dtypes import cast, complex128, dtype, float16, float64, get_default_dtype, int64, number, of, promote
+from gviz.engine.data.words import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -28,8 +30,6 @@ def unpack(data: Any, wanted: dtype | None) -> Array:
     """The array of a number or of nested sequences; arguments and errors as :func:`gviz.engine.data.dtypes.infer`."""
     array = _unpack_plain(data, wanted) if type(data) is list or type(data) is tuple else None
     if array is None and isinstance(data, list) and data and isinstance(data[0], np.ndarray):
-        from gviz.engine.data.words import warn
-
         warn(
             "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "
             "single numpy.ndarray with numpy.array() before converting to a tensor."
@@ -87,7 +87,7 @@ def _convert_plain(flat: Sequence[Any], kinds: set[type], wanted: dtype) -> Arra
 
 def _unpack_any(data: Any, wanted: dtype | None) -> Array:
     if isinstance(data, (str, bytes)):
-        raise TypeError(f"new(): invalid data type '{c_type_name(type(data))}'")
+        raise TypeError(f"new(): invalid data type '{type_text(data)}'")
     sizes = _find_sizes(data)
     array_type = _find_type(data) if wanted is None else wanted.np
     array = np.empty(sizes, array_type)
@@ -109,6 +109,7 @@ def _is_sequence(value: object) -> bool:
     """C's PySequence_Check: it can be indexed, and is no mapping, numpy scalar or tensor."""
     if isinstance(value, (list, tuple, str, bytes)):
         return True
+    refuse_mixing(value)
     return hasattr(type(value), "__getitem__") and not isinstance(value, (dict, np.generic)) and not _is_tensor(value)
 
 
@@ -118,13 +119,13 @@ def _find_sizes(data: Any) -> list[int]:
     while _is_sequence(data):
         sizes.append(len(data))
         if len(sizes) > dtypes.MAX_DIMS:
-            raise ValueError(f"too many dimensions '{c_type_name(type(data))}'")
+            raise ValueError(f"too many dimensions '{type_text(data)}'")
         if not sizes[-1]:
             break
         try:
             data = data[0]
         except Exception:  # noqa: BLE001 - whatever a class raises here, PyTorch says this
-            raise ValueError(f"could not determine the shape of object type '{c_type_name(type(data))}'") from None
+            raise ValueError(f"could not determine the shape of object type '{type_text(data)}'") from None
     return sizes
 
 
@@ -133,7 +134,7 @@ def _find_type(data: Any, depth: int = 0) -> np.dtype[Any]:
     if not _is_sequence(data) or isinstance(data, str | bytes | np.ndarray):
         return _element_type(data)
     if depth >= dtypes.MAX_DIMS:
-        raise ValueError(f"too many dimensions '{c_type_name(type(data))}'")
+        raise ValueError(f"too many dimensions '{type_text(data)}'")
     found = [_find_type(data[i], depth + 1) for i in range(len(data))]
     return reduce(promote, found) if found else get_default_dtype().np
 
@@ -147,8 +148,8 @@ def _element_type(value: Any) -> np.dtype[Any]:
     if isinstance(value, (bool, int, float, complex)):
         return dtypes.number_type(value)
     if isinstance(value, (str, bytes)):
-        raise TypeError(f"new(): invalid data type '{c_type_name(type(value))}'")
-    raise RuntimeError(f"Could not infer dtype of {c_type_name(type(value))}")
+        raise TypeError(f"new(): invalid data type '{type_text(value)}'")
+    raise RuntimeError(f"Could not infer dtype of {type_text(value)}")
 
 
 def _elements(data: Any, sizes: list[int], depth: int = 0) -> Iterator[Any]:
@@ -193,18 +194,10 @@ def _to_bool(value: Any) -> bool:
 def _to_float(value: Any) -> float:
     if isinstance(value, (float, int)) or hasattr(type(value), "__float__") or hasattr(type(value), "__index__"):
         return float(value)
-    raise TypeError(f"must be real number, not {c_type_name(type(value))}")
+    raise TypeError(f"must be real number, not {type_text(value)}")
 
 
 def _to_complex(value: Any) -> complex:
     if isinstance(value, complex) or hasattr(type(value), "__complex__"):
         return complex(value)
     return complex(_to_float(value))
-
-
-def c_type_name(kind: type) -> str:
-    """C's ``tp_name``: with the module where a type is C's own, as ``decimal.Decimal``."""
-    is_made_by_class_statement = kind.__flags__ & (1 << 9)
-    return (
-        kind.__name__ if is_made_by_class_statement or kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
-    )

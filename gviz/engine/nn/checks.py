@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from gviz.engine.data.classes import type_text
 from gviz.engine.data.dtypes import of
-from gviz.engine.data.unpack import c_type_name
 from gviz.engine.data.words import warn
 from gviz.engine.general import NUMBERS
 from gviz.engine.modes import mode
@@ -17,7 +17,7 @@ from gviz.engine.tensor import Tensor
 def check_dim(name: str, dim: Any) -> None:
     """Whether a dim that was given is an integer."""
     if dim is not None and (isinstance(dim, bool) or not isinstance(dim, int | np.integer)):
-        raise TypeError(f"{name}(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
+        raise TypeError(f"{name}(): argument 'dim' (position 1) must be int, not {type_text(dim)}")
 
 
 def check_numbers(function: str, **numbers: Any) -> None:
@@ -25,7 +25,7 @@ def check_numbers(function: str, **numbers: Any) -> None:
     for i, (name, value) in enumerate(numbers.items()):
         tensor = isinstance(value, Tensor)
         if (value._array.ndim or value.requires_grad) if tensor else not isinstance(value, NUMBERS):
-            given = c_type_name(type(value))
+            given = type_text(value)
             raise TypeError(f"{function}(): argument '{name}' (position {i + 2}) must be Number, not {given}")
 
 
@@ -35,19 +35,19 @@ def check_sizes(function: str, parameter: str, sizes: Any) -> None:
     if isinstance(sizes, list | tuple):
         for i, size in enumerate(sizes):
             if size is not None and not hasattr(size, "__index__"):
-                raise TypeError(f"{start}but found element of type {type(size).__name__} at pos {i}")
+                raise TypeError(f"{start}but found element of type {type_text(size)} at pos {i}")
     elif not hasattr(sizes, "__index__"):
-        raise TypeError(f"{start}not {type(sizes).__name__}")
+        raise TypeError(f"{start}not {type_text(sizes)}")
 
 
 def check_shape(name: str, shape: Any) -> None:
     """Whether a ``normalized_shape`` consists of integers."""
     start = f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, "
     if not isinstance(shape, tuple | list):
-        raise TypeError(f"{start}not {type(shape).__name__}")
+        raise TypeError(f"{start}not {type_text(shape)}")
     for i, size in enumerate(shape):
         if not isinstance(size, int | np.integer):
-            raise TypeError(f"{start}but found element of type {type(size).__name__} at pos {i}")
+            raise TypeError(f"{start}but found element of type {type_text(size)} at pos {i}")
 
 
 def check_steps(dims: int, **sizes: Any) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gviz.engine.data.classes import type_text
 from gviz.engine.data.shapes import wrap_dims
 from gviz.engine.data.words import warn
 from gviz.engine.nn.checks import check_resized, check_sizes, check_spaces
@@ -28,7 +29,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     """Values around a tensor, the last dimension's first, constant or from inside; a negative number cuts."""
     check_sizes("pad", "pad", pad)
     if not isinstance(pad, tuple | list):
-        raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")
+        raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type_text(pad)}")
     sizes, rank = tuple(pad), input._array.ndim
     if len(sizes) % 2:
         raise RuntimeError("Padding length must be divisible by 2")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gviz.engine.copying import Portable
 from gviz.engine.data import dtypes
+from gviz.engine.data.classes import MIXED, is_pytorchs
 from gviz.engine.data.words import type_name
 from gviz.engine.modes import no_grad
 from gviz.engine.nn.hooks import Hooks
@@ -344,7 +345,8 @@ def kind_name(value: Any) -> str:
         return type_name(value._array.dtype)
     named = value if hasattr(value, "__qualname__") or hasattr(value, "__name__") else type(value)
     home = getattr(named, "__module__", "") or ""
-    return getattr(named, "__qualname__", "") if home in {"", "builtins"} else f"{home}.{named.__qualname__}"
+    mixed = f" of PyTorch ({MIXED})" if is_pytorchs(type(value)) else ""
+    return (getattr(named, "__qualname__", "") if home in {"", "builtins"} else f"{home}.{named.__qualname__}") + mixed
 
 
 def bracketed(name: str, extra: list[str], children: list[tuple[str, str]]) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gviz.engine.data.classes import type_text
 from gviz.engine.data.dtypes import as_dtype, get_default_dtype
 from gviz.engine.data.printing import parameter_text
 from gviz.engine.layout import mark
@@ -24,7 +25,7 @@ class Parameter(Tensor):
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
         """A leaf on the same memory."""
         if data is not None and not isinstance(data, Tensor):
-            raise AttributeError(f"'{type(data).__name__}' object has no attribute 'detach'")
+            raise AttributeError(f"'{type_text(data)}' object has no attribute 'detach'")
         if data is not None and requires_grad and data._array.dtype.kind not in "fc":
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         made = object.__new__(cls)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gviz.engine.data import dtypes
+from gviz.engine.data.classes import left_over
 from gviz.engine.data.words import warn_once
 from gviz.engine.general import NUMBERS, OPERANDS, plain_number
 from gviz.engine.modes import mode
@@ -77,14 +78,14 @@ def reversed_sub(self: Tensor, other: Any) -> Any:
     """``other - self``; in a recorded derivative PyTorch's C++ subtracts from a tensor."""
     if mode.formula and isinstance(other, NUMBERS):
         return call["sub"](filled(self, other), self)
-    return rsub(self, plain_number(other)) if isinstance(other, OPERANDS) else NotImplemented
+    return rsub(self, plain_number(other)) if isinstance(other, OPERANDS) else left_over(other)
 
 
 def reversed_div(self: Tensor, other: Any) -> Any:
     """``other / self``: the reciprocal, then a product, as PyTorch does; in a recorded derivative a tensor is divided."""
     if mode.formula and isinstance(other, NUMBERS):
         return call["div"](filled(self, other), self)
-    return call["mul"](call["reciprocal"](self), other) if isinstance(other, OPERANDS) else NotImplemented
+    return call["mul"](call["reciprocal"](self), other) if isinstance(other, OPERANDS) else left_over(other)
 
 
 def operator_of(function: Any, swapped: bool = False) -> Any:
@@ -92,7 +93,7 @@ def operator_of(function: Any, swapped: bool = False) -> Any:
 
     def operator(self: Tensor, other: Any) -> Any:
         if not isinstance(other, OPERANDS):
-            return NotImplemented
+            return left_over(other)
         return function(other, self) if swapped else function(self, other)
 
     return operator
@@ -100,7 +101,7 @@ def operator_of(function: Any, swapped: bool = False) -> Any:
 
 def operator_matmul(self: Tensor, other: Any) -> Any:
     """``self @ other``."""
-    return call["matmul"](self, other) if isinstance(other, Tensor) else NotImplemented
+    return call["matmul"](self, other) if isinstance(other, Tensor) else left_over(other)
 
 
 def square(input: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ import numpy as np
 
 from gviz.engine.calls.device import FORMATS, STRIDED, check_device, suggested
 from gviz.engine.data import dtypes
+from gviz.engine.data.classes import type_text
 from gviz.engine.data.words import type_name
 from gviz.engine.layout import mark
 from gviz.engine.op import TENSORS as call
@@ -87,7 +88,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 def subclass_of_tensors(cls: Any) -> type[Tensor]:
     """A class as it is, if its objects are tensors."""
     if not isinstance(cls, type):
-        raise TypeError(f"cls must be a type (got {type(cls).__name__})")
+        raise TypeError(f"cls must be a type (got {type_text(cls)})")
     if not issubclass(cls, Tensor):
         raise TypeError(
             "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your class "
@@ -108,7 +109,7 @@ def make_subclass(cls: Any, data: Any, require_grad: bool = False) -> Tensor:
     """A leaf of another class on the same memory."""
     kind = subclass_of_tensors(cls)
     if not isinstance(data, Tensor):
-        raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
+        raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type_text(data)}")
     made = data.detach().requires_grad_(require_grad)
     made.__class__ = kind
     return made

@@ -9,8 +9,8 @@ import numpy as np
 
 from gviz.engine.calls.device import Device, check_device
 from gviz.engine.data import dtypes
+from gviz.engine.data.classes import type_text
 from gviz.engine.data.printing import Size
-from gviz.engine.data.unpack import c_type_name
 from gviz.engine.data.words import TENSOR_OPTIONS, warn, warn_once
 from gviz.engine.layout import mark
 from gviz.engine.ops.copies import filled
@@ -30,7 +30,7 @@ def finish(array: Any, requires_grad: bool, device: Any = None) -> Tensor:
     made = mark(from_array(array, None))
     if requires_grad is not False:
         if requires_grad is not True:
-            raise TypeError(f"argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
+            raise TypeError(f"argument 'requires_grad' must be bool, not {type_text(requires_grad)}")
         if array.dtype.kind not in "fc":
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         made.requires_grad = True
@@ -54,18 +54,18 @@ def sizes(shape: Sequence[Any], name: str = "empty") -> tuple[int, ...]:
     if len(shape) == 1 and isinstance(shape[0], list | tuple):
         shape = shape[0]
     elif not is_size(shape[0]):
-        raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(shape[0]).__name__}")
+        raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type_text(shape[0])}")
     found = []
     for i, size in enumerate(shape):
         if not is_size(size) and not i:
             raise TypeError(
                 f"{name}(): argument 'size' (position 1) must be tuple of ints, but found element of type "
-                f"{type(size).__name__} at pos 0"
+                f"{type_text(size)} at pos 0"
             )
         if not is_size(size):
             raise TypeError(
                 f"{name}(): argument 'size' failed to unpack the object at pos {i + 1} with error \"type must be tuple of "
-                f'ints,but got {type(size).__name__}"'
+                f'ints,but got {type_text(size)}"'
             )
         found.append(int(size.__index__()))
     total = 8
@@ -90,7 +90,7 @@ def sized(shape: tuple[Any, ...], size: Any, name: str) -> tuple[int, ...]:
     if shape:
         raise TypeError(f"{name}() got multiple values for argument 'size'")
     if not isinstance(size, list | tuple):
-        raise TypeError(f"{name}(): argument 'size' must be tuple of ints, not {type(size).__name__}")
+        raise TypeError(f"{name}(): argument 'size' must be tuple of ints, not {type_text(size)}")
     return sizes((size,), name)
 
 
@@ -155,7 +155,7 @@ def filler(name: str, value: int) -> Any:
         if out is None:
             return made
         if not isinstance(out, Tensor):
-            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_text(out)}")
         if out._array.shape != made._array.shape:
             out._array = np.zeros(made._array.shape, out._array.dtype)
         return out.fill_(value)  # type: ignore[attr-defined]
@@ -324,7 +324,7 @@ def legacy(cls: Any, data: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
         array = dtypes.infer(one, kind)
     elif len(data) == 1 and not isinstance(one, Size) and not hasattr(one, "__index__"):
         wrong = "invalid data type '{}'" if isinstance(one, str) else "data must be a sequence (got {})"
-        raise TypeError(f"new(): {wrong.format(c_type_name(type(one)))}")
+        raise TypeError(f"new(): {wrong.format(type_text(one))}")
     else:
         array = np.zeros(sizes(data, "new") if data else (0,), kind.np)
     made: Tensor = new(cls if isinstance(cls, type) and issubclass(cls, Tensor) else Tensor)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gviz.engine.data import dtypes
+from gviz.engine.data.classes import is_pytorchs, type_text
 from gviz.engine.data.words import warn
 from gviz.engine.op import TENSORS as call
 from gviz.engine.tensor import Tensor, from_array
@@ -98,7 +99,7 @@ class Taken:
             elif hasattr(one, "__index__"):
                 self.result = selected(self.result, self.dim, operator.index(one), position)
             else:
-                raise IndexError(INVALID.format(type(one).__name__))
+                raise IndexError(INVALID.format(type_text(one)))
         return self.result, self.indices or None
 
     def add_dim(self) -> None:
@@ -131,7 +132,9 @@ class Taken:
 
 def is_integer(key: Any) -> bool:
     """Whether a key is one integer: no boolean, tensor or list."""
-    return hasattr(key, "__index__") and not isinstance(key, (bool, Tensor, np.ndarray, np.bool_))
+    if key.__class__ is int or not hasattr(key, "__index__"):
+        return key.__class__ is int
+    return not isinstance(key, (bool, Tensor, np.ndarray, np.bool_)) and not is_pytorchs(type(key))
 
 
 def is_nested(key: Any) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gviz.engine.data import dtypes
+from gviz.engine.data.classes import left_over
 from gviz.engine.data.shapes import broadcast_shape
 from gviz.engine.general import OPERANDS
 from gviz.engine.layout import arranged, is_laid, mark
@@ -131,7 +132,7 @@ def bitwise(function: Any, kernel: str = "", operands: Any = OPERANDS) -> Any:
 def shift(function: Any, kernel: str) -> Any:
     """:func:`bitwise` as an operator."""
     apply = bitwise(function, kernel)
-    return lambda a, b: apply(a, b) if isinstance(b, OPERANDS) else NotImplemented
+    return lambda a, b: apply(a, b) if isinstance(b, OPERANDS) else left_over(b)
 
 
 xlogy = by_kind("xlogy_scalar", "xlogy", "xlogy_base")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gviz.engine.calls.kernels import check_floats, check_one_dtype
-from gviz.engine.calls.listing import type_text
+from gviz.engine.data.classes import type_text
 from gviz.engine.data.dtypes import of
 from gviz.engine.data.results import result_class
 from gviz.engine.data.words import warn, warn_once

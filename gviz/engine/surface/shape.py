@@ -10,6 +10,7 @@ import numpy as np
 from gviz.engine.calls.kernels import VIEWS
 from gviz.engine.calls.refusals import public
 from gviz.engine.data import dtypes
+from gviz.engine.data.classes import type_text
 from gviz.engine.data.shapes import wrap_dim
 from gviz.engine.data.words import warn_once
 from gviz.engine.op import TENSORS as call
@@ -24,7 +25,7 @@ def listed(given: tuple[Any, ...]) -> tuple[Any, ...]:
     tensors = tuple(given[0]) if len(given) == 1 and isinstance(given[0], list | tuple) else given
     for i, one in enumerate(tensors):
         if not hasattr(one, "_array"):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(one).__name__}")
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_text(one)}")
     return tensors
 
 
@@ -109,11 +110,11 @@ def ravel(input: Tensor) -> Tensor:
 def tensor_list(name: str, tensors: Any) -> list[Any]:
     """The tensors of a list or tuple, which holds nothing else."""
     if not isinstance(tensors, list | tuple):
-        given = type(tensors).__name__
+        given = type_text(tensors)
         raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {given}")
     for i, one in enumerate(tensors):
         if not hasattr(one, "_array"):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(one).__name__}")
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_text(one)}")
     return list(tensors)
 
 

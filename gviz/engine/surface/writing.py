@@ -10,6 +10,7 @@ import numpy as np
 from gviz.engine import inplace
 from gviz.engine.calls.refusals import check
 from gviz.engine.data import dtypes
+from gviz.engine.data.classes import left_over
 from gviz.engine.data.shapes import broadcast_shape
 from gviz.engine.data.words import EXPANDED
 from gviz.engine.general import OPERANDS, WORD
@@ -80,10 +81,10 @@ def in_place_form(name: str, *, wherever: bool | str = False, operation: Any = N
 
 
 def augmented(method: Any) -> Any:
-    """The operator that writes; of a numpy array it leaves it to Python to make a new tensor, as PyTorch does."""
+    """The operator that writes; what it does not know (a numpy array) it leaves to Python, which may make a new tensor."""
 
     def operate(self: Tensor, other: Any) -> Any:
-        return NotImplemented if isinstance(other, np.ndarray) else method(self, other)
+        return method(self, other) if isinstance(other, OPERANDS) else left_over(other)
 
     return operate
 
