@@ -1,6 +1,7 @@
 """Whether operations are recorded: the grad mode, and PyTorch's context managers that change it.
 
-One object holds the state, read by every operation: ``mode.on`` (are operations recorded?) and ``mode.formula``
+One object holds the state, read by every operation: ``mode.on`` (are operations recorded?), ``mode.said`` (inside inference
+mode, where none is: what :func:`is_grad_enabled` says) and ``mode.formula``
 (is a derivative being evaluated on tensors? then numbers in it are PyTorch's scalar overloads, see ``op.py``).
 """
 
@@ -25,10 +26,10 @@ __all__ = [
 class Mode:
     """The state that decides what an operation records."""
 
-    __slots__ = ("anomaly", "formula", "inference", "notes", "on", "running")
+    __slots__ = ("anomaly", "formula", "inference", "notes", "on", "running", "said")
 
     def __init__(self) -> None:
-        self.on = True
+        self.on = self.said = True
         self.formula = False
         self.inference = False
         self.running: Any = None  # the nodes of a backward pass: one inside it (in a hook, in a Function) puts gradients aside
@@ -37,8 +38,6 @@ class Mode:
 
 
 mode = Mode()
-STATE = mode
-"""The same object, for code whose parameter is called ``mode`` as in PyTorch."""
 
 
 def refuse_inference(tensor: Any) -> None:
@@ -67,12 +66,12 @@ class GradMode:
 
     def __enter__(self) -> None:
         """Set the mode; what it was is kept for the end of the block."""
-        self.before = (mode.on, mode.inference)
+        self.before = (mode.on, mode.said, mode.inference)
         mode.inference = mode.inference if self.inference is None else self.inference
-        mode.on = self.on and not mode.inference
+        mode.on, mode.said = self.on and not mode.inference, self.on
 
     def __exit__(self, *_: object) -> None:
-        mode.on, mode.inference = self.before
+        mode.on, mode.said, mode.inference = self.before
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function, run in this mode each time it is called; a generator, between one value and the next."""
@@ -111,6 +110,7 @@ class no_grad(GradMode):
     """Operations in the block are not recorded; their results require no gradient."""
 
     on = False
+    before = (False, False, False)  # what a block that was never entered puts back
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
         """``@no_grad`` works without brackets too, as in PyTorch."""
@@ -148,8 +148,7 @@ class set_grad_enabled(GradMode):
             name = type(mode).__name__
             raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {name}")
         self.on = mode
-        self.before = (STATE.on, STATE.inference)
-        STATE.on = self.on
+        super().__enter__()
 
     def __enter__(self) -> None:
         """The mode was set when this was made."""
@@ -160,7 +159,7 @@ class set_grad_enabled(GradMode):
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """As a decorator, the mode is set only while the function runs."""
-        mode.on, mode.inference = self.before
+        self.__exit__()
         return super().__call__(function)
 
     def clone(self) -> GradMode:
@@ -185,7 +184,7 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 def is_grad_enabled() -> bool:
     """Whether operations are recorded now."""
-    return mode.on
+    return mode.said if mode.inference else mode.on
 
 
 def is_inference_mode_enabled() -> bool:
