@@ -9,7 +9,7 @@ import numpy as np
 from gviz.engine.calls.device import CPU, Device
 from gviz.engine.data import dtypes, printing
 from gviz.engine.data.printing import tensor_text
-from gviz.engine.data.shapes import broadcast_shape, wrap_dim
+from gviz.engine.data.shapes import check_written, wrap_dim
 from gviz.engine.data.words import warn_once
 from gviz.engine.modes import mode, refuse_inference
 
@@ -196,18 +196,19 @@ class Elements:
             try:
                 np.add(array, grad, out=array, casting="unsafe")
             except ValueError:
-                shape = list(broadcast_shape(array.shape, grad.shape))
-                raise RuntimeError(f"output with shape {list(array.shape)} doesn't match the broadcast shape {shape}") from None
+                check_written(array.shape, grad.shape)
+                raise
         else:
             self._array = np.add(array, grad, dtype=array.dtype)
         version.count += 1
 
-    def copied(self) -> Any:
-        """A copy that is recorded as PyTorch records it when a gradient with a graph is accumulated."""
+    def copied(self, leaf: Any) -> Any:
+        """A copy, laid out as an array, that is recorded as PyTorch records it when a gradient with a graph is accumulated."""
         from gviz.engine.op import TENSORS
         from gviz.engine.tensor import from_array
 
-        copy: Any = TENSORS["copy_into"](from_array(np.empty_like(self._array), None), self)
+        check_written(leaf.shape, self._array.shape)
+        copy: Any = TENSORS["copy_into"](from_array(np.empty_like(leaf, self._array.dtype), None), self)
         copy.version_cell().count += 1
         return copy
 

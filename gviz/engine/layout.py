@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from gviz.engine.data.shapes import check_written
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -96,6 +98,8 @@ def is_dense(array: Any) -> bool:
 
 def laid_like(leaf: Any, grad: Any) -> Any:
     """A leaf's first gradient, in the leaf's own layout, contiguous where that has gaps."""
-    made = np.empty_like(leaf._array, order="K" if is_dense(leaf._array) else "C")
+    like = grad if grad.strides == leaf._array.strides else leaf._array  # this counts where the leaf's data were exchanged
+    check_written(like.shape, grad.shape)
+    made = np.empty_like(like, leaf._array.dtype, order="K" if is_dense(like) else "C")
     made[...] = grad
     return mark(type(leaf).from_engine(made))

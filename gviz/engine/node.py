@@ -127,10 +127,10 @@ class AccumulateGrad(Node):
             if grad is None:
                 return ()
         if on_tensors:
-            rare.grad = grad.copied() if rare.grad is None else rare.grad + grad
+            rare.grad = grad.copied(leaf._array) if rare.grad is None else rare.grad + grad
         elif rare.grad is None:
-            array = np.array(grad, dtype=leaf._array.dtype, order="C")
-            rare.grad = laid_like(leaf, array) if rare.laid else type(leaf).from_engine(array)
+            kind = leaf._array.dtype
+            rare.grad = laid_like(leaf, grad) if rare.laid else type(leaf).from_engine(np.array(grad, kind, order="C"))
         else:
             rare.grad.accumulate(grad)
         if rare.post_hooks:

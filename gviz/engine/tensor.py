@@ -243,9 +243,9 @@ class Tensor(Elements, hooks.Hooked):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         if self._edge.__class__ is ref and other._array.dtype != self._array.dtype:
             self._edge = ref(AccumulateGrad(self))  # that of graphs that exist stays as it was
+        if self._rare is not None or other._rare is not None or other._array.shape != self._array.shape:
+            self.rare().inference, self.rare().laid = other.is_inference(), self.rare().laid or other.shape != self.shape
         self._array = other._array
-        if self._rare is not None or other._rare is not None:
-            self.rare().inference = other.is_inference()
 
     @data.deleter
     def data(self) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["broadcast_shape", "wrap_dim", "wrap_dims"]
+__all__ = ["broadcast_shape", "check_written", "wrap_dim", "wrap_dims"]
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
@@ -49,3 +49,9 @@ def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
                         f"non-singleton dimension {where}"
                     )
     return tuple(result)
+
+
+def check_written(shape: Sequence[int], written: Sequence[int]) -> None:
+    """Refuse to write what has a shape over what has another, unless that is broadcast to it."""
+    if (common := broadcast_shape(shape, written)) != tuple(shape):
+        raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}")

@@ -9,6 +9,7 @@ import numpy as np
 
 from gviz.engine import inplace as writing
 from gviz.engine.data.dtypes import get_default_dtype, no_kernel, of, result_type
+from gviz.engine.data.shapes import check_written
 from gviz.engine.data.words import bound, warn
 from gviz.engine.formulas import parameters
 from gviz.engine.nn.checks import check_classes, check_constant
@@ -156,8 +157,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> 
     check_neg(scores)  # type: ignore[no-untyped-call]
     for kind in (result_type(scores, signs), get_default_dtype().np):  # that of the product, and of its exponential
         writing.refuse_cast(kind, scores.dtype)
-    if (shape := call["broadcast_shape"](scores.shape, signs.shape)) != scores.shape:
-        raise RuntimeError(f"output with shape {list(scores.shape)} doesn't match the broadcast shape {list(shape)}")
+    check_written(scores.shape, signs.shape)
     return call["soft_margin_loss"](input, target, reduction_number(reduction))  # type: ignore[no-any-return]
 
 
@@ -201,10 +201,8 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     if ((target._array < 0) | (target._array > 1)).any():
         raise RuntimeError("all elements of target should be between 0 and 1")
     if weight is not None:
-        shape = call["broadcast_shape"](target._array.shape, weight._array.shape)
-        if shape != target._array.shape:
-            raise RuntimeError(f"output with shape {list(target._array.shape)} doesn't match the broadcast shape {list(shape)}")
-        weight = call["expand"](weight, shape)
+        check_written(target._array.shape, weight._array.shape)
+        weight = call["expand"](weight, target._array.shape)
     return call["binary_cross_entropy"](input, target, weight, number)  # type: ignore[no-any-return]
 
 
