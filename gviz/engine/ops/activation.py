@@ -53,7 +53,7 @@ def hardtanh_backward(grad_output, self, min_val, max_val):
 
 @op("ThresholdBackward0", self="threshold_backward(grad, self, threshold)")
 def threshold(self, threshold, value):
-    return np.where(self > dtypes.number(threshold, self.dtype), self, dtypes.number(value, self.dtype, half=True))
+    return np.where(self <= dtypes.number(threshold, self.dtype), dtypes.number(value, self.dtype, half=True), self)
 
 
 @op("PreluKernelBackward0", self__weight="prelu_kernel_backward(grad, self, weight)")

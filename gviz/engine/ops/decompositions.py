@@ -6,8 +6,9 @@ import numpy as np
 
 from gviz.engine.calls.kernels import check_floats
 from gviz.engine.data.dtypes import of
+from gviz.engine.data.words import LinAlgError
 from gviz.engine.op import composite, op
-from gviz.engine.ops.solving import by_columns, check_square
+from gviz.engine.ops.solving import by_columns, check_square, of_batch
 
 
 @composite
@@ -58,8 +59,20 @@ def eigh_backward(values, vectors, L, V):
 def linalg_svd(A, full_matrices=True):
     check_matrix(A, "linalg.svd")
     check_floats(A, "linalg.svd", "linalg_svd_cpu")
-    left, values, right = np.linalg.svd(A, full_matrices)
+    left, values, right = singular(A, full_matrices)
     return by_columns(left), values, by_columns(right)
+
+
+def singular(matrices, full, vectors=True):
+    """The singular vectors and values; refuses what is not a number."""
+    try:
+        return np.linalg.svd(matrices, full, vectors)
+    except np.linalg.LinAlgError:
+        number = int(np.isnan(matrices).any(axis=(-2, -1)).argmax())
+        raise LinAlgError(
+            f"linalg.svd: {of_batch(matrices, number)}The algorithm failed to converge because the input matrix contained "
+            "non-finite values."
+        ) from None
 
 
 @composite
@@ -168,7 +181,7 @@ def linalg_pinv(self, atol=None, rtol=None, hermitian=False):
 
 def singular_bound(matrices, atol, rtol, hermitian):
     """The singular values of matrices, and below which size they count as zero."""
-    values = np.abs(np.linalg.eigvalsh(matrices)) if hermitian else np.linalg.svd(matrices, compute_uv=False)
+    values = np.abs(np.linalg.eigvalsh(matrices)) if hermitian else singular(matrices, False, False)
     if rtol is None:
         rtol = np.finfo(matrices.dtype).eps * max(matrices.shape[-2:]) if atol is None or not np.any(atol) else 0
     return values, np.maximum(0 if atol is None else atol, rtol * values.max(axis=-1, initial=0))

@@ -62,5 +62,5 @@ def logit(self, eps=None):
 def logit_backward(grad, self, eps):
     """The gradient between the bounds; without bounds there is none outside of 0 and 1."""
     low, beyond = (0.0, float("nan")) if eps is None else (eps, 0.0)
-    inside = logical_and(greater_equal(self, low), less_equal(self, 1.0 - low))
-    return where(inside, grad / (self * (1.0 - self)), beyond)
+    outside = logical_or(less(self, low), greater(self, 1.0 - low))
+    return where(logical_not(outside), grad / (self * (1.0 - self)), beyond)

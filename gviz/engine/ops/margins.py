@@ -37,7 +37,7 @@ def beyond(self, target, weight, p, margin):
     if classes.size and not 0 <= classes.min() <= classes.max() < rows.shape[1]:
         raise RuntimeError("target out of range")
     each = np.arange(len(rows))
-    found = np.maximum(rows.dtype.type(margin) - rows[each, classes][:, None] + rows, 0)
+    found = np.fmax(rows.dtype.type(margin) - rows[each, classes][:, None] + rows, 0)  # what is not a number is not beyond
     found[each, classes] = 0
     return found, each, classes, (1 if weight is None else weight[classes][:, None]) / rows.dtype.type(rows.shape[1])
 
@@ -85,7 +85,7 @@ def pairs(self, target):
 def short(rows, is_target, classes, there):
     """How far each other class is less than 1 below one target of each example."""
     own = np.take_along_axis(rows, np.where(there, classes, 0)[:, None], 1)
-    return np.maximum(1 - own + rows, 0) * (1 - is_target) * there[:, None]
+    return np.fmax(1 - own + rows, 0) * (1 - is_target) * there[:, None]
 
 
 @op(

@@ -208,29 +208,33 @@ for dims in (2, 3):
     row(f"{key}_backward", f"{node}BackwardBackward0", averaged_back, promote="none", **second)
 
 
-def shares(size, out):
-    """A matrix (out, size): what each element counts in each adaptive window."""
-    place, spans = np.arange(size), [(i * size // out, -(-(i + 1) * size // out)) for i in range(out)]
-    return np.array([((place >= s) & (place < e)) / (e - s) for s, e in spans]).reshape(out, size)
-
-
-def along(array, matrices):
-    """The last dimensions each times its matrix."""
-    for axis, matrix in enumerate(matrices, array.ndim - len(matrices)):
-        array = np.moveaxis(np.moveaxis(array, axis, -1) @ matrix.T.astype(array.dtype), -1, axis)
-    return np.ascontiguousarray(array)
+def shares(sizes, output_size):
+    """The place of each adaptive window in the result, and what it sees of the input."""
+    for place in np.ndindex(*output_size):
+        facts = zip(place, sizes, output_size, strict=True)
+        yield (..., *place), (..., *(slice(i * n // o, -(-(i + 1) * n // o)) for i, n, o in facts))
 
 
 def shared_out(self, output_size):
-    """The means of adaptive windows."""
+    """The means of adaptive windows, each summed one by one as in PyTorch."""
     dims = len(output_size)
     check_adaptive(f"adaptive_avg_pool{dims}d", self, dims)
-    return along(self, [shares(n, o) for n, o in zip(self.shape[-dims:], output_size, strict=True)])
+    check_sizes(self, output_size)
+    found, wide = np.empty((*self.shape[:-dims], *output_size), self.dtype), np.result_type(self, np.float32)
+    for place, span in shares(self.shape[-dims:], output_size):
+        seen = self[span]
+        flat = seen.reshape(*self.shape[:-dims], int(np.prod(seen.shape[-dims:])))
+        found[place] = reduce(np.divide, seen.shape[-dims:], flat.cumsum(-1, dtype=wide)[..., -1])
+    return found
 
 
 def shared_back(grad, array, dims):
     """The gradient of :func:`shared_out`."""
-    return along(grad, [shares(n, o).T for n, o in zip(array.shape[-dims:], grad.shape[-dims:], strict=True)])
+    found = np.zeros(array.shape, grad.dtype)
+    for place, span in shares(array.shape[-dims:], grad.shape[-dims:]):
+        seen = found[span]
+        seen += reduce(np.divide, seen.shape[-dims:], grad[place])[(..., *[None] * dims)]
+    return found
 
 
 def check_adaptive(name, array, dims, got="but got"):
@@ -243,6 +247,13 @@ def check_adaptive(name, array, dims, got="but got"):
                 f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
                 f"{list(array.shape)} with dimension {i} being empty"
             )
+
+
+def check_sizes(array, output_size):
+    """Refuse a negative size."""
+    if min(output_size) < 0:
+        shape = [*array.shape[: -len(output_size)], *output_size]
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(output_size)}: {shape}")
 
 
 SHARED_BACK = {
@@ -261,20 +272,17 @@ def largest_of_shares(self, output_size):
     """The largest element of each adaptive window, and its place in the input."""
     dims = len(output_size)
     check_adaptive(f"adaptive_max_pool{dims}d", self, dims, "but got:")
-    if min(output_size) < 0:
-        shape = [*self.shape[:-dims], *output_size]
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(output_size)}: {shape}")
+    check_sizes(self, output_size)
     sizes = self.shape[-dims:]
     numbers = np.arange(int(np.prod(sizes))).reshape(sizes)
     values = np.empty((*self.shape[:-dims], *output_size), self.dtype)
     indices = np.empty(values.shape, np.int64)
-    for place in np.ndindex(*output_size):
-        span = tuple(slice(i * n // o, -(-(i + 1) * n // o)) for i, n, o in zip(place, sizes, output_size, strict=True))
+    for place, span in shares(sizes, output_size):
         inside = numbers[span].reshape(-1)
-        flat = self[(..., *span)].reshape(*self.shape[:-dims], inside.size)
+        flat = self[span].reshape(*self.shape[:-dims], inside.size)
         best = greatest(flat)
-        values[(..., *place)] = np.take_along_axis(flat, best[..., None], -1)[..., 0]
-        indices[(..., *place)] = inside[best]
+        values[place] = np.take_along_axis(flat, best[..., None], -1)[..., 0]
+        indices[place] = inside[best]
     return values, indices
 
 

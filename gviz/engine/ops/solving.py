@@ -106,6 +106,7 @@ def solve_backward(grad, result, A, left, wanted):
 def linalg_slogdet(A):
     check_square(A, "linalg.slogdet", "")
     sign, size = np.linalg.slogdet(A)
+    sign = np.where(np.isnan(size), 0, sign)
     return np.asarray(sign, A.dtype), np.asarray(size, A.dtype), *column_factors(A)
 
 
@@ -172,20 +173,32 @@ def triangle_of(matrices, upper, name):
         return matrices
     if matrices.dtype.name not in ("float32", "float64"):
         raise no_kernel("cholesky_cpu", matrices.dtype)
+    lower = np.tril(matrices.swapaxes(-1, -2) if upper else matrices)  # the other triangle nobody looks at
     try:
-        found = np.linalg.cholesky(matrices)
+        found = np.linalg.cholesky(lower)
+        refused = np.isnan(np.diagonal(found, axis1=-2, axis2=-1)).any()
     except np.linalg.LinAlgError:
+        refused = True
+    if refused:
+        batch, order = first_minor(lower + np.tril(lower, -1).swapaxes(-1, -2))
         raise LinAlgError(
-            f"{name}: The factorization could not be completed because the input is not positive-definite (the leading minor "
-            f"of order {first_minor(matrices)} is not positive-definite)."
-        ) from None
+            f"{name}: {batch}The factorization could not be completed because the input is not positive-definite (the leading "
+            f"minor of order {order} is not positive-definite)."
+        )
     return by_columns(found.swapaxes(-1, -2) if upper else found)
 
 
 def first_minor(matrices):
-    """The order of the first leading minor that is not positive."""
+    """Which matrix of a batch has a leading minor that is not positive, and the order of its first."""
     flat = matrices.reshape(-1, *matrices.shape[-2:])
-    return next(k for m in flat for k in range(1, m.shape[-1] + 1) if not np.linalg.det(m[:k, :k]) > 0)
+    signs = ((i, k) for i, m in enumerate(flat) for k in range(1, m.shape[-1] + 1) if not np.linalg.det(m[:k, :k]) > 0)
+    number, order = next(signs)
+    return of_batch(matrices, number), order
+
+
+def of_batch(matrices, number):
+    """Which matrix an error is about, where there are several."""
+    return f"(Batch element {number}): " if matrices.ndim > 2 else ""
 
 
 @composite
@@ -356,6 +369,5 @@ def where_singular(A):
     packed = factors(A)[0].reshape(-1, *A.shape[-2:])
     zeros = np.diagonal(packed, axis1=-2, axis2=-1) == 0
     number = int(zeros.any(axis=-1).argmax())
-    batch = f"(Batch element {number}): " if A.ndim > 2 else ""
     place = int(zeros[number].argmax()) + 1
-    return f"{batch}The diagonal element {place} is zero, the inversion could not be completed because the"
+    return f"{of_batch(A, number)}The diagonal element {place} is zero, the inversion could not be completed because the"

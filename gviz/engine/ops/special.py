@@ -53,7 +53,7 @@ def polygamma(n, self):
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     x = np.asarray(self, np.float64)
     return floating(
-        psi(x) if n == 0 else trigamma(x, self.dtype) if n == 1 else signed_factorial(n) * zeta(n + 1.0, x),
+        psi(x) if n == 0 else trigamma(x, self.dtype) if n == 1 else signed_factorial(n) * zeta(n + 1.0, x, np.nan),
         self,
     )
 
@@ -74,8 +74,8 @@ def trigamma(x, kind):
     return np.where(left, pi * pi / np.square(np.sin(pi * x.astype(pi.dtype))) - found, found)
 
 
-def zeta(s, q):
-    """The sum of (q + k)^-s over all k: the first terms one by one, the rest by Euler and Maclaurin."""
+def zeta(s, q, far=0.0):
+    """The sum of (q + k)^-s over all k: the first terms one by one, the rest by Euler and Maclaurin; ``far`` for infinity."""
     total = sum((q + k) ** -s for k in range(SHIFT))
     z = q + SHIFT
     total = total + z ** (1 - s) / (s - 1) + 0.5 * z**-s
@@ -83,7 +83,7 @@ def zeta(s, q):
     for k, b in enumerate(BERNOULLI, 1):
         total = total + b / math.factorial(2 * k) * factor * z ** (-s - 2 * k + 1)
         factor *= (s + 2 * k - 1) * (s + 2 * k)
-    return total
+    return np.where(np.isinf(q), np.where(q < 0, np.inf, far), total)
 
 
 ENDS = (
