@@ -8,6 +8,7 @@ import numpy as np
 
 from gviz.engine.calls.device import CPU, Device
 from gviz.engine.data import dtypes, printing
+from gviz.engine.data.classes import call_after
 from gviz.engine.data.printing import tensor_text
 from gviz.engine.data.shapes import check_written, wrap_dim
 from gviz.engine.data.words import warn_once
@@ -168,9 +169,9 @@ class Elements:
             )
         return bool((self._array == value).any())
 
-    def __format__(self, spec: str) -> str:
+    def __format__(self, format_spec: str) -> str:
         """A one-element tensor formats as its number, others as their text."""
-        return printing.format_with(self._array, spec, lambda: repr(self), type(self).__name__)
+        return printing.format_with(self._array, format_spec, lambda: repr(self), type(self).__name__)
 
     def data_ptr(self) -> int:
         """Address of the first element."""
@@ -252,3 +253,6 @@ class Elements:
         from gviz.engine.copying import pickled
 
         return pickled(self)
+
+
+call_after("Tensor", Elements)

@@ -21,6 +21,13 @@ def rare(node: Any) -> dict[str, Any]:
     return facts
 
 
+def only(node: Any, name: str, given: tuple[Any, ...]) -> Any:
+    """The one argument of a method. TypeError: none or several, in the words of what is written in C."""
+    if len(given) != 1:
+        raise TypeError(f"{type(node).__name__}.{name}() takes exactly one argument ({len(given)} given)")
+    return given[0]
+
+
 class Face:
     """The part of :class:`~gviz.engine.node.Node` that the engine itself does not need."""
 
@@ -56,17 +63,17 @@ class Face:
         """As PyTorch prints it: ``<AddBackward0 object at 0x...>``."""
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
-    def register_hook(self: Any, hook: Callable[..., Any]) -> Handle:
+    def register_hook(self: Any, *hook: Callable[..., Any]) -> Handle:
         """Call ``hook(grad_inputs, grad_outputs)`` after this node has run; what it returns replaces grad_inputs."""
         from gviz.engine.hooks import hook_node
 
-        return hook_node(self, "post_hooks", hook)
+        return hook_node(self, "post_hooks", only(self, "register_hook", hook))
 
-    def register_prehook(self: Any, hook: Callable[..., Any]) -> Handle:
+    def register_prehook(self: Any, *hook: Callable[..., Any]) -> Handle:
         """Call ``hook(grad_outputs)`` before this node runs; what it returns replaces grad_outputs."""
         from gviz.engine.hooks import hook_node
 
-        return hook_node(self, "pre_hooks", hook)
+        return hook_node(self, "pre_hooks", only(self, "register_prehook", hook))
 
     def __reduce__(self) -> Any:
         """Refused: a graph is not pickled, nor copied."""

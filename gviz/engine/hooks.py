@@ -12,7 +12,7 @@ from weakref import ref
 
 import numpy as np
 
-from gviz.engine.data.classes import type_text
+from gviz.engine.data.classes import call_after, type_text
 from gviz.engine.data.words import type_name
 from gviz.engine.face import rare
 from gviz.engine.node import AccumulateGrad, Parts, public_edge
@@ -65,6 +65,7 @@ class Handle:
 
 
 Handle.__name__ = "RemovableHandle"
+call_after("RemovableHandle", Handle)
 
 
 def append(hooks: list[Any], hook: Callable[..., Any]) -> Handle:
@@ -136,9 +137,7 @@ class Hooked:
         return found
 
 
-for _method in vars(Hooked).values():
-    if callable(_method):
-        _method.__qualname__ = f"Tensor.{_method.__name__}"  # so Python names it where arguments are wrong
+call_after("Tensor", Hooked)
 
 
 NO_HOOK = "cannot register a hook on a tensor that doesn't require gradient"

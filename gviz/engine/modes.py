@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gviz.engine.data.classes import call_after, type_text
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -73,19 +75,19 @@ class GradMode:
     def __exit__(self, *_: object) -> None:
         mode.on, mode.said, mode.inference = self.before
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, orig_func: Callable[..., Any]) -> Callable[..., Any]:
         """The function, run in this mode each time it is called; a generator, between one value and the next."""
-        if isinstance(function, type):
+        if isinstance(orig_func, type):
             warnings.warn(DECORATED, FutureWarning, stacklevel=2)
 
-        @functools.wraps(function)
+        @functools.wraps(orig_func)
         def run(*args: Any, **kwargs: Any) -> Any:
             with self.clone():
-                return function(*args, **kwargs)
+                return orig_func(*args, **kwargs)
 
-        @functools.wraps(function)
+        @functools.wraps(orig_func)
         def generate(*args: Any, **kwargs: Any) -> Any:
-            inner = function(*args, **kwargs)
+            inner = orig_func(*args, **kwargs)
             step: Any = inner.send
             given: tuple[Any, ...] = (None,)
             while True:
@@ -99,7 +101,7 @@ class GradMode:
                 except BaseException as error:  # noqa: BLE001 - it is for the generator to see
                     step, given = inner.throw, (error,)
 
-        return generate if inspect.isgeneratorfunction(function) else run
+        return generate if inspect.isgeneratorfunction(orig_func) else run
 
     def clone(self) -> GradMode:
         """A fresh manager of the same mode, so that a decorated function may call itself."""
@@ -145,8 +147,7 @@ class set_grad_enabled(GradMode):
 
     def __init__(self, mode: Any) -> None:
         if not isinstance(mode, bool):
-            name = type(mode).__name__
-            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {name}")
+            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type_text(mode)}")
         self.on = mode
         super().__enter__()
 
@@ -157,10 +158,10 @@ class set_grad_enabled(GradMode):
         """As PyTorch prints it."""
         return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.on})"
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, orig_func: Callable[..., Any]) -> Callable[..., Any]:
         """As a decorator, the mode is set only while the function runs."""
         self.__exit__()
-        return super().__call__(function)
+        return super().__call__(orig_func)
 
     def clone(self) -> GradMode:
         """A fresh manager of the same mode."""
@@ -194,3 +195,5 @@ def is_inference_mode_enabled() -> bool:
 
 for kind in (no_grad, enable_grad, inference_mode, set_grad_enabled):
     kind.__module__ = "torch.autograd.grad_mode"
+call_after("_DecoratorContextManager", GradMode)
+call_after("_NoParamDecoratorContextManager", no_grad)

@@ -45,8 +45,10 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
             one.version_cell().count += 1
 
 
-class MultiHandle(Handle):
+class _MultiHandle(Handle):
     """What :func:`register_multi_grad_hook` returns: removes the hook from every tensor."""
+
+    __module__ = "torch.autograd.graph"
 
     def __init__(self, handles: tuple[Handle, ...]) -> None:
         self.handles = handles
@@ -57,7 +59,7 @@ class MultiHandle(Handle):
             handle.remove()
 
 
-def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: str = "all") -> MultiHandle:
+def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: str = "all") -> _MultiHandle:
     """Call ``fn(gradients)`` in each backward pass when the last gradient of these tensors is there, or with the first one.
 
     Args:
@@ -81,7 +83,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[Any], None
                 ran[0] = STATE.running
                 fn(grad)
 
-        return MultiHandle(tuple(tensor.register_hook(first) for tensor in tensors if tensor.requires_grad))
+        return _MultiHandle(tuple(tensor.register_hook(first) for tensor in tensors if tensor.requires_grad))
     if not all(tensor.requires_grad for tensor in tensors):
         raise AssertionError("Expected gradient function to be set")
     nodes = [place_of(tensor)[0] for tensor in tensors]
@@ -97,7 +99,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[Any], None
 
         return inner
 
-    return MultiHandle(tuple(tensor.register_hook(hook_for(i)) for i, tensor in enumerate(tensors)))
+    return _MultiHandle(tuple(tensor.register_hook(hook_for(i)) for i, tensor in enumerate(tensors)))
 
 
 def will_run(node: Any) -> bool:

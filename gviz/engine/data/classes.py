@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
 
-__all__ = ["MIXED", "BuiltIn", "is_pytorchs", "left_over", "refuse_mixing", "type_text"]
+__all__ = ["MIXED", "BuiltIn", "call_after", "is_pytorchs", "left_over", "lent", "refuse_mixing", "type_text"]
 
 MIXED = "gviz's engine and PyTorch do not mix"
 CLASS_STATEMENT = 1 << 9
@@ -40,6 +41,22 @@ def type_text(value: Any) -> str:
     plain = kind.__flags__ & CLASS_STATEMENT or kind.__module__ == "builtins"
     name = TP_NAME.__get__(kind) if plain else f"{kind.__module__}.{kind.__qualname__}"
     return f"{name} of PyTorch ({MIXED})" if is_pytorchs(kind) else name
+
+
+def call_after(owner: str, *kinds: type) -> None:
+    """Let Python's messages call the methods of a class by another: that which has them in PyTorch."""
+    for kind in kinds:
+        for name, method in vars(kind).items():
+            method = getattr(method, "__func__", method)  # noqa: PLW2901 - __new__ is a static one
+            if isinstance(method, FunctionType):
+                method.__qualname__ = f"{owner}.{name}"
+
+
+def lent(method: Any, owner: str) -> Any:
+    """A copy of a method for another class, by which messages call it."""
+    made = FunctionType(method.__code__, method.__globals__, method.__name__, method.__defaults__, method.__closure__)
+    made.__doc__, made.__kwdefaults__, made.__qualname__ = method.__doc__, method.__kwdefaults__, f"{owner}.{method.__name__}"
+    return made
 
 
 def refuse_mixing(value: Any) -> None:

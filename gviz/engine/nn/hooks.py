@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gviz.engine.data.classes import call_after
 from gviz.engine.data.words import warn
 from gviz.engine.hooks import Handle
 
@@ -114,3 +115,6 @@ class Hooks:
         from gviz.engine.nn.backward_hooks import BackwardHook
 
         return BackwardHook(self, [hook.call for hook in self._backward_hooks], [h.call for h in self._backward_pre_hooks])
+
+
+call_after("Module", Hooks)

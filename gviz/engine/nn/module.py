@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Module"]
 
 
-class Incompatible(NamedTuple):
+class _IncompatibleKeys(NamedTuple):
     """What ``load_state_dict`` found missing or too many."""
 
     missing_keys: list[str]
@@ -35,6 +35,9 @@ class Incompatible(NamedTuple):
         if not (self.missing_keys or self.unexpected_keys):
             return "<All keys matched successfully>"
         return f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, unexpected_keys={self.unexpected_keys!r})"
+
+
+_IncompatibleKeys.__module__ = "torch.nn.modules.module"
 
 
 def cast(name: str, kind: str) -> Any:
@@ -238,7 +241,7 @@ class Module(Portable, Hooks):
         vars(found)["_metadata"] = {}  # tells a state of today from one before batch norms counted
         return found
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Incompatible:
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
         """Copy values into parameters and buffers of the same names, or put them in their place (``assign``).
 
         Raises:
@@ -263,7 +266,7 @@ class Module(Portable, Hooks):
                 errors.append(wrong)
         if errors:
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors))
-        return Incompatible(missing, unexpected)
+        return _IncompatibleKeys(missing, unexpected)
 
     def train(self, mode: bool = True) -> Self:
         """Set training mode, here and below."""

@@ -7,6 +7,7 @@ from itertools import takewhile
 from typing import Any, ClassVar
 
 from gviz.engine.calls.device import check_device
+from gviz.engine.data.classes import lent
 from gviz.engine.data.words import bound
 from gviz.engine.nn.checks import LAYER_CHECKS
 from gviz.engine.nn.module import Module
@@ -56,6 +57,9 @@ class Layer(Module):
             cls.__module__ = f"torch.nn.modules.{home}"
             cls._refuser = refuser or cls.__name__
             LAYERS[cls.__name__] = cls
+            if cls.forward is not Layer.forward and "forward" not in vars(cls):  # PyTorch has one for each
+                owner = f"_{cls.__name__[:-2]}" if "Norm" in cls.__name__ else cls.__name__
+                cls.forward = lent(cls.forward, owner)  # type: ignore[method-assign]
         if function is not None:
             cls._function = staticmethod(function)
             code = unwrap(function).__code__
