@@ -52,7 +52,7 @@ Around it:
 - ``calls/``: what PyTorch takes, and what a wrong call is told: ``signatures.py`` (its call forms), ``refusals.py`` and
   ``listing.py`` (its words), ``kernels.py`` (dtypes that its kernels lack), ``device.py``;
 - ``readers/``: the table as text, for people: ``catalogue.py`` (``gviz ops``), ``symbols.py`` (formulas of numbers and names);
-- loaded when named: ``autograd``, ``cuda``, ``linalg``, ``nn``, ``optim``, ``special``.
+- loaded when named: ``autograd``, ``backends``, ``cuda``, ``linalg``, ``nn``, ``optim``, ``special``.
 
 What is not here raises AttributeError in PyTorch's words; ``Tensor(3, 5)`` and ``empty`` hold zeros.
 """
@@ -62,6 +62,7 @@ from __future__ import annotations
 import importlib
 import math
 import warnings
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -112,7 +113,7 @@ globals().update(FORMATS)
 e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi
 surface.install(globals())
 
-SUBMODULES = ("autograd", "cuda", "linalg", "nn", "optim", "special")
+SUBMODULES = ("autograd", "backends", "cuda", "linalg", "nn", "optim", "special")
 
 
 FUNCTIONAL = frozenset({
@@ -135,3 +136,19 @@ def __getattr__(name: str) -> Any:
             if error.name != f"gviz.engine.{name}":
                 raise
     raise AttributeError(f"module 'torch' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    """What PyTorch has too: without the modules that the engine is made of, and what they are called here."""
+    here = [name for name, found in globals().items() if not isinstance(found, ModuleType) and name not in OWN]
+    return sorted({*here, *FUNCTIONAL, *SUBMODULES, "random"})
+
+
+OWN = {
+    "Any", "Device", "FORMATS", "FUNCTIONAL", "KNOWN", "Layout", "MemoryFormat", "ModuleType", "OWN", "STRIDED", "SUBMODULES",
+    "annotations", "own",
+}  # fmt: skip
+KNOWN = {*SUBMODULES, "importlib", "math", "random", "warnings"}
+"""Modules here that PyTorch has too; what else has been imported so far is the engine's own, and found without an attribute."""
+for own in [name for name, found in globals().items() if isinstance(found, ModuleType) and name not in KNOWN]:
+    del globals()[own]

@@ -32,6 +32,13 @@ def steps_of(array: Any) -> tuple[int, ...]:
     return tuple(reversed(steps))
 
 
+OWN = frozenset({
+    "_array", "_edge", "_rare", "accumulate", "copied", "dim_of", "from_engine", "leaf_hooks", "only", "rare", "refresh",
+    "version_cell", "warn_of_scalar",
+})  # fmt: skip
+"""What tensors have here and not in PyTorch."""
+
+
 class Elements:
     """The part of :class:`gviz.engine.tensor.Tensor` that is about its array: sizes, element type, numbers, copies."""
 
@@ -85,6 +92,14 @@ class Elements:
     def is_contiguous(self, *, memory_format: Any = None) -> bool:
         """Whether the elements lie in memory in the order of the indices, or in that of a format."""
         return bool(self._array.flags.c_contiguous if memory_format is None else memory_format.holds(self._array))
+
+    def __dir__(self) -> list[str]:
+        """What PyTorch's tensors have, without the engine's own names."""
+        return [name for name in object.__dir__(self) if name not in OWN]
+
+    def get_device(self) -> int:
+        """-1: no GPU."""
+        return -1
 
     def element_size(self) -> int:
         """Bytes of one element."""

@@ -59,6 +59,11 @@ class Face:
     def _sequence_nr(self: Any) -> Any:
         return self._seq
 
+    def __dir__(self) -> list[str]:
+        """What PyTorch's nodes have, without the engine's own names."""
+        shown = ("__", "_saved_", "_raw_saved_", "_input_metadata", "_sequence_nr")
+        return [name for name in object.__dir__(self) if name[0] != "_" or name.startswith(shown)]
+
     def __repr__(self) -> str:
         """As PyTorch prints it: ``<AddBackward0 object at 0x...>``."""
         return f"<{type(self).__name__} object at {id(self):#x}>"

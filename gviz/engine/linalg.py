@@ -11,7 +11,7 @@ import numpy as np
 from gviz.engine.calls.kernels import check_floats
 from gviz.engine.calls.refusals import public
 from gviz.engine.data.results import result_class
-from gviz.engine.data.words import LinAlgError
+from gviz.engine.data.words import LinAlgError, absent
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface import products, rearranging
 from gviz.engine.surface.arithmetic import keyed
@@ -264,3 +264,4 @@ def multiplied(chain: list[Any], cut: dict[tuple[int, int], int], first: int, la
 
 
 globals().update((name, public(globals()[name], f"linalg_{name}", method=False)) for name in __all__)
+__getattr__ = absent("torch.linalg")

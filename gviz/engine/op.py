@@ -132,6 +132,7 @@ class Row(Saving):
                 self.ready()
                 return self.entry(name, kind)(*args, **kwargs)
 
+            first.__name__ = first.__qualname__ = name
             return first
         if kind in ("row", "operator"):
             return self.call if kind == "row" else self.operator

@@ -22,7 +22,7 @@ import numpy as np
 
 from gviz.engine.data.classes import BuiltIn, type_text
 from gviz.engine.data.dtypes import cast, get_default_dtype, int64, no_kernel, of
-from gviz.engine.data.words import type_name
+from gviz.engine.data.words import absent, type_name
 from gviz.engine.tensor import Tensor, from_array
 
 if TYPE_CHECKING:
@@ -349,3 +349,6 @@ def _float_type(dtype: DType | None, kernel: str) -> DType:
 def _part(wanted: DType) -> DType:
     """The type of a complex number's parts."""
     return of(wanted).to_real().np
+
+
+__getattr__ = absent("torch.random")

@@ -11,6 +11,7 @@ import numpy as np
 
 from gviz.engine.autograd.outputs import wrap_outputs
 from gviz.engine.data.classes import type_text
+from gviz.engine.data.words import absent
 from gviz.engine.face import rare, seal
 from gviz.engine.hooks import parts_shape
 from gviz.engine.modes import mode, no_grad
@@ -393,3 +394,6 @@ def once_differentiable(backward: Any) -> Any:
         return again if isinstance(outputs, tuple) else again[0]
 
     return run
+
+
+__getattr__ = absent("torch.autograd.function")

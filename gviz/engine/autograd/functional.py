@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gviz.engine.data.words import absent
 from gviz.engine.modes import enable_grad
 from gviz.engine.op import TENSORS as call
 from gviz.engine.requests import grad
@@ -296,3 +297,6 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         found = gradients(double, through, ones, create=create_graph)
     found = filled(found, leaves, "double_back_trick", strict=strict, create=create_graph)
     return finish(outputs, several=False, create=create_graph), finish(found, several=several, create=create_graph)
+
+
+__getattr__ = absent("torch.autograd.functional")

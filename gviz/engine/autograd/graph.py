@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gviz.engine.autograd.packing import disable_saved_tensors_hooks, saved_tensors_hooks
+from gviz.engine.data.words import absent
 from gviz.engine.hooks import Handle
 from gviz.engine.modes import mode as STATE
 from gviz.engine.node import Node
@@ -117,3 +118,6 @@ def will_run(node: Any) -> bool:
             "currently not supported."
         )
     return node in needed or node in caught
+
+
+__getattr__ = absent("torch.autograd.graph")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
-from gviz.engine.data.classes import type_text
+from gviz.engine.data.classes import MIXED, is_pytorchs, type_text
 from gviz.engine.data.dtypes import of
-from gviz.engine.data.words import warn
+from gviz.engine.data.words import type_name, warn
 from gviz.engine.general import NUMBERS
 from gviz.engine.modes import mode
 from gviz.engine.tensor import Tensor
@@ -308,3 +310,21 @@ LAYER_CHECKS: dict[str, Any] = {
     **{name: positive_margin(name) for name in ("TripletMarginLoss", "TripletMarginWithDistanceLoss")},
 }  # fmt: skip
 """What some layers refuse of their options, by the class that does so in PyTorch."""
+
+
+def kind_name(value: Any) -> str:
+    """What PyTorch calls the type of a value."""
+    if isinstance(value, Tensor):
+        return type_name(value._array.dtype)
+    if isinstance(value, MethodType) and isinstance(value.__self__, Tensor):
+        return f"Tensor.{value.__name__}"
+    if isinstance(value, FunctionType) and value.__module__.startswith("gviz.engine"):
+        engine, name = vars(sys.modules["gviz.engine"]), value.__name__
+        if (family := name.partition("_")[0]) in {"linalg", "special"}:
+            return f"torch._C._{family}.{name}"
+        own = engine.get(name) is value or name in engine["FUNCTIONAL"]
+        return f"torch.{'_VariableFunctionsClass' if own else 'nn.functional'}.{name}"
+    named = value if hasattr(value, "__qualname__") or hasattr(value, "__name__") else type(value)
+    home = getattr(named, "__module__", "") or ""
+    mixed = f" of PyTorch ({MIXED})" if is_pytorchs(type(value)) else ""
+    return (getattr(named, "__qualname__", "") if home in {"", "builtins"} else f"{home}.{named.__qualname__}") + mixed

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gviz.engine.copying import Portable
 from gviz.engine.data import dtypes
-from gviz.engine.data.classes import MIXED, is_pytorchs
-from gviz.engine.data.words import type_name
 from gviz.engine.modes import no_grad
+from gviz.engine.nn.checks import kind_name
 from gviz.engine.nn.hooks import Hooks
 from gviz.engine.nn.parameter import Parameter
 from gviz.engine.tensor import Tensor
@@ -340,16 +339,6 @@ class Module(Portable, Hooks):
         """As PyTorch prints it: one child per line, indented."""
         extra = self.extra_repr().split("\n") if self.extra_repr() else []
         return bracketed(self._get_name(), extra, [(key, repr(module)) for key, module in self._modules.items()])
-
-
-def kind_name(value: Any) -> str:
-    """What PyTorch calls the type of a value."""
-    if isinstance(value, Tensor):
-        return type_name(value._array.dtype)
-    named = value if hasattr(value, "__qualname__") or hasattr(value, "__name__") else type(value)
-    home = getattr(named, "__module__", "") or ""
-    mixed = f" of PyTorch ({MIXED})" if is_pytorchs(type(value)) else ""
-    return (getattr(named, "__qualname__", "") if home in {"", "builtins"} else f"{home}.{named.__qualname__}") + mixed
 
 
 def bracketed(name: str, extra: list[str], children: list[tuple[str, str]]) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from gviz.engine.data.classes import type_text
 from gviz.engine.data.dtypes import as_dtype, get_default_dtype
 from gviz.engine.data.printing import parameter_text
+from gviz.engine.data.words import absent
 from gviz.engine.layout import mark
 from gviz.engine.surface.creation import sizes
 from gviz.engine.tensor import Tensor, from_array
@@ -64,3 +65,6 @@ def Buffer(data: Tensor, *, persistent: bool = True) -> Tensor:
 def filled(shape: tuple[int, ...], value: float = 0.0, dtype: Any = None) -> Tensor:
     """A tensor of one value."""
     return from_array(np.full(sizes((shape,)), value, (as_dtype(dtype) if dtype else get_default_dtype()).np), None)
+
+
+__getattr__ = absent("torch.nn.parameter")

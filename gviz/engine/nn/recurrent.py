@@ -182,6 +182,9 @@ class Recurrent(Remembering, options={**SIZES, **USUAL, **MADE}):
             return call["squeeze_dim"](input, 1), call["squeeze_dim"](state, 1)
         return input.transpose_(0, 1) if self.batch_first else input, state
 
+    def flatten_parameters(self) -> None:
+        """Nothing: it is for the memory of GPUs."""
+
     def run(self, input: Any, hidden: Any, suffix: str) -> tuple[Any, Any]:
         """One layer in one direction: its state at every step, and the last."""
         weight, other = (getattr(self, f"weight_{kind}_{suffix}") for kind in ("ih", "hh"))

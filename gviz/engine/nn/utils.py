@@ -8,7 +8,7 @@ import numpy as np
 
 from gviz.engine.data.words import absent
 from gviz.engine.modes import no_grad
-from gviz.engine.nn.module import kind_name
+from gviz.engine.nn.checks import kind_name
 from gviz.engine.op import TENSORS as call
 from gviz.engine.tensor import Tensor, from_array
 

@@ -15,7 +15,8 @@ import numpy as np
 from gviz.engine.copying import Portable
 from gviz.engine.data.words import absent, warn
 from gviz.engine.modes import enable_grad, no_grad
-from gviz.engine.nn.module import clear_gradient, kind_name
+from gviz.engine.nn.checks import kind_name
+from gviz.engine.nn.module import clear_gradient
 from gviz.engine.optim import lr_scheduler
 from gviz.engine.tensor import Tensor, from_array
 

@@ -45,9 +45,9 @@ FAMILIES = (
 
 
 BUILT_IN = (
-    "_is_view", "data_ptr", "detach", "detach_", "dim", "element_size", "is_complex", "is_contiguous", "is_floating_point",
-    "is_inference", "item", "nelement", "numel", "numpy", "requires_grad_", "retain_grad", "size", "storage_offset", "stride",
-    "tolist",
+    "_is_view", "data_ptr", "detach", "detach_", "dim", "element_size", "get_device", "is_complex", "is_contiguous",
+    "is_floating_point", "is_inference", "item", "nelement", "numel", "numpy", "requires_grad_", "retain_grad", "size",
+    "storage_offset", "stride", "tolist",
 )  # fmt: skip
 """Methods that the tensor class has itself, and that are PyTorch's built-in ones."""
 
