@@ -8,6 +8,7 @@ import numpy as np
 
 from gviz.engine.data import dtypes
 from gviz.engine.op import composite, op
+from gviz.engine.ops.choice import few
 from gviz.engine.ops.rows import row
 
 error_function = np.frompyfunc(math.erf, 1, 1)
@@ -97,7 +98,7 @@ row("hardsigmoid", "HardsigmoidBackward0", lambda self: np.clip(self + 3, 0, 6) 
 @op("EluBackward0", self="elu_backward(grad, alpha, scale, input_scale, False, self)")
 def elu(self, alpha=1.0, scale=1, input_scale=1):
     kind = self.dtype.type
-    return np.where(self > 0, self * kind(scale), np.expm1(np.minimum(self, 0) * kind(input_scale)) * kind(alpha * scale))
+    return np.where(self > 0, self * kind(scale), np.expm1(np.minimum(0, self) * kind(input_scale)) * kind(alpha * scale))
 
 
 @op("CeluBackward0", self="elu_backward(grad, alpha, 1, 1.0 / alpha, False, self)")
@@ -105,7 +106,7 @@ def celu(self, alpha=1.0):
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     kind = self.dtype.type
-    return np.where(self > 0, self, np.expm1(np.minimum(self, 0) / kind(alpha)) * kind(alpha))
+    return np.where(self > 0, self, np.expm1(np.minimum(0, self) / kind(alpha)) * kind(alpha))
 
 
 @op(
@@ -264,7 +265,8 @@ def softshrink(self, lambd=0.5):
     if lambd < 0:
         most, name = np.finfo(self.dtype).max, dtypes.of(self.dtype).scalar_name
         raise RuntimeError(f"lambda must be in range [0, {most:g}] for input dtype {name}, but found {lambd:g}")
-    return np.sign(self) * np.maximum(np.abs(self) - self.dtype.type(lambd), 0)
+    lambd, zero = self.dtype.type(lambd), self * 0 if few(self) else self.dtype.type(0)
+    return np.where(np.abs(self) <= lambd, zero, self - np.copysign(lambd, self))
 
 
 @op("HardshrinkBackwardBackward0", grad_out="shrink_backward(grad, self, lambd)", self="zeros_like(grad)")

@@ -37,9 +37,36 @@ def threshold_backward(grad_output, self, threshold):
     return np.where(self <= (threshold or zero), zero, grad_output)  # nan lets the gradient pass
 
 
+def few(array):
+    """Whether the elements are fewer than PyTorch's kernels take at once, by which they choose between zeros of two signs."""
+    return array.nbytes < 64
+
+
+def larger(self, other):
+    """The larger of each two; of equal ones the first where they are few, else the second, as numpy does."""
+    return np.maximum(other, self) if few(self) else np.maximum(self, other)
+
+
+def smaller(self, other):
+    """The smaller of each two, of equal ones likewise."""
+    return np.minimum(other, self) if few(self) else np.minimum(self, other)
+
+
 HALVED = "masked_fill(where(equal(self, other), grad / 2, grad), {}(self, other), 0)"  # equal elements share the gradient
-row("maximum", "MaximumBackward0", np.maximum, self=HALVED.format("less"), other=HALVED.format("greater"))
-row("minimum", "MinimumBackward0", np.minimum, self=HALVED.format("greater"), other=HALVED.format("less"))
+row(
+    "maximum",
+    "MaximumBackward0",
+    lambda self, other: larger(self, other),
+    self=HALVED.format("less"),
+    other=HALVED.format("greater"),
+)
+row(
+    "minimum",
+    "MinimumBackward0",
+    lambda self, other: smaller(self, other),
+    self=HALVED.format("greater"),
+    other=HALVED.format("less"),
+)
 
 
 @op("ClampBackward1", self="where(within(self, min, max), grad, 0.0)")
@@ -71,8 +98,8 @@ def within(self, min, max):
 def clamp_tensor(self, min=None, max=None):
     if self.dtype.kind == "b" and min is not None is not max:
         raise dtypes.no_kernel("clamp_cpu", self.dtype)
-    data = self if min is None else np.maximum(self, min)
-    return data if max is None else np.minimum(data, max)
+    data = self if min is None else larger(self, min)
+    return data if max is None else smaller(data, max)
 
 
 @composite

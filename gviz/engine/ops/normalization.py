@@ -69,8 +69,9 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
     mean, var = moments(input, axes)
     rstd = 1 / np.sqrt(var + input.dtype.type(eps))
     found = (input - mean) * rstd
-    found = found if weight is None else fused(weight, found, 0 if bias is None else bias)
-    return (found + bias if weight is None and bias is not None else found).astype(input.dtype, copy=False), mean, rstd
+    shift = 0 if bias is None else bias
+    found = found + shift if weight is None else fused(weight, found, shift)
+    return found.astype(input.dtype, copy=False), mean, rstd
 
 
 @op(

@@ -7,6 +7,7 @@ import numpy as np
 from gviz.engine.data.dtypes import no_kernel
 from gviz.engine.op import ARRAYS, composite, op
 from gviz.engine.ops.arithmetic import alike
+from gviz.engine.ops.choice import larger, smaller
 from gviz.engine.ops.rows import row
 
 FLAT = "zeros_like(grad)"
@@ -130,9 +131,9 @@ def clamp_max(self, max):
 
 @op("ClampMinBackward1", self="where(greater_equal(self, min), grad, 0.0)", min="where(less(self, min), grad, 0.0)")
 def clamp_min_tensor(self, min):
-    return np.maximum(self, min)
+    return larger(self, min)
 
 
 @op("ClampMaxBackward1", self="where(less_equal(self, max), grad, 0.0)", max="where(greater(self, max), grad, 0.0)")
 def clamp_max_tensor(self, max):
-    return np.minimum(self, max)
+    return smaller(self, max)
