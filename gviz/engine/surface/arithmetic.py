@@ -104,6 +104,11 @@ def operator_matmul(self: Tensor, other: Any) -> Any:
     return call["matmul"](self, other) if isinstance(other, Tensor) else left_over(other)
 
 
+def operator_rmatmul(self: Tensor, other: Any) -> Any:
+    """``other @ self``."""
+    return call["matmul"](other, self) if isinstance(other, Tensor) else NotImplemented
+
+
 def square(input: Tensor) -> Tensor:
     """``input ** 2``."""
     return call["power"](input, 2)
@@ -188,7 +193,7 @@ METHODS: dict[str, Any] = {
     "__ge__": "greater_equal", "__eq__": "equal", "__ne__": "not_equal",
     "where": where_method, "__rsub__": reversed_sub, "__rtruediv__": reversed_div,
     "__pow__": operator_of(power), "__rpow__": operator_of(power, swapped=True), "__matmul__": operator_matmul,
-    "__rmatmul__": operator_of(call["matmul"], swapped=True), "__rdiv__": reversed_div,
+    "__rmatmul__": operator_rmatmul, "__rdiv__": reversed_div,
     "__invert__": invert, "__pos__": positive,
 }  # fmt: skip
 

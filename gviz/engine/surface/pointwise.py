@@ -129,12 +129,6 @@ def bitwise(function: Any, kernel: str = "", operands: Any = OPERANDS) -> Any:
     return apply
 
 
-def shift(function: Any, kernel: str) -> Any:
-    """:func:`bitwise` as an operator."""
-    apply = bitwise(function, kernel)
-    return lambda a, b: apply(a, b) if isinstance(b, OPERANDS) else left_over(b)
-
-
 xlogy = by_kind("xlogy_scalar", "xlogy", "xlogy_base")
 copysign = by_kind("copysign_scalar", "copysign")
 
@@ -176,6 +170,7 @@ def question(function: Any) -> Any:
 
 
 BITWISE = {name: bitwise(getattr(np, f"bitwise_{name}")) for name in ("and", "or", "xor")}
+BITWISE |= {"lshift": bitwise(np.left_shift, "lshift"), "rshift": bitwise(np.right_shift, "rshift")}
 
 BOTH: dict[str, Any] = {
     "floor": "floor", "ceil": "ceil", "trunc": "trunc", "fix": "trunc", "frac": "frac",
@@ -194,7 +189,7 @@ BOTH: dict[str, Any] = {
     "isposinf": question(np.isposinf), "isneginf": question(np.isneginf), "isreal": question(np.isreal),
     "signbit": question(np.signbit), "bitwise_not": arithmetic.invert,
     "gcd": bitwise(np.gcd, operands=Tensor), "lcm": bitwise(np.lcm, operands=Tensor),
-    "bitwise_left_shift": bitwise(np.left_shift, "lshift"), "bitwise_right_shift": bitwise(np.right_shift, "rshift"),
+    "bitwise_left_shift": BITWISE["lshift"], "bitwise_right_shift": BITWISE["rshift"],
     **dict.fromkeys(("conj", "conj_physical", "resolve_conj", "resolve_neg"), real),
     "copysign": copysign, "float_power": float_power,
     "bitwise_and": BITWISE["and"], "bitwise_or": BITWISE["or"], "bitwise_xor": BITWISE["xor"],
@@ -204,7 +199,6 @@ METHODS: dict[str, Any] = {
     "__mod__": operator_of(remainder), "__rmod__": operator_of(remainder, swapped=True),
     "__floordiv__": operator_of(floor_divide), "__rfloordiv__": operator_of(floor_divide, swapped=True),
     **{f"__{side}{name}__": operator_of(function, side == "r") for name, function in BITWISE.items() for side in ("", "r")},
-    "__lshift__": shift(np.left_shift, "lshift"), "__rshift__": shift(np.right_shift, "rshift"),
     "ndimension": Tensor.dim, "is_nonzero": Tensor.__bool__, "new_empty": new_filled(0),
     "new_tensor": new_tensor, "new_full": new_full,
     "polygamma": polygamma_method, "real": property(real),

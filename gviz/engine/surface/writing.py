@@ -47,7 +47,9 @@ NAMES = (
 
 AUGMENTED = {
     "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__ipow__": "pow_",
-    "__imod__": "remainder_", "__ifloordiv__": "floor_divide_",
+    "__imod__": "remainder_", "__ifloordiv__": "floor_divide_", "__idiv__": "div_", "__iand__": "bitwise_and_",
+    "__ior__": "bitwise_or_", "__ixor__": "bitwise_xor_", "__ilshift__": "bitwise_left_shift_",
+    "__irshift__": "bitwise_right_shift_",
 }  # fmt: skip
 
 
