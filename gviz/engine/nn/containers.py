@@ -96,7 +96,7 @@ class Numbered(Holder):
 
     def extend(self, values: Iterable[Any]) -> Self:
         """Add several."""
-        if not hasattr(type(values), "__iter__") or isinstance(values, Tensor):
+        if not hasattr(type(values), "__iter__") or (isinstance(values, Tensor) and self._home == "_parameters"):
             raise TypeError(f"{type(self).__name__}.extend should be called with an iterable, but got {type(values).__name__}")
         for value in values:
             self.append(value)
@@ -180,7 +180,7 @@ class ModuleList(Numbered):
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
-        self.extend(modules or ())
+        self.extend(() if modules is None else modules)
 
     def __repr__(self) -> str:
         """As PyTorch prints it: equal neighbours on one line, ``(0-2): 3 x Linear(...)``."""
@@ -200,7 +200,7 @@ class Named(Holder):
 
     def __init__(self, values: Any = None) -> None:
         super().__init__()
-        self.update(values or {})
+        self.update({} if values is None else values)
 
     def __setitem__(self, key: str, value: Any) -> None:
         self.put(key, value)
@@ -294,7 +294,7 @@ class ParameterList(Numbered):
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
-        self.extend(values or ())
+        self.extend(() if values is None else values)
 
     def extra_repr(self) -> str:
         """One line for each."""

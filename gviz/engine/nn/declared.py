@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from gviz.engine.nn import functional as F
 from gviz.engine.nn.dropout_functions import check_probability
 from gviz.engine.nn.loss_functions import told_of_old
-from gviz.engine.nn.options import LAYERS, Layer
-from gviz.engine.nn.window_functions import tuple_of
+from gviz.engine.nn.options import LAYERS, Layer, each
 
 if TYPE_CHECKING:
     from gviz.engine.tensor import Tensor
@@ -46,7 +45,7 @@ class Window(Layer):
     def _take(self, values: dict[str, Any]) -> None:
         if "padding" in values and values.get("stride", 0) is None:
             values["stride"] = values["kernel_size"]
-        super()._take(values | {name: tuple_of(values[name], count) for name, count in self._tuples.items()})
+        super()._take(values | {name: each(values[name], count) for name, count in self._tuples.items()})
 
 
 def declare(
@@ -76,15 +75,16 @@ activation("ReLU6", "relu6", inplace=False)
 activation("SiLU", "silu", inplace=False)
 activation("SELU", "selu", inplace=False)
 activation("Mish", "mish", inplace=False)
-activation("Hardswish", "hardswish", inplace=False)
-activation("Hardsigmoid", "hardsigmoid", inplace=False)
+activation("Hardswish", "hardswish", "", inplace=False)
+activation("Hardsigmoid", "hardsigmoid", "", inplace=False)
 activation("LeakyReLU", "leaky_relu", negative_slope=0.01, inplace=False)
 activation("RReLU", "rrelu", lower=1.0 / 8, upper=1.0 / 3, inplace=False)
 activation("ELU", "elu", alpha=1.0, inplace=False)
 activation("CELU", "celu", alpha=1.0, inplace=False)
 activation("Hardtanh", "hardtanh", min_val=-1.0, max_val=1.0, inplace=False)
 activation("Threshold", "threshold", threshold=..., value=..., inplace=False)
-activation("GELU", "gelu", approximate="none")
+activation("GELU", "gelu", "approximate={self.approximate!r}", approximate="none")
+LAYERS["GELU"]._in_turn = False  # it is told by name alone
 activation("GLU", "glu", dim=-1)
 activation("Softplus", "softplus", beta=1.0, threshold=20.0)
 activation("Hardshrink", "hardshrink", "{self.lambd}", lambd=0.5)

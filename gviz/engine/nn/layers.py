@@ -9,9 +9,9 @@ from gviz.engine.data.printing import Size
 from gviz.engine.modes import no_grad
 from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
-from gviz.engine.nn.options import MADE, Layer
+from gviz.engine.nn.options import MADE, Layer, each
 from gviz.engine.nn.parameter import Parameter
-from gviz.engine.nn.window_functions import convolve, tuple_of
+from gviz.engine.nn.window_functions import convolve
 
 if TYPE_CHECKING:
     from typing import Self
@@ -157,11 +157,11 @@ class Convolution(Layer):
         if isinstance(padding := values["padding"], str):
             if padding not in (strings := {"same", "valid"}):
                 raise ValueError(f"Invalid padding string {padding!r}, should be one of {strings}")
-            if padding == "same" and any(step != 1 for step in tuple_of(values["stride"], self.dims)):
+            if padding == "same" and any(step != 1 for step in each(values["stride"], self.dims)):
                 raise ValueError("padding='same' is not supported for strided convolutions")
         sizes = ("kernel_size", "stride", "padding", "dilation", "output_padding")
         values = {"output_padding": 0, **values}
-        super()._take({k: tuple_of(v, self.dims) if k in sizes and not isinstance(v, str) else v for k, v in values.items()})
+        super()._take({k: each(v, self.dims) if k in sizes and not isinstance(v, str) else v for k, v in values.items()})
 
     def _shaped(self, bias: bool) -> dict[str, Any]:
         taken, given = self.in_channels, self.out_channels
@@ -186,8 +186,8 @@ class Convolution(Layer):
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
         told = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
-        none = (0,) * self.dims
-        usual = {"padding": none, "dilation": (1,) * self.dims, "output_padding": none, "groups": 1}
+        usual: dict[str, Any] = {"padding": 0, "dilation": 1, "output_padding": 0}
+        usual = {name: (number,) * len(getattr(self, name)) for name, number in usual.items()} | {"groups": 1}
         told += self.unusual(usual) + ", bias=False" * (self.bias is None)
         return told + (f", padding_mode={self.padding_mode}" if self.padding_mode != "zeros" else "")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from inspect import CO_VARKEYWORDS, unwrap
 from itertools import takewhile
 from typing import Any, ClassVar
@@ -12,9 +13,8 @@ from gviz.engine.data.words import bound
 from gviz.engine.nn.checks import LAYER_CHECKS
 from gviz.engine.nn.module import Module
 from gviz.engine.nn.parameter import Parameter, filled
-from gviz.engine.surface.creation import sizes
 
-__all__ = ["LAYERS", "MADE", "Layer"]
+__all__ = ["LAYERS", "MADE", "Layer", "each"]
 
 LAYERS: dict[str, Any] = {}
 """All that are declared, by their names."""
@@ -24,6 +24,11 @@ MADE: dict[str, Any] = {"device": None, "dtype": None}
 
 UNKEPT = (*MADE, "bias", "size_average", "reduce", "*")
 """What becomes no attribute: ``bias`` says whether there is such a parameter, the next two PyTorch no longer keeps."""
+
+
+def each(value: Any, count: int) -> tuple[Any, ...]:
+    """One for every dimension, or those that were given, however many: how layers keep sizes."""
+    return tuple(value) if isinstance(value, Iterable) else (value,) * count
 
 
 class Layer(Module):
@@ -67,8 +72,10 @@ class Layer(Module):
             own = [*cls._shapes, *(name for name in cls._options if name not in UNKEPT), "training"]
             inputs = list(takewhile(lambda name: name not in own, names))
             cls._inputs = {"input" if name == "x" else name: ... for name in inputs}
-            cls._passed = own[:-1] if code.co_flags & CO_VARKEYWORDS else [name for name in names if name in own]
+            various = bool(code.co_flags & CO_VARKEYWORDS)  # an activation
+            cls._passed = own[:-1] if various else [name for name in names if name in own]
             cls._in_turn = [*names[len(inputs) :]][: len(cls._passed)] == cls._passed and "reduce" not in cls._options
+            cls._in_turn = cls._in_turn or various
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -88,13 +95,12 @@ class Layer(Module):
         if shapes:
             self.reset_parameters()
 
-    def _shaped(self, bias: bool) -> dict[str, tuple[int, ...] | None]:
-        """The parameters' shapes; None for one that is not wanted."""
-        found: dict[str, tuple[int, ...] | None] = {}
+    def _shaped(self, bias: bool) -> dict[str, Any]:
+        """The parameters' shapes, as they were given; None for one that is not wanted."""
+        found: dict[str, Any] = {}
         for name, named in self._shapes.items():
             given = [getattr(self, size) for size in named.split()]
-            shape = given[0] if isinstance(given[0], tuple) else sizes(given) if len(given) == 1 else tuple(given)
-            found[name] = shape if bias or name != "bias" else None
+            found[name] = None if name == "bias" and not bias else given[0] if len(given) == 1 else tuple(given)
         return found
 
     def reset_parameters(self) -> None:
@@ -119,7 +125,8 @@ class Layer(Module):
         if self._shown is not None:
             return self._shown.format(self=self)
         values = {name: self.has_bias if name == "bias" else getattr(self, name) for name in self._options if name not in MADE}
-        return ", ".join(f"{name}={value!r}" for name, value in values.items() if name != "inplace" or value)
+        told = [f"{name}={value}" for name, value in values.items() if name != "inplace"]
+        return ", ".join(told + ["inplace=True"] * bool(values.get("inplace")))
 
     def unusual(self, usual: dict[str, Any]) -> str:
         """Those of the options that are not as usual, as text."""

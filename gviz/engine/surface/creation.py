@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,7 +97,11 @@ def sized(shape: tuple[Any, ...], size: Any, name: str) -> tuple[int, ...]:
 
 def is_size(value: Any) -> bool:
     """Whether it can be the size of a dimension."""
-    return hasattr(value, "__index__") and not isinstance(value, bool)
+    try:
+        index(value)
+    except TypeError:  # a tensor of others than one integer, too
+        return False
+    return not isinstance(value, bool)
 
 
 def tensor(

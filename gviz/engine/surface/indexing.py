@@ -179,7 +179,7 @@ def selected(tensor: Tensor, dim: int, position: int, real_dim: int) -> Tensor:
         )
     if not -INT64_MAX - 1 <= position <= INT64_MAX:
         raise ValueError("Overflow when unpacking long long")
-    size = shape[dim] if shape else 0
+    size = shape[dim] if dim < len(shape) else 0  # a second ellipsis leads past the last dimension
     if not -size <= position < size:
         raise IndexError(f"index {position} is out of bounds for dimension {real_dim} with size {size}")
     found: Tensor = call["select"](tensor, dim, position)
@@ -203,7 +203,7 @@ def sliced(tensor: Tensor, dim: int, part: slice, *, whole: bool) -> Tensor:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     start = 0 if part.start is None else operator.index(part.start)
     stop = INT64_MAX if part.stop is None else operator.index(part.stop)
-    if not whole and start == 0 and stop >= shape[dim] and step == 1:
+    if not whole and start == 0 and stop >= max(shape[dim : dim + 1], default=0) and step == 1:
         return tensor
     found: Tensor = call["slice_row"](tensor, dim, start, stop, step)
     return found
