@@ -29,6 +29,7 @@ def made(array: Any, kind: type[Tensor], requires_grad: bool, notes: dict[str, A
     twin.__class__ = kind
     twin.requires_grad = requires_grad
     twin.__dict__.update(notes)
+    twin.version_cell().count = int(kind is Tensor)  # whose memory PyTorch sets when it is there; a parameter is made on it
     return twin
 
 

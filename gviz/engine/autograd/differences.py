@@ -20,6 +20,8 @@ __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 class GradcheckError(RuntimeError):
     """A derivative differs from the differences."""
 
+    __module__ = "torch.autograd.gradcheck"
+
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
     """As a tuple."""
@@ -176,7 +178,7 @@ def numerical(func: Any, inputs: tuple[Any, ...], given: tuple[Any, ...], which:
 def analytical(out: Tensor, wanted: list[Tensor]) -> list[Any]:
     """The same by backward, for one output and each input."""
     shape, kind, size = out._array.shape, out._array.dtype, out._array.size
-    found = [np.zeros((tensor._array.size, size), kind) for tensor in wanted]
+    found = [np.zeros((tensor._array.size, size), tensor._array.dtype) for tensor in wanted]
     for j in range(size):
         one = np.zeros(size, kind)
         one[j] = 1

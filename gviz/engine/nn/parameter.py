@@ -54,6 +54,7 @@ def rebuild(data: Tensor, requires_grad: bool, notes: dict[str, Any]) -> Paramet
     """A parameter from what was pickled."""
     made: Parameter = Parameter(data, requires_grad)
     made.__dict__.update(notes)
+    made.version_cell().count = data._version
     return made
 
 
@@ -62,7 +63,7 @@ def Buffer(data: Tensor, *, persistent: bool = True) -> Tensor:
     return data
 
 
-def filled(shape: tuple[int, ...], value: float = 0.0, dtype: Any = None) -> Tensor:
+def filled(shape: Any, value: float = 0.0, dtype: Any = None) -> Tensor:
     """A tensor of one value."""
     return from_array(np.full(sizes((shape,)), value, (as_dtype(dtype) if dtype else get_default_dtype()).np), None)
 

@@ -106,7 +106,7 @@ def operator_matmul(self: Tensor, other: Any) -> Any:
 
 def operator_rmatmul(self: Tensor, other: Any) -> Any:
     """``other @ self``."""
-    return call["matmul"](other, self) if isinstance(other, Tensor) else NotImplemented
+    return call["matmul"](other, self) if isinstance(other, Tensor) else left_over(other)
 
 
 def square(input: Tensor) -> Tensor:

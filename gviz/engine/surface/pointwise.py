@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from gviz.engine.data import dtypes
-from gviz.engine.data.classes import left_over
 from gviz.engine.data.shapes import broadcast_shape
 from gviz.engine.general import OPERANDS
 from gviz.engine.layout import arranged, is_laid, mark
