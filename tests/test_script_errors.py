@@ -179,6 +179,18 @@ def test_a_misspelt_name_of_torch_is_recognised(folder: Folder) -> None:
     assert "\ndid you mean tensor?\n" in report
 
 
+@pytest.mark.parametrize("mistake", ["y.sum.backward()", "y.size[0]", "y.mean * 2", "float(y.sum)", "torch.exp(y.sum)"])
+def test_forgotten_brackets_are_recognised(folder: Folder, mistake: str) -> None:
+    reading = folder.run(HEAD + f"y = x * 2\n{mistake}\n")
+    assert "are brackets missing, as in x.sum for x.sum()?" in texts(reading, "error")[0]
+
+
+def test_superfluous_brackets_lack_none(folder: Folder) -> None:
+    reading = folder.run(HEAD + "y = x * 2\ny.shape()\n")
+    assert texts(reading, "error")[0].partition("\n")[0].endswith("TypeError: 'torch.Size' object is not callable")
+    assert "brackets" not in texts(reading, "error")[0]
+
+
 def test_a_misspelt_name_of_the_script_is_recognised(folder: Folder) -> None:
     reading = folder.run(HEAD + "total = x * 2\nprint(totl)\n")
     assert texts(reading, "error")[0].endswith("\ndid you mean total?")

@@ -123,7 +123,7 @@ def _described(error: BaseException, script: Script) -> Failure:
     if isinstance(error, GvizError):  # gviz's own word, as from make_dot
         return Failure(SourceError(error.what, place=place, hint=error.hint), here)
     message = _message(error)
-    hints = (called, _similar_name(error, frame), _lacks(error, message, script))
+    hints = (called, _similar_name(error, frame), _lacks_brackets(error), _lacks(error, message, script))
     return Failure(_with_hints(SourceError(message, place=place), *hints), here)
 
 
@@ -228,6 +228,16 @@ def _similar_name(error: BaseException, frame: FrameType | None) -> str | None:
     close = get_close_matches(name, [other for other in known if isinstance(other, str)], n=1, cutoff=0.75)
     return f"did you mean {close[0]}?" if close else None
 
+
+def _lacks_brackets(error: BaseException) -> str | None:
+    """Whether a function was used where its result was meant: ``loss = y.sum``."""
+    if not isinstance(error, AttributeError | TypeError) or not re.search(UNCALLED, str(error)):
+        return None
+    return "a function was used without a call: are brackets missing, as in x.sum for x.sum()?"
+
+
+UNCALLED = r"'(builtin_function_or_)?method'|^'function' object|not (builtin_function_or_)?method$"
+"""What messages of Python and PyTorch call a function that is no number, no tensor and no list."""
 
 _USUAL = {
     "torch": "import torch",
