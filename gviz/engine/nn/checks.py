@@ -31,6 +31,14 @@ def check_numbers(function: str, **numbers: Any) -> None:
             raise TypeError(f"{function}(): argument '{name}' (position {i + 2}) must be Number, not {given}")
 
 
+def check_floats(function: str, **numbers: Any) -> None:
+    """Whether what a method is given are real numbers, or tensors of one."""
+    for i, (name, value) in enumerate(numbers.items()):
+        if not isinstance(value, float | int | np.number) and not (isinstance(value, Tensor) and not value._array.ndim):
+            given = type(value).__name__
+            raise TypeError(f"{function}(): argument '{name}' (position {i + 1}) must be float, not {given}")
+
+
 def check_sizes(function: str, parameter: str, sizes: Any) -> None:
     """Whether sizes are integers, the second argument of a built-in function."""
     start = f"{function}(): argument '{parameter}' (position 2) must be tuple of ints, "

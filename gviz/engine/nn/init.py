@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.engine import random
-from gviz.engine.data import dtypes
 from gviz.engine.data.words import absent, warn
-from gviz.engine.modes import refuse_inference
+from gviz.engine.modes import no_grad, refuse_inference
+from gviz.engine.nn.checks import check_floats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,6 +33,7 @@ def write(tensor: Tensor, values: Any) -> Tensor:
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Uniform between a and b."""
+    check_floats("uniform_", **{"from": a, "to": b})
     return write(tensor, random.uniform(tensor._array.shape, a, b, tensor._array.dtype, generator))
 
 
@@ -52,12 +53,14 @@ def within(tensors: Iterable[Tensor], count: int) -> None:
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Normal of that mean and standard deviation."""
+    check_floats("normal_", mean=mean, std=std)
     return write(tensor, random.normal(tensor._array.shape, mean, std, tensor._array.dtype, generator))
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """One value everywhere."""
-    return write(tensor, dtypes.number(val, tensor._array.dtype))
+    with no_grad():
+        return tensor.fill_(val)  # type: ignore[attr-defined,no-any-return]
 
 
 def ones_(tensor: Tensor) -> Tensor:
