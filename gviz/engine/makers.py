@@ -20,7 +20,7 @@ from gviz.engine.general import OPERANDS, general
 from gviz.engine.modes import mode
 from gviz.engine.node import link, next_seq
 from gviz.engine.saved import guarded
-from gviz.engine.tensor import Tensor, edge_of
+from gviz.engine.tensor import Tensor, edge_of, from_array
 
 if TYPE_CHECKING:
     from gviz.engine.op import Row
@@ -34,7 +34,7 @@ new = object.__new__
 def make(row: Row) -> tuple[Any, Any]:
     """The recording function of a row, and the same as an operator."""
     fallback = general(row)
-    return choose(row, fallback), choose(row, operator(fallback) if len(row.parameters) > 1 else fallback)
+    return choose(row, fallback), choose(row, operator(fallback, row.key == "equal") if len(row.parameters) > 1 else fallback)
 
 
 def make_public(row: Row, name: str, *, method: bool) -> Any:
@@ -44,10 +44,12 @@ def make_public(row: Row, name: str, *, method: bool) -> Any:
     return call
 
 
-def operator(function: Any) -> Any:
-    """A function that leaves operands it does not know to Python, which then names both types."""
+def operator(function: Any, arrays: bool) -> Any:
+    """A function that leaves operands it does not know to Python, which then names both types; arrays only where they count."""
 
     def call(self: Any, other: Any = 0) -> Any:
+        if arrays and other.__class__ is ndarray and other.dtype.kind in "biufc":
+            other = from_array(other, None)
         return function(self, other) if isinstance(other, OPERANDS) else left_over(other)
 
     return call

@@ -174,7 +174,12 @@ def initial_seed() -> int:
     return default_generator.initial_seed()
 
 
-get_rng_state, set_rng_state = default_generator.get_state, default_generator.set_state
+get_rng_state = default_generator.get_state
+
+
+def set_rng_state(new_state: Any) -> None:
+    """Put the default stream where :func:`get_rng_state` found it."""
+    default_generator.set_state(new_state)
 
 
 def rand(shape: Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Array:

@@ -346,7 +346,7 @@ def reordered(
 
 
 def number(value: Any) -> Any:
-    """A tensor that stands for a number as that number, also in a list."""
-    if isinstance(value, list | tuple) and any(isinstance(one, Tensor) for one in value):
+    """A tensor, or an integer of numpy's, that stands for a number as that number, also in a list."""
+    if isinstance(value, list | tuple) and any(isinstance(one, Tensor | np.integer) for one in value):
         return [number(one) for one in value]
-    return value.item() if isinstance(value, Tensor) else value
+    return value.item() if isinstance(value, Tensor | np.integer) else value

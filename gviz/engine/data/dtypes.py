@@ -100,13 +100,13 @@ def named(name: str) -> dtype:
 _OF_PYTHON: dict[Any, dtype] = {builtins.float: float64, builtins.int: int64, builtins.bool: bool, complex: complex128}
 
 
-def as_dtype(given: Any) -> dtype:
+def as_dtype(given: Any, argument: str = "argument 'dtype'") -> dtype:
     """The element type that an argument means: Python's own ``float``, ``int``, ``bool`` and ``complex`` are the wide ones."""
     if isinstance(given, dtype):
         return given
     if isinstance(given, type) and given in _OF_PYTHON:
         return _OF_PYTHON[given]
-    raise TypeError(f"argument 'dtype' must be torch.dtype, not {type_text(given)}")
+    raise TypeError(f"{argument} must be torch.dtype, not {type_text(given)}")
 
 
 def number(value: Any, kind: np.dtype[Any], *, half: builtins.bool = False, name: str = "") -> Any:
@@ -117,6 +117,8 @@ def number(value: Any, kind: np.dtype[Any], *, half: builtins.bool = False, name
     """
     if value.__class__ is builtins.float and kind.name in ("float32", "float64") and -1e38 < value < 1e38:
         return kind.type(value)  # nearly all that is written
+    if not isinstance(value, complex | builtins.int | builtins.float | np.generic):
+        raise TypeError(f"a {type_text(value)} is no number")
     if isinstance(value, complex) and kind.kind in "iuf" and not value.imag:
         value = value.real
     fits = kind.kind in "bc" or not isinstance(value, complex)
@@ -200,11 +202,8 @@ def promote(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
 
 def promote_types(type1: Any, type2: Any) -> dtype:
     """``torch.promote_types``: :func:`promote` for element types; refuses what is none."""
-    for place, given in enumerate((type1, type2), 1):
-        if not isinstance(given, dtype):
-            wrong = f"must be torch.dtype, not {type_text(given)}"
-            raise TypeError(f"promote_types(): argument 'type{place}' (position {place}) {wrong}")
-    return _OF[promote(type1.np, type2.np)]
+    argument = "promote_types(): argument 'type{0}' (position {0})"
+    return _OF[promote(as_dtype(type1, argument.format(1)).np, as_dtype(type2, argument.format(2)).np)]
 
 
 def can_cast(from_: np.dtype[Any], to: np.dtype[Any]) -> builtins.bool:

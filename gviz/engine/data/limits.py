@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine.data.classes import BuiltIn, type_text
-from gviz.engine.data.dtypes import bool, dtype, get_default_dtype
+from gviz.engine.data.classes import BuiltIn
+from gviz.engine.data.dtypes import as_dtype, bool, dtype, get_default_dtype
 
 __all__ = ["finfo", "iinfo"]
 
@@ -44,7 +44,7 @@ tiny=1.17549e-38, dtype=float32)
     _shown = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
 
     def __init__(self, type: dtype | None = None) -> None:
-        of_type = _checked(get_default_dtype() if type is None else type, "finfo").to_real()
+        of_type = as_dtype(get_default_dtype() if type is None else type, "finfo(): argument 'type' (position 1)").to_real()
         if not of_type.is_floating_point:
             raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
         super().__init__(of_type)
@@ -65,7 +65,7 @@ class iinfo(_Limits):
     __module__ = "torch"
 
     def __init__(self, type: dtype) -> None:
-        of_type = _checked(type, "iinfo")
+        of_type = as_dtype(type, "iinfo(): argument 'type' (position 1)")
         if of_type is bool:
             raise TypeError("torch.bool is not supported by torch.iinfo")
         if of_type.np.kind in "fc":
@@ -73,9 +73,3 @@ class iinfo(_Limits):
         super().__init__(of_type)
         numbers = np.iinfo(of_type.np)
         self.min, self.max = builtins.int(numbers.min), builtins.int(numbers.max)
-
-
-def _checked(given: dtype, function: str) -> dtype:
-    if isinstance(given, dtype):
-        return given
-    raise TypeError(f"{function}(): argument 'type' (position 1) must be torch.dtype, not {type_text(given)}")

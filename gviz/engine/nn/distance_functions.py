@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz.engine.data.dtypes import of, result_type
 from gviz.engine.inplace import in_place
@@ -13,9 +13,7 @@ from gviz.engine.nn.loss_functions import old, reduced, reduction_number
 from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import margins as _margins  # noqa: F401 - stores its rows
 from gviz.engine.ops.losses import REDUCTIONS
-
-if TYPE_CHECKING:
-    from gviz.engine.tensor import Tensor
+from gviz.engine.tensor import Tensor
 
 __all__ = [
     "cosine_embedding_loss", "cosine_similarity", "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss",
@@ -57,6 +55,7 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
     """How far the first falls short of being more than the second (target 1), or less (-1)."""
     same_rank("margin_ranking_loss", {"input1": input1, "input2": input2, "target": target})
     more = call["sub"](input1, input2)
+    margin = margin.item() if isinstance(margin, Tensor) else margin
     short = call["add_scalar"](call["mul"](call["neg"](target), more), margin)
     return reduced(in_place(call["clamp_min"], short, 0), reduction)
 

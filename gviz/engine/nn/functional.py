@@ -50,7 +50,7 @@ def embedding(
     if max_norm is not None:
         if weight._array.dtype.kind not in "fc":
             raise no_norm(weight._array.dtype)
-        rows, size = np.unique(input._array), weight._array.dtype.type
+        rows, size, max_norm = np.unique(input._array), weight._array.dtype.type, float(max_norm)
         lengths = np.linalg.norm(weight._array[rows], norm_type, axis=1, keepdims=True)
         shrunk = np.where(lengths > max_norm, size(max_norm) / (lengths + size(1e-7)), size(1))
         weight._array[rows] *= shrunk

@@ -35,7 +35,9 @@ def reduction_number(reduction: str) -> int:
 class Told(str):
     """A reduction that was told by its old names: nobody is then told how it will change."""
 
-    __slots__ = ()
+    __slots__ = ("beside",)
+    beside: str
+    """The one that was given by its own name, too."""
 
 
 def told_of_old(reduction: str, size_average: Any, reduce: Any) -> str:
@@ -61,7 +63,10 @@ def old(loss: Any) -> Any:
         if len(args) <= first and not {"size_average", "reduce"} & given.keys():
             return loss(*args, **given)
         values = bound(loss.__name__, {name: options.get(name) for name in placed}, args, given)
-        values["reduction"] = told_of_old(values["reduction"], values.pop("size_average"), values.pop("reduce"))
+        beside = values["reduction"]
+        values["reduction"] = told_of_old(beside, values.pop("size_average"), values.pop("reduce"))
+        if isinstance(values["reduction"], Told):
+            values["reduction"].beside = beside
         return loss(**values)
 
     return call
@@ -180,9 +185,9 @@ def kl_div(input: Tensor, target: Tensor, reduction: str = "mean", log_target: b
     else:
         product = call["mul"](target, input)
         losses = call["sub"](call["xlogy"](target, target), product)
-    if reduction == "batchmean":
-        return call["sum_all"](losses) / input._array.shape[0]  # type: ignore[no-any-return]
-    return reduced(losses, reduction)
+    batch = "batchmean" in (reduction, getattr(reduction, "beside", ""))
+    found = reduced(losses, "sum" if reduction == "batchmean" else reduction)
+    return found / input._array.shape[0] if batch else found
 
 
 @old
@@ -297,5 +302,7 @@ def soft_cross_entropy(logs: Tensor, target: Any, weight: Tensor | None, reducti
         product = weighed(product, weight, axis)
     if reduction_number(reduction) == 0:
         return call["neg"](call["sum_dim"](product, (axis,), False))  # type: ignore[no-any-return]
+    if not product._array.size and reduction == "mean":
+        return call["neg"](writing.in_place(call["fill"], call["sum_all"](product), float("nan")))  # type: ignore[no-any-return]
     total = call["neg"](call["sum_all"](product))
     return call["div_scalar"](total, logs._array.size // classes) if reduction == "mean" else total  # type: ignore[no-any-return]

@@ -58,9 +58,9 @@ def rebuild(data: Tensor, requires_grad: bool, notes: dict[str, Any]) -> Paramet
     return made
 
 
-def Buffer(data: Tensor, *, persistent: bool = True) -> Tensor:
-    """A tensor as it is: gviz registers buffers by ``register_buffer``."""
-    return data
+def Buffer(data: Tensor | None = None, *, persistent: bool = True) -> Tensor:
+    """The same memory out of the graph: gviz registers buffers by ``register_buffer``."""
+    return from_array(np.empty(0, np.float32), None) if data is None else data.detach().requires_grad_(data.requires_grad)
 
 
 def filled(shape: Any, value: float = 0.0, dtype: Any = None) -> Tensor:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from gviz.engine.data.words import warn_once
 from gviz.engine.nn.checks import check_one_type, check_output_padding, check_sizes, check_space, check_steps
@@ -11,10 +13,7 @@ from gviz.engine.op import TENSORS as call
 from gviz.engine.ops import convolution as _convolution  # noqa: F401 - stores its rows
 from gviz.engine.ops import pooling as _pooling
 from gviz.engine.saved import ForAll
-
-if TYPE_CHECKING:
-    from gviz.engine.tensor import Tensor
-
+from gviz.engine.tensor import Tensor
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
@@ -28,8 +27,10 @@ __all__ = [
 
 def tuple_of(value: Any, count: int) -> tuple[int, ...]:
     """One number for every dimension, or one each."""
-    if isinstance(value, int):
-        return (value,) * count
+    if isinstance(value, Tensor) and not value._array.ndim:
+        value = int(value)
+    if isinstance(value, int | np.integer):
+        return (value,) * count  # type: ignore[return-value]
     numbers = tuple(value)
     return ForAll(numbers * count) if len(numbers) == 1 < count else numbers
 

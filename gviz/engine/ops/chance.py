@@ -7,7 +7,7 @@ import numpy as np
 from gviz.engine import random
 from gviz.engine.data.dtypes import of
 from gviz.engine.op import op
-from gviz.engine.ops.rows import row
+from gviz.engine.ops.rows import alike, row
 
 NONE = "zeros_like(grad)"
 
@@ -38,6 +38,9 @@ def exponential_fill(self, lambd=1.0, generator=None):
 @op("BernoulliBackward2", self=NONE)
 def bernoulli_one(self, p=0.5, generator=None):
     return random.drawn(self, lambda shape: random.bernoulli(p, shape, self.dtype, generator))
+
+
+alike("bernoulli_of", "NotImplemented", "bernoulli_one", self='refuse_derivative("bernoulli")')
 
 
 @op("BernoulliBackward1", promote="none", self=NONE, p=NONE)

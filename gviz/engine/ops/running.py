@@ -15,7 +15,7 @@ def running(self, dim, dtype, name):
     """Sums or products, by numpy's name, up to each place."""
     dim = wrap_dim(dim, self.ndim)
     values = np.array(summed(self, dtype), order="C")
-    if values.dtype.kind == "b":
+    if values.dtype.kind == "b" and self.ndim:
         raise no_kernel(f"{name}_out_cpu", values.dtype)
     return getattr(values, name)(axis=dim, dtype=values.dtype) if self.ndim else values
 

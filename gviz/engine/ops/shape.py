@@ -142,7 +142,10 @@ def expand(self, size):
                 f"{i}.  Target sizes: {list(size)}.  Tensor sizes: {list(self.shape)}"
             )
     steps = [0 if size != have else step for size, have, step in zip(full[missing:], self.shape, self.strides, strict=True)]
-    return strided(self, full, [0] * missing + steps)
+    for i in reversed(range(missing)):
+        outer = full[i + 1] * steps[0] if steps else 0
+        steps.insert(0, 0 if full[i] != 1 else outer)
+    return strided(self, full, steps)
 
 
 @composite

@@ -33,6 +33,8 @@ def with_alpha(key: str) -> Any:
     def choose(input: Any, other: Any, *, alpha: Any = 1) -> Any:
         if alpha == 1 and alpha is not True:
             return call[key](input, other)
+        if isinstance(input, NUMBERS):
+            input = from_array(np.asarray(input, dtypes.number_type(input)), None)
         return call[f"{key}_alpha"](input, as_operand(input, other), alpha)
 
     return choose

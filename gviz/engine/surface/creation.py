@@ -325,7 +325,7 @@ def legacy(cls: Any, data: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
             wanted, given = (TENSOR_OPTIONS.format(each.c_name) for each in (kind, one.dtype))
             raise TypeError(f"expected {wanted} (got {given})")
         array = one._array
-    elif isinstance(one, list | tuple | np.ndarray) and not isinstance(one, Size):
+    elif isinstance(one, list | tuple | range | np.ndarray) and not isinstance(one, Size):
         array = dtypes.infer(one, kind)
     elif len(data) == 1 and not isinstance(one, Size) and not hasattr(one, "__index__"):
         wrong = "invalid data type '{}'" if isinstance(one, str) else "data must be a sequence (got {})"

@@ -8,7 +8,7 @@ import numpy as np
 
 from gviz.engine.data import dtypes
 from gviz.engine.data.shapes import broadcast_shape
-from gviz.engine.general import OPERANDS
+from gviz.engine.general import OPERANDS, plain_number
 from gviz.engine.layout import arranged, is_laid, mark
 from gviz.engine.op import TENSORS as call
 from gviz.engine.surface import arithmetic
@@ -59,7 +59,9 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     for name, other in (("end", end), ("weight", weight)):
         if isinstance(other, Tensor) and other.dtype is not input.dtype and (name == "end" or other._array.ndim):
             raise RuntimeError(f"expected dtype {input.dtype.c_name} for `{name}` but got dtype {other.dtype.c_name}")
-    return call["lerp" if isinstance(weight, Tensor) else "lerp_scalar"](input, end, weight)
+    if isinstance(weight, Tensor):
+        return call["lerp"](input, end, weight)
+    return call["lerp_scalar"](input, end, plain_number(weight))
 
 
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:

@@ -31,12 +31,14 @@ randn: Any = shaped(random.randn)
 
 
 def randint(
-    low: int, high: Any = None, size: Any = None, *, dtype: Any = None, requires_grad: bool = False, device: Any = None,
+    low: int = 0, high: Any = None, size: Any = None, *, dtype: Any = None, requires_grad: bool = False, device: Any = None,
     generator: Any = None,
 ) -> Tensor:  # fmt: skip
     """Integers from low up to, not including, high."""
     if size is None:
-        low, high, size = 0, low, high
+        high, size = None, high
+    if high is None:
+        low, high = 0, low
     if not isinstance(size, list | tuple):
         raise TypeError("no sizes")
     drawn = random.randint(low, high, sizes((size,), "randint"), plain(dtype, dtypes.int64), generator)
@@ -85,9 +87,9 @@ def normal(
     return call["normal" if means and spreads else "normal_mean" if means else "normal_std"](mean, std, generator)
 
 
-def bernoulli(input: Tensor, *, generator: Any = None) -> Any:
-    """Ones with the probabilities that a tensor holds, else zeros."""
-    return call["bernoulli"](input, generator)
+def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Any:
+    """Ones with the probabilities that a tensor holds, or with one for all, else zeros."""
+    return call["bernoulli"](input, generator) if p is None else call["bernoulli_of"](input, p, generator)
 
 
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:

@@ -277,7 +277,7 @@ def result_type(tensor1: Any, tensor2: Any) -> Any:
 
 def can_cast(from_: Any, to: Any) -> bool:
     """Whether a dtype may become another: never from floating point to integers, nor from numbers to bool."""
-    kinds = "biufc"
+    kinds, (from_, to) = "biufc", map(dtypes.as_dtype, (from_, to))
     rank = [max(kinds.index(kind.np.kind), 1 if kind.np.kind in "iu" else 0) for kind in (from_, to)]
     return rank[0] <= rank[1] or {from_.np.kind, to.np.kind} <= {"i", "u"}
 

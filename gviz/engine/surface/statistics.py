@@ -130,7 +130,10 @@ def bincount(input: Tensor, weights: Any = None, minlength: int = 0) -> Tensor:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is not None and weights._array.shape != input._array.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    return from_array(np.bincount(input._array, getattr(weights, "_array", None), minlength), None)
+    if weights is None:
+        return from_array(np.bincount(input._array, None, minlength), None)
+    kind = weights._array.dtype if weights._array.dtype == np.float32 else np.float64
+    return from_array(np.bincount(input._array, weights._array, minlength).astype(kind), None)
 
 
 BOTH: dict[str, Any] = {

@@ -195,7 +195,7 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
         raise RuntimeError("all dimensions of input must be of equal length")
     steps = self.stride()
     line = call["as_strided"](self, (min(self._array.shape),), (sum(steps),), 0)
-    inplace.in_place(call["fill"], line, fill_value)
+    inplace.in_place(call["fill"], line, fill_value.item() if isinstance(fill_value, Tensor) else fill_value)
     return self
 
 
