@@ -7,6 +7,7 @@ import sys
 import warnings
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gviz import engine
@@ -47,3 +48,27 @@ def test_a_number_taken_out_of_the_graph_is_warned_of_once() -> None:
 
 def test_where_with_one_argument_takes_a_0_d_condition() -> None:
     assert str(torch.where(torch.tensor(1.0))) == "(tensor([0]),)"
+
+
+@pytest.mark.parametrize("numpy_too", [False, True])
+@pytest.mark.parametrize(
+    ("program", "printed"),
+    [
+        (lambda x: x.log(), "tensor([-inf, nan], grad_fn=<LogBackward0>)"),
+        (lambda x: x / x, "tensor([nan, 1.], grad_fn=<DivBackward0>)"),
+        (lambda x: 1 / x, "tensor([inf, -1.], grad_fn=<MulBackward0>)"),
+        (lambda x: x / 0, "tensor([nan, -inf], grad_fn=<DivBackward0>)"),
+        (lambda x: (x * 3e38 * 3e38).cumprod(0), "tensor([0., nan], grad_fn=<CumprodBackward0>)"),
+        (lambda x: torch.nn.functional.log_softmax(x / 0, 0), "tensor([nan, nan], grad_fn=<LogSoftmaxBackward0>)"),
+        (lambda x: torch.autograd.grad(x.sqrt().sum(), x)[0], "tensor([inf, nan])"),
+        (lambda x: torch.autograd.grad(x.sqrt().sum(), x, create_graph=True)[0].detach(), "tensor([inf, nan])"),
+    ],
+)
+def test_numpys_remarks_are_no_errors_where_a_program_makes_warnings_errors(
+    program: Any, printed: str, *, numpy_too: bool
+) -> None:
+    x = torch.tensor([0.0, -1.0], requires_grad=True)
+    with warnings.catch_warnings(), np.errstate(all="raise" if numpy_too else "warn"):
+        warnings.simplefilter("error")
+
+        assert str(program(x)) == printed

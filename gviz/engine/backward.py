@@ -79,10 +79,11 @@ def run(
     before = mode.on, mode.formula, mode.running
     mode.on, mode.formula, mode.running = create, False, (order, needed, caught)
     try:
-        if needed is None and not create and not mode.anomaly:
-            sweep(order, keep)
-        else:
-            sweep_towards(order, catch or {}, caught, needed, keep=keep, create=create)
+        with np.errstate(all="ignore"):
+            if needed is None and not create and not mode.anomaly:
+                sweep(order, keep)
+            else:
+                sweep_towards(order, catch or {}, caught, needed, keep=keep, create=create)
     finally:
         mode.on, mode.formula, mode.running = before
         if stash is not None:

@@ -42,6 +42,9 @@ WORD = 1 << 63
 SCALAR_ROWS = {"add": "add_scalar", "sub": "sub_scalar", "mul": "mul_scalar", "div": "div_scalar"}
 """In a derivative that is recorded, a number next to a tensor is PyTorch's scalar overload (``MulBackward1``)."""
 
+REMARKS = (RuntimeWarning, FloatingPointError)
+"""What numpy makes of ``log(0)`` where the program's own filters or ``np.seterr`` turn its remarks into errors."""
+
 IN_SINGLE = frozenset({"mul", "div"})
 """Rows that take a number, or a 0-d tensor, beside float16 as it is, and round what comes of it."""
 
@@ -62,6 +65,9 @@ def general(row: Row) -> Any:
         arrays, mixed = operands(row, args)
         try:
             data = forward(*arrays)
+        except REMARKS:
+            with np.errstate(all="ignore"):
+                data = forward(*arrays)
         except ValueError:
             broadcast_shape(*(np.shape(arrays[i]) for i in row.inputs if not isinstance(arrays[i], list)))
             raise
@@ -262,7 +268,7 @@ def lone(row: Row, careful: Any) -> Any:
             return careful(*args)
         try:
             data = forward(array, *args[1:])
-        except ValueError:  # for PyTorch's message
+        except (ValueError, *REMARKS):  # for PyTorch's message
             return careful(*args)
         if data.__class__ is not ndarray:
             data = np.asarray(data)
@@ -289,7 +295,7 @@ def pair(row: Row, careful: Any) -> Any:
             return careful(*args)
         try:
             data = forward(a, b, *args[2:])
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, *REMARKS):
             return careful(*args)
         if data.__class__ is not ndarray:
             data = np.asarray(data)

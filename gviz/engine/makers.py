@@ -16,7 +16,7 @@ from gviz.engine.calls.refusals import guarded_row, takes_numbers
 from gviz.engine.data.classes import left_over
 from gviz.engine.derivatives import crossed
 from gviz.engine.formulas import direct, own
-from gviz.engine.general import OPERANDS, general
+from gviz.engine.general import OPERANDS, REMARKS, general
 from gviz.engine.modes import mode
 from gviz.engine.node import link, next_seq
 from gviz.engine.saved import guarded
@@ -100,7 +100,7 @@ def one_input(row: Row, fallback: Any) -> Any:  # noqa: C901 - the hot path, wri
         array = input._array
         try:
             data = forward(array)
-        except (TypeError, KeyError):  # booleans, for which numpy has no such function
+        except (TypeError, KeyError, *REMARKS):  # booleans, for which numpy has no such function
             return fallback(input)
         if data.__class__ is not ndarray:
             data = np.asarray(data)
@@ -153,7 +153,7 @@ def two_inputs(row: Row, fallback: Any, *, numbers: bool = True) -> Any:  # noqa
             if a.dtype is b.dtype:
                 try:
                     data = forward(a, b)
-                except (ValueError, TypeError):
+                except (ValueError, TypeError, *REMARKS):
                     return fallback(input, other)
                 if data.__class__ is not ndarray:
                     data = np.asarray(data)
@@ -219,7 +219,10 @@ def two_inputs(row: Row, fallback: Any, *, numbers: bool = True) -> Any:  # noqa
     def with_number(input: Any, other: Any) -> Any:
         """A floating point tensor and a Python number: numpy keeps the tensor's dtype, as PyTorch does."""
         array = input._array
-        data = forward(array, other)
+        try:
+            data = forward(array, other)
+        except REMARKS:
+            return fallback(input, other)
         if data.__class__ is not ndarray:
             data = np.asarray(data)
         if data.dtype is not array.dtype:
