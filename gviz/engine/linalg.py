@@ -17,6 +17,7 @@ from gviz.engine.surface import products, rearranging
 from gviz.engine.surface.arithmetic import keyed
 from gviz.engine.surface.norms import matrix_norm, vector_norm
 from gviz.engine.surface.products import inverse
+from gviz.engine.surface.shape import tensor_list
 from gviz.engine.tensor import Tensor, from_array
 
 __all__ = [
@@ -211,7 +212,8 @@ def multi_dot(tensors: Any) -> Any:
     Raises:
         RuntimeError: too few tensors, or their dims, dtypes or sizes do not fit.
     """
-    given, last = list(tensors), len(tensors) - 1
+    given = tensor_list("linalg_multi_dot", tensors)
+    last = len(given) - 1
     if last < 1:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(given)}")
     for i, which in ((0, "first"), (last, "last")):

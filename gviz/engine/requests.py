@@ -94,8 +94,8 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
-    unused = materialize_grads if allow_unused is None else bool(allow_unused)
     keep, create = bool(index(create_graph if retain_graph is None else retain_graph)), bool(index(create_graph))
+    unused = bool(index(materialize_grads if allow_unused is None else allow_unused))
     if is_grads_batched:
         results = batched(outputs, wanted, grad_outputs, keep=keep, create=create, unused=unused)
     else:

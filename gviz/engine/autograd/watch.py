@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.engine import makers
+from gviz.engine.data.classes import type_text
 from gviz.engine.data.words import warn
 from gviz.engine.modes import mode
 from gviz.engine.node import AccumulateGrad, Parts
@@ -106,7 +107,10 @@ class detect_anomaly(set_detect_anomaly):
 
 
 def switch(*, on: bool, check_nan: bool) -> tuple[Any, str]:
-    """Set anomaly mode; returns what was."""
+    """Set anomaly mode; returns what was. TypeError: a flag that is none."""
+    for i, (name, flag) in enumerate((("enabled", on), ("check_nan", check_nan)), 1):
+        if not isinstance(flag, bool):
+            raise TypeError(f"set_anomaly_enabled(): argument '{name}' (position {i}) must be bool, not {type_text(flag)}")
     before = mode.notes, mode.anomaly
     rest = tuple(note for note in mode.notes if note is not note_forward)
     set_notes((*rest, note_forward) if on else rest)

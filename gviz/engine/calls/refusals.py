@@ -45,7 +45,11 @@ WHOLE: frozenset[Any] = frozenset({int})
 REAL: frozenset[Any] = frozenset({int, float, type(None)})
 USUAL: dict[str, frozenset[Any]] = {
     **dict.fromkeys(("keepdim", "descending", "largest", "sorted", "unbiased", "stable", "accumulate", "replacement"), FLAGS),
-    **dict.fromkeys(("non_blocking", "wrap"), FLAGS),
+    **dict.fromkeys(("non_blocking", "wrap", "as_tuple", "upper", "return_inverse", "return_counts"), FLAGS),
+    **dict.fromkeys(("ceil_mode", "count_include_pad", "is_causal", "enable_gqa", "training", "equal_nan", "right"), FLAGS),
+    **dict.fromkeys(("use_input_stats", "scale_grad_by_freq", "sparse"), FLAGS),
+    **dict.fromkeys(("x1", "x2", "indices"), frozenset({Tensor})),
+    **dict.fromkeys(("alpha", "beta", "value"), frozenset({int, float})),
     **dict.fromkeys(("dim0", "dim1", "start_dim", "end_dim", "diagonal", "split_size", "chunks", "k", "bins"), WHOLE),
     **dict.fromkeys(("offset", "n"), WHOLE),
     **dict.fromkeys(("nan", "posinf", "neginf", "eps"), REAL),
@@ -64,7 +68,7 @@ ASKED = {
     "interpolate": "dim",
 }  # fmt: skip
 """What functions that PyTorch has in Python ask of their argument first, whatever it is."""
-BUILT_IN = {
+BUILT_IN: dict[tuple[str, str], tuple[str, str, int | None]] = {
     ("unique", "input"): ("_unique2", "input", 0),
     ("embedding", "input"): ("embedding", "indices", 1), ("embedding", "weight"): ("embedding", "weight", 0),
     **{("cross_entropy", name): ("cross_entropy_loss", name, i) for i, name in enumerate(("input", "target", "weight"))},
@@ -75,9 +79,17 @@ BUILT_IN = {
         for norm in ("batch_norm", "instance_norm")
         for i, name in enumerate(("input", "weight", "bias", "running_mean", "running_var"))
     },
+    **{(norm, flag): (norm, flag, 5) for norm, flag in (("batch_norm", "training"), ("instance_norm", "use_input_stats"))},
+    **{(name, "training"): (name, "train", 2) for name in ("dropout", "alpha_dropout", "feature_alpha_dropout")},
+    **{(f"dropout{n}d", "training"): ("feature_dropout", "train", 2) for n in "123"},
+    **{(f"max_pool{n}d", "ceil_mode"): (f"max_pool{n}d", "ceil_mode", 5) for n in "123"},
+    **{("unique", flag): ("_unique2", flag, None) for flag in ("sorted", "return_inverse", "return_counts")},
+    **{("unique_consecutive", flag): ("unique_consecutive", flag, None) for flag in ("return_inverse", "return_counts")},
+    **{("embedding", flag): ("embedding", flag, i) for i, flag in enumerate(("scale_grad_by_freq", "sparse"), 3)},
+    ("kl_div", "log_target"): ("kl_div", "log_target", None), ("rrelu", "training"): ("rrelu", "training", 3),
 }  # fmt: skip
-"""The built-in function that one in Python hands a parameter on to, what it calls it and where it has it."""
-WANTED: dict[str, Any] = {"Tensor": Tensor, "float": int | float | Tensor, "int": int}
+"""The built-in function that one in Python hands a parameter on to, what it calls it, where it has it (None: by its name)."""
+WANTED: dict[str, Any] = {"Tensor": Tensor, "float": int | float | Tensor, "int": int, "bool": bool}
 """What is taken for a parameter by what it is noted as: of numbers only where a built-in function is handed them."""
 DISPATCHED = {name: f"_{name}" for name in ("max_pool1d", "max_pool2d", "max_pool3d", "threshold")}
 """What functions are called in PyTorch that stand behind a public name."""
@@ -115,9 +127,9 @@ def public(function: Any, name: str, *, method: bool, place: str = "") -> Any:
         count = len(args)
         for i, usual in watched:
             if i < count and args[i].__class__ not in usual:
-                check(place + name, args, kwargs, method=method)
+                check(place + name, args, kwargs, method=method, function=function)
         if kwargs and has_unusual(kwargs, count):
-            check(place + name, args, kwargs, method=method)
+            check(place + name, args, kwargs, method=method, function=function)
         try:
             return function(*args, **kwargs)
         except REFUSALS as error:
@@ -175,12 +187,14 @@ def has_unusual(kwargs: dict[str, Any], count: int) -> bool:
     return any(key in USUAL and value.__class__ not in USUAL[key] for key, value in kwargs.items())
 
 
-def check(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, method: bool) -> None:
-    """Refuse a call that PyTorch refuses, in its words."""
+def check(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, method: bool, function: Any = None) -> None:
+    """Refuse a call that PyTorch refuses, in its words; the function is one that it may have in Python too."""
     from gviz.engine.calls.signatures import accepted, forms_of
 
     if forms_of("." * method + name) is not None:
         accepted(name, args[1:] if method else args, kwargs, method=method)
+    elif function and (refused := in_python(function, name.removeprefix("F."), None, args, kwargs)) is not None:
+        raise refused
 
 
 def looked_at(
@@ -209,7 +223,7 @@ def looked_at(
     raise error from None
 
 
-def in_python(function: Any, name: str, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
+def in_python(function: Any, name: str, error: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The error of a function that PyTorch has in Python too: under its public name, or of the built-in one that it calls."""
     start = f"{function.__qualname__}()"
     if isinstance(error, TypeError) and str(error).startswith(start):  # Python counts the arguments before anything else
@@ -220,16 +234,20 @@ def in_python(function: Any, name: str, error: Exception, args: tuple[Any, ...],
                 return AttributeError(f"'{type_text(value)}' object has no attribute '{asked}'")
     function = getattr(function, "__wrapped__", function)
     code = function.__code__
-    names, notes = code.co_varnames[: code.co_argcount], function.__annotations__
+    names, notes = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], function.__annotations__
     given = dict(zip(names, args, strict=False)) | kwargs
+    least = code.co_argcount - len(function.__defaults__ or ())
+    if error is None and not given.keys() >= {*names[:least]}:
+        return None  # Python will say so
     for i, (parameter, value) in enumerate((one, given[one]) for one in names if one in given):
         note = str(notes.get(parameter))
         tensor = note.startswith("Tensor") if notes else parameter in TENSOR_NAMES
         kind = note if note in WANTED and (name, parameter) in BUILT_IN else "Tensor"
-        known = value is None and (note.endswith("None") or i >= len(names) - len(function.__defaults__ or ()))
+        known = value is None and (note.endswith("None") or i >= least)
         known = isinstance(value, WANTED[kind]) or (known and kind == "Tensor")
         if not known and (kind != "Tensor" or tensor or (i == 0 and parameter in {"input", "self"})):
             name = name.removeprefix("Tensor.")
             called, wanted, place = BUILT_IN.get((name, parameter), (name, parameter, i))
-            return TypeError(f"{called}(): argument '{wanted}' (position {place + 1}) must be {kind}, not {type_text(value)}")
+            at = "" if place is None else f" (position {place + 1})"
+            return TypeError(f"{called}(): argument '{wanted}'{at} must be {kind}, not {type_text(value)}")
     return error

@@ -178,7 +178,7 @@ def does(parameter: Parameter, value: Any, name: str) -> bool:
     kind = parameter.kind
     if kind in {"TensorList", OPTIONAL} and isinstance(value, list | tuple):
         for i, one in enumerate(value):
-            if not isinstance(one, Tensor) and (one is not None or kind == "TensorList"):
+            if not isinstance(one, Tensor):
                 raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_text(one)}")
     if kind == "Tensor" and name.removesuffix("_") in NUMBERS_FOR_TENSORS and is_number(value):
         return True

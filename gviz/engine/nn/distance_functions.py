@@ -68,6 +68,8 @@ def less_from(number: float, value: Tensor) -> Any:
 @old
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = "mean") -> Tensor:
     """The input where the target is 1; where it is -1 how far it falls short of the margin."""
+    if not isinstance(target, Tensor):
+        raise TypeError  # in PyTorch's words where this is caught
     apart = in_place(call["clamp_min"], less_from(margin, input), 0)
     zero = call["zeros_like"](input)
     negative = call["where"](call["not_equal"](target, 1), apart, zero)
@@ -154,6 +156,8 @@ def poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean"
 ) -> Tensor:
     """The negative log likelihood of counts; ``input`` is their rate, or its logarithm."""
+    if not isinstance(target, Tensor):
+        raise TypeError  # in PyTorch's words where this is caught
     product = call["mul"](target, input if log_input else call["log"](call["add_scalar"](input, eps)))
     losses = call["sub"](call["exp"](input) if log_input else input, product)
     if full:

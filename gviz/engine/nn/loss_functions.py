@@ -175,7 +175,7 @@ def kl_div(input: Tensor, target: Tensor, reduction: str = "mean", log_target: b
             "the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as "
             "'batchmean' in the next major release."
         )
-    if not all(isinstance(t, Tensor) for t in (input, target)):
+    if not all(isinstance(t, Tensor) for t in (input, target)) or not isinstance(log_target, bool):
         raise TypeError
     if input._array.dtype.kind != "f" or target._array.dtype.kind != "f":
         raise RuntimeError("kl_div: Integral inputs not supported.")

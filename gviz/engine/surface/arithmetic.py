@@ -57,6 +57,8 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = "") -> Tensor:
 
 def power(input: Any, exponent: Any) -> Tensor:
     """``input ** exponent``: a row for each of number and tensor on either side."""
+    if not isinstance(input, OPERANDS):
+        raise TypeError
     if not isinstance(input, Tensor):
         return call["pow_base"](plain_number(input), exponent)
     if isinstance(exponent, Tensor):

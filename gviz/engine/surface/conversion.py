@@ -22,6 +22,10 @@ def to(
     memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """In another dtype; the tensor itself where nothing changes."""
+    if len(args) > 1:
+        from gviz.engine.calls.signatures import accepted
+
+        accepted("to", args, {}, method=True)
     flags = [arg for arg in args if isinstance(arg, bool)]
     copy = flags[1] if len(flags) > 1 else copy  # the first is non_blocking
     for arg in args:

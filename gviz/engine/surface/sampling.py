@@ -89,6 +89,8 @@ def normal(
 
 def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Any:
     """Ones with the probabilities that a tensor holds, or with one for all, else zeros."""
+    if not isinstance(input, Tensor):
+        raise TypeError
     return call["bernoulli"](input, generator) if p is None else call["bernoulli_of"](input, p, generator)
 
 
