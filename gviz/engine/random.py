@@ -259,6 +259,13 @@ def randint(low: int, high: int, shape: Sequence[int], dtype: DType | None = Non
     """Integers from ``low`` up to, not including, ``high`` (``torch.randint``), int64 unless another type is asked for."""
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    kind = int64 if dtype is None else of(dtype)
+    if kind.np.kind in "iub" or kind.np.itemsize == 2:
+        limits: Any = np.iinfo(kind.np) if kind.np.kind in "iu" else None
+        least, most = (limits.min, limits.max) if limits else (0, 1) if kind.np.kind == "b" else (-65504, 65504)
+        for name, value in (("from", low), ("to - 1", high - 1)):
+            if not least <= value <= most:
+                raise RuntimeError(f"{name} is out of bounds for {kind.c_name}")
     source, count = generator or default_generator, math.prod(shape)
     span = high - low
     drawn = source.draw(count).astype(np.uint64) if span < _WIDE_RANGE else source.draw_wide(count)

@@ -266,6 +266,12 @@ def check_gradient(root: Any, gradient: Any, position: int, *, batched: bool = F
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     have, want = gradient._array.shape[1:] if batched else gradient._array.shape, shape_of(root)
     if have == want:
+        kind = getattr(root, "dtype", None)
+        if gradient._array.dtype.kind == "c" and kind is not None and kind is not gradient.dtype:
+            raise RuntimeError(
+                "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+                f"grad_output[{position}] has a dtype of {gradient.dtype} and output[{position}] has a dtype of {kind}."
+            )
         return
     if batched and isinstance(root, GradientEdge):
         raise RuntimeError("Batched grads are not supported with GradientEdge")

@@ -79,19 +79,25 @@ class Device(metaclass=BuiltIn):
     def __init__(self, *args: Any, **words: Any) -> None:
         device, index = args[0] if args else None, None
         if words or len(args) != 1 or not isinstance(device, str | Device):
-            if isinstance(device, int):
+            if isinstance(device, int) and not isinstance(device, bool):
+                if device < 0:
+                    raise RuntimeError("Device index must not be negative")
                 raise RuntimeError("Cannot access accelerator device when none is available.")
             from gviz.engine.calls.signatures import accepted
 
             args, words = accepted("device", args, words, method=False)
             device, index = (*args, *words.values(), None)[:2]
+        if isinstance(index, int) and index < 0:
+            raise RuntimeError("Device index must not be negative")
         name, colon, number = str(device).partition(":")
+        if not str(device):
+            raise RuntimeError("Device string must not be empty")
         if colon and index is not None:
             raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {device}")
+        if not name or (colon and (not number.isdecimal() or str(int(number)) != number)):
+            raise RuntimeError(f"Invalid device string: '{device}'")
         if name not in DEVICES:
             raise RuntimeError(f"Expected one of {', '.join(DEVICES)} device type at start of device string: {name}")
-        if colon and not number.isdecimal():
-            raise RuntimeError(f"Invalid device string: '{device}'")
         self.type = name
         self.index = int(number) if number else index
 

@@ -132,7 +132,7 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", weight: Any 
 def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
     """Squared differences below ``beta``, absolute ones above."""
     input, target = pair(input, target)
-    if beta < 0:
+    if not beta >= 0:  # nor not a number
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0.0:
         return reduced(call["absolute"](call["sub"](input, target)), reduction)
@@ -141,7 +141,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta:
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Tensor:
     """Half the square below ``delta``, linear above."""
-    if delta <= 0:
+    if not delta > 0:  # nor not a number
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     size = input.shape
     input, target = pair(input, target)
@@ -265,6 +265,8 @@ def cross_entropy(
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     if target._array.shape == input._array.shape and (kind := target._array.dtype).kind != "f":
         raise RuntimeError(f"Expected floating point type for target with class probabilities, got {of(kind).scalar_name}")
+    if target._array.shape == input._array.shape and ignore_index >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target")
     axis = 0 if input._array.ndim == 1 else 1
     logs = call["log_softmax_row"](input, axis)
     if target._array.shape == input._array.shape:

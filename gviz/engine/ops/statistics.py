@@ -241,6 +241,10 @@ def dist_backward(grad, difference, p, result):
 
 @op("RenormBackward0", self="renorm_backward(grad, self, p, dim, maxnorm)")
 def renorm(self, p, dim, maxnorm):
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
     if self.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.ndim} dimensions")
     norms = ARRAYS["vector_norm"](self, p, all_but(dim, self.ndim), True)

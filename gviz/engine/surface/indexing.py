@@ -96,7 +96,7 @@ class Taken:
             elif isinstance(one, slice):
                 self.result = sliced(self.result, self.dim, one, whole=False)
                 self.dim += 1
-            elif hasattr(one, "__index__"):
+            elif hasattr(one, "__index__") and not isinstance(one, np.bool_):
                 self.result = selected(self.result, self.dim, operator.index(one), position)
             else:
                 raise IndexError(INVALID.format(type_text(one)))
@@ -146,8 +146,6 @@ def is_nested(key: Any) -> bool:
 
 def as_index(part: Any) -> Any:
     """A list, a range or an array as an index tensor; anything else as it is."""
-    if isinstance(part, np.bool_):
-        return bool(part)
     if isinstance(part, np.ndarray):
         return from_array(part if part.dtype.kind == "b" or part.dtype.name == "uint8" else part.astype(np.int64), None)
     if isinstance(part, (Tensor, dict, set)) or not hasattr(type(part), "__getitem__") or isinstance(part, np.generic):
