@@ -15,6 +15,7 @@ from typing import Any
 
 from gviz import engine
 from gviz.engine import nn
+from gviz.engine.calls.handed import HANDED
 from gviz.engine.calls.signatures import FILE, read_form
 
 TYPES = {"Tensor", "Scalar", "bool", "int64_t", "SymInt", "double", "complex"}
@@ -75,6 +76,10 @@ def places(torch: Any) -> Iterator[tuple[str, str, Any, bool]]:
             if isinstance(function, types.BuiltinFunctionType) and name != "from_numpy":
                 yield prefix + name, at + {"logsigmoid": "log_sigmoid"}.get(name, name), function, prefix == "."
     yield "_VF.split", "split", torch._VF.split, False  # what Python's split calls
+    for name in sorted(
+        {text.split()[0] for one in HANDED.values() for text in ([one] if isinstance(one, str) else one.values())}
+    ):
+        yield "_VF." + name, name, getattr(torch._C._nn, name, None) or getattr(torch._VF, name), False
     yield "new", "new", torch.Tensor, False
     yield "device", "device", torch.device, False
 

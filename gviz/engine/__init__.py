@@ -49,8 +49,8 @@ Around it:
 - ``data/``: what is known of numbers apart from tensors: ``dtypes.py``, ``limits.py`` (finfo, iinfo), ``shapes.py``,
   ``unpack.py`` (lists to arrays), ``printing.py``, ``words.py``, ``classes.py`` and ``results.py`` (messages,
   names of types in them, named results);
-- ``calls/``: what PyTorch takes, and what a wrong call is told: ``signatures.py`` (its call forms), ``refusals.py`` and
-  ``listing.py`` (its words), ``kernels.py`` (dtypes that its kernels lack), ``device.py``;
+- ``calls/``: what PyTorch takes, and what a wrong call is told: ``signatures.py`` (its call forms), ``refusals.py``,
+  ``handed.py`` and ``listing.py`` (its words), ``kernels.py`` (dtypes that its kernels lack), ``device.py``;
 - ``readers/``: the table as text, for people: ``catalogue.py`` (``gviz ops``), ``symbols.py`` (formulas of numbers and names);
 - loaded when named: ``autograd``, ``backends``, ``cuda``, ``linalg``, ``nn``, ``optim``, ``special``.
 

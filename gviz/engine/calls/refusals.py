@@ -11,6 +11,7 @@ from __future__ import annotations
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from gviz.engine.calls.handed import refuse_handed
 from gviz.engine.data.classes import type_text
 from gviz.engine.data.dtypes import dtype
 from gviz.engine.data.printing import Size
@@ -68,29 +69,6 @@ ASKED = {
     "interpolate": "dim",
 }  # fmt: skip
 """What functions that PyTorch has in Python ask of their argument first, whatever it is."""
-BUILT_IN: dict[tuple[str, str], tuple[str, str, int | None]] = {
-    ("unique", "input"): ("_unique2", "input", 0),
-    ("embedding", "input"): ("embedding", "indices", 1), ("embedding", "weight"): ("embedding", "weight", 0),
-    **{("cross_entropy", name): ("cross_entropy_loss", name, i) for i, name in enumerate(("input", "target", "weight"))},
-    ("cross_entropy", "label_smoothing"): ("cross_entropy_loss", "label_smoothing", 5), ("glu", "dim"): ("glu", "dim", 1),
-    ("layer_norm", "eps"): ("layer_norm", "eps", 4),
-    **{
-        (norm, name): (norm, name, i)
-        for norm in ("batch_norm", "instance_norm")
-        for i, name in enumerate(("input", "weight", "bias", "running_mean", "running_var"))
-    },
-    **{(norm, flag): (norm, flag, 5) for norm, flag in (("batch_norm", "training"), ("instance_norm", "use_input_stats"))},
-    **{(name, "training"): (name, "train", 2) for name in ("dropout", "alpha_dropout", "feature_alpha_dropout")},
-    **{(f"dropout{n}d", "training"): ("feature_dropout", "train", 2) for n in "123"},
-    **{(f"max_pool{n}d", "ceil_mode"): (f"max_pool{n}d", "ceil_mode", 5) for n in "123"},
-    **{("unique", flag): ("_unique2", flag, None) for flag in ("sorted", "return_inverse", "return_counts")},
-    **{("unique_consecutive", flag): ("unique_consecutive", flag, None) for flag in ("return_inverse", "return_counts")},
-    **{("embedding", flag): ("embedding", flag, i) for i, flag in enumerate(("scale_grad_by_freq", "sparse"), 3)},
-    ("kl_div", "log_target"): ("kl_div", "log_target", None), ("rrelu", "training"): ("rrelu", "training", 3),
-}  # fmt: skip
-"""The built-in function that one in Python hands a parameter on to, what it calls it, where it has it (None: by its name)."""
-WANTED: dict[str, Any] = {"Tensor": Tensor, "float": int | float | Tensor, "int": int, "bool": bool}
-"""What is taken for a parameter by what it is noted as: of numbers only where a built-in function is handed them."""
 DISPATCHED = {name: f"_{name}" for name in ("max_pool1d", "max_pool2d", "max_pool3d", "threshold")}
 """What functions are called in PyTorch that stand behind a public name."""
 REFUSALS = (TypeError, AttributeError, ValueError, IndexError, KeyError, RuntimeError, OverflowError)
@@ -233,6 +211,10 @@ def in_python(function: Any, name: str, error: Any, args: tuple[Any, ...], kwarg
             if not isinstance(value, Tensor):
                 return AttributeError(f"'{type_text(value)}' object has no attribute '{asked}'")
     function = getattr(function, "__wrapped__", function)
+    try:
+        refuse_handed(function, name.removeprefix("Tensor."), args, kwargs)
+    except (TypeError, ValueError, OverflowError, RuntimeError) as refused:
+        return refused
     code = function.__code__
     names, notes = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], function.__annotations__
     given = dict(zip(names, args, strict=False)) | kwargs
@@ -242,12 +224,8 @@ def in_python(function: Any, name: str, error: Any, args: tuple[Any, ...], kwarg
     for i, (parameter, value) in enumerate((one, given[one]) for one in names if one in given):
         note = str(notes.get(parameter))
         tensor = note.startswith("Tensor") if notes else parameter in TENSOR_NAMES
-        kind = note if note in WANTED and (name, parameter) in BUILT_IN else "Tensor"
         known = value is None and (note.endswith("None") or i >= least)
-        known = isinstance(value, WANTED[kind]) or (known and kind == "Tensor")
-        if not known and (kind != "Tensor" or tensor or (i == 0 and parameter in {"input", "self"})):
+        if (tensor or (i == 0 and parameter in {"input", "self"})) and not isinstance(value, Tensor) and not known:
             name = name.removeprefix("Tensor.")
-            called, wanted, place = BUILT_IN.get((name, parameter), (name, parameter, i))
-            at = "" if place is None else f" (position {place + 1})"
-            return TypeError(f"{called}(): argument '{wanted}'{at} must be {kind}, not {type_text(value)}")
+            return TypeError(f"{name}(): argument '{parameter}' (position {i + 1}) must be Tensor, not {type_text(value)}")
     return error
