@@ -307,6 +307,8 @@ def bernoulli(
         return (unit.reshape(p.shape) < p).astype(dtype or p.dtype)
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+    if dtype is not None and dtype.kind == "c":
+        raise no_kernel("bernoulli_scalar_cpu_", dtype)
     size = tuple(shape or ())
     unit = source.draw_unit(math.prod(size), np.dtype(np.float64)).reshape(size)
     return (unit < p).astype(dtype or get_default_dtype().np)

@@ -19,8 +19,8 @@ COMPLEX = (dtypes.complex64, dtypes.complex128)
 WHOLE = (*BOOL, *BYTE, *SIGNED)
 EXACT = [f"upsample_nearest{exact}{{}}d" for exact in ("", "_exact")]
 
-LACKING: dict[str, dict[Any, str]] = {}
-"""By row: the kernel that a message names, for each dtype that the row refuses."""
+LACKING: dict[str, dict[Any, Any]] = {}
+"""By row: the kernel that a message names, or the error, for each dtype that the row refuses."""
 
 for refused, kernels in (
     (BOOL, {
@@ -62,9 +62,48 @@ for refused, kernels in (
     }),
     (HALF, {"cdist_forward": "cdist", "pdist_forward": "pdist", "special_ndtri": "ndtri_cpu"}),
     (WHOLE + HALF, {"linalg_solve_triangular": "triangular_solve_cpu", "linalg_eigh": "linalg_eigh_cpu"}),
+    (COMPLEX, {
+        **{row: f"{name}_cpu" for name, row in zip(
+            ("lt", "le", "gt", "ge", "copysign", "copysign"), ("less", "less_equal", "greater", "greater_equal", "copysign",
+            "copysign_scalar"), strict=True,
+        )},
+        **{f"{name}_": f"{name}_cpu" for name in ("lt", "le", "gt", "ge")},
+        **{f"{name}_tensor_": f"{name}_cpu" for name in ("lt", "le", "gt", "ge")},
+        **{name: f"{name}_cpu" for name in ("cummax", "cummin", "mode", "aminmax", "logit", "xlogy", "fmod", "remainder")},
+        **{name: f"{name}_vml_cpu" for name in ("erf", "erfc", "lgamma")}, "digamma": "digamma", "fmod_scalar": "fmod_cpu",
+        "remainder_scalar": "remainder_cpu", "floor_divide": "div_floor_cpu", "floor_divide_scalar": "div_floor_cpu",
+        "max_all": "max_all", "min_all": "min_all", "amax": "max_values_cpu", "amin": "min_values_cpu",
+        "distinct": "unique", "unique2": "unique", "unique_consecutive": "unique", "unique_dim": "unique_dim",
+        "kthvalue": "kthvalue_cpu", "median_all": "median_cpu", "median_dim": "median_out", "nanmedian_all": "median_cpu",
+        "nanmedian_dim": "median_out", "threshold": "threshold_cpu", "threshold_": "threshold_cpu",
+        "bernoulli": "bernoulli_tensor_cpu_self_", "native_layer_norm": "LayerNormKernelImpl",
+        "softmax_row": "softmax_lastdim_kernel_impl", "log_softmax_row": "log_softmax_lastdim_kernel_impl",
+        "avg_pool2d": "avg_pool2d", "random_from": "random_kernel_cpu", "random_to": "random_kernel_cpu",
+        "random_all": "random_kernel_cpu",
+        **dict.fromkeys(("sort", "sort_stable"), RuntimeError(" Sort does not support complex dtypes on CPU")),
+        "topk": RuntimeError(" topk does not support complex dtypes on CPU"),
+        "sign": NotImplementedError(
+            "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
+        ),
+        "heaviside": RuntimeError("heaviside is not yet implemented for complex tensors."),
+        **{n: RuntimeError(f"{n} not implemented for complex tensors.") for n in ("maximum", "minimum", "fmax", "fmin")},
+        **{f"{name}_dim": RuntimeError(f"{name}(): does not support complex input") for name in ("max", "min")},
+        **{name: RuntimeError(f"{name}(): does not support complex input") for name in ("argmax", "argmin")},
+        **dict.fromkeys(
+            ("clamp_scalar", "clamp_tensor", "clamp_min", "clamp_max", "clamp_min_tensor", "clamp_max_tensor", "hardtanh"),
+            NotImplementedError("clamp is not supported for complex types"),
+        ),
+    }),
 ):  # fmt: skip
     for key, kernel in kernels.items():
         LACKING.setdefault(key, {}).update((kind.np, kernel) for kind in refused)
+for key in (
+    "frac", "nextafter", "hypot", "log_sigmoid", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool2d",
+    "adaptive_max_pool3d", "mse_loss", "smooth_l1_loss", "huber_loss", "mish", "hardswish", "hardsigmoid", "glu", "softplus",
+    "hardshrink", "leaky_relu", "leaky_relu_", "gelu", "elu", "elu_", "celu", "celu_", "softshrink", "bce_with_logits",
+    "nll_loss", "nll_loss2d",
+):  # fmt: skip
+    LACKING[key].update((kind.np, LACKING[key][dtypes.int64.np]) for kind in COMPLEX)
 
 
 ONE_DTYPE: dict[str, tuple[str, tuple[int, ...], str]] = {
@@ -214,7 +253,8 @@ def guarded(key: str, forward: Any) -> Any:
 
     def compute(array: Any, *others: Any) -> Any:
         if array.dtype in lacking:
-            raise dtypes.no_kernel(lacking[array.dtype], array.dtype)
+            found = lacking[array.dtype]
+            raise type(found)(*found.args) if isinstance(found, Exception) else dtypes.no_kernel(found, array.dtype)
         return forward(array, *others)
 
     return compute

@@ -41,13 +41,18 @@ def activation(key: str, in_place: bool | None = None, **options: Any) -> Any:
         if usual is not None and not args and not given:
             return call[key](input, *usual)  # type: ignore[no-any-return]
         values = bound(key, taken, args, given, before=1, needs=f"_{key}")
-        values = {name: value.item() if isinstance(value, Tensor) else value for name, value in values.items()}
+        values = {n: number(v) for n, v in values.items()}
         inplace = values.pop("inplace", in_place)
         if key != "hardtanh" or in_place:  # whose bounds Python compares first
             check_numbers(f"{key}_" if inplace else key, **{n: v for n, v in values.items() if not isinstance(options[n], str)})
         return writing.in_place(call[written], input, *values.values()) if inplace else call[key](input, *values.values())
 
     return apply
+
+
+def number(value: Any) -> Any:
+    """A 0-d tensor that requires no gradient as the number that it stands for."""
+    return value.item() if isinstance(value, Tensor) and not value._array.ndim and not value.requires_grad else value
 
 
 relu, relu_ = activation("relu"), activation("relu", in_place=True)

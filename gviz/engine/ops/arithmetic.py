@@ -204,7 +204,9 @@ def number_log(number):
 
 
 def signs(array):
-    """-1, 0 or 1; 0 for nan, as PyTorch has it."""
+    """-1, 0 or 1; 0 for nan, as PyTorch has it; of complex numbers those of size one that lie in the same direction."""
+    if array.dtype.kind == "c":
+        return np.where(array == 0, 0, array / np.where(array == 0, 1, np.abs(array))).astype(array.dtype)
     return array.copy() if array.dtype.kind == "b" else np.subtract(array > 0, array < 0, dtype=array.dtype)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from gviz.engine.data.dtypes import number
 from gviz.engine.data.shapes import broadcast_shape
+from gviz.engine.data.words import warn_once
 from gviz.engine.op import ARRAYS, TENSORS, composite, op
 from gviz.engine.ops.rows import alike, row
 
@@ -35,8 +36,16 @@ def filled(array: Any, value: Any) -> Any:
 @op("CopyBackwards", promote="none", self="zeros_like(grad)", src="grad")
 def copy_into(self, src):
     result = np.empty(broadcast_shape(self.shape, src.shape), self.dtype)
-    result[...] = src
+    result[...] = real_of(src, self.dtype)
     return result
+
+
+def real_of(array, kind):
+    """The real parts of complex numbers that are to be real, which is told once; all else as it is."""
+    if array.dtype.kind != "c" or np.dtype(kind).kind in "cb":
+        return array
+    warn_once("Casting complex values to real discards the imaginary part")
+    return array.real
 
 
 @op("FillBackward3", promote="none", self="zeros_like(grad)", value="sum_all(grad)")
@@ -49,7 +58,7 @@ alike("fill_new_tensor", "FillBackward1", "fill_tensor")
 
 @op("ToCopyBackward0", promote="none", hidden=("self_sym_dtype",), self="to_dtype(grad, self_sym_dtype)")
 def to_dtype(self, dtype, memory_format=None):
-    cast = self.astype(dtype, order="C" if 0 in self.strides else "K")
+    cast = real_of(self, dtype).astype(dtype, order="C" if 0 in self.strides else "K")
     return cast if memory_format is None else memory_format.copy(cast)
 
 

@@ -93,7 +93,8 @@ def variance(self, dim, correction, keepdim, name):
         raise RuntimeError(f"{name if 'mean' in name else 'std and var'} only support floating point and complex dtypes")
     axes = axes_of(self, dim)
     count = self.size if axes is None else int(np.prod([self.shape[a] for a in axes])) if self.ndim else 1
-    square = add_up(np.square(self - average(self, axes, keepdims=True)), axes, keepdims=keepdim)
+    away = self - average(self, axes, keepdims=True)
+    square = add_up((away * away.conj()).real if away.dtype.kind == "c" else np.square(away), axes, keepdims=keepdim)
     correction = 1 if correction is None else correction
     free = max(count - correction, 0)
     if self.size // max(square.size, 1) <= correction:
@@ -101,7 +102,7 @@ def variance(self, dim, correction, keepdim, name):
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
             "divided by output numel)."
         )
-    return np.divide(square, self.dtype.type(free))
+    return np.divide(square, square.dtype.type(free))
 
 
 @composite

@@ -139,6 +139,8 @@ def frexp(self):
 
 @op("AngleBackward0", promote="float", self="flat_at(grad, self)")
 def angle(self):
+    if self.dtype.kind == "c":
+        return np.angle(self)
     return floating(np.where(np.isnan(self), np.nan, np.where(self < 0, np.pi, 0.0)), self)
 
 

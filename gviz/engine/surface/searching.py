@@ -115,7 +115,7 @@ def searchsorted(
             f"and input value tensor must match, but we got boundaries tensor {list(rows.shape)} and input value tensor "
             f"{list(values.shape)}"
         )
-    if rows.dtype.kind == "b":
+    if rows.dtype.kind in "bc":
         raise dtypes.no_kernel("searchsorted_out_cpu", rows.dtype)
     place: Any = "right" if right or side == "right" else "left"
     if rows.ndim == 1:
@@ -147,8 +147,8 @@ def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
     array = input._array
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
-    if array.dtype.kind in "iub":
-        raise dtypes.no_kernel("linspace_cpu" if array.dtype.kind == "b" else "histogram_cpu", array.dtype)
+    if array.dtype.kind in "iubc":
+        raise dtypes.no_kernel({"b": "linspace_cpu", "c": "aminmax_cpu"}.get(array.dtype.kind, "histogram_cpu"), array.dtype)
     low, high = (min, max) if min != max else (array.min(), array.max()) if array.size else (0, 1)
     if low > high:
         raise RuntimeError("torch.histc: max must be larger than min")
