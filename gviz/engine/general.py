@@ -17,7 +17,7 @@ from gviz.engine.data import dtypes
 from gviz.engine.data.classes import type_text
 from gviz.engine.data.results import result_class
 from gviz.engine.data.shapes import broadcast_shape
-from gviz.engine.data.words import COMPLEX, bound
+from gviz.engine.data.words import COMPLEX, bound, no_memory
 from gviz.engine.layout import ELEMENTWISE, arranged, is_laid, mark
 from gviz.engine.modes import mode
 from gviz.engine.node import NO_GRAD_VIEW, Output, next_seq
@@ -42,8 +42,8 @@ WORD = 1 << 63
 SCALAR_ROWS = {"add": "add_scalar", "sub": "sub_scalar", "mul": "mul_scalar", "div": "div_scalar"}
 """In a derivative that is recorded, a number next to a tensor is PyTorch's scalar overload (``MulBackward1``)."""
 
-REMARKS = (RuntimeWarning, FloatingPointError)
-"""What numpy makes of ``log(0)`` where the program's own filters or ``np.seterr`` turn its remarks into errors."""
+REMARKS = (RuntimeWarning, FloatingPointError, MemoryError)
+"""What numpy makes of ``log(0)`` where the program's own filters or ``np.seterr`` turn its remarks into errors; no memory."""
 
 IN_SINGLE = frozenset({"mul", "div"})
 """Rows that take a number, or a 0-d tensor, beside float16 as it is, and round what comes of it."""
@@ -65,6 +65,8 @@ def general(row: Row) -> Any:
         arrays, mixed = operands(row, args)
         try:
             data = forward(*arrays)
+        except MemoryError as error:
+            raise no_memory(error) from None
         except REMARKS:
             with np.errstate(all="ignore"):
                 data = forward(*arrays)

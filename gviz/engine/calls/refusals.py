@@ -15,6 +15,7 @@ from gviz.engine.calls.handed import refuse_handed
 from gviz.engine.data.classes import type_text
 from gviz.engine.data.dtypes import dtype
 from gviz.engine.data.printing import Size
+from gviz.engine.data.words import no_memory
 from gviz.engine.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ ASKED = {
 """What functions that PyTorch has in Python ask of their argument first, whatever it is."""
 DISPATCHED = {name: f"_{name}" for name in ("max_pool1d", "max_pool2d", "max_pool3d", "threshold")}
 """What functions are called in PyTorch that stand behind a public name."""
-REFUSALS = (TypeError, AttributeError, ValueError, IndexError, KeyError, RuntimeError, OverflowError)
+REFUSALS = (TypeError, AttributeError, ValueError, IndexError, KeyError, RuntimeError, OverflowError, MemoryError)
 
 
 def takes_numbers(name: str) -> bool:
@@ -181,6 +182,8 @@ def looked_at(
     """What becomes of a call that raised: PyTorch's refusal, another try in the function's own words, or the error as it is."""
     from gviz.engine.calls.signatures import accepted, forms_of
 
+    if isinstance(error, MemoryError):
+        raise no_memory(error) from None
     short = name.removeprefix("F.")
     if forms_of("." * method + name) is None:
         raise in_python(function, "Tensor." * method + short, error, args, kwargs) from None

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from typing import Any
 
 from gviz.engine.data.dtypes import of
 
-__all__ = ["LinAlgError", "absent", "bound", "type_name", "warn", "warn_once", "wrong_grad_dtype", "wrong_grad_size"]
+__all__ = [
+    "LinAlgError",
+    "absent",
+    "bound",
+    "no_memory",
+    "type_name",
+    "warn",
+    "warn_once",
+    "wrong_grad_dtype",
+    "wrong_grad_size",
+]
 
 NON_LEAF_GRAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
@@ -89,6 +100,16 @@ def warn_once(message: str, kind: str = "") -> None:
     if (kind or message) not in WARNED:
         WARNED.add(kind or message)
         warn(message)
+
+
+def no_memory(error: Any) -> Exception:
+    """PyTorch's error for numpy's, which says what array there was no room for; any other as it is."""
+    if not hasattr(error, "shape"):
+        return error  # type: ignore[no-any-return]
+    return RuntimeError(
+        "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate "
+        f"{math.prod(error.shape) * error.dtype.itemsize} bytes. Error code 12 (Cannot allocate memory)"
+    )
 
 
 def type_name(dtype: Any) -> str:
