@@ -14,11 +14,10 @@ import numpy as np
 
 from gviz.engine.modes import mode
 from gviz.engine.tensor import Tensor
-from gviz.engine.towards import finish_leaves, fit, leaves, leaves_early, on_the_way, sweep_towards, watched
+from gviz.engine.towards import finish_leaves, fit, leaves, leaves_early, on_the_way, refuse_sizes, sweep_towards, watched
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
 
 __all__ = ["run"]
 
@@ -84,6 +83,9 @@ def run(
                 sweep(order, keep)
             else:
                 sweep_towards(order, catch or {}, caught, needed, keep=keep, create=create)
+    except ValueError as error:
+        refuse_sizes(error)
+        raise
     finally:
         mode.on, mode.formula, mode.running = before
         if stash is not None:

@@ -6,10 +6,12 @@ certain tensors only are wanted, in anomaly mode, where a hook on a leaf can see
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gviz.engine.data.shapes import broadcast_shape
 from gviz.engine.data.words import warn_once
 from gviz.engine.hooks import only_wanted, run_hooks, tensor_hooks
 from gviz.engine.hooks import run as run_hooked
@@ -31,6 +33,7 @@ __all__ = [
     "leaves",
     "leaves_early",
     "on_the_way",
+    "refuse_sizes",
     "sweep_towards",
     "warn_cycle",
     "watched",
@@ -125,6 +128,18 @@ def fit(grad: Any, edge: Any, node: Any) -> Any:
             grad = TENSORS["sum_dim"](grad, axes, True)
         return TENSORS["view"](grad, shape) if extra else grad
     return np.add.reduce(grad, axis=axes, keepdims=True).reshape(shape)
+
+
+def refuse_sizes(error: ValueError) -> None:
+    """Raise PyTorch's error for numpy's where a derivative met other sizes: a hook unpacked them, or data were exchanged."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    ours = trace is not None and str(trace.tb_frame.f_globals.get("__name__")).startswith("gviz.engine")
+    told = str(error)
+    if ours and told.startswith("operands could not be broadcast"):
+        shapes = re.findall(r"\(([\d,]*)\)", told)
+        broadcast_shape(*(tuple(map(int, filter(None, shape.split(",")))) for shape in shapes))
 
 
 def leaves(order: list[Any]) -> list[Any]:
