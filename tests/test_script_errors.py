@@ -182,7 +182,7 @@ def test_a_misspelt_name_of_torch_is_recognised(folder: Folder) -> None:
 @pytest.mark.parametrize("mistake", ["y.sum.backward()", "y.size[0]", "y.mean * 2", "float(y.sum)", "torch.exp(y.sum)"])
 def test_forgotten_brackets_are_recognised(folder: Folder, mistake: str) -> None:
     reading = folder.run(HEAD + f"y = x * 2\n{mistake}\n")
-    assert "are brackets missing, as in x.sum for x.sum()?" in texts(reading, "error")[0]
+    assert "are its brackets missing? x.sum is the function, x.sum() what it gives" in texts(reading, "error")[0]
 
 
 def test_superfluous_brackets_lack_none(folder: Folder) -> None:

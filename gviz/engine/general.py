@@ -43,7 +43,8 @@ SCALAR_ROWS = {"add": "add_scalar", "sub": "sub_scalar", "mul": "mul_scalar", "d
 """In a derivative that is recorded, a number next to a tensor is PyTorch's scalar overload (``MulBackward1``)."""
 
 REMARKS = (RuntimeWarning, FloatingPointError, MemoryError)
-"""What numpy makes of ``log(0)`` where the program's own filters or ``np.seterr`` turn its remarks into errors; no memory."""
+"""What a forward raises that is not about its operands: numpy's remarks (on ``log(0)``, where the program's own filters or
+``np.seterr`` make errors of them), which are computed past, and that there is no memory, which is told as PyTorch does."""
 
 IN_SINGLE = frozenset({"mul", "div"})
 """Rows that take a number, or a 0-d tensor, beside float16 as it is, and round what comes of it."""

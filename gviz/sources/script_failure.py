@@ -233,7 +233,7 @@ def _lacks_brackets(error: BaseException) -> str | None:
     """Whether a function was used where its result was meant: ``loss = y.sum``."""
     if not isinstance(error, AttributeError | TypeError) or not re.search(UNCALLED, str(error)):
         return None
-    return "a function was used without a call: are brackets missing, as in x.sum for x.sum()?"
+    return "a function was used without a call: are its brackets missing? x.sum is the function, x.sum() what it gives"
 
 
 UNCALLED = r"'(builtin_function_or_)?method'|^'function' object|not (builtin_function_or_)?method$"

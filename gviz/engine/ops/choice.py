@@ -53,20 +53,8 @@ def smaller(self, other):
 
 
 HALVED = "masked_fill(where(equal(self, other), grad / 2, grad), {}(self, other), 0)"  # equal elements share the gradient
-row(
-    "maximum",
-    "MaximumBackward0",
-    lambda self, other: larger(self, other),
-    self=HALVED.format("less"),
-    other=HALVED.format("greater"),
-)
-row(
-    "minimum",
-    "MinimumBackward0",
-    lambda self, other: smaller(self, other),
-    self=HALVED.format("greater"),
-    other=HALVED.format("less"),
-)
+row("maximum", "MaximumBackward0", larger, self=HALVED.format("less"), other=HALVED.format("greater"))
+row("minimum", "MinimumBackward0", smaller, self=HALVED.format("greater"), other=HALVED.format("less"))
 
 
 @op("ClampBackward1", self="where(within(self, min, max), grad, 0.0)")
