@@ -14,7 +14,7 @@ from program import ROOT, SAMPLES, Program
 
 from gviz import engine
 from gviz.cli.ops import MOST_NAMED
-from gviz.engine.op import COMPOSITES, ROWS
+from gviz.autograd.row import COMPOSITES, ROWS
 from gviz.engine.readers import symbols
 from gviz.engine.readers.catalogue import Operation, matching, operations
 from gviz.sources.missing import of_module, torch_names

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from gviz import engine
-from gviz.engine.data import dtypes, limits
-from gviz.engine.data.dtypes import infer, of, promote_types, result_type
+from gviz.numbers import dtypes, limits
+from gviz.numbers.dtypes import infer, of, promote_types, result_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

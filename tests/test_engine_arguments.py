@@ -239,8 +239,8 @@ def test_special_functions_are_the_same_operations() -> None:
 @pytest.mark.skipif(not IS_GVIZ, reason="gviz's own table")
 @pytest.mark.parametrize(("key", "function"), [("exp", np.exp), ("sin", np.sin), ("tanh", np.tanh)])
 def test_a_row_that_is_one_call_of_numpy_is_that_function(key: str, function: Any) -> None:
-    from gviz.engine.formulas import direct
-    from gviz.engine.op import ROWS
+    from gviz.autograd.formulas import direct
+    from gviz.autograd.row import ROWS
 
     assert direct(ROWS[key].forward) is function
 

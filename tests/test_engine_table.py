@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from table_samples import NO_SLOPE, ONCE, SAMPLES, sample
 
 from gviz import engine
-from gviz.engine import ops
-from gviz.engine.formulas import bind
-from gviz.engine.op import ARRAYS, COMPOSITES, PASS, ROWS, TENSORS, Row
-from gviz.engine.tensor import Tensor
+from gviz import ops
+from gviz.autograd.formulas import bind
+from gviz.autograd.row import ARRAYS, COMPOSITES, PASS, ROWS, TENSORS, Row
+from gviz.autograd.tensor import Tensor
 
 for module in iter_modules(ops.__path__):  # some store their rows only when nn is named
     import_module(f"{ops.__name__}.{module.name}")
@@ -266,7 +266,7 @@ def test_importing_the_table_only_stores_rows() -> None:
     import sys
 
     code = (
-        "import gviz.engine, sys; from gviz.engine.op import ROWS;"
+        "import gviz.engine, sys; from gviz.autograd.row import ROWS;"
         "sys.exit(any(row.call is not None for row in ROWS.values())"
         " or any(name in sys.modules for name in ('gviz.engine.nn', 'gviz.engine.optim', 'gviz.engine.linalg')))"
     )

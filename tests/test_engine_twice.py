@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tested import label, labels, leaf, torch
 
-from gviz.engine.data.words import WARNED
+from gviz.numbers.words import WARNED
 
 
 def test_the_second_derivative_of_a_cube() -> None:

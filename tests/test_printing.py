@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gviz.engine.data import dtypes, printing
-from gviz.engine.data.printing import Size, format_tensor, format_with, set_printoptions, size
+from gviz.numbers import dtypes, printing
+from gviz.numbers.printing import Size, format_tensor, format_with, set_printoptions, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

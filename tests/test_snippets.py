@@ -9,7 +9,7 @@ import pytest
 from snippets import programs, recorded, transcript
 
 from gviz import engine
-from gviz.engine.data.words import WARNED
+from gviz.numbers.words import WARNED
 
 PAIRS = list(zip(programs(), recorded(), strict=True))
 

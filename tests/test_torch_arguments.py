@@ -12,7 +12,7 @@ from signatures import places
 
 from gviz import engine
 from gviz.engine.calls.signatures import lines
-from gviz.engine.data import dtypes
+from gviz.numbers import dtypes
 
 CALLS: dict[str, Callable[[Any, Any], tuple[tuple[Any, ...], dict[str, Any]]]] = {
     "nothing": lambda x, t: ((), {}),

@@ -21,7 +21,7 @@ from parity_autograd import TOPICS as AUTOGRAD
 from parity_statements import FLOATS, INTEGERS, backward
 from parity_statements import TOPICS as COMPUTING
 
-from gviz.engine.data.words import WARNED
+from gviz.numbers.words import WARNED
 
 TOPICS = COMPUTING | AUTOGRAD
 TOLERANCE = {"float32": (5e-5, 5e-6), "float64": (1e-9, 1e-9)}

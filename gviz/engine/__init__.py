@@ -68,26 +68,26 @@ from typing import Any
 import numpy as np
 
 from gviz.engine import surface
-from gviz.engine.calls.device import FORMATS, STRIDED, Device, Layout, MemoryFormat
-from gviz.engine.data import dtypes
-from gviz.engine.data.dtypes import dtype as dtype
-from gviz.engine.data.dtypes import get_default_dtype as get_default_dtype
-from gviz.engine.data.dtypes import promote_types as promote_types
-from gviz.engine.data.dtypes import set_default_dtype as set_default_dtype
-from gviz.engine.data.limits import finfo as finfo
-from gviz.engine.data.limits import iinfo as iinfo
-from gviz.engine.data.printing import Size as Size
-from gviz.engine.data.printing import set_printoptions as set_printoptions
-from gviz.engine.modes import enable_grad as enable_grad
-from gviz.engine.modes import inference_mode as inference_mode
-from gviz.engine.modes import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
-from gviz.engine.modes import is_anomaly_enabled as is_anomaly_enabled
-from gviz.engine.modes import is_grad_enabled as is_grad_enabled
-from gviz.engine.modes import is_inference_mode_enabled as is_inference_mode_enabled
-from gviz.engine.modes import no_grad as no_grad
-from gviz.engine.modes import set_grad_enabled as set_grad_enabled
+from gviz.engine.device import FORMATS, STRIDED, Device, Layout, MemoryFormat
+from gviz.numbers import dtypes
+from gviz.numbers.dtypes import dtype as dtype
+from gviz.numbers.dtypes import get_default_dtype as get_default_dtype
+from gviz.numbers.dtypes import promote_types as promote_types
+from gviz.numbers.dtypes import set_default_dtype as set_default_dtype
+from gviz.numbers.limits import finfo as finfo
+from gviz.numbers.limits import iinfo as iinfo
+from gviz.numbers.printing import Size as Size
+from gviz.numbers.printing import set_printoptions as set_printoptions
+from gviz.autograd.modes import enable_grad as enable_grad
+from gviz.autograd.modes import inference_mode as inference_mode
+from gviz.autograd.modes import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from gviz.autograd.modes import is_anomaly_enabled as is_anomaly_enabled
+from gviz.autograd.modes import is_grad_enabled as is_grad_enabled
+from gviz.autograd.modes import is_inference_mode_enabled as is_inference_mode_enabled
+from gviz.autograd.modes import no_grad as no_grad
+from gviz.autograd.modes import set_grad_enabled as set_grad_enabled
 from gviz.engine.surface import creation
-from gviz.engine.tensor import Tensor as Tensor
+from gviz.autograd.tensor import Tensor as Tensor
 
 __version__ = "2.13.0+cpu"
 """The version of PyTorch whose behaviour this is."""

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.lib.stride_tricks import as_strided
 
-from gviz.engine.data.words import COPIED_NON_LEAF, warn
-from gviz.engine.layout import mark
-from gviz.engine.tensor import Tensor, from_array
+from gviz.numbers.words import COPIED_NON_LEAF, warn
+from gviz.autograd.tensor import Tensor, from_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +24,7 @@ def shallow(tensor: Any) -> Any:
 
 def made(array: Any, kind: type[Tensor], requires_grad: bool, notes: dict[str, Any]) -> Any:
     """A leaf of that class around an array."""
-    twin = mark(from_array(array, None))
+    twin = from_array(array, None)
     twin.__class__ = kind
     twin.requires_grad = requires_grad
     twin.__dict__.update(notes)
@@ -35,7 +34,7 @@ def made(array: Any, kind: type[Tensor], requires_grad: bool, notes: dict[str, A
 
 def memory(tensor: Any) -> tuple[Any, int]:
     """The memory that a tensor is part of, as one dimension, and where in it the tensor begins."""
-    from gviz.engine.ops.shape import flat_memory
+    from gviz.ops.shape import flat_memory
 
     whole: Any = flat_memory
     return whole((tensor if tensor._base is None else tensor._base)._array), tensor.storage_offset()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gviz.engine.data.words import absent
+from gviz.numbers.words import absent
 
 __all__ = ["device_count", "is_available", "manual_seed", "manual_seed_all"]
 

@@ -6,30 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.calls.device import CPU, Device
-from gviz.engine.data import dtypes, printing
-from gviz.engine.data.classes import call_after
-from gviz.engine.data.printing import tensor_text
-from gviz.engine.data.shapes import check_written, wrap_dim
-from gviz.engine.data.words import warn_once
-from gviz.engine.modes import mode, refuse_inference
+from gviz.engine.device import CPU, Device
+from gviz.numbers import dtypes, printing
+from gviz.numbers.printing import tensor_text
+from gviz.numbers.shapes import steps_of, wrap_dim
+from gviz.numbers.words import warn_once
+from gviz.autograd.modes import mode
+from gviz.autograd.tensor import Tensor, from_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Elements", "steps_of"]
-
-
-def steps_of(array: Any) -> tuple[int, ...]:
-    """Strides in elements; those of a new empty array as if it had one element along each dimension, where numpy says 0."""
-    if array.size or any(array.strides):
-        item = array.itemsize
-        return tuple(s // item for s in array.strides)
-    steps, step = [], 1
-    for size in reversed(array.shape):
-        steps.append(step)
-        step *= max(size, 1)
-    return tuple(reversed(steps))
+__all__ = ["Elements"]
 
 
 OWN = frozenset({
@@ -39,18 +27,8 @@ OWN = frozenset({
 """What tensors have here and not in PyTorch."""
 
 
-class Elements:
-    """The part of :class:`gviz.engine.tensor.Tensor` that is about its array: sizes, element type, numbers, copies."""
-
-    __slots__ = ()
-    _array: Any
-    _edge: Any
-    if TYPE_CHECKING:  # what the tensor adds, as far as it is used here
-        _rare: Any
-        requires_grad: Any
-        unbind: Any
-        version_cell: Any
-        is_leaf = property()
+class Elements(Tensor):
+    """The methods of tensors that are about the array: sizes, element type, numbers, copies. They are given to Tensor itself."""
 
     @property
     def shape(self) -> printing.Size:
@@ -110,12 +88,6 @@ class Elements:
         """Always the CPU."""
         return CPU
 
-    def is_inference(self) -> bool:
-        """Whether it was made in :class:`~gviz.engine.modes.inference_mode`; a view is what its base is."""
-        rare = self._rare
-        if rare is None:
-            return False
-        return bool(rare.inference if rare.base is None else rare.base.is_inference())
 
     def is_floating_point(self) -> bool:
         """Whether the elements are floating point numbers."""
@@ -203,30 +175,7 @@ class Elements:
         self.version_cell()
         return self._array.view()
 
-    def accumulate(self: Any, grad: Any) -> None:
-        """Add an array to this gradient, in place, as backward does."""
-        array, version = self._array, self.version_cell()
-        if self._rare.inference:
-            refuse_inference(self)
-        if array.flags.writeable and self._edge is None:
-            try:
-                np.add(array, grad, out=array, casting="unsafe")
-            except ValueError:
-                check_written(array.shape, grad.shape)
-                raise
-        else:
-            self._array = np.add(array, grad, dtype=array.dtype)
-        version.count += 1
 
-    def copied(self, leaf: Any) -> Any:
-        """A copy, laid out as an array, that is recorded as PyTorch records it when a gradient with a graph is accumulated."""
-        from gviz.engine.op import TENSORS
-        from gviz.engine.tensor import from_array
-
-        check_written(leaf.shape, self._array.shape)
-        copy: Any = TENSORS["copy_into"](from_array(np.empty_like(leaf, self._array.dtype), None), self)
-        copy.version_cell().count += 1
-        return copy
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         """For numpy: as :meth:`numpy`."""
@@ -235,8 +184,6 @@ class Elements:
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         """A tensor of what numpy made of this one and an array."""
-        from gviz.engine.tensor import from_array
-
         return from_array(array.astype(np.uint8) if array.dtype.kind == "b" else array, None)
 
     def __reversed__(self) -> Any:
@@ -270,4 +217,6 @@ class Elements:
         return pickled(self)
 
 
-call_after("Tensor", Elements)
+for name, method in list(vars(Elements).items()):
+    if name not in {"__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__slotnames__"}:
+        setattr(Tensor, name, method)

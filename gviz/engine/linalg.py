@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine.calls.kernels import check_floats
-from gviz.engine.calls.refusals import public
-from gviz.engine.data.results import result_class
-from gviz.engine.data.words import LinAlgError, absent
-from gviz.engine.op import TENSORS as call
+from gviz.ops.checks import check_floats
+from gviz.engine.surface.public import public
+from gviz.numbers.results import result_class
+from gviz.numbers.words import LinAlgError, absent
+from gviz.autograd.row import TENSORS as call
 from gviz.engine.surface import products, rearranging
 from gviz.engine.surface.arithmetic import keyed
 from gviz.engine.surface.norms import matrix_norm, vector_norm
 from gviz.engine.surface.products import inverse
 from gviz.engine.surface.shape import tensor_list
-from gviz.engine.tensor import Tensor, from_array
+from gviz.autograd.tensor import Tensor, from_array
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "inv_ex", "lu",

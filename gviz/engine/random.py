@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.data.classes import BuiltIn, type_text
-from gviz.engine.data.dtypes import cast, get_default_dtype, int64, no_kernel, of
-from gviz.engine.data.words import absent, type_name
-from gviz.engine.tensor import Tensor, from_array
+from gviz.numbers.classes import BuiltIn, type_text
+from gviz.numbers.dtypes import cast, get_default_dtype, int64, no_kernel, of
+from gviz.numbers.words import absent, type_name
+from gviz.autograd.tensor import Tensor, from_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

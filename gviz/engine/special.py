@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from gviz.engine.calls.refusals import public
-from gviz.engine.data.words import absent
-from gviz.engine.op import ROWS
-from gviz.engine.op import TENSORS as call
+from gviz.engine.surface.public import public
+from gviz.numbers.words import absent
+from gviz.autograd.row import ROWS
+from gviz.autograd.row import TENSORS as call
 from gviz.engine.surface import pointwise, reductions, statistics
 
 if TYPE_CHECKING:
-    from gviz.engine.tensor import Tensor
+    from gviz.autograd.tensor import Tensor
 
 
 def normal_below(input: Tensor) -> Any:
@@ -32,7 +32,7 @@ CHOOSING = {
     "softmax": reductions.softmax, "log_softmax": reductions.log_softmax, "logsumexp": statistics.logsumexp,
     "xlog1py": pointwise.by_kind("special_xlog1py_scalar", "special_xlog1py", "special_xlog1py_base"),
 }  # fmt: skip
-globals().update((name, ROWS[key].entry(f"special_{name}", "function")) for name, key in NAMED_ROWS.items())
+globals().update((name, ROWS[key]) for name, key in NAMED_ROWS.items())
 globals().update((name, public(function, f"special_{name}", method=False)) for name, function in CHOOSING.items())
 
 __all__ = sorted([*NAMED_ROWS, *CHOOSING])  # noqa: PLE0605 - all of them, whatever they are

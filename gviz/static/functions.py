@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.formulas import direct
-from gviz.engine.op import ARRAYS
+from gviz.ops import ARRAYS
 from gviz.static.dtypes import is_array
 from gviz.static.shapes import listed
 from gviz.static.structures import leaves, refilled
@@ -136,7 +135,7 @@ FORMULAS: dict[str, dict[str, Any]] = {
 
 def function_of(key: str) -> Any:
     """The function of that key on arrays: a row of the engine's table, or one of the static graph's own."""
-    return OWN[key] if key in OWN else direct(ARRAYS[key])
+    return OWN[key] if key in OWN else ARRAYS[key]
 
 
 def by_engine(key: str, args: tuple[Any, ...], place: int, which: tuple[int, ...], grads: tuple[Any, ...]) -> Any:
@@ -150,8 +149,8 @@ def by_engine(key: str, args: tuple[Any, ...], place: int, which: tuple[int, ...
         grads: those gradients.
     """
     import gviz.engine as torch
-    from gviz.engine.op import TENSORS
-    from gviz.engine.tensor import from_array
+    from gviz.autograd.row import TENSORS
+    from gviz.autograd.tensor import from_array
 
     nested = any(isinstance(v, torch.Tensor) for v in leaves(args))  # the derivative of a derivative
     items: list[Any] = [from_array(np.asarray(v), None) if is_array(v) else v for v in leaves(args)]

@@ -156,8 +156,8 @@ def of_operation(op: Operation, grads: Sequence[Tensor | None]) -> Iterable[tupl
 
 def derivatives(key: str, args: tuple[Any, ...], result: Tensor, grad: Tensor | None) -> Iterable[tuple[Tensor, Tensor | None]]:
     """What the row of that key declares for each of its tensors; by the engine at run time where it declares nothing."""
-    from gviz.engine.formulas import bind, parameters
-    from gviz.engine.op import ROWS
+    from gviz.autograd.formulas import bind, parameters
+    from gviz.ops import ROWS
 
     row = ROWS.get(key)
     if key in FORMULAS:
@@ -219,7 +219,7 @@ TYPE_OF = {key: name for name, key in KEYS.items() if name != "Rint"} | {"where"
 @cache
 def symbols() -> dict[str, Any]:
     """The namespace in which a formula's names add operations; made at the first derivative."""
-    from gviz.engine.op import ARRAYS
+    from gviz.ops import ARRAYS
 
     own = {"__builtins__": builtins, "__name__": "gviz.static.symbols"}
     return {k: symbol(k) for k, f in (ARRAYS | OWN).items() if callable(f)} | own

@@ -1,6 +1,6 @@
 """The operation types: what each computes, what it gives, and which row of the engine's table its derivative is.
 
-A type names a function of the engine's own operation table (``gviz.engine.ops``) and how the operation's inputs become that
+A type names a function of the engine's own operation table (``gviz.ops``) and how the operation's inputs become that
 function's arguments. The compiled plan calls that function on arrays; ``tf.gradients`` reads the derivative that the same row
 declares. What TensorFlow has and the table has not (slices, shapes, sums of many) is in ``functions.py``.
 """

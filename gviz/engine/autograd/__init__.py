@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from gviz.engine.data.classes import type_text
-from gviz.engine.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
-from gviz.engine.requests import backward, grad
-from gviz.engine.tensor import Tensor
+from gviz.numbers.classes import type_text
+from gviz.autograd.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from gviz.autograd.requests import backward, grad
+from gviz.autograd.tensor import Tensor
 
 __all__ = [
     "Function",
@@ -48,7 +48,7 @@ class Variable(metaclass=VariableMeta):
 
 
 LATER = {
-    "Function": "function", "detect_anomaly": "watch", "set_detect_anomaly": "watch", "gradcheck": "differences",
+    "Function": "function", "detect_anomaly": "anomaly", "set_detect_anomaly": "anomaly", "gradcheck": "differences",
     "gradgradcheck": "differences",
 }  # fmt: skip
 """What few programs use: loaded when it is first named, from that module."""
@@ -57,11 +57,11 @@ LATER = {
 def __getattr__(name: str) -> Any:
     """Load what few programs use when it is first named."""
     if name in LATER:
-        found = getattr(importlib.import_module(f"gviz.engine.autograd.{LATER[name]}"), name)
+        found = getattr(importlib.import_module("gviz.autograd.anomaly" if LATER[name] == "anomaly" else f"gviz.engine.autograd.{LATER[name]}"), name)
         globals()[name] = found
         return found
     if name == "grad_mode":
-        return importlib.import_module("gviz.engine.modes")
+        return importlib.import_module("gviz.autograd.modes")
     if name in ("function", "functional", "graph"):
         return importlib.import_module(f"gviz.engine.autograd.{name}")
     raise AttributeError(f"module 'torch.autograd' has no attribute '{name}'")

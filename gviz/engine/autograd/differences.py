@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.data.words import warn
-from gviz.engine.node import Node, next_seq
-from gviz.engine.requests import grad
-from gviz.engine.tensor import Tensor, edge_of, from_array
+from gviz.numbers.words import warn
+from gviz.autograd.node import Node
+from gviz.autograd.requests import grad
+from gviz.autograd.tensor import Tensor, edge_of, from_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -193,16 +193,15 @@ class UndefinedGradBackward(Node):
 
     __slots__ = ()
 
-    def _apply(self, grad: Any, keep: bool) -> Any:
-        """No gradient."""
+    def apply(self, grads: list[Any], mask: list[bool]) -> Any:
+        """Return no gradient."""
         return (None,)
 
 
 def undefined(out: Tensor) -> Tensor:
     """The output behind a node that gives it no gradient."""
-    node = UndefinedGradBackward()
-    node._edges, node._seq, node._shape, node._kept = (edge_of(out),), next_seq(), out._array.shape, None
-    return from_array(out._array, node)
+    node = UndefinedGradBackward((edge_of(out),), ((out._array.shape, out._array.dtype),))
+    return from_array(out._array, (node, 0))
 
 
 def check_undefined(func: Any, inputs: tuple[Any, ...], wanted: list[Tensor], count: int) -> None:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.data.words import absent
-from gviz.engine.modes import enable_grad
-from gviz.engine.op import TENSORS as call
-from gviz.engine.requests import grad
-from gviz.engine.tensor import Tensor, from_array
+from gviz.numbers.words import absent
+from gviz.autograd.modes import enable_grad
+from gviz.autograd.row import TENSORS as call
+from gviz.autograd.requests import grad
+from gviz.autograd.tensor import Tensor, from_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gviz.engine.autograd.packing import disable_saved_tensors_hooks, saved_tensors_hooks
-from gviz.engine.data.words import absent
-from gviz.engine.hooks import Handle
-from gviz.engine.modes import mode as STATE
-from gviz.engine.node import Node
-from gviz.engine.requests import GradientEdge, place_of
-from gviz.engine.tensor import Tensor
+from gviz.autograd.packing import disable_saved_tensors_hooks, saved_tensors_hooks
+from gviz.numbers.words import absent
+from gviz.autograd.hooks import Handle
+from gviz.autograd.modes import mode as STATE
+from gviz.autograd.node import AccumulateGrad, Node
+from gviz.autograd.requests import GradientEdge, place_of
+from gviz.autograd.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -109,15 +109,15 @@ def will_run(node: Any) -> bool:
     Raises:
         RuntimeError: it is one for gradients of leaves, without ``.grad``.
     """
-    order, needed, caught = STATE.running
-    if needed is None:
-        return node in order
-    if node in caught and node._seq < 0:
+    running = STATE.running
+    if running.needed is None:
+        return node in running.waiting
+    if node in running.caught and isinstance(node, AccumulateGrad):
         raise RuntimeError(
             "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is "
             "currently not supported."
         )
-    return node in needed or node in caught
+    return node in running.needed or node in running.caught
 
 
 __getattr__ = absent("torch.autograd.graph")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gviz.engine.backends import cudnn, mps
-from gviz.engine.data.words import absent
+from gviz.numbers.words import absent
 
 __all__ = ["cudnn", "mps"]
 

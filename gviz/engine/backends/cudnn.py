@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gviz.engine.data.words import absent
+from gviz.numbers.words import absent
 
 __all__ = ["allow_tf32", "benchmark", "deterministic", "enabled", "is_available"]
 

@@ -6,7 +6,7 @@ parameters are in ``layers.py``, ``norms.py`` and ``recurrent.py``.
 
 from __future__ import annotations
 
-from gviz.engine.data.words import absent
+from gviz.numbers.words import absent
 from gviz.engine.nn import containers, declared, functional, init, layers, norms, parameter, recurrent, utils  # noqa: F401 - declare
 from gviz.engine.nn.module import Module
 from gviz.engine.nn.options import LAYERS

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import inplace as writing
+from gviz.autograd import inplace as writing
 from gviz.engine import random
-from gviz.engine.data.shapes import wrap_dim
-from gviz.engine.data.words import bound, warn
+from gviz.numbers.shapes import wrap_dim
+from gviz.numbers.words import bound, warn
 from gviz.engine.nn.checks import check_dim, check_numbers, check_slopes
-from gviz.engine.op import TENSORS as call
-from gviz.engine.ops import gates as _gates  # noqa: F401 - stores its rows
+from gviz.autograd.row import TENSORS as call
+from gviz.ops import gates as _gates  # noqa: F401 - stores its rows
 from gviz.engine.surface import reductions
-from gviz.engine.tensor import Tensor, from_array
+from gviz.autograd.tensor import Tensor, from_array
 
 __all__ = [
     "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",

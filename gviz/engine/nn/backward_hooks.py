@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gviz.engine.autograd.function import Function
-from gviz.engine.data.words import warn
-from gviz.engine.modes import mode
-from gviz.engine.tensor import Tensor
+from gviz.numbers.words import warn
+from gviz.autograd.modes import mode
+from gviz.autograd.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine.data.classes import MIXED, is_pytorchs, type_text
-from gviz.engine.data.dtypes import of
-from gviz.engine.data.words import type_name, warn
-from gviz.engine.general import NUMBERS
-from gviz.engine.modes import mode
-from gviz.engine.tensor import Tensor
+from gviz.numbers.classes import MIXED, is_pytorchs, type_text
+from gviz.numbers.dtypes import of
+from gviz.numbers.words import type_name, warn
+from gviz.autograd.row import NUMBERS
+from gviz.autograd.modes import mode
+from gviz.autograd.tensor import Tensor
 
 
 def check_dim(name: str, dim: Any) -> None:

@@ -8,10 +8,10 @@ from itertools import pairwise
 from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from gviz.engine.data.words import type_name
+from gviz.numbers.words import type_name
 from gviz.engine.nn.module import Module, bracketed
 from gviz.engine.nn.parameter import Parameter
-from gviz.engine.tensor import Tensor
+from gviz.autograd.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

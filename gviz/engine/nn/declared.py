@@ -14,7 +14,7 @@ from gviz.engine.nn.loss_functions import told_of_old
 from gviz.engine.nn.options import LAYERS, Layer, each
 
 if TYPE_CHECKING:
-    from gviz.engine.tensor import Tensor
+    from gviz.autograd.tensor import Tensor
 
 
 class Dropping(Layer):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gviz.engine.data.dtypes import of, result_type
-from gviz.engine.inplace import in_place
-from gviz.engine.modes import no_grad
+from gviz.numbers.dtypes import of, result_type
+from gviz.autograd.inplace import in_place
+from gviz.autograd.modes import no_grad
 from gviz.engine.nn.checks import check_constant
 from gviz.engine.nn.loss_functions import old, reduced, reduction_number
-from gviz.engine.op import TENSORS as call
-from gviz.engine.ops import margins as _margins  # noqa: F401 - stores its rows
-from gviz.engine.ops.losses import REDUCTIONS
-from gviz.engine.tensor import Tensor
+from gviz.autograd.row import TENSORS as call
+from gviz.ops import margins as _margins  # noqa: F401 - stores its rows
+from gviz.ops.losses import REDUCTIONS
+from gviz.autograd.tensor import Tensor
 
 __all__ = [
     "cosine_embedding_loss", "cosine_similarity", "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss",

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import inplace as writing
+from gviz.autograd import inplace as writing
 from gviz.engine import random
-from gviz.engine.data.dtypes import of
-from gviz.engine.data.words import warn
-from gviz.engine.op import TENSORS as call
+from gviz.numbers.dtypes import of
+from gviz.numbers.words import warn
+from gviz.autograd.row import TENSORS as call
 from gviz.engine.surface.sampling import is_turned
-from gviz.engine.tensor import Tensor, from_array
+from gviz.autograd.tensor import Tensor, from_array
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 

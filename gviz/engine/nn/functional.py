@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine.calls.kernels import no_norm
-from gviz.engine.calls.refusals import public
-from gviz.engine.data.dtypes import no_kernel
-from gviz.engine.data.shapes import wrap_dim
-from gviz.engine.data.words import absent
+from gviz.ops.checks import no_norm
+from gviz.engine.surface.public import public
+from gviz.numbers.dtypes import no_kernel
+from gviz.numbers.shapes import wrap_dim
+from gviz.numbers.words import absent
 from gviz.engine.nn import (
     activation_functions,
     distance_functions,
@@ -24,10 +24,10 @@ from gviz.engine.nn import (
     window_functions,
 )
 from gviz.engine.nn.checks import check_bilinear, check_constant, check_shape
-from gviz.engine.op import TENSORS as call
-from gviz.engine.ops import attention as _attention  # noqa: F401 - stores its rows
-from gviz.engine.ops.normalization import check_mixed
-from gviz.engine.tensor import Tensor, from_array
+from gviz.autograd.row import TENSORS as call
+from gviz.ops import attention as _attention  # noqa: F401 - stores its rows
+from gviz.ops.normalization import check_mixed
+from gviz.autograd.tensor import Tensor, from_array
 
 __all__ = [
     "batch_norm", "bilinear", "embedding", "group_norm", "instance_norm", "layer_norm", "linear",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gviz.engine.data.classes import call_after
-from gviz.engine.data.words import warn
-from gviz.engine.hooks import Handle
+from gviz.numbers.classes import call_after
+from gviz.numbers.words import warn
+from gviz.autograd.hooks import Handle
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.data.classes import type_text
-from gviz.engine.data.shapes import wrap_dims
-from gviz.engine.data.words import warn
+from gviz.numbers.classes import type_text
+from gviz.numbers.shapes import wrap_dims
+from gviz.numbers.words import warn
 from gviz.engine.nn.checks import check_resized, check_sizes, check_spaces
 from gviz.engine.nn.window_functions import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, tuple_of
-from gviz.engine.op import TENSORS as call
-from gviz.engine.ops import resampling as _resampling  # noqa: F401 - stores its rows
-from gviz.engine.ops import resizing as _resizing  # noqa: F401
-from gviz.engine.tensor import from_array
+from gviz.autograd.row import TENSORS as call
+from gviz.ops import resampling as _resampling  # noqa: F401 - stores its rows
+from gviz.ops import resizing as _resizing  # noqa: F401
+from gviz.autograd.tensor import from_array
 
 if TYPE_CHECKING:
-    from gviz.engine.tensor import Tensor
+    from gviz.autograd.tensor import Tensor
 
 __all__ = [
     "channel_shuffle", "fold", "interpolate", "pad", "pixel_shuffle", "pixel_unshuffle", "unfold", "upsample",

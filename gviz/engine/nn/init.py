@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.engine import random
-from gviz.engine.data.words import absent, warn
-from gviz.engine.modes import no_grad, refuse_inference
+from gviz.numbers.words import absent, warn
+from gviz.autograd.modes import no_grad
 from gviz.engine.nn.checks import check_floats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gviz.engine.tensor import Tensor
+    from gviz.autograd.tensor import Tensor
 
 __all__ = [
     "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "orthogonal_",
@@ -25,7 +25,6 @@ __all__ = [
 
 def write(tensor: Tensor, values: Any) -> Tensor:
     """Put values into a tensor's memory, unrecorded."""
-    refuse_inference(tensor)
     tensor._array[...] = values
     tensor.version_cell().count += 1
     return tensor

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from gviz.engine.data.printing import Size
-from gviz.engine.modes import no_grad
+from gviz.numbers.printing import Size
+from gviz.autograd.modes import no_grad
 from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
 from gviz.engine.nn.options import MADE, Layer, each
@@ -16,7 +16,7 @@ from gviz.engine.nn.window_functions import convolve
 if TYPE_CHECKING:
     from typing import Self
 
-    from gviz.engine.tensor import Tensor
+    from gviz.autograd.tensor import Tensor
 
 
 class Identity(Layer, home="linear"):

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import inplace as writing
-from gviz.engine.data.dtypes import get_default_dtype, no_kernel, of, result_type
-from gviz.engine.data.shapes import check_written
-from gviz.engine.data.words import bound, warn
-from gviz.engine.formulas import parameters
+from gviz.autograd import inplace as writing
+from gviz.numbers.dtypes import get_default_dtype, no_kernel, of, result_type
+from gviz.numbers.shapes import check_written
+from gviz.numbers.words import bound, warn
+from gviz.autograd.formulas import parameters
 from gviz.engine.nn.checks import check_classes, check_constant
-from gviz.engine.op import TENSORS as call
-from gviz.engine.ops import losses as rows
-from gviz.engine.ops.arithmetic import check_neg, check_sub
+from gviz.autograd.row import TENSORS as call
+from gviz.ops import losses as rows
+from gviz.ops.arithmetic import check_neg, check_sub
 from gviz.engine.surface.rearranging import broadcast_tensors
-from gviz.engine.tensor import Tensor, from_array
+from gviz.autograd.tensor import Tensor, from_array
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "huber_loss", "kl_div", "l1_loss", "mse_loss",

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gviz.engine.copying import Portable
-from gviz.engine.data import dtypes
-from gviz.engine.modes import no_grad
+from gviz.numbers import dtypes
+from gviz.autograd.modes import no_grad
 from gviz.engine.nn.checks import kind_name
 from gviz.engine.nn.hooks import Hooks
 from gviz.engine.nn.parameter import Parameter
-from gviz.engine.tensor import Tensor
+from gviz.autograd.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

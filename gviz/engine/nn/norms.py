@@ -11,10 +11,10 @@ from gviz.engine.nn import init
 from gviz.engine.nn.options import MADE, Layer
 from gviz.engine.nn.parameter import filled
 from gviz.engine.nn.window_functions import tuple_of
-from gviz.engine.tensor import from_array
+from gviz.autograd.tensor import from_array
 
 if TYPE_CHECKING:
-    from gviz.engine.tensor import Tensor
+    from gviz.autograd.tensor import Tensor
 
 
 class Norm(Layer):

@@ -7,9 +7,9 @@ from inspect import CO_VARKEYWORDS, unwrap
 from itertools import takewhile
 from typing import Any, ClassVar
 
-from gviz.engine.calls.device import check_device
-from gviz.engine.data.classes import lent
-from gviz.engine.data.words import bound
+from gviz.engine.device import check_device
+from gviz.numbers.classes import lent
+from gviz.numbers.words import bound
 from gviz.engine.nn.checks import LAYER_CHECKS
 from gviz.engine.nn.module import Module
 from gviz.engine.nn.parameter import Parameter, filled

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine.data.classes import type_text
-from gviz.engine.data.dtypes import as_dtype, get_default_dtype
-from gviz.engine.data.printing import parameter_text
-from gviz.engine.data.words import absent
-from gviz.engine.layout import mark
+from gviz.numbers.classes import type_text
+from gviz.numbers.dtypes import as_dtype, get_default_dtype
+from gviz.numbers.printing import parameter_text
+from gviz.numbers.words import absent
 from gviz.engine.surface.creation import sizes
-from gviz.engine.tensor import Tensor, from_array
+from gviz.autograd.tensor import Tensor, from_array
 
 __all__ = ["Buffer", "Parameter", "filled"]
 
@@ -31,10 +30,10 @@ class Parameter(Tensor):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         made = object.__new__(cls)
         made._array = np.empty(0, np.float32) if data is None else data._array
-        made._edge = made._rare = None
+        made._edge = made._rare = made._version_cell = None
         if data is not None and data.is_inference():
             made.rare().inference = True
-        mark(made)
+        made
         made.requires_grad_(requires_grad)
         return made
 

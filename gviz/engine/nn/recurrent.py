@@ -13,8 +13,8 @@ from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
 from gviz.engine.nn.checks import check_sequence
 from gviz.engine.nn.options import MADE, Layer
-from gviz.engine.op import TENSORS as call
-from gviz.engine.tensor import Tensor, from_array
+from gviz.autograd.row import TENSORS as call
+from gviz.autograd.tensor import Tensor, from_array
 
 USUAL: dict[str, Any] = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
 """Options of layers that are shown where they are something else."""

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.data.words import absent
-from gviz.engine.modes import no_grad
+from gviz.numbers.words import absent
+from gviz.autograd.modes import no_grad
 from gviz.engine.nn.checks import kind_name
-from gviz.engine.op import TENSORS as call
-from gviz.engine.tensor import Tensor, from_array
+from gviz.autograd.row import TENSORS as call
+from gviz.autograd.tensor import Tensor, from_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

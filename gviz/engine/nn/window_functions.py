@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine.data.words import warn_once
+from gviz.numbers.words import warn_once
 from gviz.engine.nn.checks import check_one_type, check_output_padding, check_sizes, check_space, check_steps
-from gviz.engine.op import TENSORS as call
-from gviz.engine.ops import convolution as _convolution  # noqa: F401 - stores its rows
-from gviz.engine.ops import pooling as _pooling
-from gviz.engine.saved import ForAll
-from gviz.engine.tensor import Tensor
+from gviz.autograd.row import TENSORS as call
+from gviz.ops import convolution as _convolution  # noqa: F401 - stores its rows
+from gviz.ops import pooling as _pooling
+from gviz.autograd.tensor import Tensor
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
@@ -32,7 +31,7 @@ def tuple_of(value: Any, count: int) -> tuple[int, ...]:
     if isinstance(value, int | np.integer):
         return (value,) * count  # type: ignore[return-value]
     numbers = tuple(value)
-    return ForAll(numbers * count) if len(numbers) == 1 < count else numbers
+    return tuple(numbers * count) if len(numbers) == 1 < count else numbers
 
 
 def convolve(

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.engine.copying import Portable
-from gviz.engine.data.words import absent, warn
-from gviz.engine.modes import enable_grad, no_grad
+from gviz.numbers.words import absent, warn
+from gviz.autograd.modes import enable_grad, no_grad
 from gviz.engine.nn.checks import kind_name
 from gviz.engine.nn.module import clear_gradient
 from gviz.engine.optim import lr_scheduler
-from gviz.engine.tensor import Tensor, from_array
+from gviz.autograd.tensor import Tensor, from_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable

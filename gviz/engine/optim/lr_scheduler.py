@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from gviz.engine.copying import Portable
-from gviz.engine.data.words import absent, warn
+from gviz.numbers.words import absent, warn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -18,12 +18,13 @@ from pkgutil import iter_modules
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from gviz.engine import inplace, ops, surface
-from gviz.engine.node import AccumulateGrad, Node
-from gviz.engine.op import COMPOSITES, ROWS, TENSORS, Row
+from gviz.autograd import inplace
+from gviz.engine import ops, surface
+from gviz.autograd.node import AccumulateGrad, Node
+from gviz.autograd.row import COMPOSITES, ROWS, TENSORS, Row
 from gviz.engine.readers.symbols import formula_text, meaning
-from gviz.engine.tensor import Tensor
-from gviz.engine.views import CopySlices
+from gviz.autograd.tensor import Tensor
+from gviz.autograd.views import CopySlices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,7 +43,7 @@ WRITTEN: dict[type[Node], str] = {
 BEHIND = ("_function", "forward", "fget")
 """Where the function of a layer or of a property is."""
 
-FOLLOWED = ("gviz.engine.surface", "gviz.engine.nn", "gviz.engine.linalg", "gviz.engine.inplace")
+FOLLOWED = ("gviz.engine.surface", "gviz.engine.nn", "gviz.engine.linalg", "gviz.autograd.inplace")
 """Modules whose functions choose rows: what they call in each other is followed."""
 
 SIGNS = {
@@ -65,7 +66,7 @@ class Operation:
         saved: its ``_saved_*`` attributes.
         formulas: (inputs, derivative as text); several inputs share one formula that gives all their gradients.
         where: what names in these formulas stand for.
-        source: where the row stands: ``gviz/engine/ops/arithmetic.py:40``.
+        source: where the row stands: ``gviz/ops/arithmetic.py:40``.
         note: what it is, where it is a node without a row.
     """
 

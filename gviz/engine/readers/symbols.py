@@ -11,8 +11,8 @@ import dis
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from gviz.engine.formulas import bind, parameters
-from gviz.engine.op import COMPOSITES, TENSORS
+from gviz.autograd.formulas import bind, parameters
+from gviz.autograd.row import COMPOSITES, TENSORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from gviz.engine import ops
-from gviz.engine.calls.refusals import public
-from gviz.engine.elements import Elements
-from gviz.engine.face import seal
-from gviz.engine.op import ROWS, TENSORS
+from gviz import ops
+from gviz.engine.surface.public import public
+from gviz.engine import elements
+from gviz.autograd import names
+from gviz.autograd.row import ROWS, TENSORS
 from gviz.engine.surface import (
     arithmetic,
     conversion,
@@ -34,7 +34,7 @@ from gviz.engine.surface import (
     statistics,
     writing,
 )
-from gviz.engine.tensor import Tensor
+from gviz.autograd.tensor import Tensor
 
 __all__ = ["install", "ops"]
 
@@ -64,21 +64,19 @@ def install(namespace: dict[str, Any]) -> None:
                     place(meant, Tensor, name, "operator" if name.startswith("__") else "method")
                 if functions:
                     place(meant, namespace, name, "function")
+    spaces = {"torch": namespace, "special": {}, "F": {}}
+    names.install(spaces)
     for name in BUILT_IN:
         place(getattr(Tensor, name), Tensor, name, "method")
-    for kind in (Elements, Tensor):
-        seal(kind, "torch._C.TensorBase")
 
 
-def place(meant: Any, owner: Any, name: str, kind: str) -> None:
-    """Bind a function, or that of a key, to a name; a row's is bound again when the row has been made ready."""
+def place(meant, owner, name, kind):
+    """Bind a function, or that of a key, to a name."""
     row = ROWS.get(meant) if isinstance(meant, str) else None
-    if row is not None:
-        function = row.entry(name, kind)
-        row.places.append((owner, name, kind))
-    else:
-        function = TENSORS[meant] if isinstance(meant, str) else meant
-        function = function if kind == "operator" else public(function, name, method=kind == "method")
+    function = (lambda *args, **kwargs: row(*args, **kwargs)) if row is not None else TENSORS[meant] if isinstance(meant, str) else meant
+    if row is not None and kind == "operator":
+        function = names.as_operator(function) if len(row.parameters) > 1 else function
+    function = function if kind == "operator" else public(function, name, method=kind == "method")
     if isinstance(owner, dict):
         owner[name] = function
     else:

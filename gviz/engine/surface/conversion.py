@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine.calls.device import FORMATS, STRIDED, check_device, suggested
-from gviz.engine.data import dtypes
-from gviz.engine.data.classes import type_text
-from gviz.engine.data.words import type_name
-from gviz.engine.layout import mark
-from gviz.engine.op import TENSORS as call
-from gviz.engine.ops.copies import filled
+from gviz.engine.device import FORMATS, STRIDED, check_device, suggested
+from gviz.numbers import dtypes
+from gviz.numbers.classes import type_text
+from gviz.numbers.words import type_name
+from gviz.autograd.row import TENSORS as call
+from gviz.ops.copies import filled
 from gviz.engine.surface import creation
-from gviz.engine.tensor import Tensor
+from gviz.autograd.tensor import Tensor
 
 
 def to(
@@ -22,10 +21,6 @@ def to(
     memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """In another dtype; the tensor itself where nothing changes."""
-    if len(args) > 1:
-        from gviz.engine.calls.signatures import accepted
-
-        accepted("to", args, {}, method=True)
     flags = [arg for arg in args if isinstance(arg, bool)]
     copy = flags[1] if len(flags) > 1 else copy  # the first is non_blocking
     for arg in args:
@@ -40,7 +35,7 @@ def to(
     kind = self._array.dtype if dtype is None else dtypes.as_dtype(dtype).np
     if kind == self._array.dtype and not copy and memory_format in {None, FORMATS["preserve_format"], suggested(self._array)}:
         return self
-    return mark(call["to_dtype"](self, kind, memory_format))
+    return call["to_dtype"](self, kind, memory_format)
 
 
 def caster(dtype: Any) -> Any:
@@ -71,7 +66,7 @@ def type_method(self: Tensor, dtype: Any = None) -> Any:
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy, on request in another order in memory."""
-    return call["clone"](input) if memory_format is None else mark(call["clone_in"](input, memory_format))
+    return call["clone"](input) if memory_format is None else call["clone_in"](input, memory_format)
 
 
 def itself(self: Tensor, *, memory_format: Any = None) -> Tensor:

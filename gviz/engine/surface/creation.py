@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.calls.device import Device, check_device
-from gviz.engine.data import dtypes
-from gviz.engine.data.classes import type_text
-from gviz.engine.data.printing import Size
-from gviz.engine.data.words import TENSOR_OPTIONS, warn, warn_once
-from gviz.engine.layout import mark
-from gviz.engine.ops.copies import filled
-from gviz.engine.tensor import Tensor, from_array, new
+from gviz.engine.device import Device, check_device
+from gviz.numbers import dtypes
+from gviz.numbers.classes import type_text
+from gviz.numbers.printing import Size
+from gviz.numbers.words import TENSOR_OPTIONS, warn, warn_once
+from gviz.ops.copies import filled
+from gviz.autograd.tensor import Tensor, from_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +27,7 @@ def finish(array: Any, requires_grad: bool, device: Any = None) -> Tensor:
     """A tensor around a fresh array, requiring a gradient if asked for, which integers cannot."""
     if device is not None:
         check_device(device)
-    made = mark(from_array(array, None))
+    made = from_array(array, None)
     if requires_grad is not False:
         if requires_grad is not True:
             raise TypeError(f"argument 'requires_grad' must be bool, not {type_text(requires_grad)}")
@@ -145,7 +144,7 @@ def from_numpy(array: Any) -> Tensor:
             "to this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
             "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program."
         )
-    return mark(from_array(dtypes.check_numpy(array).view(), None))  # what becomes of that array's shape is not the tensor's
+    return from_array(dtypes.check_numpy(array).view(), None)  # what becomes of that array's shape is not the tensor's
 
 
 def filler(name: str, value: int) -> Any:
@@ -313,9 +312,6 @@ def legacy(cls: Any, data: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
     """
     kind = getattr(cls, "legacy_dtype", None) or dtypes.get_default_dtype()
     if options or len(data) > 1:
-        from gviz.engine.calls.signatures import accepted
-
-        _, options = accepted("new", data, options, method=False)
         if (device := Device(options.pop("device", "cpu"))).type != "cpu":
             raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {device.type} was passed")
         data = (*data, *options.values())
@@ -332,8 +328,8 @@ def legacy(cls: Any, data: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
         raise TypeError(f"new(): {wrong.format(type_text(one))}")
     else:
         array = np.zeros(sizes(data, "new") if data else (0,), kind.np)
-    made: Tensor = new(cls if isinstance(cls, type) and issubclass(cls, Tensor) else Tensor)
-    made._array, made._edge, made._rare = array, None, None
+    made: Tensor = object.__new__(cls if isinstance(cls, type) and issubclass(cls, Tensor) else Tensor)
+    made._array, made._edge, made._rare, made._version_cell = array, None, None, None
     return made
 
 
@@ -361,3 +357,7 @@ FUNCTIONS: dict[str, Any] = {
     "full": full, "eye": eye, "arange": arange, "linspace": linspace, "logspace": logspace, "zeros_like": zeros_like,
     "ones_like": ones_like, "full_like": full_like, "empty_like": zeros_like,
 }  # fmt: skip
+
+Tensor.__new__ = staticmethod(lambda cls, *data, **options: legacy(cls, data, options))
+
+Tensor.__new__ = lambda cls, *data, **options: legacy(cls, data, options)  # type: ignore[method-assign]

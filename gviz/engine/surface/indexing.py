@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine.data import dtypes
-from gviz.engine.data.classes import is_pytorchs, type_text
-from gviz.engine.data.words import warn
-from gviz.engine.op import TENSORS as call
-from gviz.engine.tensor import Tensor, from_array
+from gviz.numbers import dtypes
+from gviz.numbers.classes import is_pytorchs, type_text
+from gviz.numbers.words import type_name, warn
+from gviz.autograd.inplace import in_place
+from gviz.autograd.row import TENSORS as call
+from gviz.autograd.tensor import Tensor, from_array
 
-__all__ = ["get_item", "views_of"]
+__all__ = ["get_item", "set_item", "views_of"]
 
 INT64_MAX = 2**63 - 1
 INVALID = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
@@ -205,3 +206,42 @@ def sliced(tensor: Tensor, dim: int, part: slice, *, whole: bool) -> Tensor:
         return tensor
     found: Tensor = call["slice_row"](tensor, dim, start, stop, step)
     return found
+
+
+def set_item(tensor: Tensor, key: Any, value: Any) -> None:
+    """``tensor[key] = value``: through a view where the key gives one, else as ``index_put_``."""
+    source = value if isinstance(value, Tensor) else from_array(number_array(value, tensor), None)
+    part, indices = views_of(tensor, key, writing=True)
+    if indices is None:
+        copy_to(part, source)
+        return
+    source = without_leading_ones(source, always=False)
+    in_place(call["index_put"], part, indices, source, False)
+
+
+def number_array(value: Any, tensor: Tensor) -> Any:
+    """A number of Python's as the 0-d array that is assigned."""
+    if not isinstance(value, (bool, int, float, complex, np.integer)):
+        raise TypeError(f"can't assign a {type_text(value)} to a {type_name(tensor._array.dtype)}")
+    return np.asarray(dtypes.number(value, tensor._array.dtype))
+
+
+def copy_to(part: Tensor, source: Tensor) -> None:
+    """Write a tensor into a view: as it is, everywhere, or expanded without its leading ones."""
+    shape = part._array.shape
+    if source._array.shape != shape:
+        if not source._array.ndim:
+            in_place(call["fill_tensor"], part, source)
+            return
+        source = without_leading_ones(source, always=True)
+        if source._array.shape != shape:
+            source = call["expand"](source, shape)
+    in_place(call["copy_into"], part, source)
+
+
+def without_leading_ones(source: Tensor, *, always: bool) -> Tensor:
+    """The tensor without its first dimensions of size one, as a view (made anyway if so asked)."""
+    have = source._array.shape
+    first = next((i for i, size in enumerate(have) if size != 1), len(have))
+    shorter: Tensor = call["view"](source, have[first:]) if first or always else source
+    return shorter

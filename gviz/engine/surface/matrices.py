@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gviz.engine.data.results import result_class
-from gviz.engine.data.words import warn_once
-from gviz.engine.op import TENSORS as call
+from gviz.numbers.results import result_class
+from gviz.numbers.words import warn_once
+from gviz.autograd.row import TENSORS as call
 
 if TYPE_CHECKING:
-    from gviz.engine.tensor import Tensor
+    from gviz.autograd.tensor import Tensor
 
 
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from gviz.engine.calls.kernels import check_floats
-from gviz.engine.calls.refusals import public
-from gviz.engine.data.shapes import wrap_dim
-from gviz.engine.op import TENSORS as call
+from gviz.ops.checks import check_floats
+from gviz.engine.surface.public import public
+from gviz.numbers.shapes import wrap_dim
+from gviz.autograd.row import TENSORS as call
 from gviz.engine.surface.reductions import as_dims, dtype_of, typed
-from gviz.engine.tensor import Tensor
+from gviz.autograd.tensor import Tensor
 
 
 def vector_norm(x: Tensor, ord: Any = 2.0, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:

@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine.data import dtypes
-from gviz.engine.data.shapes import broadcast_shape
-from gviz.engine.general import OPERANDS, plain_number
-from gviz.engine.layout import arranged, is_laid, mark
-from gviz.engine.op import TENSORS as call
+from gviz.numbers import dtypes
+from gviz.numbers.shapes import broadcast_shape
+from gviz.autograd.call import OPERANDS, plain_number
+from gviz.autograd.row import TENSORS as call
 from gviz.engine.surface import arithmetic
 from gviz.engine.surface.arithmetic import keyed, operator_of
 from gviz.engine.surface.conversion import new_filled, to
-from gviz.engine.tensor import Tensor, from_array
+from gviz.autograd.tensor import Tensor, from_array
 
 
 def rounded(input: Tensor, *, decimals: int | None = None) -> Tensor:
@@ -64,21 +63,6 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     return call["lerp_scalar"](input, end, plain_number(weight))
 
 
-def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """A value where the mask holds. RuntimeError: the mask is not boolean; a value that is a tensor has dimensions."""
-    tensor = isinstance(value, Tensor)
-    broadcast_shape(mask._array.shape, input._array.shape)
-    if tensor and value._array.ndim:
-        raise RuntimeError(
-            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."
-        )
-    if mask._array.dtype.kind != "b":
-        raise RuntimeError(
-            "masked_fill_ only supports boolean masks, but got mask with dtype " + dtypes.of(mask._array.dtype).c_name
-        )
-    return call["masked_fill_tensor" if tensor else "masked_fill"](input, mask, value)
-
-
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and elements."""
     return bool(np.array_equal(input._array, other._array))
@@ -125,7 +109,7 @@ def bitwise(function: Any, kernel: str = "", operands: Any = OPERANDS) -> Any:
         if kind.kind in "fc":
             raise dtypes.no_kernel(f"{kernel or function.__name__}_cpu", kind)
         found = np.asarray(function(*(np.asarray(v).astype(kind) for v in values)))
-        return mark(from_array(arranged(found, values), None)) if is_laid((input, other)) else from_array(found, None)
+        return from_array(found, None)
 
     return apply
 
@@ -180,13 +164,13 @@ BOTH: dict[str, Any] = {
     "atanh": "atanh", "arctanh": "atanh", "exp2": "exp2", "erf": "erf", "erfc": "erfc", "sinc": "sinc",
     "atan2": "atan2", "arctan2": "atan2", "hypot": "hypot", "logaddexp": "logaddexp", "logaddexp2": "logaddexp2",
     "fmax": "fmax", "fmin": "fmin", "deg2rad": "deg2rad", "rad2deg": "rad2deg", "nan_to_num": "nan_to_num",
-    "isclose": "isclose", "logit": "logit", "lgamma": "lgamma", "digamma": "digamma", "erfinv": "erfinv", "igamma": "igamma",
+    "isclose": "isclose", "lgamma": "lgamma", "digamma": "digamma", "erfinv": "erfinv", "igamma": "igamma",
     "igammac": "igammac", "ldexp": "ldexp", "nextafter": "nextafter", "heaviside": "heaviside", "dist": "dist",
     "i0": "i0", "angle": "angle", "frexp": "frexp", "mvlgamma": "mvlgamma",
     "round": rounded, "remainder": remainder, "fmod": fmod, "floor_divide": floor_divide, "clamp_min": clamp_min,
     "clamp_max": clamp_max, "lerp": lerp, "addcmul": keyed("addcmul", 3, tensors=True),
     "addcdiv": keyed("addcdiv", 3, tensors=True),
-    "masked_fill": masked_fill, "equal": equal, "allclose": allclose, "is_same_size": is_same_size, "xlogy": xlogy,
+    "equal": equal, "allclose": allclose, "is_same_size": is_same_size, "xlogy": xlogy,
     "isposinf": question(np.isposinf), "isneginf": question(np.isneginf), "isreal": question(np.isreal),
     "signbit": question(np.signbit), "bitwise_not": arithmetic.invert,
     "gcd": bitwise(np.gcd, operands=Tensor), "lcm": bitwise(np.lcm, operands=Tensor),

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine.calls.kernels import check_floats, check_one_dtype
-from gviz.engine.data.classes import type_text
-from gviz.engine.data.dtypes import of
-from gviz.engine.data.results import result_class
-from gviz.engine.data.words import warn, warn_once
-from gviz.engine.inplace import in_place
-from gviz.engine.op import TENSORS as call
+from gviz.ops.checks import check_floats, check_one_dtype
+from gviz.numbers.classes import type_text
+from gviz.numbers.dtypes import of
+from gviz.numbers.results import result_class
+from gviz.numbers.words import warn, warn_once
+from gviz.autograd.inplace import in_place
+from gviz.autograd.row import TENSORS as call
 from gviz.engine.surface.arithmetic import keyed
-from gviz.engine.tensor import Tensor, from_array
+from gviz.autograd.tensor import Tensor, from_array
 
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:

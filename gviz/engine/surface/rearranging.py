@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine.data import dtypes
-from gviz.engine.data.shapes import broadcast_shape, wrap_dim, wrap_dims
-from gviz.engine.data.words import type_name, warn
-from gviz.engine.op import TENSORS as call
+from gviz.numbers import dtypes
+from gviz.numbers.shapes import broadcast_shape, wrap_dim, wrap_dims
+from gviz.numbers.words import type_name, warn
+from gviz.autograd.row import TENSORS as call
 from gviz.engine.surface.arithmetic import keyed
 from gviz.engine.surface.reductions import as_dims
 from gviz.engine.surface.shape import cat, contiguous, flat_sizes, listed, sized
-from gviz.engine.tensor import Tensor, from_array
+from gviz.autograd.tensor import Tensor, from_array
 
 
 def tile(input: Tensor, *size: Any, dims: Any = ()) -> Tensor:
@@ -283,7 +283,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
 
 BOTH: dict[str, Any] = {
     "tril": "tril", "triu": "triu", "diagonal": "diagonal", "diag_embed": "diag_embed", "trace": "trace", "rot90": "rot90",
-    "index_select": "index_select", "index_copy": "index_copy", "masked_select": "masked_select",
+    "index_copy": "index_copy", "masked_select": "masked_select",
     "masked_scatter": "masked_scatter", "take": "take", "put": "put",
     "tile": tile, "flip": flip, "fliplr": flipped(1), "flipud": flipped(0),
     "roll": roll, "diag": diag, "movedim": movedim, "moveaxis": movedim, "unflatten": unflatten,

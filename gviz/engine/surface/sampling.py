@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from gviz.engine import random
-from gviz.engine.data import dtypes
-from gviz.engine.inplace import in_place
-from gviz.engine.op import TENSORS as call
+from gviz.numbers import dtypes
+from gviz.autograd.inplace import in_place
+from gviz.autograd.row import TENSORS as call
 from gviz.engine.surface.creation import finish, plain, sized, sizes, zeros_like
-from gviz.engine.tensor import Tensor, from_array
+from gviz.autograd.tensor import Tensor, from_array
 
 
 def shaped(generate: Any) -> Any:

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import inplace
-from gviz.engine.data import dtypes
-from gviz.engine.data.shapes import wrap_dim
-from gviz.engine.general import plain_number
-from gviz.engine.op import TENSORS as call
+from gviz.autograd import inplace
+from gviz.numbers import dtypes
+from gviz.numbers.shapes import wrap_dim
+from gviz.autograd.call import plain_number
+from gviz.autograd.row import TENSORS as call
 from gviz.engine.surface.conversion import to
 from gviz.engine.surface.rearranging import broadcast_tensors, meshgrid
 from gviz.engine.surface.shape import listed
-from gviz.engine.tensor import Tensor, from_array
+from gviz.autograd.tensor import Tensor, from_array
 
 ROUNDED = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}
 
@@ -248,7 +248,7 @@ def broadcast_shapes(*shapes: Any) -> Any:
         RuntimeError: there is none, or one of them is none.
         ValueError: a length is negative.
     """
-    from gviz.engine.data.printing import Size
+    from gviz.numbers.printing import Size
 
     given = [(s,) if isinstance(s, int) else s for s in shapes if s is not None]
     for shape in given:

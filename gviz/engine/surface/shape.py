@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.calls.kernels import VIEWS
-from gviz.engine.calls.refusals import public
-from gviz.engine.data import dtypes
-from gviz.engine.data.classes import type_text
-from gviz.engine.data.shapes import wrap_dim
-from gviz.engine.data.words import warn_once
-from gviz.engine.op import TENSORS as call
+from gviz.ops.shape import VIEWS
+from gviz.engine.surface.public import public
+from gviz.numbers import dtypes
+from gviz.numbers.classes import type_text
+from gviz.numbers.shapes import wrap_dim
+from gviz.numbers.words import warn_once
+from gviz.autograd.row import TENSORS as call
 from gviz.engine.surface.indexing import get_item
 
 if TYPE_CHECKING:
-    from gviz.engine.tensor import Tensor
+    from gviz.autograd.tensor import Tensor
 
 
 def listed(given: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -126,11 +126,6 @@ def cat(tensors: Any, dim: int = 0, *, axis: Any = None) -> Tensor:
 def block_diag(*tensors: Tensor) -> Tensor:
     """Matrices one after another on the diagonal of zeros."""
     return call["block_diag"](list(listed(tensors)))
-
-
-def stack(tensors: Any, dim: int = 0) -> Tensor:
-    """Tensors joined along a new dimension."""
-    return call["stack"](tensor_list("stack", tensors), dim)
 
 
 def pieces(input: Tensor, split_size: int, dim: int = 0) -> Any:
@@ -270,16 +265,16 @@ BOTH: dict[str, Any] = {
     "select_scatter": "select_scatter", "slice_scatter": "slice_scatter", "diagonal_scatter": "diagonal_scatter",
     "gather": "gather", "scatter_add": "scatter_add", "index_put": "index_put",
     "mm": "mm", "mv": "mv", "dot": "dot", "bmm": "bmm", "matmul": "matmul",
-    "reshape": sized("reshape"), "permute": sized("permute"), "squeeze": squeezing(""), "flatten": flatten, "ravel": ravel,
+    "squeeze": squeezing(""), "flatten": flatten, "ravel": ravel,
     "chunk": chunker("split_size", "split_with_sizes"),
     "unsafe_chunk": chunker("unsafe_split", "unsafe_split_with_sizes"),
-    "broadcast_to": sized("expand"), "tensor_split": tensor_split,
+    "tensor_split": tensor_split,
     "hsplit": splitter("hsplit", 1, 1), "vsplit": splitter("vsplit", 0, 2), "dsplit": splitter("dsplit", 2, 3),
     "adjoint": exchanged("adjoint()"),
 }  # fmt: skip
 
 METHODS: dict[str, Any] = {
-    "view": sized("view"), "expand": sized("expand"), "expand_as": sized_as("expand"), "view_as": sized_as("view"),
+    "expand_as": sized_as("expand"), "view_as": sized_as("view"),
     "reshape_as": sized_as("reshape"), "sum_to_size": sum_to_size, "split": split_method,
     "contiguous": contiguous, "__getitem__": get_item, "T": property(property_t), "mT": property(exchanged("mT")),
     "mH": property(exchanged("mH")), "H": property(exchanged("H")),
@@ -287,6 +282,6 @@ METHODS: dict[str, Any] = {
 
 FUNCTIONS: dict[str, Any] = {
     **{f"{key.removesuffix('_row').removesuffix('_size')}_copy": f"{key}_copy" for key in VIEWS if "squeeze_" not in key},
-    "squeeze_copy": squeezing("_copy"), "view_copy": "view_copy", "split": split, "cat": cat, "concat": cat, "concatenate": cat,
-    "stack": stack, "block_diag": block_diag,
+    "squeeze_copy": squeezing("_copy"), "view_copy": "view_copy", "split": split,
+    "block_diag": block_diag,
 }  # fmt: skip

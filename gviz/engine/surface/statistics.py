@@ -6,20 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine.data import dtypes
-from gviz.engine.data.shapes import wrap_dim, wrap_dims
-from gviz.engine.op import TENSORS as call
+from gviz.numbers import dtypes
+from gviz.numbers.shapes import wrap_dim, wrap_dims
+from gviz.autograd.row import TENSORS as call
 from gviz.engine.surface.arithmetic import keyed, places
 from gviz.engine.surface.reductions import UNSET, as_dims, dtype_of
-from gviz.engine.tensor import Tensor, from_array
-
-
-def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The product of all elements, or along a dim."""
-    if isinstance(dim, list | tuple) or (dim is None and keepdim):
-        raise TypeError("one dim, and that said")
-    kind = dtype_of(dtype)
-    return call["prod_all"](input, kind) if dim is None else call["prod_dim"](input, dim, keepdim, kind)
+from gviz.autograd.tensor import Tensor, from_array
 
 
 def running(key: str) -> Any:
@@ -27,31 +19,6 @@ def running(key: str) -> Any:
 
     def choose(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
         return call[key](input, dim, dtype_of(dtype))
-
-    return choose
-
-
-def spread(key: str) -> Any:
-    """``var`` or ``std``, with the mean or without: of everything, or along dims; with a correction, or biased and unbiased."""
-
-    def choose(
-        input: Tensor,
-        dim: Any = UNSET,
-        unbiased: Any = None,
-        keepdim: bool = False,
-        *,
-        correction: Any = UNSET,
-        axis: Any = UNSET,
-    ) -> Any:
-        dim = axis if dim is UNSET else dim
-        if isinstance(dim, bool):
-            dim, unbiased = None, dim
-        if unbiased is not None:
-            correction = int(unbiased)
-        elif correction is UNSET:
-            correction = None if dim is UNSET else 1
-        found = call[key](input, None if dim is None or dim is UNSET else as_dims(dim), correction, keepdim)
-        return tuple(found) if isinstance(found, tuple) else found
 
     return choose
 
@@ -139,10 +106,10 @@ def bincount(input: Tensor, weights: Any = None, minlength: int = 0) -> Tensor:
 BOTH: dict[str, Any] = {
     "count_nonzero": "count_nonzero", "argwhere": "nonzero", "kthvalue": "kthvalue", "topk": "topk", "mode": "mode",
     "cummax": "cummax", "cummin": "cummin", "logcumsumexp": "logcumsumexp", "renorm": "renorm",
-    "prod": prod, "cumsum": running("cumsum"), "cumprod": running("cumprod"), "var": spread("var"), "std": spread("std"),
-    "amax": over("amax", ()), "amin": over("amin", ()), "logsumexp": logsumexp, "sort": sort, "argsort": argsort,
+    "cumsum": running("cumsum"), "cumprod": running("cumprod"), 
+    "sort": sort, "argsort": argsort,
     "aminmax": keyed("aminmax", 1), "nansum": nansum, "nanmean": nanmean,
     "median": middle("median"), "nanmedian": middle("nanmedian"), "nonzero": nonzero, "unique": unique, "bincount": bincount,
 }  # fmt: skip
 
-FUNCTIONS: dict[str, Any] = {"var_mean": spread("var_mean"), "std_mean": spread("std_mean")}
+FUNCTIONS: dict[str, Any] = {}

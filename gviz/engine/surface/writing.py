@@ -7,37 +7,39 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import inplace
-from gviz.engine.calls.refusals import check
-from gviz.engine.data import dtypes
-from gviz.engine.data.classes import left_over
-from gviz.engine.data.shapes import broadcast_shape
-from gviz.engine.data.words import EXPANDED
-from gviz.engine.general import OPERANDS, WORD
-from gviz.engine.modes import no_grad
-from gviz.engine.op import TENSORS as call
-from gviz.engine.ops.shape import flat_memory
+from gviz.autograd import inplace
+from gviz.numbers import dtypes
+from gviz.autograd.call import OPERANDS
+from gviz.autograd.modes import no_grad
+from gviz.autograd.row import TENSORS as call
+from gviz.ops.shape import flat_memory
 from gviz.engine.surface import creation, pointwise
-from gviz.engine.tensor import Tensor
-from gviz.engine.views import offset, owner
+from gviz.engine.surface.indexing import set_item
+from gviz.autograd.tensor import Tensor
+
+
+def owner(array: Any) -> Any:
+    """Return the array whose memory another one is a part of."""
+    last = step = array
+    while step is not None:  # as_strided puts an object of its own between two arrays
+        last, step = step if isinstance(step, np.ndarray) else last, getattr(step, "base", None)
+    return last
+
+
+def offset(array: Any) -> int:
+    """Return how many elements of the memory that an array is part of lie before its first one."""
+    start, first = (one.__array_interface__["data"][0] for one in (owner(array), array))
+    return int(first - start) // int(array.itemsize)
+
 
 COMPARISONS = {
     "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "not_equal": "ne", "less": "lt", "less_equal": "le",
     "greater": "gt", "greater_equal": "ge",
 }  # fmt: skip
 
-CLAMPS = frozenset({"clamp", "clip", "clamp_min", "clamp_max"})
-"""Methods whose messages have the C++ names of dtypes, where they are given numbers."""
-
-USUAL = frozenset({Tensor, int, float})
-"""What in-place methods nearly always are given; the rest is looked at."""
-
 NAMES = (
-    "add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "remainder", "fmod", "pow",
-    "square", "neg", "negative", "reciprocal", "abs", "absolute", "sign", "sgn", "copysign", "exp", "exp2", "expm1", "log",
-    "log2", "log10", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "arcsin", "acos", "arccos",
-    "atan", "arctan", "atan2", "arctan2", "sinc", "hypot", "deg2rad", "rad2deg", "sigmoid", "logit", "relu",
-    "floor", "ceil", "trunc", "fix", "frac", "round", "nan_to_num", "erf", "erfc", "erfinv", "lgamma", "mvlgamma", "i0",
+    "floor_divide", "remainder", "fmod",     "copysign", "exp2",     "sinh", "cosh", "asin", "arcsin", "acos", "arccos",
+    "atan", "arctan", "atan2", "arctan2", "sinc", "hypot", "deg2rad", "rad2deg",     "floor", "ceil", "trunc", "fix", "frac", "round", "nan_to_num", "erf", "erfc", "erfinv", "lgamma", "mvlgamma", "i0",
     "digamma", "igamma", "igammac", "xlogy", "lerp", "addcmul", "addcdiv", "addmm", "addmv", "addr", "baddbmm", "addbmm",
     "renorm", "nextafter", "heaviside", "gcd", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor",
     "bitwise_not", "bitwise_left_shift", "bitwise_right_shift",
@@ -46,38 +48,18 @@ NAMES = (
 """Methods with an in-place form that is that operation, its result written."""
 
 AUGMENTED = {
-    "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__ipow__": "pow_",
-    "__imod__": "remainder_", "__ifloordiv__": "floor_divide_", "__idiv__": "div_", "__iand__": "bitwise_and_",
+    "__imod__": "remainder_", "__ifloordiv__": "floor_divide_", "__iand__": "bitwise_and_",
     "__ior__": "bitwise_or_", "__ixor__": "bitwise_xor_", "__ilshift__": "bitwise_left_shift_",
     "__irshift__": "bitwise_right_shift_",
 }  # fmt: skip
 
 
-def look_at(name: str, self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Refuse what a method of that name does not take, if there is anything unusual."""
-    if len(args) > 1 and args[0].__class__ is not Tensor and args[-1].__class__ is Tensor:  # a form that is out of use
-        check(name, (self, *args), kwargs, method=True)
-    for value in args:
-        if value.__class__ not in USUAL or (value.__class__ is int and not -WORD <= value < WORD):
-            check(name, (self, *args), kwargs, method=True)
-
-
-def in_place_form(name: str, *, wherever: bool | str = False, operation: Any = None) -> Any:
-    """The method that writes what the method of a name gives into its tensor.
-
-    Args:
-        name: of the method that is not in place.
-        wherever: as :func:`inplace.in_place`.
-        operation: what is written, or its key, if it is not that method's result.
-    """
+def in_place_form(name: str, *, operation: Any = None) -> Any:
+    """Return the method that writes what the method of a name gives into its tensor."""
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        look_at(f"{name}_", self, args, kwargs)
         chosen = getattr(Tensor, name) if operation is None else call[operation] if isinstance(operation, str) else operation
-        spelling = "scalar_name"
-        if name in CLAMPS and not any(isinstance(value, Tensor) for value in (*args, *kwargs.values())):
-            spelling = "c_name"
-        return inplace.in_place(chosen, self, *args, wherever=wherever, name=name, spelling=spelling, **kwargs)
+        return inplace.in_place(chosen, self, *args, **kwargs)
 
     return method
 
@@ -86,7 +68,7 @@ def augmented(method: Any) -> Any:
     """The operator that writes; what it does not know (a numpy array) it leaves to Python, which may make a new tensor."""
 
     def operate(self: Tensor, other: Any) -> Any:
-        return method(self, other) if isinstance(other, OPERANDS) else left_over(other)
+        return method(self, other) if isinstance(other, OPERANDS) else NotImplemented
 
     return operate
 
@@ -96,12 +78,6 @@ def ldexp(self: Tensor, other: Tensor) -> Tensor:
     if not self.dtype.is_floating_point:
         raise RuntimeError(f"ldexp can't be cast to the desired output type {self.dtype.scalar_name}")
     return call["ldexp"](self, other)
-
-
-def masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """What ``masked_fill_`` writes. RuntimeError: the shapes do not fit; the tensor's own is named first."""
-    broadcast_shape(self._array.shape, mask._array.shape)
-    return pointwise.masked_fill(self, mask, value)
 
 
 def float_power_(self: Tensor, exponent: Any) -> Tensor:
@@ -147,7 +123,7 @@ def running(key: str) -> Any:
                 f"Bad in-place call: input tensor dtype {self.dtype.c_name} and output tensor dtype {wanted.c_name} should "
                 "match"
             )
-        return inplace.in_place(call[key], self, dim, self._array.dtype, name="tril")
+        return inplace.in_place(call[key], self, dim, self._array.dtype)
 
     return method
 
@@ -157,23 +133,14 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor) and value._array.ndim:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions.")
     if isinstance(value, Tensor):
-        return inplace.in_place(call["fill_tensor"], self, value, name="masked_fill")
-    return inplace.in_place(call["fill"], self, value, wherever=True)
-
-
-def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Write another tensor's values, broadcast and cast; or a number. TypeError: it is neither."""
-    if not isinstance(src, OPERANDS) or not isinstance(non_blocking, bool):
-        raise TypeError("no tensor")
-    source = src if isinstance(src, Tensor) else creation.as_tensor(src)
-    return inplace.in_place(call["copy_into"], self, source, wherever=inplace.same_place(self._array, source._array))
+        return inplace.in_place(call["fill_tensor"], self, value)
+    return inplace.in_place(call["fill"], self, value)
 
 
 def reshaping(key: str) -> Any:
     """A method that changes the tensor's own shape: ``t_`` and its kin."""
 
     def method(self: Tensor, *args: Any) -> Tensor:
-        look_at(key, self, args, {})
         return inplace.reshape_in_place(call[key], self, *args)
 
     return method
@@ -181,7 +148,6 @@ def reshaping(key: str) -> Any:
 
 def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
     """Drop dims of size one: all, or those named."""
-    look_at("squeeze_", self, () if dim is None else (dim,), {})
     if dim is None:
         return inplace.reshape_in_place(call["squeeze_all_"], self)
     return inplace.reshape_in_place(call["squeeze_dim_" if isinstance(dim, int) else "squeeze_dims_"], self, dim)
@@ -206,7 +172,7 @@ def delete(self: Tensor, key: Any) -> None:
 
 METHODS: dict[str, Any] = {
     "__delitem__": delete,
-    **{f"{name}_": in_place_form(name) for name in (*NAMES, *sorted(CLAMPS))},
+    **{f"{name}_": in_place_form(name) for name in (*NAMES, "clamp_max", "clamp_min")},
     **{  # these are not recorded, and may be done to a leaf
         f"logical_{name}_": no_grad()(in_place_form(f"logical_{name}")) for name in ("and", "or", "xor", "not")
     },
@@ -216,35 +182,20 @@ METHODS: dict[str, Any] = {
     },
     "polygamma_": in_place_form("polygamma", operation=lambda self, n: call["polygamma_"](n, self)),
     "ldexp_": in_place_form("ldexp", operation=ldexp),
-    "masked_fill_": in_place_form(
-        "masked_fill", wherever=EXPANDED.format("masked_fill_", "mask", "scalar"), operation=masked_fill
-    ),
     **{
         f"{name}_": in_place_form(name, operation=pointwise.by_kind(f"{key}_", f"{key}_tensor_"))
         for name, key in COMPARISONS.items()
     },
     "float_power_": float_power_, "resize_": resize_, "resize_as_": resize_as_,
-    "index_put_": in_place_form(
-        "index_put", wherever=EXPANDED.format("index_put_", "indices", "tensor"), operation="index_put"
-    ),
-    **{f"{name}_": in_place_form(name, wherever="") for name in ("tril", "triu")},
-    "index_fill_": in_place_form("index_fill", wherever=EXPANDED.format("index_fill_", "mask", "scalar")),
-    "zero_": in_place_form("zero", wherever=True, operation="zero"),
-    "fill_": fill_, "copy_": copy_, "fill_diagonal_": fill_diagonal_,
+    "index_put_": in_place_form("index_put", operation="index_put"),
+    **{f"{name}_": in_place_form(name) for name in ("tril", "triu", "index_fill")},
+    "zero_": in_place_form("zero", operation="zero"),
+    "fill_": fill_, "fill_diagonal_": fill_diagonal_,
     "t_": reshaping("t_"), "transpose_": reshaping("transpose_"), "swapaxes_": reshaping("transpose_"),
     "swapdims_": reshaping("transpose_"), "unsqueeze_": reshaping("unsqueeze_"), "squeeze_": squeeze_,
-    "__setitem__": inplace.set_item, "cumsum_": running("cumsum"), "cumprod_": running("cumprod"),
+    "__setitem__": set_item, "cumsum_": running("cumsum"), "cumprod_": running("cumprod"),
 }  # fmt: skip
 METHODS.update((name, augmented(METHODS[method])) for name, method in AUGMENTED.items())
 
-FUNCTIONS: dict[str, Any] = {
-    f"{name}_": METHODS[f"{name}_"]
-    for name in (
-        "abs", "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "asin", "asinh", "atan", "atanh",
-        "ceil", "clamp", "clamp_max", "clamp_min", "clip", "cos", "cosh", "deg2rad", "erf", "erfc", "exp", "exp2", "expm1",
-        "fill", "fix", "floor", "frac", "gcd", "index_put", "lcm", "ldexp", "log", "log10", "log1p", "log2", "logit",
-        "nan_to_num", "neg", "negative", "rad2deg", "reciprocal", "relu", "round", "rsqrt", "sigmoid", "sin", "sinc", "sinh",
-        "sqrt", "square", "tan", "tanh", "trunc", "xlogy", "zero",
-    )
-}  # fmt: skip
+FUNCTIONS: dict[str, Any] = {f"{name}_": METHODS[f"{name}_"] for name in ("fill", "zero", "round", "floor", "ceil", "trunc") if f"{name}_" in METHODS}
 """In-place operations that PyTorch offers as functions too."""

@@ -1,0 +1,182 @@
+"""The backward pass.
+
+One loop for all: a node runs when every edge that leads to it has been served, the youngest of those that are ready first, a leaf
+at once. Gradients are tensors; with ``create_graph`` the grad mode is on meanwhile, and that is the whole difference.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gviz.autograd import anomaly
+from gviz.autograd.hooks import after_node, before_node, hooked
+from gviz.autograd.modes import mode
+from gviz.autograd.node import AccumulateGrad, Node
+from gviz.autograd.row import TENSORS
+from gviz.autograd.tensor import Tensor, from_array
+from gviz.numbers.shapes import check_written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Pass"]
+
+
+class Pass:
+    """One backward pass.
+
+    Args:
+        roots: (edge, gradient) to start from.
+        keep: leave the saved tensors in place.
+        create: record every step.
+        catch: edges whose gradient is wanted, with None: filled in. Only nodes on the way to one of these run.
+        only: run these nodes and those on the way to them, no others.
+    """
+
+    def __init__(self, roots: Any, *, keep: bool, create: bool, catch: Any = None, only: Any = None) -> None:
+        self.roots, self.keep, self.create, self.catch = roots, keep, create, catch or {}
+        self.caught = {node for node, _ in self.catch}
+        self.waiting = served(node for (node, _), _ in roots)
+        self.needed: set[Any] | None = None
+        if catch is not None or only is not None:
+            self.needed = set(only or ())
+            goals = self.needed | self.caught
+            for node in sorted(self.waiting, key=lambda node: node._seq):
+                if any(edge is not None and edge[0] in goals for edge in node._next):
+                    self.needed.add(node)
+                    goals.add(node)
+
+    def run(self) -> None:
+        """Run the nodes below the roots, each once, when all its gradient has arrived."""
+        self.pending: dict[Node, list[Any]] = {}
+        self.ready: list[Any] = []
+        self.tie = count().__next__
+        for edge, gradient in self.roots:
+            self.give(edge, gradient)
+        for node in dict.fromkeys(node for (node, _), _ in self.roots):
+            if not self.waiting[node]:
+                heappush(self.ready, (-node._seq, self.tie(), node))
+        before = mode.on, mode.formula, mode.running
+        mode.on, mode.formula, mode.running = self.create, False, self
+        try:
+            with np.errstate(all="ignore"):
+                while self.ready:
+                    node = heappop(self.ready)[2]
+                    self.step(node, self.pending.pop(node))
+        finally:
+            mode.on, mode.formula, mode.running = before
+
+    def step(self, node: Node, grads: list[Any]) -> None:
+        """Run one node and give its results to the nodes of its inputs."""
+        runs = self.needed is None or node in self.needed
+        if node in self.caught:  # before the hooks of its tensors if the pass goes on from there, else after them
+            given = grads if runs else before_node(node, grads, tensors_only=True)
+            self.catch.update((edge, given[edge[1]]) for edge in self.catch if edge[0] is node)
+        if not runs:
+            return
+        if node._hooks is not None or isinstance(node, AccumulateGrad):
+            grads = before_node(node, grads)
+        edges = node._next
+        mask = [edge is not None and (self.needed is None or self.leads(edge)) for edge in edges]
+        try:
+            outs = node.apply(grads, mask)
+        except BaseException:
+            if mode.anomaly:
+                anomaly.warn_of(node)
+            raise
+        if mode.anomaly:
+            anomaly.check(node, outs)
+        if not self.keep:
+            node.release()
+        outs = [fitted(out, edge, node) if want and out is not None else None for out, edge, want in zip(outs, edges, mask)]  # noqa: B905
+        if node._hooks is not None and node._hooks.after:
+            outs = after_node(node, tuple(outs), grads)
+        for edge, out in zip(edges, outs):  # noqa: B905 - a leaf has neither
+            if edge is not None:
+                self.give(edge, out)
+                target = edge[0]
+                self.waiting[target] = left = self.waiting[target] - 1
+                if not left:
+                    heappush(self.ready, (-target._seq, self.tie(), target))
+
+    def leads(self, edge: Any) -> bool:
+        """Return whether a gradient that is wanted comes from there."""
+        return edge[0] in self.needed or edge[0] in self.caught
+
+    def give(self, edge: Any, gradient: Any) -> None:
+        """Add a gradient to those that wait for a node."""
+        node, number = edge
+        slots = self.pending.get(node)
+        if slots is None:
+            slots = self.pending[node] = [None] * len(node._outputs)
+        if gradient is not None:
+            old = slots[number]
+            slots[number] = gradient if old is None else old + gradient
+
+
+def served(roots: Iterable[Node]) -> dict[Any, int]:
+    """Return all nodes below the roots, and how many edges lead to each (the list grows while it is walked)."""
+    counts = dict.fromkeys(roots, 0)
+    todo = list(counts)
+    for node in todo:
+        for edge in node._next:
+            if edge is not None:
+                target = edge[0]
+                if target in counts:
+                    counts[target] += 1
+                else:
+                    counts[target] = 1
+                    todo.append(target)
+    return counts
+
+
+def fitted(grad: Tensor, edge: Any, node: Node) -> Tensor:
+    """Return a gradient in the shape and dtype of what it is for: broadcasting is undone here, for all operations.
+
+    Raises:
+        RuntimeError: the shapes do not belong together (a custom Function returned a wrong one).
+    """
+    shape, kind = edge[0]._outputs[edge[1]]
+    array = grad._array
+    if array.shape != shape:
+        got, extra = array.shape, array.ndim - len(shape)
+        if extra < 0 or any(size not in (1, got[i + extra]) for i, size in enumerate(shape)):
+            raise RuntimeError(
+                f"Function {node.name()} returned an invalid gradient at index {node._next.index(edge)} - got {list(got)} but "
+                f"expected shape compatible with {list(shape)}"
+            )
+        grad = TENSORS["sum_to"](grad, shape)
+    return grad if array.dtype == kind or kind is None or kind.kind not in "fc" else TENSORS["to_dtype"](grad, kind)
+
+
+def receive(self: Tensor, grad: Tensor) -> None:
+    """Add to the gradient of this leaf: in place, or (recorded) to a new tensor; the first is a copy."""
+    rare = self.rare()
+    if self._edge.__class__ is tuple:
+        raise RuntimeError("leaf variable has been moved into the graph interior")
+    if self._edge is not None:
+        if mode.on:
+            empty = from_array(np.empty_like(self._array), None)
+            rare.grad = TENSORS["copy_into"](empty, grad) if rare.grad is None else rare.grad + grad
+        elif rare.grad is None:
+            check_written(self._array.shape, grad._array.shape)
+            rare.grad = from_array(np.array(grad._array, self._array.dtype, order="C"), None)
+            rare.grad.__class__ = Tensor
+        elif rare.grad._edge is None and rare.grad._array.flags.writeable:
+            check_written(rare.grad._array.shape, grad._array.shape)
+            np.add(rare.grad._array, grad._array, out=rare.grad._array, casting="unsafe")
+            rare.grad.version_cell().count += 1
+        else:
+            rare.grad = rare.grad + grad
+    seen = [self]
+    for hook in tuple(rare.post_hooks):  # each is given what the one before it returned; the error comes after the last
+        seen.append(hooked(hook, seen[-1]))
+    if any(one is not self for one in seen):
+        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+
+
+Tensor.receive = receive

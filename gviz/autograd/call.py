@@ -1,0 +1,216 @@
+"""The call of a row: operands to arrays of one dtype, the forward, the result as a tensor, and the node that records it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gviz.autograd.modes import mode
+from gviz.autograd.node import next_seq
+from gviz.autograd.row import NUMBERS, TENSORS, Row
+from gviz.autograd.saved import keep
+from gviz.autograd.tensor import Tensor, edge_of, from_array
+from gviz.autograd.words import COMPLEX
+from gviz.numbers import dtypes
+from gviz.numbers.classes import type_text
+from gviz.numbers.results import result_class
+from gviz.numbers.shapes import broadcast_shape, steps_of
+from gviz.numbers.words import no_memory
+
+if TYPE_CHECKING:
+    from gviz.autograd.node import Node
+
+__all__ = ["OPERANDS", "call", "plain_number"]
+
+OPERANDS: Any = (Tensor, *NUMBERS)
+
+FACTS: dict[str, Any] = {
+    "ndim": lambda array: array.ndim,
+    "sizes": lambda array: array.shape,
+    "sizes_opt": lambda array: array.shape,
+    "dtype": lambda array: array.dtype,
+    "numel": lambda array: array.size,
+    "strides": steps_of,
+}
+"""What a row may save of an input instead of the input."""
+
+
+def call(row: Row, *args: Any, **kwargs: Any) -> Any:
+    """Return the operation's result; it is recorded if the grad mode is on and an input requires a gradient."""
+    if kwargs or len(args) != len(row.parameters):
+        args = in_order(row, args, kwargs)
+    if row.scalar and mode.formula and any(isinstance(args[i], NUMBERS) for i in row.inputs):
+        return TENSORS[row.scalar](*args[:2])
+    arrays = operands(row, args)
+    try:
+        data = row.forward(*arrays)
+    except (RuntimeWarning, FloatingPointError):  # a script's filters make errors of numpy's warnings: PyTorch gives none
+        with np.errstate(all="ignore"):
+            data = row.forward(*arrays)
+    except MemoryError as error:
+        raise no_memory(error) from None
+    except ValueError:
+        broadcast_shape(*(np.shape(arrays[i]) for i in row.inputs if not isinstance(arrays[i], list)))
+        raise
+    return results(row, args, data) if row.outputs or row.extras else result(row, args, data)
+
+
+def in_order(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the arguments in the order of the parameters, with the defaults; refuse unknown and missing ones."""
+    missing = len(row.parameters) - len(args)
+    if not kwargs and 0 < missing <= len(row.defaults):
+        return args + row.defaults[-missing:]
+    values = dict(zip(reversed(row.parameters), reversed(row.defaults), strict=False))
+    values |= dict(zip(row.parameters, args, strict=False)) | kwargs
+    wrong = [name for name in (*row.parameters, *kwargs) if name not in values or name not in row.parameters]
+    if wrong or missing < 0:
+        raise TypeError(f"{row.key}({', '.join(row.parameters)}) does not take these arguments: {', '.join(wrong) or 'too many'}")
+    return tuple(values[name] for name in row.parameters)
+
+
+def operands(row: Row, args: tuple[Any, ...]) -> list[Any]:
+    """Return the arguments for the forward: tensors as arrays, brought to one dtype by PyTorch's rule."""
+    arrays, dtype, alike = list(args), None, True
+    for i in row.inputs:
+        value = args[i]
+        if value.__class__ is Tensor or isinstance(value, Tensor):
+            array = arrays[i] = value._array
+            if array.dtype is not dtype:
+                alike, dtype = alike and dtype is None, array.dtype
+        elif value.__class__ in (list, tuple) and row.parameters[i] in row.lists:
+            arrays[i], alike = [one._array if isinstance(one, Tensor) else one for one in value], False
+        elif isinstance(value, NUMBERS):
+            arrays[i] = plain_number(value)
+            alike = alike and dtype is not None and dtype.kind == "f" and value.__class__ in (int, float)
+        elif value is not None:
+            name = row.parameters[i].replace("self", "input")
+            raise TypeError(f"{row.key}(): argument '{name}' (position {i + 1}) must be Tensor, not {type_text(value)}")
+    if row.check is not None:
+        row.check(*(arrays[i] for i in row.inputs))
+    fits = alike and (row.promote != "float" or (dtype is not None and dtype.kind in "fc"))
+    return arrays if row.promote == "none" or not (row.edges or row.promote) or fits else promoted(row, arrays)
+
+
+def plain_number(value: Any) -> Any:
+    """Return a numpy number as Python's own; a truth value of numpy's is a float, as PyTorch takes it."""
+    return float(value) if isinstance(value, np.bool_) else value.item() if isinstance(value, np.generic) else value
+
+
+def promoted(row: Row, arrays: list[Any]) -> list[Any]:
+    """Return the operands in their common dtype; integers in the default float dtype if the row is about floats."""
+    positions = row.inputs if row.promote == "pointwise" else row.edges
+    flat: list[Any] = []
+    for i in positions:
+        flat.extend(arrays[i]) if isinstance(arrays[i], list) else flat.append(arrays[i])
+    flat = [value for value in flat if value is not None]
+    target = dtypes.result_type(*flat) if len(flat) > 1 else getattr(flat[0], "dtype", None) if flat else None
+    if target is not None and row.promote == "float" and target.kind in "iub":
+        target = dtypes.get_default_dtype().np
+    if target is None:
+        return arrays
+
+    def cast(value: Any) -> Any:
+        return value if value is None else np.asarray(value).astype(target, copy=False)
+
+    for i in positions:
+        arrays[i] = [cast(one) for one in arrays[i]] if isinstance(arrays[i], list) else cast(arrays[i])
+    return arrays
+
+
+# ------------------------------------------------------------------ results
+def result(row: Row, args: tuple[Any, ...], data: Any) -> Tensor:
+    """Return the one tensor that a call gives."""
+    array = data if data.__class__ is np.ndarray else np.asarray(data)
+    node = record(row, args, [array], 1) if mode.on and array.dtype.kind in "fc" else None
+    tensor = from_array(array, None if node is None else (node, 0))
+    if row.view:
+        mark_view(tensor, args[row.inputs[0]], "")
+    return tensor
+
+
+def results(row: Row, args: tuple[Any, ...], data: Any) -> Any:
+    """Return the tensors that a call gives (one, if the rest is only for its derivatives)."""
+    arrays = [array if array is None else np.asarray(array) for array in data]
+    shown = arrays[: max(len(row.outputs), 1)] if row.extras else arrays
+    flows = len(shown) if row.outputs == ("...",) else sum(array is None or array.dtype.kind in "fc" for array in shown)
+    node = record(row, args, arrays, flows) if mode.on and shown else None
+    tensors: list[Any] = []
+    for i, array in enumerate(shown):
+        if array is None:  # a derivative that nobody wants
+            tensors.append(None)
+            continue
+        tensors.append(from_array(array, (node, i) if node is not None and array.dtype.kind in "fc" else None))
+        if row.view:
+            mark_view(tensors[-1], args[row.inputs[0]], "multi")
+    if not row.outputs:
+        return tensors[0]
+    return tuple(tensors) if row.outputs == ("...",) else result_class(row.key.partition("_")[0], row.outputs)(tensors)
+
+
+def record(row: Row, args: tuple[Any, ...], arrays: list[Any], flows: int) -> Node | None:
+    """Return the node of a call with so many outputs that have a gradient; None if no input requires one."""
+    if row.node is None:
+        return None
+    inputs: list[Any] = []
+    for i in row.edges:
+        value = args[i]
+        inputs.extend(value) if value.__class__ in (list, tuple) else inputs.append(value)
+    if not any(isinstance(value, Tensor) and value.requires_grad for value in inputs):
+        return None
+    if any(array is not None and array.dtype.kind == "c" for array in arrays[:1]):
+        raise NotImplementedError(COMPLEX)
+    node: Node = object.__new__(row.cls)
+    node._next = edges = tuple([edge_of(value) if isinstance(value, Tensor) else None for value in inputs])
+    node._outputs = tuple([((), None) if array is None else (array.shape, array.dtype) for array in arrays[:flows]])
+    node._hooks = None
+    node._seq = next_seq()
+    node._kept = saved(row, args, edges, arrays)
+    for note in mode.notes:
+        note(node)
+    return node
+
+
+def saved(row: Row, args: tuple[Any, ...], edges: tuple[Any, ...], arrays: list[Any]) -> list[Any]:
+    """Return what a call keeps, in the order of the row's plan."""
+    kept: list[Any] = []
+    for _, source, index, guard in row.plan:
+        wanted = guard is None or edges[guard] is not None
+        if source == "input":
+            kept.append(keep(args[index]) if wanted else None)
+        elif source == "option":
+            kept.append(args[index])
+        elif source in ("result", "extra"):
+            kept.append(arrays[index])
+        else:
+            kept.append(fact_of(source, args[index] if index >= 0 else arrays[-1 - index]) if wanted else ())
+    if row.sparing and sum(edge is not None for edge in edges) == 1:  # the input whose gradient alone is wanted
+        name = row.parameters[row.edges[next(i for i, edge in enumerate(edges) if edge is not None)]]
+        kept[next(i for i, save in enumerate(row.plan) if save.name == name)] = None
+    return kept
+
+
+def fact_of(name: str, value: Any) -> Any:
+    """Return what a row saves of an input instead of it: sizes, number of elements, strides in elements, or one size."""
+    if value.__class__ in (list, tuple):
+        return tuple(fact_of(name, one) for one in value)
+    if value is None:
+        return (0,)  # of sizes_opt
+    array = value._array if isinstance(value, Tensor) else np.asarray(value)
+    return FACTS[name](array) if name in FACTS else array.shape[int(name.rpartition("_")[2]) * (-1 if "minus" in name else 1)]
+
+
+def mark_view(view: Tensor, source: Tensor, origin: str) -> None:
+    """Note that a result shares the memory of an input (if it really does), and with it the version."""
+    if view._array.base is None and view._array is not source._array:
+        return
+    rare = view.rare()
+    rare.base = source._base if source._is_view() else source
+    view._version_cell = source.version_cell()
+    rare.seen = view._version_cell.count
+    rare.origin = origin or (source._rare.origin if source._rare is not None else "")
+    if not mode.on:
+        rare.origin = "inference" if mode.inference else "no_grad"
+
+
+Row.__call__ = call  # type: ignore[attr-defined]

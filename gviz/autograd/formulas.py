@@ -1,0 +1,45 @@
+"""Python functions as data: the function of a formula's text, and the same code in another namespace."""
+
+from __future__ import annotations
+
+import sys
+from types import FunctionType
+from typing import Any
+
+__all__ = ["bind", "formula", "parameters", "place_of_declaration", "positional"]
+
+
+def formula(text: str, known: set[str], saves: tuple[str, ...]) -> Any:
+    """Return the function that a derivative's text stands for: of the gradient, and of the saved things that it names."""
+    names = compile(text, "<derivative>", "eval").co_names
+    saved = *(name for name in names if name in known or "_sym_" in name), *saves
+    return eval(f"lambda {', '.join(('grads' if 'grads' in names else 'grad', *saved))}: {text}", {})  # noqa: S307 - the table's own
+
+
+def parameters(function: Any) -> tuple[str, ...]:
+    """Return the names of a Python function's positional parameters."""
+    code = function.__code__
+    return tuple(code.co_varnames[: code.co_argcount])
+
+
+def bind(function: Any, namespace: dict[str, Any]) -> Any:
+    """Return the same code, with global names looked up in that namespace."""
+    return FunctionType(function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__)
+
+
+def place_of_declaration() -> tuple[str, int]:
+    """Return the file and line of the module that is being run: where a row stands."""
+    frame: Any = sys._getframe(1)
+    while frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+def positional(function: Any) -> Any:
+    """Return the same function with all parameters by position: a star in its signature is for those who call a public name."""
+    code = function.__code__
+    if not code.co_kwonlyargcount:
+        return function
+    flat = code.replace(co_argcount=code.co_argcount + code.co_kwonlyargcount, co_kwonlyargcount=0)
+    defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+    return FunctionType(flat, function.__globals__, function.__name__, defaults, function.__closure__)

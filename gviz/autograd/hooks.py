@@ -1,0 +1,192 @@
+"""Functions of the user that see gradients pass: hooks of tensors and of nodes; and the gradients that non-leaves retain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from gviz.autograd.node import AccumulateGrad, Node
+from gviz.autograd.tensor import Tensor, from_array
+from gviz.numbers.classes import type_text
+from gviz.numbers.words import type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self
+
+__all__ = ["Handle", "after_node", "append", "before_node", "move_retained"]
+
+
+class Hooks:
+    """The hooks that are registered on one node.
+
+    Slots:
+        of_tensors: hooks of the tensors that are its outputs, by number.
+        retained: weak references to the outputs that retain their gradient, by number.
+        before, after: hooks of the node itself.
+    """
+
+    __slots__ = ("after", "before", "of_tensors", "retained")
+
+    def __init__(self) -> None:
+        self.of_tensors: dict[int, list[Any]] = {}
+        self.retained: dict[int, Any] = {}
+        self.before: list[Any] = []
+        self.after: list[Any] = []
+
+
+class Handle:
+    """The object that ``register_hook`` returns: it removes the hook, at once or at the end of a ``with`` block."""
+
+    __module__, __qualname__ = "torch.utils.hooks", "RemovableHandle"
+
+    def __init__(self, hooks: list[Any], entry: Any) -> None:
+        self.hooks, self.entry = hooks, entry
+
+    def remove(self) -> None:
+        """Take the hook off; a second call does nothing."""
+        self.hooks[:] = [entry for entry in self.hooks if entry is not self.entry]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+Handle.__name__ = "RemovableHandle"
+
+
+def append(hooks: list[Any], hook: Callable[..., Any]) -> Handle:
+    """Add a hook; the entry is unique, so that the same function can be registered twice."""
+
+    def entry(*args: Any) -> Any:
+        return hook(*args)
+
+    entry.__name__ = getattr(hook, "__name__", "<unknown>")
+    entry.hook = hook  # type: ignore[attr-defined] # a function takes attributes
+    hooks.append(entry)
+    return Handle(hooks, entry)
+
+
+def hooks_of(node: Node) -> Hooks:
+    """Return the hooks of a node; they are made when they are first asked for."""
+    if node._hooks is None:
+        node._hooks = Hooks()
+    return node._hooks  # type: ignore[no-any-return]
+
+
+# ------------------------------------------------------------------ registering
+NO_HOOK = "cannot register a hook on a tensor that doesn't require gradient"
+
+
+def register_hook(self: Tensor, hook: Callable[..., Any]) -> Handle:
+    """Call ``hook(grad)`` when the gradient of this tensor is computed; what it returns replaces the gradient."""
+    if not self.requires_grad:
+        raise RuntimeError(NO_HOOK)
+    if self.is_leaf:
+        return append(self.rare().hooks, hook)
+    node, number = self._edge
+    return append(hooks_of(node).of_tensors.setdefault(number, []), hook)
+
+
+def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -> Handle:
+    """Call ``hook(tensor)`` after a gradient was added to this leaf."""
+    if not self.requires_grad:
+        raise RuntimeError(NO_HOOK)
+    if not self.is_leaf:
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    return append(self.rare().post_hooks, hook)
+
+
+def retain_grad(self: Tensor) -> None:
+    """Make this non-leaf keep its gradient; nothing to do for a leaf."""
+    if not self.requires_grad:
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    if not self.is_leaf and not self.retains_grad:
+        self.rare().retains = True
+        hooks_of(self._edge[0]).retained[self._edge[1]] = ref(self)
+
+
+def move_retained(tensor: Tensor, old: Any, new: Any) -> None:
+    """Let a tensor that retains its gradient retain that of its new edge."""
+    if old.__class__ is tuple and old[0]._hooks is not None:
+        old[0]._hooks.retained.pop(old[1], None)
+    hooks_of(new[0]).retained[new[1]] = ref(tensor)
+
+
+Tensor.register_hook = register_hook  # type: ignore[attr-defined]
+Tensor.register_post_accumulate_grad_hook = register_post_accumulate_grad_hook  # type: ignore[attr-defined]
+Tensor.retain_grad = retain_grad  # type: ignore[attr-defined]
+Node.register_hook = lambda self, hook: append(hooks_of(self).after, hook)  # type: ignore[attr-defined]
+Node.register_prehook = lambda self, hook: append(hooks_of(self).before, hook)  # type: ignore[attr-defined]
+
+
+# ------------------------------------------------------------------ running
+def after_leaf_hooks(node: Node, grads: list[Any]) -> list[Any]:
+    """Return the gradient of a leaf after the hooks of its tensor."""
+    rare = node.variable._rare  # type: ignore[attr-defined]
+    for hook in tuple(rare.hooks) if rare is not None and grads[0] is not None else ():
+        grads = [hooked(hook, grads[0])]
+    return grads
+
+
+def before_node(node: Node, grads: list[Any], *, tensors_only: bool = False) -> list[Any]:
+    """Return the gradients of a node's outputs after the hooks of its tensors, and (if it runs) after its own."""
+    if isinstance(node, AccumulateGrad):
+        grads = after_leaf_hooks(node, grads)
+    hooks = node._hooks
+    if hooks is None:
+        return grads
+    grads = list(grads)
+    for number, some in tuple(hooks.of_tensors.items()):
+        for hook in tuple(some):
+            grads[number] = hooked(hook, grads[number])
+    for number, keeper in hooks.retained.items():
+        tensor = keeper()
+        if tensor is not None and grads[number] is not None:
+            rare, grad = tensor.rare(), grads[number]
+            rare.grad = (grad if grad.requires_grad else from_array(grad._array.copy(), None)) if rare.grad is None else rare.grad + grad
+    for hook in () if tensors_only else tuple(hooks.before):
+        grads = list(hooked(hook, tuple(grads)))
+    return grads
+
+
+def after_node(node: Node, outs: tuple[Any, ...], grads: list[Any]) -> tuple[Any, ...]:
+    """Return the gradients of a node's inputs after its hooks."""
+    for hook in tuple(node._hooks.after):
+        outs = hooked(hook, outs, tuple(grads))
+    return outs
+
+
+def hooked(hook: Callable[..., Any], given: Any, *more: Any) -> Any:
+    """Return a gradient, or a tuple of them, after a hook; refuse results of another number, dtype or shape."""
+    new = hook(given, *more)
+    if new is None:
+        return given
+    if not isinstance(given, tuple):
+        check_hooked(hook, new, given)
+        return new
+    if not isinstance(new, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type_text(new)}'")
+    if len(new) != len(given):
+        raise RuntimeError(
+            f"hook '{hook.__name__}' has returned an incorrect number of values (got {len(new)}, but expected {len(given)})"
+        )
+    for one, was in zip(new, given, strict=True):
+        if one is not None:
+            check_hooked(hook, one, was)
+    return new
+
+
+def check_hooked(hook: Callable[..., Any], new: Any, old: Any) -> None:
+    """Refuse a gradient that may not take the place of another."""
+    if old is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
+    if not isinstance(new, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type_text(new)}'")
+    if new._array.dtype != old._array.dtype:
+        was, got = (type_name(t._array.dtype) for t in (old, new))
+        raise RuntimeError(f"hook '{hook.__name__}' has changed the type of value (was {was} got {got})")
+    if new._array.shape != old._array.shape:
+        raise RuntimeError(f"hook '{hook.__name__}' has changed the size of value")

@@ -1,0 +1,127 @@
+"""Writing in place: what PyTorch forbids, versions, and the graph afterwards.
+
+An in-place form is made from the ordinary operation: it runs on a twin that keeps the old values and the old place in the graph,
+its result is written into the tensor's memory, and the tensor takes the result's place in the graph (``views.py``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+import numpy as np
+
+from gviz.autograd.modes import mode
+from gviz.autograd.row import TENSORS, save_result
+from gviz.autograd.tensor import Tensor, edge_of, from_array
+from gviz.autograd.views import refuse_view, take_place
+from gviz.autograd.words import INFERENCE_WRITTEN, RESIZED
+from gviz.numbers import dtypes
+from gviz.numbers.words import warn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+__all__ = ["check", "in_place", "reshape_in_place", "write", "write_out"]
+
+EXPANDED = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() "
+    "the tensor before performing the operation."
+)
+
+
+def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Run an operation on a tensor and leave the result in its memory.
+
+    Raises:
+        RuntimeError: PyTorch forbids it (a leaf that requires a gradient, a view of one, a result of another shape or kind).
+    """
+    check(tensor, (*args, *kwargs.values()))
+    array = tensor._array
+    if array.size > 1 and any(n > 1 and not step for n, step in zip(array.shape, array.strides, strict=True)):
+        raise RuntimeError(EXPANDED)
+    twin = from_array(array.copy("K"), edge_of(tensor))
+    result = operation(twin, *args, **kwargs)
+    values = result._array
+    if values.shape != array.shape:
+        raise RuntimeError(f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(values.shape)}")
+    refuse_cast(values.dtype, array.dtype)
+    edge = result._edge if mode.on else None
+    if twin._edge is not None and edge is not None and any(value is twin for value in edge[0]._kept or ()):
+        twin._edge = TENSORS["clone"](twin)._edge  # what PyTorch saves is a recorded copy
+    array[...] = values
+    write(tensor, edge)
+    return tensor
+
+
+def refuse_cast(have: Any, want: Any) -> None:
+    """Refuse to write a result of one dtype into memory of another that cannot hold it: a float is not made an integer."""
+    if not dtypes.can_cast(have, want):
+        names = dtypes.of(have).scalar_name, dtypes.of(want).scalar_name
+        raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
+
+
+def write_out(name: str, out: Any, operation: Callable[..., Any], args: Iterable[Any]) -> Any:
+    """Write the result of an operation into the tensor, or the tensors, given as ``out``; nothing is recorded.
+
+    Raises:
+        RuntimeError: an argument requires a gradient, or the dtype of ``out`` cannot hold the result.
+    """
+    args, outs = list(args), [out] if isinstance(out, Tensor) else list(out)
+    if mode.on and any(isinstance(value, Tensor) and value.requires_grad for value in (*args, *outs)):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+            "requires grad."
+        )
+    results = operation(*args)
+    for target, result in zip(outs, [results] if isinstance(results, Tensor) else results, strict=True):
+        check(target)
+        refuse_cast(result._array.dtype, target._array.dtype)
+        if target._array.shape != result._array.shape:
+            if target._array.size:
+                warn(RESIZED.format(list(target._array.shape), list(result._array.shape)))
+            target._array = np.empty(result._array.shape, target._array.dtype)
+        target._array[...] = result._array
+        target.version_cell().count += 1
+    return out
+
+
+def write(tensor: Tensor, edge: Any) -> None:
+    """The tensor's memory was written: raise its version and give it its new place in the graph."""
+    version = tensor.version_cell()
+    version.count += 1
+    if edge is None or edge.__class__ is ref:
+        return
+    node, number = edge
+    for place, own in enumerate(node._row.numbered if node._row is not None else ()):
+        if own == number:  # the tensor's memory is the result now
+            save_result(node, place, tensor._array, version)
+    take_place(tensor, edge)
+
+
+def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tensor:
+    """Change a tensor's own shape: it keeps its memory (a view its base too) and takes the operation's place in the graph."""
+    check(tensor)
+    result = operation(from_array(tensor._array, edge_of(tensor)), *args)
+    tensor._array = result._array
+    version = tensor.version_cell()
+    version.count += 1
+    if result._edge is not None:
+        tensor._edge = result._edge
+        tensor.rare().seen = version.count
+    return tensor
+
+
+def check(tensor: Tensor, others: Iterable[Any] = ()) -> None:
+    """Refuse a tensor that may not be written now."""
+    if not mode.inference and tensor.is_inference():
+        raise RuntimeError(INFERENCE_WRITTEN)
+    if not mode.on:
+        return
+    wanted = tensor.requires_grad
+    if not wanted and not any(isinstance(o, Tensor) and o.requires_grad for o in others):
+        return
+    if tensor._is_view():
+        refuse_view(tensor)
+    if wanted and tensor._edge.__class__ is not tuple:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")

@@ -1,0 +1,166 @@
+"""Whether operations are recorded: the grad mode, inference mode, and PyTorch's context managers that change them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "enable_grad", "inference_mode", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
+    "is_inference_mode_enabled", "mode", "no_grad", "set_grad_enabled",
+]  # fmt: skip
+
+
+class Mode:
+    """The state that decides what an operation records; there is one for the whole process.
+
+    Slots:
+        on: whether operations are recorded. In inference mode none are, whatever ``enabled`` is.
+        enabled: what the program has set, and ``torch.is_grad_enabled()`` returns.
+        inference: whether results are inference tensors.
+        formula: whether a derivative is being recorded; then a number in it is PyTorch's scalar overload (``MulBackward1``).
+        running: the backward pass that is running, None outside of one.
+        anomaly: "nan" if backward looks for NaN, "lines" if it only names the forward line of an error, else "".
+        notes: functions that are called with each new node.
+    """
+
+    __slots__ = ("anomaly", "enabled", "formula", "inference", "notes", "on", "running")
+
+    def __init__(self) -> None:
+        self.on = self.enabled = True
+        self.inference = self.formula = False
+        self.running: Any = None
+        self.anomaly = ""
+        self.notes: tuple[Callable[[Any], None], ...] = ()
+
+
+mode = Mode()
+
+
+class GradMode:
+    """A context manager, and a decorator, that sets the grad mode and puts it back."""
+
+    on = True
+    inference: bool | None = None
+
+    def __enter__(self) -> None:
+        self.before = mode.on, mode.enabled, mode.inference
+        mode.inference = mode.inference if self.inference is None else self.inference
+        mode.on, mode.enabled = self.on and not mode.inference, self.on
+
+    def __exit__(self, *_: object) -> None:
+        mode.on, mode.enabled, mode.inference = self.before
+
+    def clone(self) -> GradMode:
+        """Return a fresh manager of the same mode, so that a decorated function may call itself."""
+        return type(self)()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function so that each call runs in this mode; a generator, between one value and the next."""
+
+        @functools.wraps(function)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with self.clone():
+                return function(*args, **kwargs)
+
+        @functools.wraps(function)
+        def generate(*args: Any, **kwargs: Any) -> Any:
+            inner = function(*args, **kwargs)
+            step, values = inner.send, (None,)
+            while True:
+                try:
+                    with self.clone():
+                        value = step(*values)
+                except StopIteration as end:
+                    return end.value
+                try:
+                    step, values = inner.send, ((yield value),)
+                except BaseException as error:  # noqa: BLE001 - the generator handles it
+                    step, values = inner.throw, (error,)
+
+        return generate if inspect.isgeneratorfunction(function) else run
+
+
+class no_grad(GradMode):
+    """Operations in the block are not recorded; their results require no gradient."""
+
+    on = False
+    before = (False, False, False)  # what a block that was never entered puts back
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        """``@no_grad`` works without brackets too."""
+        manager = super().__new__(cls)
+        return manager if function is None else manager(function)
+
+
+class enable_grad(no_grad):
+    """Operations in the block are recorded, whatever the mode outside."""
+
+    on = True
+
+
+class inference_mode(GradMode):
+    """Like :class:`no_grad`, and tensors made in the block are inference tensors; with False the block does nothing."""
+
+    def __new__(cls, mode: Any = True) -> Any:
+        """``@inference_mode`` works without brackets too."""
+        manager = super().__new__(cls)
+        manager.on, manager.inference = not mode, bool(mode)
+        return manager if isinstance(mode, bool) else manager(mode)
+
+    def clone(self) -> GradMode:
+        """Return a fresh manager of the same mode."""
+        return inference_mode(bool(self.inference))
+
+
+class set_grad_enabled(GradMode):
+    """Set the grad mode at once; as a context manager, put it back at the end of the block."""
+
+    def __init__(self, mode: Any) -> None:
+        if not isinstance(mode, bool):
+            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}")
+        self.on = mode
+        super().__enter__()
+
+    def __enter__(self) -> None:
+        """The mode was set when this was made."""
+
+    def __repr__(self) -> str:
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.on})"
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """As a decorator, the mode is set only while the function runs."""
+        self.__exit__()
+        return super().__call__(function)
+
+    def clone(self) -> GradMode:
+        """Return a fresh manager of the same mode."""
+        return set_grad_enabled(self.on)
+
+
+def is_grad_enabled() -> bool:
+    """Return whether the grad mode is on."""
+    return mode.enabled
+
+
+def is_inference_mode_enabled() -> bool:
+    """Return whether the program is inside :class:`inference_mode`."""
+    return mode.inference
+
+
+def is_anomaly_enabled() -> bool:
+    """Return whether anomaly mode is on."""
+    return bool(mode.anomaly)
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Return whether anomaly mode looks for NaN when it is on."""
+    return mode.anomaly in ("", "nan")
+
+
+for manager_class in (no_grad, enable_grad, inference_mode, set_grad_enabled):
+    manager_class.__module__ = "torch.autograd.grad_mode"

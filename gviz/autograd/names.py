@@ -1,0 +1,260 @@
+"""From rows to public names: a row, or a composite, says which names it has, and its Python signature is the form of the call.
+
+A name is a word: ``sum`` (a function of ``torch`` and a method), ``.view`` (a method), ``torch.cat`` (a function), ``F.relu``,
+``linalg.det``; ``add_`` is a method that writes in place; ``+``, ``r+`` and ``+=`` are Python's operators. Several rows may share
+a name: as in PyTorch the first form that fits the call is taken, in the order of the rows. The annotation of a parameter says what
+it takes (:data:`KINDS`); a parameter without one is a tensor. A call that fits no form is refused here, for all names alike.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from operator import index
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gviz.autograd.call import OPERANDS
+from gviz.autograd.inplace import in_place, write_out
+from gviz.autograd.row import NAMED, NUMBERS
+from gviz.autograd.tensor import Tensor
+from gviz.numbers.classes import MIXED, is_pytorchs, type_text
+from gviz.numbers.dtypes import as_dtype
+from gviz.numbers.dtypes import dtype as DtypeClass
+
+__all__ = ["NAMES", "Form", "Name", "install"]
+
+NO: Any = object()
+"""The result of a kind for a value that it does not take."""
+MUST: Any = object()
+"""The default of a parameter that has none."""
+
+
+# ------------------------------------------------------------------ kinds of values
+def whole(value: Any) -> Any:
+    """Take one whole number."""
+    if value.__class__ is int:
+        return value
+    if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
+        return NO
+    if isinstance(value, Tensor) and (value._array.ndim or value._array.dtype.kind not in "iu"):
+        return NO
+    return index(value)
+
+
+def wholes(value: Any) -> Any:
+    """Take one whole number or several, as a tuple."""
+    numbers = tuple(map(whole, value)) if isinstance(value, list | tuple) else (whole(value),)
+    return NO if NO in numbers else numbers
+
+
+def number(value: Any) -> Any:
+    """Take a number, or a 0-d tensor that stands for one."""
+    if isinstance(value, Tensor) and not value._array.ndim and not value.requires_grad:
+        return value.item()
+    return value if isinstance(value, NUMBERS) else NO
+
+
+def one_of(*classes: Any) -> Any:
+    """Return the kind that takes values of these classes."""
+    return lambda value: value if isinstance(value, classes) else NO
+
+
+KINDS: dict[str, tuple[str, Any]] = {
+    "Tensor": ("Tensor", one_of(Tensor)),
+    "Operand": ("Tensor", one_of(*OPERANDS)),
+    "Tensors": ("tuple of Tensors", one_of(list, tuple)),
+    "int": ("int", whole),
+    "Ints": ("tuple of ints", wholes),
+    "Size": ("tuple of ints", lambda value: wholes(value) if isinstance(value, list | tuple) else NO),
+    "bool": ("bool", one_of(bool)),
+    "float": ("float", number),
+    "Number": ("Number", number),
+    "str": ("str", one_of(str)),
+    "Dtype": ("torch.dtype", lambda value: as_dtype(value).np if isinstance(value, DtypeClass | type) else NO),
+    "Any": ("object", lambda value: value),
+}
+"""By annotation: what messages call it, and the value as a row takes it."""
+
+ALIASES = {"axis": "dim", "keepdims": "keepdim", "input": "self", "x": "self", "a": "self", "x1": "self", "x2": "other"}
+"""Numpy's names of parameters, and PyTorch's names of the first."""
+
+
+# ------------------------------------------------------------------ forms
+class Parameter(NamedTuple):
+    """A parameter of a form: its kind, whether it takes None, its default, and whether it is given by name only."""
+
+    name: str
+    kind: str
+    none: bool
+    default: Any
+    keyword: bool
+
+    def take(self, value: Any) -> Any:
+        """Return the value as the row takes it, or NO."""
+        return None if value is None and self.none else KINDS[self.kind][1](value)
+
+    def __str__(self) -> str:
+        """Return it as PyTorch's messages write it."""
+        default = "" if self.default is MUST else f" = {self.default}"
+        return f"{KINDS[self.kind][0]} {'input' if self.name == 'self' else self.name}{default}"
+
+
+class Form:
+    """One form of a call: its parameters, read from a function's signature, and what is called with them in their order."""
+
+    def __init__(self, function: Any, call: Any) -> None:
+        code, notes, defaults = function.__code__, function.__annotations__, function.__defaults__ or ()
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        values = dict(zip(reversed(names[: code.co_argcount]), reversed(defaults), strict=False)) | (function.__kwdefaults__ or {})
+        lists, usual = getattr(call, "lists", ()), "Operand" if getattr(call, "numbers", False) else "Tensor"
+        self.call, self.places, self.parameters = call, code.co_argcount, []
+        for i, name in enumerate(names):
+            kind, _, none = notes.get(name, "").partition(" | ")
+            default = values.get(name, MUST)
+            kind = kind or ("Tensors" if name in lists else usual)
+            self.parameters.append(Parameter(name, kind, bool(none) or default is None, default, i >= self.places))
+        self.names = {parameter.name for parameter in self.parameters}
+        self.sizes_one_by_one = self.places > 0 and self.parameters[self.places - 1].kind == "Size"
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
+        """Return the arguments in order, each as its kind takes it; None if the call is not of this form."""
+        last = self.places - 1
+        if self.sizes_one_by_one and len(args) > last and not isinstance(args[last], list | tuple):
+            args = (*args[:last], args[last:])
+        if len(args) > self.places:
+            return None
+        words = {key if key in self.names else ALIASES.get(key, key): value for key, value in kwargs.items()} if kwargs else {}
+        values = []
+        for i, parameter in enumerate(self.parameters):
+            if i < len(args):
+                value = args[i]
+            elif parameter.name in words:
+                value = words.pop(parameter.name)
+            elif parameter.default is MUST:
+                return None
+            else:
+                values.append(parameter.default)
+                continue
+            taken = parameter.take(value)
+            if taken is NO:
+                return None
+            values.append(taken)
+        return None if words else values
+
+    def __str__(self) -> str:
+        """Return it as PyTorch's messages write it."""
+        parts = [str(parameter) for parameter in self.parameters]
+        if self.places < len(parts):
+            parts.insert(self.places, "*")
+        return f"({', '.join(parts)})"
+
+
+class Name:
+    """A public name: the forms of its rows, in their order, made when it is first called."""
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+        self.short = word.rpartition(".")[2] or word
+        self.declared: list[tuple[Any, Any]] = []
+
+    @cached_property
+    def forms(self) -> list[Form]:
+        """The forms of its rows."""
+        return [Form(function, call) for function, call in self.declared]
+
+    def function(self) -> Any:
+        """Return the function of the name: the first form that fits the call."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            out = kwargs.pop("out", None) if kwargs else None
+            for form in self.forms:
+                if (values := form.bind(args, kwargs)) is not None:
+                    return form.call(*values) if out is None else write_out(self.short, out, form.call, values)
+            raise TypeError(self.refusal(args, kwargs))
+
+        call.__name__ = call.__qualname__ = self.short
+        call.public = self  # type: ignore[attr-defined]
+        return call
+
+    def refusal(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """Return the message for a call that fits no form: what is wrong with it if there is one form, else all forms."""
+        types = [*map(type_text, args), *(f"{key}={type_text(value)}" for key, value in kwargs.items())]
+        if any(is_pytorchs(type(value)) for value in (*args, *kwargs.values())):
+            return f"{self.short}(): {MIXED}"
+        if len(self.forms) == 1:
+            form = self.forms[0]
+            for i, (parameter, value) in enumerate(zip(form.parameters, args, strict=False)):
+                if parameter.take(value) is NO:
+                    name, kind = "input" if parameter.name == "self" else parameter.name, KINDS[parameter.kind][0]
+                    return f"{self.short}(): argument '{name}' (position {i + 1}) must be {kind}, not {type_text(value)}"
+            missing = [p for p in form.parameters[len(args) : form.places] if p.default is MUST and p.name not in kwargs]
+            if missing and not kwargs:
+                plural = "s" * (len(missing) > 1)
+                names = ", ".join(f'"{p.name}"' for p in missing)
+                return f"{self.short}() missing {len(missing)} required positional argument{plural}: {names}"
+        listed = "".join(f" * {form}\n" for form in self.forms)
+        got = f"got ({', '.join(types)}), but expected one of:\n{listed}"
+        return f"{self.short}() received an invalid combination of arguments - {got}"
+
+
+# ------------------------------------------------------------------ binding
+SIGNS = {
+    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul", "&": "and",
+    "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift", "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne",
+}  # fmt: skip
+UNARY = {"-x": "__neg__", "+x": "__pos__", "~x": "__invert__", "abs(x)": "__abs__"}
+NAMES: dict[str, Name] = {}
+"""Every public name of the table, by its word."""
+
+
+def operator(word: str) -> str:
+    """Return ``__add__`` for ``+``, ``__radd__`` for ``r+``, ``__iadd__`` for ``+=``, ``__neg__`` for ``-x``; "" for another word."""
+    if word in UNARY or word in SIGNS:
+        return UNARY.get(word) or f"__{SIGNS[word]}__"
+    if word[:1] == "r" and word[1:] in SIGNS:
+        return f"__r{SIGNS[word[1:]]}__"
+    return f"__i{SIGNS[word[:-1]]}__" if word[-1:] == "=" and word[:-1] in SIGNS else ""
+
+
+def as_operator(function: Any) -> Any:
+    """Return an operation as Python's operator, which leaves operands it does not know to Python."""
+
+    def operate(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, OPERANDS):
+            if is_pytorchs(type(other)):
+                raise TypeError(MIXED)
+            return NotImplemented
+        return function(self, other)
+
+    return operate
+
+
+def writing(function: Any) -> Any:
+    """Return the method that leaves in its tensor what a function returns."""
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return in_place(function, self, *args, **kwargs)
+
+    method.__name__ = method.__qualname__ = f"{function.__name__}"
+    return method
+
+
+def install(spaces: dict[str, dict[str, Any]]) -> None:
+    """Bind every name to the tensor class and to the namespaces of the modules: ``{"torch": ..., "F": ..., "linalg": ...}``."""
+    for words, function, call in NAMED:
+        for word in words.split():
+            NAMES.setdefault(word, Name(word)).declared.append((function, call))
+    for word, name in NAMES.items():
+        function = name.function()
+        if dunder := operator(word):
+            function = writing(function) if dunder.startswith("__i") and dunder != "__invert__" else function
+            setattr(Tensor, dunder, function if word in UNARY else as_operator(function))
+            continue
+        space, dot, short = word.rpartition(".")
+        if short.endswith("_"):
+            function = writing(function)
+        if not space:
+            setattr(Tensor, short, function)
+        if space or not dot:
+            spaces[space or "torch"][short] = function

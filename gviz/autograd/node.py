@@ -1,0 +1,122 @@
+"""The nodes of the backward graph: what PyTorch calls a grad_fn.
+
+An *edge* is (node, number of its output). A tensor holds the edge that it came out of, and every node that uses the tensor holds
+the same pair in ``next_functions``. A leaf holds its AccumulateGrad weakly and that holds the leaf strongly, so that neither keeps
+the other alive.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+__all__ = ["AccumulateGrad", "Edge", "Node", "next_seq", "short_name"]
+
+Edge = tuple["Node", int]
+
+next_seq = count(1).__next__
+"""Return the next creation number: a node is always younger than its inputs."""
+
+YOUNGEST = float("inf")
+
+
+class Node:
+    """A recorded operation.
+
+    Slots:
+        _next: the edge of each input, None where no gradient is wanted.
+        _kept: what the call saved, in the order of its row's plan.
+        _seq: creation number.
+        _outputs: (shape, dtype) of each output, to which its gradient is brought.
+        _hooks: hooks and retained gradients, None for most nodes; ``_notes``: the user's ``metadata``.
+    """
+
+    __slots__ = ("_hooks", "_kept", "_next", "_notes", "_outputs", "_seq")
+    _row: ClassVar[Any] = None
+
+    def __init__(self, edges: tuple[Edge | None, ...], outputs: tuple[Any, ...], kept: Any = ()) -> None:
+        self._next = edges
+        self._outputs = outputs
+        self._kept = kept
+        self._hooks: Any = None
+        self._seq = next_seq()
+
+    def apply(self, grads: list[Any], mask: list[bool]) -> Any:
+        """Return the gradients of the inputs that the mask wants for those of the outputs: tensors, or None."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Drop the saved tensors."""
+
+    def watch(self, number: int, version: Any) -> None:
+        """Note that the memory of that output may be written from now on: ``version`` counts how often."""
+
+    def __call__(self, *grads: Any) -> Any:
+        """Return the gradients of the inputs for those of the outputs, as backward would compute them."""
+        results = tuple(self.apply(list(grads), [edge is not None for edge in self._next]))
+        return results[0] if len(results) == 1 else results
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """(node or None, number of its output) for each input."""
+        return tuple((None, 0) if edge is None else edge for edge in self._next)
+
+    def name(self) -> str:
+        """Return the class name, with its namespace if PyTorch has written the class by hand."""
+        name = type(self).__name__
+        return f"torch::autograd::{name}" if name in {"AccumulateGrad", "CopyBackwards", "CopySlices", "NotImplemented"} else name
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict for the user's own notes on the node."""
+        if not hasattr(self, "_notes"):
+            self._notes: dict[Any, Any] = {}
+        return self._notes
+
+    @property
+    def requires_grad(self) -> bool:
+        """Always True: there is a node because something requires a gradient."""
+        return True
+
+    @property
+    def _input_metadata(self) -> tuple[Any, ...]:
+        """The shape of each output."""
+        return tuple(SimpleNamespace(shape=shape) for shape, _ in self._outputs)
+
+    def _sequence_nr(self) -> int:
+        return int(self._seq)
+
+    def __dir__(self) -> list[str]:
+        """List what PyTorch's nodes have, without the engine's own names."""
+        public = ("__", "_saved_", "_raw_saved_", "_input_metadata", "_sequence_nr")
+        own = {"apply", "release", "watch"}
+        return [name for name in object.__dir__(self) if name not in own and (name[0] != "_" or name.startswith(public))]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
+
+class AccumulateGrad(Node):
+    """The node of a leaf: adds what arrives to ``variable.grad``. It runs as soon as its last gradient is there."""
+
+    __module__ = "builtins"
+    __slots__ = ("__weakref__", "variable")
+
+    def __init__(self, variable: Any) -> None:
+        super().__init__((), ((variable._array.shape, variable._array.dtype),))
+        self.variable = variable
+        self._seq = YOUNGEST  # type: ignore[assignment]
+
+    def apply(self, grads: list[Any], mask: list[bool]) -> Any:
+        """Add to the leaf's gradient."""
+        if grads[0] is not None:
+            self.variable.receive(grads[0])
+        return ()
+
+
+def short_name(node: Any) -> str:
+    """Return what messages call a node: ``Exp`` for ExpBackward0, ``Pow1`` for PowBackward1."""
+    full: str = node.name()
+    name, _, number = full.rpartition("Backward")
+    return name + number.removesuffix("0") if name and (number.isdigit() or not number) else full

@@ -1,0 +1,171 @@
+"""What a program asks for: ``backward()`` and ``grad()``. Requests are checked here and handed to the loop in ``backward.py``."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from operator import index
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gviz.autograd.backward import Pass
+from gviz.autograd.node import Node
+from gviz.autograd.row import TENSORS
+from gviz.autograd.tensor import Tensor, edge_of, from_array
+from gviz.autograd.words import CYCLE
+from gviz.numbers.classes import type_text
+from gviz.numbers.printing import Size
+from gviz.numbers.words import warn_once
+
+__all__ = ["GradientEdge", "backward", "grad", "place_of"]
+
+
+class GradientEdge(NamedTuple):
+    """Where a tensor's gradient goes: a node, and the number of its output."""
+
+    node: Node
+    output_nr: int
+    ownership_token: Any = None
+
+
+PLACES = Tensor, GradientEdge
+
+
+def backward(
+    tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+    grad_variables: Any = None, inputs: Any = None,
+) -> None:  # fmt: skip
+    """Add the gradients of ``tensors`` to the ``.grad`` of the leaves below them.
+
+    Args:
+        tensors: one tensor (or gradient edge) or several.
+        grad_tensors: a gradient for each; None for ones of a one-element tensor.
+        retain_graph: keep saved tensors; default: as ``create_graph``.
+        create_graph: record the computation of the gradients.
+        grad_variables: the old name of ``grad_tensors``.
+        inputs: accumulate only into these.
+
+    Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.backward.html
+    """
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        grad_tensors = grad_variables
+    wanted = None if inputs is None else inputs_of(inputs, "backward")
+    roots = roots_of(tensors, grad_tensors)
+    if create_graph:
+        warn_once(CYCLE)
+    for one in wanted or ():
+        if isinstance(one, Tensor):
+            one.retain_grad()
+    only = None if wanted is None else [place_of(one)[0] for one in wanted]
+    keep = bool(index(create_graph if retain_graph is None else retain_graph))
+    if roots:
+        Pass(roots, keep=keep, create=bool(create_graph), only=only).run()
+
+
+def grad(
+    outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+    only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False, materialize_grads: bool = False,
+) -> Any:  # fmt: skip
+    """The gradients of ``outputs`` with respect to ``inputs``, without touching any ``.grad``; a dict for a dict of inputs.
+
+    Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.grad.html
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    wanted = inputs_of(inputs, "grad")
+    keep = bool(index(create_graph if retain_graph is None else retain_graph))
+    unused = materialize_grads if allow_unused is None else allow_unused
+    roots = roots_of(outputs, grad_outputs)
+    places = [place_of(one) for one in wanted]
+    catch: dict[Any, Any] = dict.fromkeys(places)
+    if roots:
+        Pass(roots, keep=keep, create=bool(create_graph), catch=catch).run()
+    results = []
+    for i, (one, place) in enumerate(zip(wanted, places, strict=True)):
+        found = catch[place]
+        if found is None and not unused:
+            raise RuntimeError(
+                f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
+                "Set allow_unused=True if this is the desired behavior."
+            )
+        if found is None and materialize_grads:
+            found = from_array(np.zeros_like(one._array), None).requires_grad_(bool(create_graph))
+        results.append(found)
+    return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else tuple(results)
+
+
+def tensor_backward(
+    self: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+) -> None:
+    """Add the gradients of this tensor to the ``.grad`` of the leaves below it; arguments as :func:`backward`."""
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+Tensor.backward = tensor_backward  # type: ignore[method-assign]
+
+
+def as_tuple(given: Any) -> tuple[Any, ...]:
+    """One tensor, or edge, or several."""
+    return (given,) if isinstance(given, PLACES) else tuple(given)
+
+
+def inputs_of(inputs: Any, name: str) -> list[Any]:
+    """The inputs for which gradients are wanted. RuntimeError: there are none."""
+    wanted = [inputs] if isinstance(inputs, PLACES) else list(inputs.values() if isinstance(inputs, dict) else inputs)
+    if not wanted:
+        raise RuntimeError(f"`inputs` argument to `{name}()` cannot be empty.")
+    return wanted
+
+
+def place_of(one: Any) -> tuple[Any, int]:
+    """The edge whose gradient is that of a tensor. RuntimeError: it requires no gradient."""
+    if isinstance(one, GradientEdge):
+        return one.node, one.output_nr
+    if not isinstance(one, Tensor):
+        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type_text(one)}")  # noqa: TRY004
+    edge = edge_of(one)
+    if edge is None and not one.requires_grad:
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
+    return (one, 0) if edge is None else edge  # type: ignore[return-value] # a view made under no_grad is never reached
+
+
+def roots_of(tensors: Any, given: Any) -> list[tuple[Any, Any]]:
+    """The edges to start from and their gradients.
+
+    Raises:
+        AssertionError: something that is no tensor.
+        RuntimeError: a gradient is missing, of a wrong shape, or for a tensor that is in no graph.
+    """
+    roots = as_tuple(tensors)
+    grads = (None,) * len(roots) if given is None else as_tuple(given)
+    made = [start(root, one, i) for i, (root, one) in enumerate(zip(roots, grads, strict=False))]
+    if len(made) < len(roots):
+        raise RuntimeError(f"got {len(roots)} tensors and {len(made)} gradients")
+    edges = [tuple(root[:2]) if isinstance(root, GradientEdge) else edge_of(root) for root in roots]
+    for i, edge in enumerate(edges):
+        if edge is None:
+            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
+    return list(zip(edges, made, strict=True))
+
+
+def start(root: Any, gradient: Any, position: int) -> Any:
+    """The gradient to start with: the tensor given, or a one for a tensor of one element."""
+    if not isinstance(root, PLACES):
+        raise AssertionError("Expected output to be a torch.Tensor")  # noqa: TRY004
+    facts = root.node._outputs[root.output_nr] if isinstance(root, GradientEdge) else (root._array.shape, root._array.dtype)
+    if gradient is None:
+        if math.prod(facts[0]) != 1 and (isinstance(root, GradientEdge) or root._edge is not None):
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        return from_array(np.ones(*facts), None)
+    if not isinstance(gradient, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
+    have, want = Size(gradient._array.shape), Size(facts[0])
+    if have != want:
+        told = f"grad_output[{position}] has a shape of {have} and output[{position}] has a shape of {want}."
+        raise RuntimeError(f"Mismatch in shape: {told}")
+    return gradient if gradient._array.dtype == facts[1] else TENSORS["to_dtype"](gradient, facts[1])

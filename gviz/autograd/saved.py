@@ -1,0 +1,119 @@
+"""What a node keeps of a call, and how it is read back.
+
+A saved input is the tensor itself. A saved result is its array, never the tensor (that would be a cycle of references), and gets
+its edge back when it is read. Memory that may have been written since is kept with its version at that time (:class:`Saved`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+import numpy as np
+
+from gviz.autograd.modes import mode
+from gviz.autograd.node import AccumulateGrad, short_name
+from gviz.autograd.tensor import Tensor, from_array
+from gviz.autograd.words import CHANGED, DETACHED, FREED, INFERENCE_SAVED
+from gviz.numbers.words import type_name
+
+if TYPE_CHECKING:
+    from gviz.autograd.node import Node
+    from gviz.autograd.tensor import Version
+
+__all__ = ["GONE", "Packed", "Saved", "keep", "unpack"]
+
+
+class Gone:
+    """Stands where a saved tensor was, after backward has freed it."""
+
+    __slots__ = ()
+
+
+GONE = Gone()
+
+
+class Saved:
+    """A saved tensor, or (with a number) the array of the node's own output of that number, with the version of its memory."""
+
+    __slots__ = ("content", "expected", "number", "version")
+
+    def __init__(self, content: Any, version: Version, number: int | None = None) -> None:
+        self.content = content
+        self.version = version
+        self.expected = version.count
+        self.number = number
+
+
+class Packed:
+    """The object that a user's hook made of a saved tensor, and the hook that returns the tensor."""
+
+    __slots__ = ("content", "edge", "number", "unpack")
+
+    def __init__(self, content: Any, unpack: Any, edge: Any, number: int | None) -> None:
+        self.content = content
+        self.unpack = unpack
+        self.edge = edge
+        self.number = number
+
+    def unpacked(self, node: Node) -> Tensor:
+        """Return the tensor, in its place in the graph."""
+        tensor = self.unpack(self.content)
+        if not isinstance(tensor, Tensor):
+            name = type(tensor).__name__
+            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {name}")
+        edge = self.edge if self.number is None else (node, self.number)
+        if edge is None:
+            return tensor.detach() if tensor.requires_grad else tensor
+        return from_array(tensor._array, ref(edge[0]) if isinstance(edge[0], AccumulateGrad) else edge)
+
+
+def keep(value: Any) -> Any:
+    """Return what is kept of a tensor to be saved: itself while its memory was never written, else with its version."""
+    if value.__class__ in (list, tuple):
+        return [keep(one) for one in value]
+    if not isinstance(value, Tensor):
+        return value
+    if value._rare is not None and value.is_inference():
+        raise RuntimeError(INFERENCE_SAVED)
+    return Saved(value, value._version_cell) if value._version_cell is not None and value._version_cell.count else value
+
+
+def unpack(node: Node, value: Any, number: int | None = None) -> Any:
+    """Return a saved thing as a derivative, or the user, sees it.
+
+    Args:
+        node: the node that has saved it.
+        value: what the node keeps.
+        number: which output of the node an array is; None if it is no output.
+
+    Raises:
+        RuntimeError: it was freed, modified in place or detached since.
+    """
+    if value is GONE:
+        raise RuntimeError(FREED)
+    if value.__class__ is list:
+        return tuple(unpack(node, one) for one in value)
+    if value.__class__ is Packed:
+        return value.unpacked(node)
+    content, version, expected = value, getattr(value, "_version_cell", None), 0
+    if value.__class__ is Saved:
+        content, version, expected, number = value.content, value.version, value.expected, value.number
+    if version is not None and version.count != expected:
+        raise changed(node, content, number, version.count, expected)
+    if content.__class__ is np.ndarray:
+        return from_array(content, None if number is None or content.dtype.kind not in "fc" else (node, number))
+    if isinstance(content, Tensor) and content._rare is not None and content._rare.detached > node._seq:
+        raise RuntimeError(DETACHED)
+    return content
+
+
+def changed(node: Any, content: Any, number: int | None, count: int, expected: int) -> RuntimeError:
+    """Return PyTorch's error for a saved tensor that was written in place since: it is at version ``count``."""
+    maker = node
+    if isinstance(content, Tensor):
+        maker, number = content._edge if content.grad_fn is not None else (None, 0)
+        content = content._array
+    origin = "" if maker is None else f", which is output {number} of {short_name(maker)},"
+    name = "CPUBoolType" if content.dtype.kind == "b" else type_name(content.dtype)
+    return RuntimeError(CHANGED[bool(mode.anomaly)].format(f"{name} {list(content.shape)}", origin, count, expected))

@@ -1,0 +1,282 @@
+"""The tensor: a numpy array with its place in the backward graph.
+
+A tensor has the array; the edge ((node, number of its output); for a leaf that requires a gradient a weak reference to its
+AccumulateGrad; else None); the version of its memory; and the state that only some tensors have (gradient, hooks, base of a view).
+It knows no operation and no module above: ``hooks.py``, ``backward.py``, ``requests.py``, ``views.py`` and the face of the engine
+give it their methods.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+import numpy as np
+
+from gviz.autograd.modes import mode
+from gviz.autograd.node import AccumulateGrad, Edge, next_seq
+from gviz.autograd.words import COMPLEX, DETACHED_VIEW, NON_LEAF_FLAG, NON_LEAF_GRAD, USE_DETACH
+from gviz.numbers.classes import type_text
+from gviz.numbers.dtypes import of
+
+__all__ = ["Tensor", "Version", "edge_of", "from_array"]
+
+new = object.__new__
+
+
+class Version:
+    """How often a piece of memory was written in place; shared by a tensor, its views and its detached twins."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+class Rare:
+    """The state that only some tensors have.
+
+    Slots:
+        grad: the gradient.
+        hooks, post_hooks: of a leaf: hooks on its gradient, and those that run after a gradient was added.
+        base: the tensor whose memory this view shares.
+        origin: how the view was made, where that forbids writing: "multi", "no_grad", "inference", "function".
+        seen: version of the base at which this view's edge was right.
+        detached: creation number at which ``detach_`` took it out of its graph; older nodes must not use it any more.
+        accumulator: the edge of a leaf whose requires_grad was set to False.
+        retains: whether a non-leaf keeps its gradient.
+        inference: whether it was made in inference mode.
+    """
+
+    __slots__ = (
+        "accumulator", "base", "detached", "grad", "hooks", "inference", "origin", "post_hooks", "retains", "seen",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.grad: Tensor | None = None
+        self.hooks: list[Any] = []
+        self.post_hooks: list[Any] = []
+        self.base: Tensor | None = None
+        self.origin = ""
+        self.seen = self.detached = 0
+        self.accumulator: Any = None
+        self.retains = self.inference = False
+
+
+class Tensor:
+    """A tensor as PyTorch has it, over a numpy array."""
+
+    __slots__ = ("__dict__", "__weakref__", "_array", "_edge", "_rare", "_version_cell")
+    __array_priority__ = 1000
+    __module__ = "torch"
+    __hash__ = object.__hash__
+    _array: Any
+    _edge: Any
+    _rare: Rare | None
+    _version_cell: Version | None
+    if TYPE_CHECKING:  # the methods that modules above give it
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def rare(self) -> Rare:
+        """Return the state that only some tensors have; it is made when it is first asked for."""
+        if self._rare is None:
+            self._rare = Rare()
+        return self._rare
+
+    # ---------------------------------------------------------------- its place in the graph
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow to this tensor, or to the one it is a view of."""
+        if self._edge is not None:
+            return True
+        return self._rare is not None and self._rare.base is not None and self._rare.base.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        if not isinstance(wanted, bool):
+            raise RuntimeError("requires_grad must be a bool")  # noqa: TRY004 - as PyTorch does
+        edge = self._edge
+        if edge.__class__ is tuple:
+            raise RuntimeError(NON_LEAF_FLAG + ("" if wanted else USE_DETACH))
+        if wanted and self._array.dtype.kind not in "fc":
+            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+        if wanted and not mode.inference and self.is_inference():
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        if not wanted:
+            if edge is not None:
+                self.rare().accumulator = edge
+            self._edge = None
+        elif edge is None:
+            if self._array.dtype.kind == "c":
+                raise NotImplementedError(COMPLEX)
+            self._edge = None if self._rare is None else self._rare.accumulator
+            if self._edge is None:
+                self._edge = ref(AccumulateGrad(self))
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set :attr:`requires_grad` and return the tensor."""
+        if not isinstance(requires_grad, bool):
+            name = type_text(requires_grad)
+            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {name}")
+        if requires_grad and self._array.dtype.kind not in "fc":
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if not requires_grad or self.is_leaf:
+            self.requires_grad = requires_grad
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made this tensor."""
+        if self._rare is not None:
+            self.refresh()
+        return self._edge.__class__ is not tuple
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node of the operation that made this tensor; None for a leaf."""
+        return None if self.is_leaf else self._edge[0]
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of :attr:`grad_fn` this is."""
+        return 0 if self.is_leaf else int(self._edge[1])
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether this non-leaf keeps its gradient."""
+        return self._rare is not None and self._rare.retains
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient, None where there is none (yet); warns on a non-leaf that does not retain it."""
+        grad = None if self._rare is None else self._rare.grad
+        if grad is None and self._edge.__class__ is tuple and not self.retains_grad:
+            warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=2)
+        return grad
+
+    @grad.setter
+    def grad(self, grad: Any) -> None:
+        if grad is not None:
+            refuse_gradient(self, grad)
+        if grad is not None or self._rare is not None:
+            self.rare().grad = grad
+
+    @grad.deleter
+    def grad(self) -> None:
+        self.grad = None
+
+    def detach(self) -> Tensor:
+        """Return a tensor on the same memory, out of the graph."""
+        twin = from_array(self._array, None)
+        twin._version_cell = self.version_cell()
+        if self._rare is not None or twin._rare is not None:
+            twin.rare().inference = self.is_inference()
+        return twin
+
+    def detach_(self) -> Tensor:
+        """Take this tensor itself out of the graph. RuntimeError: it is a view."""
+        if mode.inference:  # PyTorch does nothing there
+            return self
+        if self._is_view():
+            raise RuntimeError(DETACHED_VIEW)
+        if self.is_leaf:
+            self.requires_grad = False
+        else:
+            self.rare().detached = next_seq()
+            self._edge = None
+        return self
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory as a tensor of its own: no graph, no shared version."""
+        twin = from_array(self._array, None)
+        if self._rare is not None or twin._rare is not None:
+            twin.rare().inference = self.is_inference()
+        return twin
+
+    @data.setter
+    def data(self, other: Tensor) -> None:
+        if not isinstance(other, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type_text(other)}")
+        if self.requires_grad and other._array.dtype.kind not in "fc":
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        if self._edge.__class__ is ref and other._array.dtype != self._array.dtype:
+            self._edge = ref(AccumulateGrad(self))  # the node in existing graphs stays as it was
+        if self._rare is not None or other._rare is not None:
+            self.rare().inference = other.is_inference()
+        self._array = other._array
+
+    # ---------------------------------------------------------------- memory
+    @property
+    def _version(self) -> int:
+        if self._rare is not None and self.is_inference():
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return 0 if self._version_cell is None else self._version_cell.count
+
+    def version_cell(self) -> Version:
+        """Return the version of this tensor's memory; it is made when somebody may write there."""
+        if self._version_cell is None:
+            self._version_cell = Version()
+            if self._edge.__class__ is tuple:
+                self._edge[0].watch(self._edge[1], self._version_cell)
+        return self._version_cell
+
+    def _is_view(self) -> bool:
+        return self._rare is not None and self._rare.base is not None
+
+    @property
+    def _base(self) -> Tensor | None:
+        return None if self._rare is None else self._rare.base
+
+    def is_inference(self) -> bool:
+        """Return whether it was made in inference mode; a view is what its base is."""
+        rare = self._rare
+        return rare is not None and (rare.inference if rare.base is None else rare.base.is_inference())
+
+
+def refuse_gradient(tensor: Tensor, grad: Any) -> None:
+    """Refuse what cannot be assigned as a tensor's gradient, in PyTorch's words."""
+    if not isinstance(grad, Tensor):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type_text(grad)}")
+    if grad is tensor:
+        raise RuntimeError("can't assign Variable as its own grad")
+    ours, theirs = of(tensor._array.dtype), of(grad._array.dtype)
+    if ours is not theirs:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{theirs.c_name}' to a tensor with grad_dtype '{ours.scalar_name}'. The "
+            "gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype "
+            "attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of "
+            "a tensor and its gradient may break downstream systems that assume they match."
+        )
+    if grad._array.shape != tensor._array.shape:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(grad._array.shape)}' to a tensor of size "
+            f"'{list(tensor._array.shape)}'. Please ensure that the gradient and the tensor are the same size"
+        )
+
+
+def from_array(array: Any, edge: Any) -> Tensor:
+    """Return a tensor around an array (no copy), with its edge."""
+    tensor: Tensor = new(Tensor)
+    tensor._array = array if array.__class__ is np.ndarray else np.asarray(array)
+    tensor._edge = edge
+    tensor._rare = tensor._version_cell = None
+    if mode.inference:
+        tensor.rare().inference = True
+    return tensor
+
+
+def edge_of(tensor: Tensor) -> Edge | None:
+    """Return the edge to which the tensor's gradient goes, None if it requires none; a leaf's node is made anew if need be."""
+    if tensor._rare is not None and tensor._rare.base is not None:
+        tensor.refresh()
+    edge = tensor._edge
+    if edge.__class__ is not ref:
+        return edge  # type: ignore[no-any-return]
+    node = edge()
+    if node is None:
+        node = AccumulateGrad(tensor)
+        tensor._edge = ref(node)
+    return node, 0

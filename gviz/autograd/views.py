@@ -1,0 +1,133 @@
+"""Views after somebody wrote in place: the base's node, the views' new edges, and what PyTorch forbids.
+
+Where a view is written its base gets a :class:`CopySlices` node, and every other view of that base finds its new edge when it is
+next used (:func:`refresh`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from gviz.autograd.hooks import move_retained
+from gviz.autograd.modes import enable_grad
+from gviz.autograd.node import Node, short_name
+from gviz.autograd.row import TENSORS
+from gviz.autograd.tensor import Tensor, edge_of, from_array
+from gviz.numbers.shapes import steps_of
+from gviz.autograd.words import FREED, VIEW_OF_BLOCK, VIEW_OF_FUNCTION, VIEW_OF_SEVERAL
+
+__all__ = ["CopySlices", "refuse_view", "take_place"]
+
+
+def refuse_view(view: Tensor, *, indirect: bool = False) -> None:
+    """Refuse to write a view that was made in a way that forbids it, or (indirect) that its base was written."""
+    origin, base = view.rare().origin, view._base
+    if not origin:
+        if not indirect and view.requires_grad and base is not None and base.is_leaf:
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+        return
+    written = "its base or another view of its base has been" if indirect else "is being"
+    end = {"multi": VIEW_OF_SEVERAL, "function": VIEW_OF_FUNCTION}.get(origin)
+    end = end or VIEW_OF_BLOCK.format("inference_mode" if origin == "inference" else origin)
+    edge = view._edge if view._edge.__class__ is tuple else None
+    name = "" if edge is None else f"Output {edge[1]} of {short_name(edge[0])}"
+    start = "A view was" if edge is None else f"{name} is a view of a view which was"
+    if origin == "inference":
+        start += f" created in inference mode and {written} modified inplace in normal mode."
+    elif edge is None or origin == "no_grad":
+        start += f" created in no_grad mode and {written} modified inplace with grad mode enabled."
+    else:
+        start = f"{name} is a view and {written} modified inplace."
+    raise RuntimeError(start + end)
+
+
+def offset(view: Any, base: Any) -> int:
+    """How many elements of the base's memory lie before a view's first one."""
+    places = [one.__array_interface__["data"][0] for one in (view, base)]
+    return (places[0] - places[1]) // int(view.itemsize)
+
+
+class CopySlices(Node):
+    """The node of a tensor of which a view was written: the gradient goes to the old base, less what was overwritten."""
+
+    __module__ = "builtins"
+    __slots__ = ("layout", "part", "written")
+
+    def __init__(self, base: Tensor, view: Tensor, written: Node) -> None:
+        array = base._array
+        super().__init__((edge_of(base), *written._next[1:]), ((array.shape, array.dtype),))
+        self.written: Node | None = written
+        self.layout = array.shape, steps_of(array)
+        self.part = view._array.shape, steps_of(view._array), offset(view._array, array)
+
+    def apply(self, grads: list[Any], mask: tuple[bool, ...]) -> tuple[Any, ...]:
+        """The gradients of the old base and of what was written."""
+        if self.written is None:
+            raise RuntimeError(FREED)
+        if grads[0] is None:
+            return (None,) * len(mask)
+        shape, strides = self.layout
+        item = grads[0]._array.itemsize
+        memory = np.zeros(1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if n), grads[0]._array.dtype)
+        full = from_array(as_strided(memory, shape, [s * item for s in strides]), None)
+        full = write(full, grads[0])
+        part = TENSORS["as_strided"](full, *self.part)
+        outs = self.written.apply([TENSORS["clone"](part)], (True, *mask[1:]))
+        write(part, TENSORS["zeros_like"](part) if outs[0] is None else outs[0])
+        return (full, *outs[1:])
+
+    def release(self) -> None:
+        """Free what was written."""
+        self.written = None
+
+
+def write(target: Tensor, source: Tensor) -> Tensor:
+    """A tensor with another's values written in place: recorded, if the grad mode is on (``inplace.py`` says how)."""
+    return target.copy_(source)  # type: ignore[attr-defined,no-any-return]
+
+
+def move_edge(tensor: Tensor, edge: Any) -> None:
+    """Give a tensor a new place in the graph."""
+    if tensor._rare is not None and tensor._rare.retains:
+        move_retained(tensor, tensor._edge, edge)
+    tensor._edge = edge
+
+
+def take_place(tensor: Tensor, edge: Any) -> None:
+    """Give a tensor whose memory was written its new place in the graph: for a view it is that of its base."""
+    base = tensor._base
+    if base is None:
+        move_edge(tensor, edge)
+        return
+    move_edge(base, (CopySlices(base, tensor, edge[0]), 0))
+    renew(tensor)
+
+
+def refresh(self: Tensor) -> None:
+    """Bring a view's edge up to date after its base was written in place."""
+    rare = self._rare
+    if rare is not None and rare.base is not None and self._version_cell is not None and rare.seen != self._version_cell.count:
+        renew(self)
+
+
+Tensor.refresh = refresh
+
+
+def renew(view: Tensor) -> None:
+    """Give a view the edge that its base has now, through its place in the base's memory, unless such views forbid it."""
+    base, rare = view._base, view.rare()
+    in_graph = base is not None and (base._edge is not None or view._edge.__class__ is tuple)
+    if in_graph:
+        refuse_view(view, indirect=True)
+    rare.seen = view.version_cell().count
+    if base is None or not in_graph:
+        return
+    source = base.detach().requires_grad_() if base._edge is None else base
+    with enable_grad():
+        fresh = TENSORS["as_strided"](source, view._array.shape, steps_of(view._array), offset(view._array, base._array))
+    if source is not base:  # the leaf was a view, and its views have lost their way to it
+        fresh._edge[0]._next = (None,)
+    move_edge(view, fresh._edge)

@@ -1,0 +1,273 @@
+"""Tensors as PyTorch prints them, character for character, and the shape type ``torch.Size``.
+
+The rules, from https://docs.pytorch.org/docs/2.13/generated/torch.set_printoptions.html and PyTorch's output: one form
+for all elements of a tensor (whole numbers as ``1.``, four decimals, or exponents where magnitudes are far apart), columns
+of one width, lines of 80 characters, and only the edges of what has more than 1000 elements.
+"""
+
+from __future__ import annotations
+
+import operator
+from math import isfinite, prod
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+
+import numpy as np
+
+from gviz.numbers.classes import BuiltIn, type_text
+from gviz.numbers.dtypes import bool as bool_dtype
+from gviz.numbers.dtypes import get_default_dtype, int64, of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Self
+
+    Array = np.ndarray[Any, Any]
+
+_DEFAULT = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80}
+_PROFILES: dict[str, dict[str, Any]] = {
+    "default": _DEFAULT, "short": {**_DEFAULT, "precision": 2, "edgeitems": 2}, "full": {**_DEFAULT, "threshold": float("inf")},
+}  # fmt: skip
+_options = SimpleNamespace(**_DEFAULT, sci_mode=None)
+"""What :func:`set_printoptions` sets, for the whole process as in PyTorch."""
+
+
+def set_printoptions(
+    precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None, linewidth: int | None = None,
+    profile: str | None = None, sci_mode: bool | None = None,
+) -> None:  # fmt: skip
+    """Say how tensors are printed from now on (``torch.set_printoptions``).
+
+    Args:
+        precision: digits after the point, 4 at first.
+        threshold: from more elements than this only the edges are printed, 1000 at first.
+        edgeitems: how many elements an edge has, 3 at first.
+        linewidth: characters in a line, 80 at first.
+        profile: "default", "short" or "full", to begin from; another name changes nothing.
+        sci_mode: exponents always (True), never (False), or where they are needed (None). Unlike the others it is set by
+            every call.
+    """
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    chosen = _PROFILES.get(profile or "", {}) | {name: value for name, value in given.items() if value is not None}
+    for name, value in chosen.items():
+        setattr(_options, name, value)
+    _options.sci_mode = sci_mode
+
+
+def format_tensor(
+    array: Array, *, requires_grad: bool = False, grad_fn_name: str | None = None, class_name: str = "tensor"
+) -> str:
+    """The text that ``print(tensor)`` gives: of a class, "tensor" but for subclasses, with the name of its grad_fn's class.
+
+    >>> print(format_tensor(np.array([1.0, 2.5], "float32"), grad_fn_name="MulBackward0"))
+    tensor([1.0000, 2.5000], grad_fn=<MulBackward0>)
+    """
+    default, dtype = get_default_dtype(), of(array.dtype)
+    prefix = class_name + "("
+    suffixes = []
+    if array.ndim != 1 if not array.size else not _options.edgeitems:
+        suffixes.append(f"size={array.shape}")
+    if dtype not in ({default, default.to_complex(), int64, bool_dtype} if array.size else {default}):
+        suffixes.append(f"dtype={dtype}")
+    if grad_fn_name is not None:
+        suffixes.append(f"grad_fn=<{grad_fn_name}>")
+    elif requires_grad:
+        suffixes.append("requires_grad=True")
+    body = _format_body(array, len(prefix)) if array.size else "[]"
+    return _append(prefix + body, suffixes, len(prefix))
+
+
+def parameter_text(text: str) -> str:
+    """How a Parameter prints: ``text``, its tensor's, under PyTorch's heading."""
+    return "Parameter containing:\n" + text
+
+
+def format_with(array: Array, spec: str, whole: Callable[[], str], class_name: str = "Tensor") -> str:
+    """What ``format(tensor, spec)`` gives, as in ``f"{loss:.2f}"``: the number of a 0-d tensor, else the ``whole`` text.
+
+    Raises:
+        TypeError: a format for more than a number, or for that of a subclass, with Python's text.
+    """
+    if array.ndim == 0 and class_name == "Tensor":
+        return format(array.item(), spec)
+    if spec:
+        raise TypeError(f"unsupported format string passed to {class_name}.__format__")
+    return whole()
+
+
+def _append(text: str, suffixes: list[str], indent: int) -> str:
+    """Suffixes after the elements, each on a line of its own where the last line has no room."""
+    column = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if column + len(suffix) + 2 > _options.linewidth:
+            text += ",\n" + " " * indent + suffix
+            column = indent + len(suffix)
+        else:
+            text += ", " + suffix
+            column += len(suffix) + 2
+    return text + ")"
+
+
+# Elements ----------------------------------------------------------------------------------------------------------
+
+
+class _Real:
+    """The one form that all elements of a tensor are printed in, ``width`` characters for each, inf and nan not counted."""
+
+    def __init__(self, array: Array) -> None:
+        self.is_float = array.dtype.kind == "f"
+        self.spec = ".0f"
+        self.point = "."
+        self.width = 1
+        if not self.is_float:
+            longest = array.ravel() if array.dtype.kind == "b" or not array.size else [array.min(), array.max()]
+            self.width = max((len(str(value)) for value in longest), default=1)
+            return
+        values = array.ravel()
+        values = values[np.isfinite(values) & (values != 0)].astype(np.float64)
+        if not values.size:
+            return
+        magnitudes = np.abs(values)
+        least, most = magnitudes.min(), magnitudes.max()
+        is_scientific = _options.sci_mode
+        if is_scientific is None:
+            with np.errstate(over="ignore"):
+                is_scientific = bool(most / least > 1000.0 or most > 1.0e8 or least < 1.0e-4)
+        if is_scientific:
+            self.spec, self.point = f".{_options.precision}e", ""
+        elif (values != np.ceil(values)).any():
+            self.spec, self.point = f".{_options.precision}f", ""
+        self.width = max(self.width, *(len(format(value, self.spec)) + len(self.point) for value in values.tolist()))
+
+    def __call__(self, value: float) -> str:
+        if not self.is_float:
+            return str(value).rjust(self.width)
+        text = format(value, self.spec)
+        if self.point and isfinite(value):
+            text += self.point
+        return text.rjust(self.width)
+
+
+class _Complex:
+    """As :class:`_Real`, with a form for each of the two parts."""
+
+    def __init__(self, array: Array) -> None:
+        self.real, self.imag = _Real(array.real), _Real(array.imag)
+        self.width = self.real.width + self.imag.width + 1
+
+    def __call__(self, value: complex) -> str:
+        """One element, aligned at its real part."""
+        real, imag = self.real(value.real), self.imag(value.imag).lstrip() + "j"
+        return real + imag if imag[0] in "+-" else f"{real}+{imag}"
+
+
+# Layout ------------------------------------------------------------------------------------------------------------
+
+
+def _format_body(array: Array, indent: int) -> str:
+    """The elements in their brackets, the first bracket at column ``indent``."""
+    shown = array
+    is_cut = [False] * array.ndim  # the axes of which only the edges are shown
+    if array.size > _options.threshold:
+        if not _options.edgeitems and array.ndim:
+            return "[...]"
+        for axis, length in enumerate(array.shape):
+            if length > 2 * _options.edgeitems:
+                edge = range(_options.edgeitems)
+                shown = shown.take([*edge, *(length - 1 - i for i in reversed(edge))], axis)
+                is_cut[axis] = True
+    form = _Complex(shown) if array.dtype.kind == "c" else _Real(shown)
+    if not array.ndim:
+        return form(array.item())
+    per_line = max(1, (_options.linewidth - indent - array.ndim + 1) // (form.width + 2))
+    return _bracket(shown.tolist(), is_cut, form, indent, per_line)
+
+
+def _bracket(values: list[Any], is_cut: list[bool], form: Callable[[Any], str], indent: int, per_line: int) -> str:
+    """One level of brackets; it calls itself as deep as the tensor has dimensions, at most 64."""
+    if len(is_cut) == 1:
+        texts = [form(value) for value in values]
+        if is_cut[0]:
+            texts.insert(_options.edgeitems, " ...")
+        lines = [", ".join(texts[i : i + per_line]) for i in range(0, len(texts), per_line)]
+        separator = ",\n"
+    else:
+        lines = [_bracket(value, is_cut[1:], form, indent + 1, per_line) for value in values]
+        if is_cut[0]:
+            lines.insert(_options.edgeitems, "...")
+        separator = "," + "\n" * (len(is_cut) - 1)
+    return "[" + (separator + " " * (indent + 1)).join(lines) + "]"
+
+
+# Shapes ------------------------------------------------------------------------------------------------------------
+
+
+class Size(tuple[int, ...], metaclass=BuiltIn):
+    """A tensor's shape: a tuple that prints as PyTorch's ``torch.Size([2, 3])`` and stays one when cut or joined."""
+
+    __slots__ = ()
+    __module__ = "torch"  # the name that type(x.shape) shows
+
+    def __new__(cls, lengths: Iterable[Any] = (), /) -> Self:
+        """Check each length; :func:`size` is the quick way for what is known to be a shape."""
+        checked = []
+        for length in lengths:
+            try:
+                checked.append(operator.index(length))
+            except TypeError:
+                wrong = f"(item {len(checked)} is '{type_text(length)}')"
+                raise TypeError(f"torch.Size() takes an iterable of 'int' {wrong}") from None
+        return super().__new__(cls, checked)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled by the function, since the class has another module's name."""
+        return size, (tuple(self),)
+
+    def __repr__(self) -> str:
+        return "torch.Size([" + ", ".join(map(str, self)) + "])"
+
+    def numel(self) -> int:
+        """How many elements a tensor of this shape has; 1 without dimensions."""
+        return prod(self)
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> Size: ...
+    def __getitem__(self, index: SupportsIndex | slice) -> int | Size:
+        found = tuple.__getitem__(self, index)
+        return size(found) if isinstance(found, tuple) else found
+
+    def __add__(self, other: object) -> Size:
+        if not isinstance(other, tuple):
+            raise TypeError(f"can only concatenate tuple (not {type_text(other)}) to torch.Size")
+        return Size((*self, *other))
+
+    def __radd__(self, other: object) -> Size:
+        return Size((*other, *self)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, times: SupportsIndex) -> Size:
+        if not hasattr(type(times), "__index__"):
+            raise TypeError(f"can't multiply sequence by non-int of type '{type_text(times)}'")
+        return size(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__
+
+
+def size(shape: tuple[int, ...]) -> Size:
+    """The :class:`Size` of an array's shape, unchecked and quick.
+
+    >>> size((2, 3)), size((2, 3))[1:] + (4,), size((2, 3)).numel()
+    (torch.Size([2, 3]), torch.Size([3, 4]), 6)
+    """
+    return tuple.__new__(Size, shape)
+
+
+def tensor_text(tensor: Any) -> str:
+    """A tensor as PyTorch prints it."""
+    try:
+        node = tensor.grad_fn
+        name = None if node is None else type(node).__name__
+    except RuntimeError:  # a view whose base was written, which it forbids
+        name = "Invalid"
+    return format_tensor(tensor._array, requires_grad=tensor.requires_grad, grad_fn_name=name)

@@ -1,0 +1,162 @@
+"""PyTorch's words: sentences too long to stand where they are raised, warnings, names of types."""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from typing import Any
+
+from gviz.numbers.dtypes import of
+
+__all__ = [
+    "LinAlgError",
+    "absent",
+    "bound",
+    "no_memory",
+    "type_name",
+    "warn",
+    "warn_once",
+    "wrong_grad_dtype",
+    "wrong_grad_size",
+]
+
+NON_LEAF_GRAD = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
+    "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() "
+    "on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. "
+    "See github.com/pytorch/pytorch/pull/30531 for more information."
+)
+COMPLEX = "gradients of complex tensors are not in gviz's engine; run with --engine torch"
+NON_LEAF_FLAG = "you can only change requires_grad flags of leaf variables."
+USE_DETACH = (
+    " If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+)
+DETACHED_VIEW = (
+    "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
+    "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
+    "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
+    "torch/optim/optimizer.py as the solution."
+)
+COPIED_NON_LEAF = (
+    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+    "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+    "see https://github.com/pytorch/pytorch/pull/103001"
+)
+TENSOR_OPTIONS = (
+    "TensorOptions(dtype={}, device=cpu, layout=Strided, requires_grad=false (default), pinned_memory=false (default), "
+    "memory_format=(nullopt))"
+)
+RESIZED = (
+    "An output with one or more elements was resized since it had shape {}, which does not match the required output shape {}. "
+    "This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have zero elements. "
+    "You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
+)
+EXPANDED = (
+    "Use of {} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. "
+    "This also applies to advanced indexing e.g. tensor[{}] = {}"
+)
+WRITTEN_VIEW = (
+    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
+    "Tensor. This is not supported by the current autograd engine. You should either make sure the input is not a view (using "
+    ".clone() for example) or make your Function only return one Tensor (potentially splitting it into two Functions: one "
+    "doing the inplace that returns a single Tensor and a second one that does the other operations). You can ask on the forum "
+    "https://discuss.pytorch.org/ if you need help to do this change."
+)
+"""Sentences of PyTorch's that are too long to stand where they are raised."""
+
+
+def wrong_grad_size(shape: Any, given: Any) -> str:
+    """What PyTorch says when a gradient of another size is assigned."""
+    return (
+        f"attempting to assign a gradient of size '{list(given)}' to a tensor of size '{list(shape)}'. "
+        "Please ensure that the gradient and the tensor are the same size"
+    )
+
+
+def wrong_grad_dtype(ours: Any, theirs: Any) -> str:
+    """What is said where a gradient of another dtype is assigned."""
+    return (
+        f"attempting to assign a gradient with dtype '{of(theirs).c_name}' to a tensor with grad_dtype "
+        f"'{of(ours).scalar_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You "
+        "can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with "
+        "caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match."
+    )
+
+
+def warn(message: str) -> None:
+    """PyTorch's warning, at the line of the program that called the engine."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("gviz.engine"):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, UserWarning, stacklevel=level)
+
+
+WARNED: set[str] = set()
+
+
+def warn_once(message: str, kind: str = "") -> None:
+    """A warning that PyTorch gives once per process, or of which it gives one of a kind."""
+    if (kind or message) not in WARNED:
+        WARNED.add(kind or message)
+        warn(message)
+
+
+def no_memory(error: Any) -> Exception:
+    """PyTorch's error for numpy's, which says what array there was no room for; any other as it is."""
+    if not hasattr(error, "shape"):
+        return error  # type: ignore[no-any-return]
+    return RuntimeError(
+        "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate "
+        f"{math.prod(error.shape) * error.dtype.itemsize} bytes. Error code 12 (Cannot allocate memory)"
+    )
+
+
+def type_name(dtype: Any) -> str:
+    """PyTorch's old type name, as its messages use it: ``torch.FloatTensor``."""
+    return f"torch.{of(dtype).scalar_name}Tensor"
+
+
+def bound(
+    name: str, options: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], before: int = 0, needs: str = ""
+) -> dict[str, Any]:
+    """The values of options that were given by position or by name: those of ``...`` must be, those behind a ``*`` by name.
+
+    Raises:
+        TypeError: they do not fit, in Python's words: ``before`` arguments stand before them, ``needs`` is the function's name
+            where one is missing, if it is another.
+    """
+    values = {option: value for option, value in options.items() if option != "*"}
+    placed = list(options)[: list(options).index("*") if "*" in options else None]
+    given = dict(zip(placed, args, strict=False))
+    for option in kwargs:
+        if option not in values or option in given:
+            what = "got multiple values for argument" if option in values else "got an unexpected keyword argument"
+            raise TypeError(f"{name}() {what} '{option}'")
+    if len(args) > len(placed):
+        most, least = len(placed) + before, before + sum(options[option] is ... for option in placed)
+        takes = f"from {least} to {most}" if least < most else str(most)
+        given_now = len(args) + before
+        raise TypeError(f"{name}() takes {takes} positional argument{'s' * (most > 1)} but {given_now} were given")
+    values |= given | kwargs
+    if names := [repr(option) for option, value in values.items() if value is ...]:
+        told = names[0] if len(names) == 1 else ", ".join(names[:-1]) + "," * (len(names) > 2) + f" and {names[-1]}"
+        raise TypeError(f"{needs or name}() missing {len(names)} required positional argument{'s' * (len(names) > 1)}: {told}")
+    return values
+
+
+def absent(module: str) -> Any:
+    """The ``__getattr__`` of a module: what is not there is missing in PyTorch's words."""
+
+    def missing(name: str) -> Any:
+        raise AttributeError(f"module '{module}' has no attribute '{name}'")
+
+    return missing
+
+
+class LinAlgError(RuntimeError):
+    """A matrix that cannot be inverted or factored: ``torch.linalg.LinAlgError``."""
+
+
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
+LinAlgError.__module__ = "torch._C"

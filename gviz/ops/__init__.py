@@ -1,0 +1,19 @@
+"""The operation table, one file per family; importing it only stores the rows."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from gviz.autograd.row import ARRAYS, ROWS, TENSORS
+
+__all__ = ["ARRAYS", "FAMILIES", "ROWS", "TENSORS"]
+
+FAMILIES = (
+    "activation", "arithmetic", "chance", "choice", "comparison", "copies", "decompositions", "distances", "factoring",
+    "functions", "indexing", "joining", "matrix", "picking", "products", "rearranging", "reduction", "rounding", "running",
+    "scattering", "shape", "solving", "special", "statistics", "trigonometry",
+)  # fmt: skip
+"""The files whose rows are stored at once; convolution, losses and their kin follow when ``nn`` is named."""
+
+for family in FAMILIES:
+    import_module(f"gviz.ops.{family}")

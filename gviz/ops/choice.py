@@ -1,0 +1,136 @@
+"""Choices between values: relu, maximum, minimum, clamp, where, masked_fill."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gviz.numbers import dtypes
+from gviz.autograd.row import composite, op
+from gviz.ops.rows import row
+
+
+def check_condition(condition, self, other):
+    """Refuse a condition that is not made of booleans, and a number that is out of range."""
+    if condition.dtype.kind != "b" and condition.dtype.name != "uint8":
+        name = dtypes.of(condition.dtype).scalar_name
+        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {name}")
+    for value in (self, other):
+        if not isinstance(value, np.ndarray):
+            dtypes.number(value, dtypes.result_type(self, other))
+
+
+row("relu", "ReluBackward0", lambda self: np.maximum(0, self), "relu relu_", self="threshold_backward(grad, result, 0)")
+
+
+@op("ThresholdBackwardBackward0", grad_output="threshold_backward(grad, self, threshold)", self="zeros_like(grad)")
+def threshold_backward(grad_output, self, threshold):
+    return np.where(self <= threshold, 0, grad_output).astype(grad_output.dtype, copy=False)  # nan lets the gradient pass
+
+
+def few(array):
+    """Whether the elements are fewer than PyTorch's kernels take at once, by which they choose between zeros of two signs."""
+    return array.nbytes < 64
+
+
+larger, smaller = np.maximum, np.minimum
+HALVED = "masked_fill(where(equal(self, other), grad / 2, grad), {}(self, other), 0)"  # equal elements share the gradient
+row("maximum", "MaximumBackward0", np.maximum, "max maximum", self=HALVED.format("less"), other=HALVED.format("greater"))
+row("minimum", "MinimumBackward0", np.minimum, "min minimum", self=HALVED.format("greater"), other=HALVED.format("less"))
+
+
+@op("ClampBackward1", "clamp clip clamp_ clip_", self="where(within(self, min, max), grad, 0.0)")
+def clamp_scalar(self, min: Number | None = None, max: Number | None = None):
+    if min is None is max:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if self.dtype.kind != "f":
+        self = self.astype(dtypes.result_type(self, *(v for v in (min, max) if v is not None)), copy=False)
+    low, high = (None if bound is None else dtypes.number(bound, self.dtype, half=True) for bound in (min, max))
+    data = self if low is None else np.maximum(low, self)
+    return data.copy() if high is None is low else data if high is None else np.minimum(high, data)
+
+
+@op(None, nondiff=("self",))
+def within(self, min, max):
+    inside = np.ones(self.shape, bool)
+    if min is not None:
+        inside &= self >= min
+    if max is not None:
+        inside &= self <= max
+    return inside
+
+
+@op(
+    "ClampBackward0", "clamp clip clamp_ clip_", promote="pointwise",
+    self="clamp_backward_self(grad, self, min, max)",
+    min="clamp_backward_min(grad, self, min, max)",
+    max="clamp_backward_max(grad, self, min, max)",
+)
+def clamp_tensor(self, min: Tensor | None = None, max: Tensor | None = None):
+    if self.dtype.kind == "b" and min is not None is not max:
+        raise dtypes.no_kernel("clamp_cpu", self.dtype)
+    data = self if min is None else larger(self, min)
+    return data if max is None else smaller(data, max)
+
+
+@composite
+def clamp_backward_self(grad, self, min, max):
+    """The gradient where the value lies between its bounds."""
+    above, below = (None if min is None else greater_equal(self, min)), (None if max is None else less_equal(self, max))
+    return where(above if below is None else below if above is None else logical_and(above, below), grad, 0.0)
+
+
+@composite
+def clamp_backward_min(grad, self, min, max):
+    """The gradient where the lower bound was taken (and is below the upper one)."""
+    taken = less(self, min)
+    return where(taken if max is None else logical_and(less(min, max), taken), grad, 0.0)
+
+
+@composite
+def clamp_backward_max(grad, self, min, max):
+    """The gradient where the upper bound was taken."""
+    taken = greater(self, max)
+    return where(taken if min is None else logical_or(taken, less(max, min)), grad, 0.0)
+
+
+@op(
+    "WhereBackward0", "torch.where", numbers=True, check=check_condition, nondiff=("condition",), self="where(condition, grad, 0.0)",
+    other="where(condition, 0.0, grad)",
+)  # fmt: skip
+def where(condition: Tensor, self, other):
+    return np.where(condition, self, other)
+
+
+@composite(".where")
+def where_method(self, condition: Tensor, other: Operand):
+    """Its own elements where the condition holds."""
+    return where(condition, self, other)
+
+
+@composite("torch.where")
+def where_alone(condition: Tensor):
+    """The indices where a condition holds."""
+    return nonzero_places(condition)
+
+
+@op(
+    "MaskedFillBackward1", "masked_fill masked_fill_",
+    nondiff=("mask",),
+    promote="none",
+    self="masked_fill(grad, mask, 0)",
+    value="sum_all(masked_select(grad, mask))",
+)
+def masked_fill_tensor(self, mask: Tensor, value: Tensor):
+    return np.asarray(np.where(mask, dtypes.number(value.item(), self.dtype, half=True), self), order="C")
+
+
+@op("MaskedFillBackward0", "masked_fill masked_fill_", nondiff=("mask",), promote="none", self="masked_fill(grad, mask, 0)")
+def masked_fill(self, mask: Tensor, value: Number):
+    if mask.dtype.kind != "b":
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {dtypes.of(mask.dtype).c_name}")
+    return np.asarray(np.where(mask, dtypes.number(value, self.dtype, half=True), self), order="C")
+
+
+@op(None, outputs=("...",), nondiff=("self",))
+def nonzero_places(self):
+    return np.nonzero(np.atleast_1d(self))

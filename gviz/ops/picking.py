@@ -1,0 +1,381 @@
+"""Elements by index or mask: index_select and its kin, masked_select, take, sort, topk."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gviz.ops.checks import check_one_dtype
+from gviz.numbers.dtypes import number, of
+from gviz.numbers.shapes import broadcast_shape, wrap_dim
+from gviz.autograd.row import ARRAYS, composite, op
+from gviz.ops.ordering import first_pairs, ordered, place_pair, sort_pairs
+from gviz.ops.reduction import PLACES, SELECTED, axes_of, laid_out, searched
+from gviz.ops.rows import row
+
+
+def along(array, dim, index):
+    """A numpy index that takes a list of places along one dimension."""
+    return (slice(None),) * wrap_dim(dim, array.ndim) + (index,)
+
+
+def check_index(self, dim, index, name):
+    """Refuse an index that is no vector of integers, or names a place that does not exist."""
+    added, kind = name == "index_add", of(index.dtype).scalar_name
+    if index.ndim > 1:
+        more = f", but got dim: {index.ndim} with type: {kind} and size: {list(index.shape)}"
+        raise IndexError(f"{name}{'_' * added}(): Index is supposed to be a vector{more * added}")
+    size = self.shape[wrap_dim(dim, self.ndim)] if self.ndim else 1
+    if index.dtype.kind != "i":
+        wanted = f"int32/int64 for index but got: {kind}" if added else "int32 or int64 for index"
+        raise RuntimeError(f"{name}{'_' * added}(): Expected dtype {wanted}")
+    if index.size and (index.max() >= size or index.min() < 0):
+        if name == "index_copy" or (added and self.ndim > 1 and index.dtype == np.int64):
+            refuse_outside(self, dim, index, *((IndexError, "index_copy_(): ") if name == "index_copy" else (RuntimeError, "")))
+        if name == "index_select" and wrap_dim(dim, self.ndim) == 1:
+            wrong = index[(index >= size) | (index < 0)].reshape(-1)[0]
+            raise RuntimeError(f"INDICES element is out of DATA bounds, id={wrong} axis_dim={size}")
+        raise IndexError("index out of range in self")
+
+
+@op("IndexSelectBackward0", "index_select", nondiff=("index",), self="index_add(zeros_of(grad, self_sym_sizes), dim, index, grad)")
+def index_select(self, dim: int, index: Tensor):
+    check_index(self, dim, index, "index_select")
+    return np.take(self, index.reshape(-1), dim) if self.ndim else self.copy()
+
+
+@composite
+def picked(grad, dim, index, source, source_dim):
+    """The gradient of what was written at an index."""
+    if source_dim > 0:
+        return expand(index_select(grad, dim, index), tuple(source.shape))
+    return index_select(grad, dim, squeeze_dim(index, 0))
+
+
+def check_added(self, dim, index, source, name="index_add"):
+    """Refuse to add what has not a slice for each place, of the shape of the tensor's slices, or is of another dtype."""
+    check_index(self, dim, index, name)
+    axis = wrap_dim(dim, self.ndim)
+    check_one_dtype(self, source, name + "_(): self ({}) and source ({}) must have the same scalar type")
+    count = source.shape[axis] if axis < source.ndim else 1
+    if (
+        source.ndim
+        and self.ndim
+        and (source.ndim != self.ndim or any(n != source.shape[d] for d, n in enumerate(self.shape) if d != axis))
+    ):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(self.shape)} source.shape = {list(source.shape)}"
+        )
+    if index.size != count:
+        raise RuntimeError(
+            f"{name}_(): Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {axis}"
+        )
+
+
+@op(
+    "IndexAddBackward0",
+    nondiff=("index",),
+    promote="none",
+    self="grad",
+    source="maybe_multiply(picked(grad, dim, index, source, source_dim), alpha)",
+)
+def index_add(self, dim, index, source, alpha=1):
+    check_added(self, dim, index, source)
+    result = np.array(self, order="C")
+    flat = result.reshape(1) if not result.ndim else result
+    np.add.at(
+        flat, along(flat, dim, index.reshape(-1)), source if alpha == 1 else source * np.asarray(alpha).astype(source.dtype)
+    )
+    return result
+
+
+@op(
+    "IndexCopyBackward0",
+    nondiff=("index",),
+    self="index_fill(grad, dim, index, 0)",
+    source="picked(grad, dim, index, source, source_dim)",
+)
+def index_copy(self, dim, index, source):
+    check_index(self, dim, index, "index_copy")
+    if source.ndim and self.ndim and index.size != (count := source.shape[wrap_dim(dim, self.ndim)]):
+        raise IndexError(f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) ({count})")
+    return written(np.asarray(self, order="C"), dim, index, source)
+
+
+def refuse_outside(array, dim, index, error, who=None):
+    """Refuse places that are not there; those counted from the end are, unless it is told who asks."""
+    axis = wrap_dim(dim, array.ndim)
+    size = array.shape[axis] if array.ndim else 1
+    for place in index[(index >= size) | (index < (-size if who is None else 0))].reshape(-1):
+        raise error(f"{who or ''}index {place} is out of bounds for dimension {axis} with size {size}")
+
+
+def written(self, dim, index, value):
+    """A copy with values at an index."""
+    refuse_outside(self, dim, index, IndexError)
+    result = np.array(self)
+    flat = result.reshape(1) if not result.ndim else result
+    flat[along(flat, dim, index.reshape(-1))] = value
+    return result
+
+
+@op("IndexFillBackward0", nondiff=("index",), promote="none", self="index_fill(grad, dim, index, 0)")
+def index_fill(self, dim, index, value):
+    if isinstance(value, complex) and self.dtype.kind != "c":
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    return written(self, dim, index, number(value, self.dtype, half=True))
+
+
+@op(
+    "IndexFillBackward1",
+    nondiff=("index",),
+    promote="none",
+    self="index_fill(grad, dim, index, 0)",
+    value="sum_all(index_select(grad, dim, distinct(index)))",
+)
+def index_fill_tensor(self, dim, index, value):
+    if np.ndim(value):
+        raise RuntimeError(
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    return written(self, dim, index, value)
+
+
+def present_dim(dim, array):
+    """A dim of an array, counted from 0; IndexError: it has none."""
+    dim = wrap_dim(dim, array.ndim)
+    if not array.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return dim
+
+
+row("distinct", None, lambda self: np.unique(self), nondiff=("self",))
+UNIQUE = ("output", "inverse", "counts")
+
+
+@op("Unique2Backward0", outputs=UNIQUE, self='not_implemented("_unique2")')
+def unique2(self):
+    # each nan is a value of its own; the places are asked for so that numpy sorts these in their order
+    values, _, inverse, counts = np.unique(self, True, True, True, equal_nan=False)
+    return values, inverse.reshape(self.shape), counts
+
+
+@op("UniqueDimBackward0", outputs=UNIQUE, self='not_implemented("unique_dim")')
+def unique_dim(self, dim):
+    dim = present_dim(dim, self)
+    values, inverse, counts = np.unique(self, return_inverse=True, return_counts=True, axis=dim)
+    return values, inverse.reshape(-1), counts
+
+
+@op("UniqueConsecutiveBackward0", outputs=UNIQUE, self='not_implemented("unique_consecutive")')
+def unique_consecutive(self, dim=None):
+    dim = None if dim is None else present_dim(dim, self)
+    rows = np.moveaxis(self, dim, 0) if dim is not None else self.reshape(-1)
+    flat = rows.reshape(len(rows), -1)
+    fresh = np.ones(len(rows), bool)
+    fresh[1:] = (flat[1:] != flat[:-1]).any(axis=1)
+    inverse = np.cumsum(fresh) - 1
+    values = rows[fresh] if dim is None else np.moveaxis(np.array(rows[fresh], order="C"), 0, dim)
+    return values, inverse.reshape(self.shape if dim is None else inverse.shape), np.bincount(inverse)
+
+
+def check_mask(self, mask):
+    """Refuse a mask that is none, or does not fit."""
+    if mask.dtype.kind != "b":
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    broadcast_shape(mask.shape, self.shape)
+
+
+@op(
+    "MaskedSelectBackward0",
+    nondiff=("mask",),
+    check=check_mask,
+    self="masked_scatter(zeros_of(grad, broadcast_shape(self.shape, mask.shape)), mask, grad)",
+)
+def masked_select(self, mask):
+    self, mask = np.broadcast_arrays(self, mask)
+    return self[mask]
+
+
+@op(
+    "MaskedScatterBackward0",
+    nondiff=("mask",),
+    promote="none",
+    self="masked_fill(grad, mask, 0)",
+    source="masked_scatter_source(grad, mask, source_sym_sizes)",
+)
+def masked_scatter(self, mask, source):
+    check_one_dtype(self, source, "masked_scatter: expected self and source to have same dtypes but got{} and {}")
+    if mask.dtype.kind != "b":
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {of(mask.dtype).scalar_name}")
+    shape = broadcast_shape(mask.shape, self.shape)
+    mask, result = np.broadcast_to(mask, shape), np.array(np.broadcast_to(self, shape), order="C")
+    if int(mask.sum()) > source.size:
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    result[mask] = source.reshape(-1)[: int(mask.sum())]
+    return result
+
+
+@op(
+    "MaskedScatterBackwardBackward0",
+    nondiff=("mask",),
+    hidden=("grad_output_sym_sizes",),
+    grad_output="masked_scatter(zeros_of(grad, grad_output_sym_sizes), mask, grad)",
+)
+def masked_scatter_source(grad_output, mask, sizes):
+    full = np.zeros(sizes, grad_output.dtype)
+    chosen = grad_output[np.broadcast_to(mask, grad_output.shape)]
+    full.reshape(-1)[: chosen.size] = chosen
+    return full
+
+
+@composite
+def put_backward(grad, index, sizes, accumulate):
+    """The gradient, without what was overwritten."""
+    return grad if accumulate else put(grad, index, zeros_of(grad, sizes), False)
+
+
+def check_flat(self, index):
+    """Refuse places that are not among all elements."""
+    if index.size and (index.max() >= self.size or index.min() < -self.size):
+        wrong = index[(index >= self.size) | (index < -self.size)].flat[0]
+        raise IndexError(f"out of range: tried to access index {wrong} on a tensor of {self.size} elements.")
+
+
+@op("TakeBackward0", nondiff=("index",), self="put(zeros_like(self), index, grad, True)")
+def take(self, index):
+    if index.dtype != np.int64:
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {of(index.dtype).scalar_name}")
+    check_flat(self, index)
+    return self.reshape(-1)[index]
+
+
+@op(
+    "PutBackward0",
+    nondiff=("index",),
+    promote="none",
+    hidden=("source_sym_sizes",),
+    self="put_backward(grad, index, source_sym_sizes, accumulate)",
+    source="reshape(take(grad, index), tuple(source.shape))",
+)
+def put(self, index, source, accumulate=False):
+    if index.size != source.size:
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.size}, index.numel() = {index.size}"
+        )
+    alike = "put_(): self and source expected to have the same dtype, but got self.dtype = {} and source.dtype = {}"
+    check_one_dtype(self, source, alike)
+    check_flat(self, index)
+    flat = np.array(self.reshape(-1))
+    if accumulate:
+        np.add.at(flat, index.reshape(-1), source.reshape(-1))
+    else:
+        flat[index.reshape(-1)] = source.reshape(-1)
+    return laid_out(flat.reshape(self.shape), self)
+
+
+# ------------------------------------------------------------------ order
+SORTED = "select_backward_of(grad, dim, indices, self_sym_sizes, True)"
+
+
+@op("SortBackward0", outputs=PLACES, self=SORTED)
+def sort(self, dim=-1, descending=False):
+    return sorted_as(self, dim, descending, sort_pairs)
+
+
+@op("SortBackward1", outputs=PLACES, self=SORTED)
+def sort_stable(self, dim=-1, descending=False):
+    return sorted_as(self, dim, descending)
+
+
+def sorted_as(array, dim, descending, way=None):
+    """The elements in their order along a dim, in the array's own memory order, and where they were."""
+    return tuple(laid_out(found, array) for found in searched(array, dim, lambda axis: ordered(array, axis, descending, way)))
+
+
+@op("TopkBackward0", outputs=PLACES, self=SORTED)
+def topk(self, k, dim=-1, largest=True, sorted=True):
+    if not 0 <= k <= (self.shape[wrap_dim(dim, self.ndim)] if self.ndim else 1):
+        raise RuntimeError("selected index k out of range")
+    if self.dtype.kind == "b":
+        raise RuntimeError("topk does not support bool dtypes on CPU")
+    return searched(self, dim, lambda axis: ordered(self, axis, largest, first_pairs(k))[along(self, axis, slice(0, k))])
+
+
+def ranked(self, k, dim, keepdim, way=None):
+    """The k-th smallest along a dimension, counted from 0, and where it is."""
+    return searched(self, dim, lambda axis: ordered(self, axis, False, way)[along(self, axis, slice(k, k + 1))], keepdim)
+
+
+@op("KthvalueBackward0", outputs=PLACES, self=SELECTED)
+def kthvalue(self, k, dim=-1, keepdim=False):
+    if not 1 <= k <= (self.shape[wrap_dim(dim, self.ndim)] if self.ndim else 1):
+        raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(wrap_dim(dim, self.ndim)))
+    return ranked(self, k - 1, dim, keepdim, place_pair(k - 1))
+
+
+@op("MedianBackward0", self="evenly_distribute(grad, self, result)")
+def median_all(self):
+    if not self.size:
+        return np.full((), np.nan, self.dtype)
+    flat = np.sort(self, axis=None)
+    return flat[-1] if np.isnan(flat[-1:]).any() else flat[(flat.size - 1) // 2]
+
+
+@op("MedianBackward1", outputs=PLACES, self=SELECTED)
+def median_dim(self, dim, keepdim=False):
+    axis = wrap_dim(dim, self.ndim)
+    values, indices = ranked(self, ((self.shape[axis] if self.ndim else 1) - 1) // 2, dim, keepdim)
+    unknown = np.isnan(self)
+    if not (self.ndim and unknown.any()):
+        return values, indices
+    first = unknown.argmax(axis=axis, keepdims=keepdim)  # what is not a number is in the middle wherever it stands
+    lost = unknown.any(axis=axis, keepdims=keepdim)
+    return np.where(lost, self.dtype.type(np.nan), values), np.where(lost, first, indices)
+
+
+@op("NanmedianBackward0", self="evenly_distribute(grad, self, result)")
+def nanmedian_all(self):
+    return ARRAYS["median_all"](self[~np.isnan(self)])
+
+
+@op("NanmedianBackward1", outputs=PLACES, self=SELECTED)
+def nanmedian_dim(self, dim, keepdim=False):
+    def middle(axis):
+        last = np.maximum((~np.isnan(self)).sum(axis=axis, keepdims=True) - 1, 0)
+        return np.take_along_axis(ordered(self, axis, False), last // 2, axis)
+
+    return searched(self, dim, middle, keepdim)
+
+
+@op("ModeBackward0", outputs=PLACES, self=SELECTED)
+def mode(self, dim=-1, keepdim=False):
+    def most(axis):
+        order = ordered(self, axis, False, sort_pairs)
+        values = np.take_along_axis(self, order, axis)
+        often = np.equal(np.expand_dims(values, axis), np.expand_dims(values, axis + 1)).sum(axis=axis)
+        often = np.maximum(often, 1)  # nan is not even equal to itself
+        first = np.expand_dims(np.argmax(often, axis), axis)  # the smallest of those that are there most often
+        return np.take_along_axis(order, first + np.take_along_axis(often, first, axis) - 1, axis)
+
+    return searched(self, dim, most, keepdim)
+
+
+# ------------------------------------------------------------------ counting
+row("nonzero", None, lambda self: np.argwhere(self), nondiff=("self",))
+
+
+@op(None, nondiff=("self",))
+def count_nonzero(self, dim=None):
+    axes = axes_of(self, dim) if dim is not None and self.ndim else None
+    return np.asarray(np.count_nonzero(self, axis=axes), np.int64)
+
+
+@op(None, nondiff=("self", "other"))
+def isclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    check_one_dtype(self, other, "{} did not match {}")
+    for name, most in (("rtol", rtol), ("atol", atol)):
+        if most < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {most:g}")
+    return np.isclose(self, other, rtol, atol, equal_nan)

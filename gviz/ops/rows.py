@@ -1,0 +1,34 @@
+"""Rows in one line: whose forward is an expression, or a function that several share."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from gviz.autograd.row import ROWS, op
+
+CALLS = {1: lambda self: np.sin(self), 2: lambda self, other: np.hypot(self, other)}
+"""Forwards that call a function of numpy's, by how many arrays that takes."""
+
+
+def row(key, node, forward, names="", **declared: Any):
+    """A row whose forward is an expression, a function that others share, or one of numpy's, of ``self`` (and ``other``)."""
+    made = CALLS[forward.nin] if isinstance(forward, np.ufunc) else forward
+    code = made.__code__ if made is forward else made.__code__.replace(co_names=("np", forward.__name__))
+    named = FunctionType(code, made.__globals__, key, made.__defaults__, made.__closure__)
+    named.__annotations__ = made.__annotations__
+    op(node, names, **declared)(named)
+
+
+def function(key, node, forward, names=None, **declared: Any):
+    """A row for a function of floating point numbers (integers become the default float), with its in-place form."""
+    row(key, node, forward, f"{key} {key}_" if names is None else names, promote="float", **declared)
+
+
+def alike(key, node, other, names="", **derivatives: str):
+    """A row that is another one but for its node, and derivatives told by the result: an in-place form, which makes no view."""
+    same = ROWS[other]
+    declared = {name: getattr(same, name) for name in ("nondiff", "lists", "outputs", "promote", "hidden")}
+    row(key, node, same.forward, names, **{**declared, **same.texts, **derivatives})
