@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.engine import random
+from gviz.numbers import random
 from gviz.numbers.dtypes import of
 from gviz.autograd.row import op
 from gviz.ops.rows import alike, row

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gviz.autograd import inplace as writing
-from gviz.engine import random
+from gviz.numbers import random
 from gviz.numbers.shapes import wrap_dim
 from gviz.numbers.words import bound, warn
 from gviz.engine.nn.checks import check_dim, check_numbers, check_slopes

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gviz.autograd import inplace as writing
-from gviz.engine import random
+from gviz.numbers import random
 from gviz.numbers.dtypes import of
 from gviz.numbers.words import warn
 from gviz.autograd.row import TENSORS as call

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine import random
+from gviz.numbers import random
 from gviz.numbers.words import absent, warn
 from gviz.autograd.modes import no_grad
 from gviz.engine.nn.checks import check_floats

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gviz.engine import random
+from gviz.engine import random as face
+from gviz.numbers import random
 from gviz.numbers import dtypes
 from gviz.autograd.inplace import in_place
 from gviz.autograd.row import TENSORS as call
@@ -143,7 +144,7 @@ FUNCTIONS: dict[str, Any] = {
     "randint_like": randint_like, "normal": normal,
     "rand": rand, "randn": randn, "randint": randint, "randperm": randperm,
     "rand_like": alike(rand, "uniform_fill"), "randn_like": alike(randn, "normal_fill"),
-    "manual_seed": random.manual_seed, "seed": random.seed, "initial_seed": random.initial_seed,
+    "manual_seed": face.manual_seed, "seed": face.seed, "initial_seed": face.initial_seed,
     "Generator": random.Generator, "default_generator": random.default_generator,
-    "get_rng_state": random.get_rng_state, "set_rng_state": random.set_rng_state,
+    "get_rng_state": face.get_rng_state, "set_rng_state": face.set_rng_state,
 }  # fmt: skip
