@@ -76,6 +76,9 @@ KINDS: dict[str, tuple[str, Any]] = {
 }
 """By annotation: what messages call it, and the value as a row takes it."""
 
+VARIOUS = 0x04 | 0x08
+"""The flags of a Python function with ``*args`` or ``**kwargs``."""
+
 ALIASES = {"axis": "dim", "keepdims": "keepdim", "input": "self", "x": "self", "a": "self", "x1": "self", "x2": "other"}
 """Numpy's names of parameters, and PyTorch's names of the first."""
 
@@ -157,6 +160,7 @@ class Name:
         self.word = word
         self.short = word.rpartition(".")[2] or word
         self.declared: list[tuple[Any, Any]] = []
+        self.bound = False
 
     @cached_property
     def forms(self) -> list[Form]:
@@ -164,7 +168,9 @@ class Name:
         return [Form(function, call) for function, call in self.declared]
 
     def function(self) -> Any:
-        """Return the function of the name: the first form that fits the call."""
+        """Return the function of the name: the first form that fits the call; any number of arguments is left to Python."""
+        if self.declared[0][0].__code__.co_flags & VARIOUS:
+            return self.declared[0][1]
 
         def call(*args: Any, **kwargs: Any) -> Any:
             out = kwargs.pop("out", None) if kwargs else None
@@ -241,20 +247,28 @@ def writing(function: Any) -> Any:
 
 
 def install(spaces: dict[str, dict[str, Any]]) -> None:
-    """Bind every name to the tensor class and to the namespaces of the modules: ``{"torch": ..., "F": ..., "linalg": ...}``."""
-    for words, function, call in NAMED:
+    """Bind the names of all rows that were declared since the last call.
+
+    Args:
+        spaces: the namespaces of modules: ``{"torch": ..., "F": ..., "linalg": ...}``; other words stay unbound for now.
+    """
+    while NAMED:
+        words, function, call = NAMED.pop(0)
         for word in words.split():
-            NAMES.setdefault(word, Name(word)).declared.append((function, call))
+            name = NAMES.setdefault(word, Name(word))
+            name.declared.append((function, call))
+            vars(name).pop("forms", None)
     for word, name in NAMES.items():
-        function = name.function()
+        space = word.rpartition(".")[0] or ("" if word.startswith(".") else "torch")
+        if name.bound or (space and space not in spaces):
+            continue
+        name.bound, function = True, name.function()
         if dunder := operator(word):
             function = writing(function) if dunder.startswith("__i") and dunder != "__invert__" else function
             setattr(Tensor, dunder, function if word in UNARY else as_operator(function))
             continue
-        space, dot, short = word.rpartition(".")
-        if short.endswith("_"):
-            function = writing(function)
-        if not space:
-            setattr(Tensor, short, function)
-        if space or not dot:
-            spaces[space or "torch"][short] = function
+        function = writing(function) if name.short.endswith("_") else function
+        if "." not in word or not space:
+            setattr(Tensor, name.short, function)
+        if space:
+            spaces[space][name.short] = function

@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 
     from gviz.autograd.tensor import Version
 
-__all__ = ["ARRAYS", "COMPOSITES", "NAMED", "NUMBERS", "ROWS", "TENSORS", "Row", "composite", "everywhere", "native", "op"]
+__all__ = [
+    "ARRAYS", "COMPOSITES", "NAMED", "NUMBERS", "ROWS", "TENSORS", "Row", "composite", "everywhere", "named", "native", "op",
+]  # fmt: skip
 
 ARRAYS: dict[str, Any] = {"__name__": "gviz.ops.arrays", "__builtins__": builtins, "np": np}
 TENSORS: dict[str, Any] = {"__name__": "gviz.ops.tensors", "__builtins__": builtins}
@@ -311,6 +313,16 @@ def composite(function: Any) -> Any:
     COMPOSITES[flat.__name__] = flat
     ARRAYS[flat.__name__], TENSORS[flat.__name__] = bind(flat, ARRAYS), bind(flat, TENSORS)
     return TENSORS[flat.__name__]
+
+
+def named(names: str) -> Callable[[Any], Any]:
+    """Give a plain function its public names; its signature is the form of the call. No formula can use it."""
+
+    def store(function: Any) -> Any:
+        NAMED.append((names, function, positional(function)))
+        return function
+
+    return store
 
 
 def everywhere(function: Any) -> Any:

@@ -64,8 +64,7 @@ def install(namespace: dict[str, Any]) -> None:
                     place(meant, Tensor, name, "operator" if name.startswith("__") else "method")
                 if functions:
                     place(meant, namespace, name, "function")
-    spaces = {"torch": namespace, "special": {}, "F": {}}
-    names.install(spaces)
+    names.install({"torch": namespace})
     for name in BUILT_IN:
         place(getattr(Tensor, name), Tensor, name, "method")
 
