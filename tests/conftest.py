@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from program import Program
+from forks import Forks
+from program import Program, clean_environment
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks | None]:
+    """What runs gviz quickly, on Linux; elsewhere libraries may not bear to be forked."""
+    if sys.platform != "linux":
+        yield None
+        return
+    forks = Forks(clean_environment(Path("/nonexistent")))
+    yield forks
+    forks.stop()
 
 
 @pytest.fixture
-def gviz(tmp_path: Path) -> Program:
+def gviz(tmp_path: Path, forks: Forks | None) -> Program:
     """The gviz of this tree as a program, in an empty folder, with an empty home."""
     folder, home = tmp_path / "here", tmp_path / "home"
     folder.mkdir()
     home.mkdir()
-    return Program(folder, home)
+    return Program(folder, home, forks)

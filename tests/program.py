@@ -6,14 +6,18 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from forks import TIMEOUT, Forks
+
 ROOT = Path(__file__).parent.parent
 SAMPLES = ROOT / "samples"
-TIMEOUT = 120
+
+READ_LATE = frozenset({"NO_COLOR"})
+"""Variables that gviz reads when it comes to need them; any other may be read as Python starts or gviz is imported."""
 
 
 @dataclass(frozen=True)
@@ -52,23 +56,37 @@ def clean_environment(home: Path, **extra: str) -> dict[str, str]:
 
 
 class Program:
-    """Runs ``gviz`` in a folder, as a shell would."""
+    """Runs ``gviz`` in a folder, as a shell would.
 
-    def __init__(self, folder: Path, home: Path) -> None:
+    Args:
+        folder: where it runs.
+        home: the user's home.
+        forks: runs what needs no interpreter of its own; None where the system cannot fork.
+    """
+
+    def __init__(self, folder: Path, home: Path, forks: Forks | None) -> None:
         self.folder = folder
         self.home = home
+        self.forks = forks
 
     def __call__(self, *arguments: object, stdin: str | bytes = b"", env: Mapping[str, str] | None = None) -> Finished:
-        done = subprocess.run(
-            [sys.executable, "-m", "gviz", *map(str, arguments)],
-            input=stdin.encode() if isinstance(stdin, str) else stdin,
-            cwd=self.folder,
-            env=clean_environment(self.home, **(env or {})),
-            capture_output=True,
-            timeout=TIMEOUT,
-            check=False,
-        )
-        return Finished(done.returncode, done.stdout, done.stderr.decode(errors="replace"), self.folder)
+        """Run a command to its end, with these variables added to its environment."""
+        words, variables = list(map(str, arguments)), clean_environment(self.home, **(env or {}))
+        given = stdin.encode() if isinstance(stdin, str) else stdin
+        if self.forks is not None and READ_LATE.issuperset(env or ()):
+            status, out, err = self.forks.run(words, self.folder, variables, given)
+        else:
+            done = subprocess.run(
+                [sys.executable, "-m", "gviz", *words],
+                input=given,
+                cwd=self.folder,
+                env=variables,
+                capture_output=True,
+                timeout=TIMEOUT,
+                check=False,
+            )
+            status, out, err = done.returncode, done.stdout, done.stderr
+        return Finished(status, out, err.decode(errors="replace"), self.folder)
 
     def inspect(self, *arguments: object) -> dict[str, dict[str, Any]]:
         """The rows of ``gviz inspect --json`` by name; the command must succeed."""
@@ -89,15 +107,17 @@ class Program:
         import select
 
         controller, terminal = pty.openpty()
-        settings = clean_environment(self.home, TERM="xterm-256color", COLUMNS=str(columns), LINES="50", **(env or {}))
-        process = subprocess.Popen(
-            [sys.executable, "-m", "gviz", *map(str, arguments)],
-            cwd=self.folder,
-            env=settings,
-            stdin=subprocess.DEVNULL,
-            stdout=terminal,
-            stderr=terminal,
-        )
+        words = list(map(str, arguments))
+        variables = clean_environment(self.home, TERM="xterm-256color", COLUMNS=str(columns), LINES="50", **(env or {}))
+        status: Callable[[], int]
+        if self.forks is not None and READ_LATE.issuperset(env or ()):
+            name = os.ttyname(terminal)
+            self.forks.start(words, self.folder, variables, (os.devnull, name, name))
+            status = self.forks.status
+        else:
+            line, nothing = [sys.executable, "-m", "gviz", *words], subprocess.DEVNULL
+            process = subprocess.Popen(line, cwd=self.folder, env=variables, stdin=nothing, stdout=terminal, stderr=terminal)
+            status = process.wait
         os.close(terminal)
         seen = b""
         while True:
@@ -111,5 +131,4 @@ class Program:
                 break
             seen += part
         os.close(controller)
-        status = process.wait(timeout=TIMEOUT)
-        return Finished(status, seen.replace(b"\r\n", b"\n"), "", self.folder)
+        return Finished(status(), seen.replace(b"\r\n", b"\n"), "", self.folder)

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from program import ROOT, clean_environment
 
+from gviz.cli import COMMANDS
+
 PACKAGE = ROOT / "gviz"
 
 FLOORS = {
@@ -151,9 +153,7 @@ def test_importing_gviz_imports_no_third_party_library() -> None:
     assert not {name for name in loaded if name.startswith("gviz.")}
 
 
-@pytest.mark.parametrize(
-    "words", [["--help"], ["--version"], ["render", "--help"], ["inspect", "--help"], ["formats", "-h"], ["ops", "-h"]]
-)
+@pytest.mark.parametrize("words", [["--help"], ["--version"], *([command, "-h"] for command in COMMANDS)])
 def test_help_and_version_import_click_only(words: list[str]) -> None:
     loaded = loaded_by(f"from gviz.cli import run; run({words!r})")
     assert "click" in loaded

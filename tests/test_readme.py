@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from program import ROOT, Program, clean_environment
 
+from gviz.cli import COMMANDS
+
 README = ROOT / "README.md"
 PICTURES = ROOT / "docs" / "pictures"
 WRITE = os.environ.get("GVIZ_GOLD") == "write"
@@ -121,7 +123,7 @@ def test_the_python_of_the_readme_runs(shell: Path) -> None:
     assert (shell / "y.svg").exists()
 
 
-@pytest.mark.parametrize("command", ["render", "inspect", "static", "compare", "formats"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_with_an_example_and_a_word_in_the_readme(gviz: Program, command: str) -> None:
     text = gviz(command, "--help").out
     assert re.search(r"Examples?:\n +gviz " + command, text)
@@ -129,8 +131,6 @@ def test_every_command_has_help_with_an_example_and_a_word_in_the_readme(gviz: P
 
 
 def test_the_commands_are_all_listed_with_a_line_that_is_whole(gviz: Program) -> None:
-    from gviz.cli import COMMANDS
-
     lines = gviz("--help").out.split("Commands:\n")[1].splitlines()
     assert [line.split()[0] for line in lines] == list(COMMANDS)
     assert not any(line.endswith("...") for line in lines)
