@@ -39,6 +39,7 @@ torch.Tensor.backward = None
     ids=" ".join,
 )
 def test_a_fork_does_what_an_interpreter_does(gviz: Program, words: tuple[str, ...]) -> None:
+    """An interpreter has loaded nothing: what a command forgets to import is missed there, and in no fork."""
     (gviz.folder / "net.py").write_text(SWITCHES, encoding="utf-8")
     (gviz.folder / "beside.py").write_text("count = 0\n", encoding="utf-8")
     expected = gviz(*words, stdin="y=x*x", env=OWN)
