@@ -3,7 +3,8 @@
 A name is a word: ``sum`` (a function of ``torch`` and a method), ``.view`` (a method), ``torch.cat`` (a function), ``F.relu``,
 ``linalg.det``; ``add_`` is a method that writes in place; ``+``, ``r+`` and ``+=`` are Python's operators. Several rows may share
 a name: as in PyTorch the first form that fits the call is taken, in the order of the rows. The annotation of a parameter says what
-it takes (:data:`KINDS`); a parameter without one is a tensor. A call that fits no form is refused here, for all names alike.
+it takes (:data:`KINDS`); a parameter without one is a tensor, or a number if it is an option of a row. A call that fits no form is
+refused here, for all names alike.
 """
 
 from __future__ import annotations
@@ -111,11 +112,12 @@ class Form:
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         values = dict(zip(reversed(names[: code.co_argcount]), reversed(defaults), strict=False)) | (function.__kwdefaults__ or {})
         lists, usual = getattr(call, "lists", ()), "Operand" if getattr(call, "numbers", False) else "Tensor"
+        tensors = [names[i] for i in call.inputs] if hasattr(call, "inputs") else names
         self.call, self.places, self.parameters = call, code.co_argcount, []
         for i, name in enumerate(names):
             kind, _, none = notes.get(name, "").partition(" | ")
             default = values.get(name, MUST)
-            kind = kind or ("Tensors" if name in lists else usual)
+            kind = kind or ("Tensors" if name in lists else usual if name in tensors else "Number")
             self.parameters.append(Parameter(name, kind, bool(none) or default is None, default, i >= self.places))
         self.names = {parameter.name for parameter in self.parameters}
         self.sizes_one_by_one = self.places > 0 and self.parameters[self.places - 1].kind == "Size"

@@ -93,7 +93,7 @@ __version__ = "2.13.0+cpu"
 """The version of PyTorch whose behaviour this is."""
 
 # numpy warns of log(-1) and 1/0; PyTorch gives nan and inf without a word. Only for what the engine itself computes.
-warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gviz\.engine\b")
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gviz\.(numbers|autograd|ops|engine)\b")
 
 # glibc gives freed memory back to the system, page by page, and a backward pass over arrays of a megabyte spends half its time
 # on getting it again. Once it has freed a block of up to 32 MB (here one that was never touched), it keeps what is smaller.
