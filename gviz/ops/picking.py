@@ -14,131 +14,90 @@ from gviz.ops.rows import row
 
 
 def along(array, dim, index):
-    """A numpy index that takes a list of places along one dimension."""
+    """Return numpy's index that takes a list of places along one dimension."""
     return (slice(None),) * wrap_dim(dim, array.ndim) + (index,)
 
 
 def check_index(self, dim, index, name):
-    """Refuse an index that is no vector of integers, or names a place that does not exist."""
-    added, kind = name == "index_add", of(index.dtype).scalar_name
+    """Refuse an index that is not a vector of integers, or names a place that does not exist."""
     if index.ndim > 1:
-        more = f", but got dim: {index.ndim} with type: {kind} and size: {list(index.shape)}"
-        raise IndexError(f"{name}{'_' * added}(): Index is supposed to be a vector{more * added}")
-    size = self.shape[wrap_dim(dim, self.ndim)] if self.ndim else 1
+        raise IndexError(f"{name}(): Index is supposed to be a vector")
     if index.dtype.kind != "i":
-        wanted = f"int32/int64 for index but got: {kind}" if added else "int32 or int64 for index"
-        raise RuntimeError(f"{name}{'_' * added}(): Expected dtype {wanted}")
+        raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index")
+    size = self.shape[wrap_dim(dim, self.ndim)] if self.ndim else 1
     if index.size and (index.max() >= size or index.min() < 0):
-        if name == "index_copy" or (added and self.ndim > 1 and index.dtype == np.int64):
-            refuse_outside(self, dim, index, *((IndexError, "index_copy_(): ") if name == "index_copy" else (RuntimeError, "")))
-        if name == "index_select" and wrap_dim(dim, self.ndim) == 1:
-            wrong = index[(index >= size) | (index < 0)].reshape(-1)[0]
-            raise RuntimeError(f"INDICES element is out of DATA bounds, id={wrong} axis_dim={size}")
         raise IndexError("index out of range in self")
 
 
+# ------------------------------------------------------------------ slices
 @op("IndexSelectBackward0", "index_select", nondiff=("index",), self="index_add(zeros_of(grad, self_sym_sizes), dim, index, grad)")
-def index_select(self, dim: int, index: Tensor):
+def index_select(self, dim: int, index):
     check_index(self, dim, index, "index_select")
     return np.take(self, index.reshape(-1), dim) if self.ndim else self.copy()
 
 
 @composite
 def picked(grad, dim, index, source, source_dim):
-    """The gradient of what was written at an index."""
+    """Return the gradient of what was written at an index."""
     if source_dim > 0:
         return expand(index_select(grad, dim, index), tuple(source.shape))
     return index_select(grad, dim, squeeze_dim(index, 0))
 
 
-def check_added(self, dim, index, source, name="index_add"):
-    """Refuse to add what has not a slice for each place, of the shape of the tensor's slices, or is of another dtype."""
-    check_index(self, dim, index, name)
-    axis = wrap_dim(dim, self.ndim)
-    check_one_dtype(self, source, name + "_(): self ({}) and source ({}) must have the same scalar type")
-    count = source.shape[axis] if axis < source.ndim else 1
-    if (
-        source.ndim
-        and self.ndim
-        and (source.ndim != self.ndim or any(n != source.shape[d] for d, n in enumerate(self.shape) if d != axis))
-    ):
-        raise RuntimeError(
-            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
-            f"{list(self.shape)} source.shape = {list(source.shape)}"
-        )
-    if index.size != count:
-        raise RuntimeError(
-            f"{name}_(): Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {axis}"
-        )
-
-
 @op(
-    "IndexAddBackward0",
-    nondiff=("index",),
-    promote="none",
-    self="grad",
-    source="maybe_multiply(picked(grad, dim, index, source, source_dim), alpha)",
+    "IndexAddBackward0", "index_add .index_add_", nondiff=("index",), promote="none",
+    self="grad", source="maybe_multiply(picked(grad, dim, index, source, source_dim), alpha)",
 )
-def index_add(self, dim, index, source, alpha=1):
-    check_added(self, dim, index, source)
+def index_add(self, dim: int, index, source, *, alpha: Number = 1):
+    check_index(self, dim, index, "index_add_")
+    check_one_dtype(self, source, "index_add_(): self ({}) and source ({}) must have the same scalar type")
+    axis = wrap_dim(dim, self.ndim)
+    ours, theirs = ([n for d, n in enumerate(array.shape) if d != axis] for array in (self, source))
+    if source.ndim and self.ndim and ours != theirs:
+        shapes = f"Got self.shape = {list(self.shape)} source.shape = {list(source.shape)}"
+        raise RuntimeError(f"source tensor shape must match self tensor shape, excluding the specified dimension. {shapes}")
+    if index.size != (count := source.shape[axis] if source.ndim else 1):
+        both = f"({index.size}) should be equal to source.size(dim): ({count}), for dim: {axis}"
+        raise RuntimeError(f"index_add_(): Number of indices {both}")
     result = np.array(self, order="C")
-    flat = result.reshape(1) if not result.ndim else result
-    np.add.at(
-        flat, along(flat, dim, index.reshape(-1)), source if alpha == 1 else source * np.asarray(alpha).astype(source.dtype)
-    )
+    flat = np.atleast_1d(result)
+    np.add.at(flat, along(flat, dim, index.reshape(-1)), source if alpha == 1 else source * np.asarray(alpha, source.dtype))
     return result
 
 
 @op(
-    "IndexCopyBackward0",
-    nondiff=("index",),
-    self="index_fill(grad, dim, index, 0)",
-    source="picked(grad, dim, index, source, source_dim)",
+    "IndexCopyBackward0", "index_copy .index_copy_", nondiff=("index",),
+    self="index_fill(grad, dim, index, 0)", source="picked(grad, dim, index, source, source_dim)",
 )
-def index_copy(self, dim, index, source):
+def index_copy(self, dim: int, index, source):
     check_index(self, dim, index, "index_copy")
     if source.ndim and self.ndim and index.size != (count := source.shape[wrap_dim(dim, self.ndim)]):
         raise IndexError(f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) ({count})")
-    return written(np.asarray(self, order="C"), dim, index, source)
+    return written(self, dim, index, source)
 
 
-def refuse_outside(array, dim, index, error, who=None):
-    """Refuse places that are not there; those counted from the end are, unless it is told who asks."""
-    axis = wrap_dim(dim, array.ndim)
-    size = array.shape[axis] if array.ndim else 1
-    for place in index[(index >= size) | (index < (-size if who is None else 0))].reshape(-1):
-        raise error(f"{who or ''}index {place} is out of bounds for dimension {axis} with size {size}")
-
-
-def written(self, dim, index, value):
-    """A copy with values at an index."""
-    refuse_outside(self, dim, index, IndexError)
-    result = np.array(self)
-    flat = result.reshape(1) if not result.ndim else result
-    flat[along(flat, dim, index.reshape(-1))] = value
-    return result
-
-
-@op("IndexFillBackward0", nondiff=("index",), promote="none", self="index_fill(grad, dim, index, 0)")
-def index_fill(self, dim, index, value):
-    if isinstance(value, complex) and self.dtype.kind != "c":
-        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
-    return written(self, dim, index, number(value, self.dtype, half=True))
+@op("IndexFillBackward0", "index_fill .index_fill_", nondiff=("index",), promote="none", self="index_fill(grad, dim, index, 0)")
+def index_fill(self, dim: int, index, value: Number):
+    return written(self, dim, index, number(value, self.dtype))
 
 
 @op(
-    "IndexFillBackward1",
-    nondiff=("index",),
-    promote="none",
-    self="index_fill(grad, dim, index, 0)",
-    value="sum_all(index_select(grad, dim, distinct(index)))",
+    "IndexFillBackward1", "index_fill .index_fill_", nondiff=("index",), promote="none",
+    self="index_fill(grad, dim, index, 0)", value="sum_all(index_select(grad, dim, distinct(index)))",
 )
-def index_fill_tensor(self, dim, index, value):
+def index_fill_tensor(self, dim: int, index, value):
     if np.ndim(value):
-        raise RuntimeError(
-            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
-        )
+        dims = f"but got tensor with {value.ndim} dimension(s)."
+        raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, {dims}")
     return written(self, dim, index, value)
+
+
+def written(self, dim, index, value):
+    """Return a copy with values at an index."""
+    result = np.array(self, order="C")
+    flat = np.atleast_1d(result)
+    flat[along(flat, dim, index.reshape(-1))] = value
+    return result
 
 
 def present_dim(dim, array):
@@ -167,29 +126,16 @@ def unique_dim(self, dim):
     return values, inverse.reshape(-1), counts
 
 
-@op("UniqueConsecutiveBackward0", outputs=UNIQUE, self='not_implemented("unique_consecutive")')
-def unique_consecutive(self, dim=None):
-    dim = None if dim is None else present_dim(dim, self)
-    rows = np.moveaxis(self, dim, 0) if dim is not None else self.reshape(-1)
-    flat = rows.reshape(len(rows), -1)
-    fresh = np.ones(len(rows), bool)
-    fresh[1:] = (flat[1:] != flat[:-1]).any(axis=1)
-    inverse = np.cumsum(fresh) - 1
-    values = rows[fresh] if dim is None else np.moveaxis(np.array(rows[fresh], order="C"), 0, dim)
-    return values, inverse.reshape(self.shape if dim is None else inverse.shape), np.bincount(inverse)
-
-
+# ------------------------------------------------------------------ masks
 def check_mask(self, mask):
-    """Refuse a mask that is none, or does not fit."""
+    """Refuse a mask that is not of booleans, or does not fit."""
     if mask.dtype.kind != "b":
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     broadcast_shape(mask.shape, self.shape)
 
 
 @op(
-    "MaskedSelectBackward0",
-    nondiff=("mask",),
-    check=check_mask,
+    "MaskedSelectBackward0", "masked_select", nondiff=("mask",), check=check_mask,
     self="masked_scatter(zeros_of(grad, broadcast_shape(self.shape, mask.shape)), mask, grad)",
 )
 def masked_select(self, mask):
@@ -198,11 +144,8 @@ def masked_select(self, mask):
 
 
 @op(
-    "MaskedScatterBackward0",
-    nondiff=("mask",),
-    promote="none",
-    self="masked_fill(grad, mask, 0)",
-    source="masked_scatter_source(grad, mask, source_sym_sizes)",
+    "MaskedScatterBackward0", "masked_scatter .masked_scatter_", nondiff=("mask",), promote="none",
+    self="masked_fill(grad, mask, 0)", source="masked_scatter_source(grad, mask, source_sym_sizes)",
 )
 def masked_scatter(self, mask, source):
     check_one_dtype(self, source, "masked_scatter: expected self and source to have same dtypes but got{} and {}")
@@ -210,16 +153,14 @@ def masked_scatter(self, mask, source):
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {of(mask.dtype).scalar_name}")
     shape = broadcast_shape(mask.shape, self.shape)
     mask, result = np.broadcast_to(mask, shape), np.array(np.broadcast_to(self, shape), order="C")
-    if int(mask.sum()) > source.size:
+    if mask.sum() > source.size:
         raise RuntimeError("Number of elements of source < number of ones in mask")
-    result[mask] = source.reshape(-1)[: int(mask.sum())]
+    result[mask] = source.reshape(-1)[: mask.sum()]
     return result
 
 
 @op(
-    "MaskedScatterBackwardBackward0",
-    nondiff=("mask",),
-    hidden=("grad_output_sym_sizes",),
+    "MaskedScatterBackwardBackward0", nondiff=("mask",), hidden=("grad_output_sym_sizes",),
     grad_output="masked_scatter(zeros_of(grad, grad_output_sym_sizes), mask, grad)",
 )
 def masked_scatter_source(grad_output, mask, sizes):
@@ -229,20 +170,15 @@ def masked_scatter_source(grad_output, mask, sizes):
     return full
 
 
-@composite
-def put_backward(grad, index, sizes, accumulate):
-    """The gradient, without what was overwritten."""
-    return grad if accumulate else put(grad, index, zeros_of(grad, sizes), False)
-
-
+# ------------------------------------------------------------------ places among all elements
 def check_flat(self, index):
     """Refuse places that are not among all elements."""
-    if index.size and (index.max() >= self.size or index.min() < -self.size):
-        wrong = index[(index >= self.size) | (index < -self.size)].flat[0]
-        raise IndexError(f"out of range: tried to access index {wrong} on a tensor of {self.size} elements.")
+    wrong = index[(index >= self.size) | (index < -self.size)]
+    if wrong.size:
+        raise IndexError(f"out of range: tried to access index {wrong[0]} on a tensor of {self.size} elements.")
 
 
-@op("TakeBackward0", nondiff=("index",), self="put(zeros_like(self), index, grad, True)")
+@op("TakeBackward0", "take", nondiff=("index",), self="put(zeros_like(self), index, grad, True)")
 def take(self, index):
     if index.dtype != np.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {of(index.dtype).scalar_name}")
@@ -251,28 +187,27 @@ def take(self, index):
 
 
 @op(
-    "PutBackward0",
-    nondiff=("index",),
-    promote="none",
-    hidden=("source_sym_sizes",),
-    self="put_backward(grad, index, source_sym_sizes, accumulate)",
-    source="reshape(take(grad, index), tuple(source.shape))",
+    "PutBackward0", "put .put_", nondiff=("index",), promote="none", hidden=("source_sym_sizes",),
+    self="put_backward(grad, index, source_sym_sizes, accumulate)", source="reshape(take(grad, index), tuple(source.shape))",
 )
-def put(self, index, source, accumulate=False):
+def put(self, index, source, accumulate: bool = False):
     if index.size != source.size:
-        raise IndexError(
-            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
-            f"{source.size}, index.numel() = {index.size}"
-        )
-    alike = "put_(): self and source expected to have the same dtype, but got self.dtype = {} and source.dtype = {}"
-    check_one_dtype(self, source, alike)
+        sizes = f"got source.numel() = {source.size}, index.numel() = {index.size}"
+        raise IndexError(f"put_(): Expected source and index to have the same number of elements, but {sizes}")
+    check_one_dtype(self, source, "put_(): self and source expected to have the same dtype, but got {} and {}")
     check_flat(self, index)
     flat = np.array(self.reshape(-1))
     if accumulate:
         np.add.at(flat, index.reshape(-1), source.reshape(-1))
     else:
         flat[index.reshape(-1)] = source.reshape(-1)
-    return laid_out(flat.reshape(self.shape), self)
+    return flat.reshape(self.shape)
+
+
+@composite
+def put_backward(grad, index, sizes, accumulate):
+    """Return the gradient without what was overwritten."""
+    return grad if accumulate else put(grad, index, zeros_of(grad, sizes), False)
 
 
 # ------------------------------------------------------------------ order

@@ -10,7 +10,6 @@ from gviz.numbers import dtypes
 from gviz.numbers.shapes import broadcast_shape, wrap_dim, wrap_dims
 from gviz.numbers.words import type_name, warn
 from gviz.autograd.row import TENSORS as call
-from gviz.engine.surface.arithmetic import keyed
 from gviz.engine.surface.reductions import as_dims
 from gviz.engine.surface.shape import cat, contiguous, flat_sizes, listed, sized
 from gviz.autograd.tensor import Tensor, from_array
@@ -219,35 +218,6 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     return call["as_strided"](input, tuple(size), tuple(stride), storage_offset, input.storage_offset(), base._array)
 
 
-def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """A value at places along a dim."""
-    return call["index_fill_tensor" if isinstance(value, Tensor) else "index_fill"](input, dim, index, value)
-
-
-def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:
-    """Elements, or one number, written at places along a dim; or added to, or multiplied with, what is there."""
-    src = value if src is None else src
-    if reduce is not None:
-        return call["scatter_reduced"](input, dim, index, src, reduce)
-    return call["scatter" if isinstance(src, Tensor) else "scatter_value"](input, dim, index, src)
-
-
-def take_along_dim(input: Tensor, indices: Tensor, dim: Any = None) -> Tensor:
-    """Elements at places along a dim; all other dims are broadcast. RuntimeError: the places are no integers of 64 bits."""
-    if dim is None:
-        return call["gather"](call["view"](input, (-1,)), 0, call["view"](indices, (-1,)))
-    if indices.dtype is not dtypes.int64:
-        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_name}")
-    size = input._array.shape[dim]
-    indices = call["where"](call["less"](indices, 0), call["add"](indices, size), indices)
-    a, b = list(input._array.shape), list(indices._array.shape)
-    a[dim], b[dim] = (1, 1)
-    full = list(broadcast_shape(a, b))
-    sizes = [[*full], [*full]]
-    sizes[0][dim], sizes[1][dim] = input._array.shape[dim], indices._array.shape[dim]
-    return call["gather"](call["expand"](input, tuple(sizes[0])), dim, call["expand"](indices, tuple(sizes[1])))
-
-
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
     """Differences of neighbours along a dim, on request with elements before and after.
 
@@ -283,13 +253,10 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
 
 BOTH: dict[str, Any] = {
     "tril": "tril", "triu": "triu", "diagonal": "diagonal", "diag_embed": "diag_embed", "trace": "trace", "rot90": "rot90",
-    "index_copy": "index_copy", "masked_select": "masked_select",
-    "masked_scatter": "masked_scatter", "take": "take", "put": "put",
     "tile": tile, "flip": flip, "fliplr": flipped(1), "flipud": flipped(0),
     "roll": roll, "diag": diag, "movedim": movedim, "moveaxis": movedim, "unflatten": unflatten,
-    "as_strided": as_strided, "index_add": keyed("index_add", 4), "index_fill": index_fill, "scatter": scatter, "diff": diff,
-    "scatter_reduce": keyed("scatter_reduce", 5), "index_reduce": keyed("index_reduce", 5), "diagflat": diagflat,
-    "take_along_dim": take_along_dim,
+    "as_strided": as_strided, "diff": diff,
+    "diagflat": diagflat,
 }  # fmt: skip
 
 METHODS: dict[str, Any] = {

@@ -159,13 +159,6 @@ def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
     return from_array(counts.astype(array.dtype), None)
 
 
-def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> Any:
-    """The values without repeats that follow each other, and on request where they go and how many there were."""
-    values, inverse, counts = call["unique_consecutive"](input, dim)
-    found = (values, *[inverse] * return_inverse, *[counts] * return_counts)
-    return found if len(found) > 1 else values
-
-
 def trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
     """The area under a line through points, along a dim: all with one distance, or at places ``x``.
 
@@ -312,7 +305,6 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 BOTH: dict[str, Any] = {
     "quantile": quantile_of(ignore=False), "nanquantile": quantile_of(ignore=True), "msort": msort, "histc": histc,
-    "unique_consecutive": unique_consecutive,
 }  # fmt: skip
 
 FUNCTIONS: dict[str, Any] = {

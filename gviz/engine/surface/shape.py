@@ -259,11 +259,8 @@ def exchanged(name: str) -> Any:
 
 BOTH: dict[str, Any] = {
     "t": "t", "transpose": "transpose", "swapaxes": "transpose", "swapdims": "transpose", "unsqueeze": "unsqueeze",
-    "unbind": "unbind", "split_with_sizes": "split_with_sizes", "select": "select", "narrow": "narrow",
-    "narrow_copy": "narrow_copy",
+    "unbind": "unbind", "split_with_sizes": "split_with_sizes",
     "unsafe_split": "unsafe_split", "unsafe_split_with_sizes": "unsafe_split_with_sizes",
-    "select_scatter": "select_scatter", "slice_scatter": "slice_scatter", "diagonal_scatter": "diagonal_scatter",
-    "gather": "gather", "scatter_add": "scatter_add", "index_put": "index_put",
     "mm": "mm", "mv": "mv", "dot": "dot", "bmm": "bmm", "matmul": "matmul",
     "squeeze": squeezing(""), "flatten": flatten, "ravel": ravel,
     "chunk": chunker("split_size", "split_with_sizes"),

@@ -43,7 +43,6 @@ NAMES = (
     "digamma", "igamma", "igammac", "xlogy", "lerp", "addcmul", "addcdiv", "addmm", "addmv", "addr", "baddbmm", "addbmm",
     "renorm", "nextafter", "heaviside", "gcd", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor",
     "bitwise_not", "bitwise_left_shift", "bitwise_right_shift",
-    "put", "scatter", "scatter_add", "scatter_reduce", "index_reduce", "index_add", "index_copy", "masked_scatter",
 )  # fmt: skip
 """Methods with an in-place form that is that operation, its result written."""
 
@@ -187,8 +186,7 @@ METHODS: dict[str, Any] = {
         for name, key in COMPARISONS.items()
     },
     "float_power_": float_power_, "resize_": resize_, "resize_as_": resize_as_,
-    "index_put_": in_place_form("index_put", operation="index_put"),
-    **{f"{name}_": in_place_form(name) for name in ("tril", "triu", "index_fill")},
+    **{f"{name}_": in_place_form(name) for name in ("tril", "triu")},
     "zero_": in_place_form("zero", operation="zero"),
     "fill_": fill_, "fill_diagonal_": fill_diagonal_,
     "t_": reshaping("t_"), "transpose_": reshaping("transpose_"), "swapaxes_": reshaping("transpose_"),
