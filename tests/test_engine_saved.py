@@ -67,14 +67,6 @@ def test_a_saved_tensor_that_was_modified_cannot_be_read() -> None:
         _ = y.grad_fn._saved_other
 
 
-def test_a_size_that_was_given_for_all_dims_in_a_tuple_is_saved_so() -> None:
-    x = torch.ones(1, 1, 4, 4, requires_grad=True)
-    pooled = torch.nn.functional.avg_pool2d(x, (2,), 1, [0])
-    saved = pooled.grad_fn._saved_kernel_size, pooled.grad_fn._saved_stride, pooled.grad_fn._saved_padding
-    assert saved == ((2,), (1, 1), (0,))
-    assert pooled.shape == (1, 1, 3, 3)
-
-
 def test_the_end_of_a_slice_is_told_where_its_gradient_is_recorded() -> None:
     x = leaf([1.0, 2.0, 3.0])
     (grad,) = torch.autograd.grad(torch.trapezoid(x * x, x), x, create_graph=True)

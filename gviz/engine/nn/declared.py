@@ -63,13 +63,6 @@ def activation(name: str, function: Any, shown: str | None = None, **options: An
     declare("activation", name, function, shown, **options)
 
 
-def softmax_of_channels(input: Tensor) -> Any:
-    """The softmax of each pixel's channels."""
-    if (rank := input._array.ndim) not in (3, 4):
-        raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {rank}D instead")
-    return F.softmax(input, -3)
-
-
 activation("ReLU", "relu", inplace=False)
 activation("ReLU6", "relu6", inplace=False)
 activation("SiLU", "silu", inplace=False)
@@ -97,7 +90,6 @@ activation("Tanhshrink", "tanhshrink")
 activation("Softmax", "softmax", dim=None)
 activation("LogSoftmax", "log_softmax", dim=None)
 activation("Softmin", "softmin", dim=None)
-activation("Softmax2d", softmax_of_channels)
 
 
 def loss(name: str, function: str, *before: tuple[str, Any], between: Any = None, **after: Any) -> None:
@@ -114,11 +106,8 @@ loss("SoftMarginLoss", "soft_margin_loss")
 loss("KLDivLoss", "kl_div", log_target=False)
 loss("BCELoss", "binary_cross_entropy", WEIGHT)
 loss("BCEWithLogitsLoss", "binary_cross_entropy_with_logits", WEIGHT, pos_weight=None)
-loss("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss", WEIGHT)
 loss("NLLLoss", "nll_loss", WEIGHT, between=IGNORED)
 loss("CrossEntropyLoss", "cross_entropy", WEIGHT, between=IGNORED, label_smoothing=0.0)
-loss("MultiLabelMarginLoss", "multilabel_margin_loss")
-loss("MultiMarginLoss", "multi_margin_loss", ("p", 1), ("margin", 1.0), WEIGHT)
 loss("HingeEmbeddingLoss", "hinge_embedding_loss", ("margin", 1.0))
 loss("MarginRankingLoss", "margin_ranking_loss", ("margin", 0.0))
 loss("CosineEmbeddingLoss", "cosine_embedding_loss", ("margin", 0.0))
@@ -128,8 +117,6 @@ LAYERS["PoissonNLLLoss"]._inputs = {"log_input": ..., "target": ...}
 declare("loss", "HuberLoss", "huber_loss", "", reduction="mean", delta=1.0)
 BY_NAME: dict[str, Any] = {"*": ...}
 declare("loss", "GaussianNLLLoss", "gaussian_nll_loss", "", **BY_NAME, full=False, eps=1e-6, reduction="mean")
-declare("loss", "TripletMarginWithDistanceLoss", "triplet_margin_with_distance_loss", "", **BY_NAME, distance_function=None,
-        margin=1.0, swap=False, reduction="mean")  # fmt: skip
 declare("distance", "CosineSimilarity", "cosine_similarity", "", dim=1, eps=1e-8)
 declare("distance", "PairwiseDistance", "pairwise_distance", "", p=2.0, eps=1e-6, keepdim=False)
 
@@ -137,40 +124,19 @@ WINDOW: dict[str, Any] = {"kernel_size": ..., "stride": None, "padding": 0}
 LARGEST = {**WINDOW, "dilation": 1, "return_indices": False, "ceil_mode": False}
 MEAN = {**WINDOW, "ceil_mode": False, "count_include_pad": True}
 SIZES = "kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-POWERS = {"norm_type": ..., "kernel_size": ..., "stride": None, "ceil_mode": False}
-POWERED = "norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, ceil_mode={self.ceil_mode}"
 SHARED = {"output_size": ..., "return_indices": False}
-
-
-def powers(name: str) -> Any:
-    """The function of a layer that makes its power a float."""
-    pool = getattr(F, name)
-    return lambda x, norm_type, kernel_size, stride, ceil_mode: pool(x, float(norm_type), kernel_size, stride, ceil_mode)
 
 
 for d in ("1d", "2d", "3d"):
     shown = SIZES + ", dilation={self.dilation}, ceil_mode={self.ceil_mode}"
     declare("pooling", f"MaxPool{d}", f"max_pool{d}", shown, Window, "_MaxPoolNd", **LARGEST)
-    declare("pooling", f"LPPool{d}", powers(f"lp_pool{d}"), POWERED, refuser="_LPPoolNd", **POWERS)
     declare("pooling", f"AdaptiveAvgPool{d}", f"adaptive_avg_pool{d}", refuser="_AdaptiveAvgPoolNd", output_size=...)
+for d in ("1d", "2d"):
     declare("pooling", f"AdaptiveMaxPool{d}", f"adaptive_max_pool{d}", "output_size={self.output_size}",
             refuser="_AdaptiveMaxPoolNd", **SHARED)  # fmt: skip
 declare("pooling", "AvgPool1d", "avg_pool1d", SIZES, Window, tuples=dict.fromkeys(WINDOW, 1), **MEAN)
 for d in ("2d", "3d"):
     declare("pooling", f"AvgPool{d}", f"avg_pool{d}", SIZES, Window, **MEAN, divisor_override=None)
-
-
-def unpooling(name: str) -> Any:
-    """The function of a layer that undoes a pooling: the size is told with the input."""
-    put = getattr(F, name)
-    return lambda x, indices, output_size, kernel_size, stride, padding: put(
-        x, indices, kernel_size, stride, padding, output_size
-    )
-
-
-for n in (1, 2, 3):
-    declare("pooling", f"MaxUnpool{n}d", unpooling(f"max_unpool{n}d"), SIZES, Window, tuples=dict.fromkeys(WINDOW, n), **WINDOW)
-    LAYERS[f"MaxUnpool{n}d"]._inputs["output_size"] = None
 
 
 def border(mode: str) -> Any:
@@ -185,7 +151,6 @@ for n in (1, 2, 3):
         declare("padding", f"{kind}Pad{n}d", border(mode), "{self.padding}", Window, tuples=sides, padding=...)
 declare("pixelshuffle", "PixelShuffle", "pixel_shuffle", upscale_factor=...)
 declare("pixelshuffle", "PixelUnshuffle", "pixel_unshuffle", downscale_factor=...)
-declare("channelshuffle", "ChannelShuffle", "channel_shuffle", groups=...)
 declare("normalization", "LocalResponseNorm", "local_response_norm",
         "{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}", size=..., alpha=1e-4, beta=0.75, k=1.0)  # fmt: skip
 declare("fold", "Unfold", "unfold", kernel_size=..., dilation=1, padding=0, stride=1)
@@ -194,7 +159,5 @@ declare("flatten", "Flatten", lambda x, start_dim, end_dim: x.flatten(start_dim,
 declare("flatten", "Unflatten", lambda x, dim, unflattened_size: x.unflatten(dim, unflattened_size), dim=...,
         unflattened_size=...)  # fmt: skip
 DROPPED: dict[str, Any] = {"base": Dropping, "refuser": "_DropoutNd", "p": 0.5, "inplace": False}
-for name in ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Alpha_Dropout", "Feature_Alpha_Dropout"):
-    declare("dropout", name.replace("_", ""), name.lower(), "p={self.p}, inplace={self.inplace}", **DROPPED)
-for name in ("AlphaDropout", "FeatureAlphaDropout"):
-    LAYERS[name]._passed.remove("inplace")  # as in PyTorch
+for name in ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d"):
+    declare("dropout", name, name.lower(), "p={self.p}, inplace={self.inplace}", **DROPPED)

@@ -70,7 +70,7 @@ class Layer(Module):
             code = unwrap(function).__code__
             names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
             own = [*cls._shapes, *(name for name in cls._options if name not in UNKEPT), "training"]
-            inputs = list(takewhile(lambda name: name not in own, names))
+            inputs = list(takewhile(lambda name: name not in own and name not in UNKEPT, names))
             cls._inputs = {"input" if name == "x" else name: ... for name in inputs}
             various = bool(code.co_flags & CO_VARKEYWORDS)  # an activation
             cls._passed = own[:-1] if various else [name for name in names if name in own]
