@@ -67,6 +67,7 @@ from typing import Any
 
 import numpy as np
 
+from gviz.autograd import requests as _requests  # noqa: F401 - gives tensors backward()
 from gviz.engine import surface
 from gviz.engine.device import FORMATS, STRIDED, Device, Layout, MemoryFormat
 from gviz.numbers import dtypes
