@@ -24,7 +24,7 @@ int(x)
 
 @pytest.mark.parametrize("method", ["sum", "mean", "prod", "norm", "var"])
 def test_a_result_that_overflows_is_infinite_without_a_word(method: str, recwarn: pytest.WarningsRecorder) -> None:
-    warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gviz\.engine\b")  # as importing the engine does
+    warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gviz\.")  # as importing the engine does
     result = getattr(torch.tensor([3e38, 3e38]), method)()
 
     assert result.item() == float("inf")
@@ -32,7 +32,7 @@ def test_a_result_that_overflows_is_infinite_without_a_word(method: str, recwarn
 
 
 def test_the_mean_of_nothing_is_not_a_number_without_a_word(recwarn: pytest.WarningsRecorder) -> None:
-    warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gviz\.engine\b")
+    warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gviz\.")
 
     assert str(torch.zeros(0).mean()) == "tensor(nan)"
     assert str(torch.ones(2, 0).mean(1)) == "tensor([nan, nan])"

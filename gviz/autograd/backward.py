@@ -38,20 +38,25 @@ class Pass:
     """
 
     def __init__(self, roots: Any, *, keep: bool, create: bool, catch: Any = None, only: Any = None) -> None:
-        self.roots, self.keep, self.create, self.catch = roots, keep, create, catch or {}
-        self.caught = {node for node, _ in self.catch}
-        self.waiting = served(node for (node, _), _ in roots)
+        self.roots, self.keep, self.create, self.catch, self.only = roots, keep, create, catch, only
+
+    def prepare(self) -> None:
+        """Count the edges that lead to each node, and find the nodes that have to run."""
+        self.waiting = served(node for (node, _), _ in self.roots)
+        self.caught = {node for node, _ in self.catch or ()}
         self.needed: set[Any] | None = None
-        if catch is not None or only is not None:
-            self.needed = set(only or ())
-            goals = self.needed | self.caught
-            for node in sorted(self.waiting, key=lambda node: node._seq):
-                if any(edge is not None and edge[0] in goals for edge in node._next):
-                    self.needed.add(node)
-                    goals.add(node)
+        if self.catch is None and self.only is None:
+            return
+        self.needed = set(self.only or ())
+        goals = self.needed | self.caught
+        for node in sorted(self.waiting, key=lambda node: node._seq):
+            if any(edge is not None and edge[0] in goals for edge in node._next):
+                self.needed.add(node)
+                goals.add(node)
 
     def run(self) -> None:
         """Run the nodes below the roots, each once, when all its gradient has arrived."""
+        self.prepare()
         self.pending: dict[Node, list[Any]] = {}
         self.ready: list[Any] = []
         self.tie = count().__next__

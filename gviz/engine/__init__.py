@@ -61,6 +61,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import os
 import warnings
 from types import ModuleType
 from typing import Any
@@ -113,6 +114,8 @@ device, layout, strided, memory_format = Device, Layout, STRIDED, MemoryFormat
 globals().update(FORMATS)
 e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi
 surface.install(globals())
+if os.environ.get("GVIZ_FAST") != "0":
+    importlib.import_module("gviz.engine.fast").install(globals())
 
 SUBMODULES = ("autograd", "backends", "cuda", "linalg", "nn", "optim", "special")
 
