@@ -46,7 +46,7 @@ def is_plain(row: Row) -> bool:
 def specialised(row: Row, fallback: Any) -> Any:
     """Return the function of a row for plain operands; the fallback takes all others. None if the row is not plain enough."""
     options = len(row.parameters) - len(row.edges)
-    if row.edges != row.inputs or row.edges != [*range(len(row.edges))] or options > len(row.defaults):
+    if row.edges != row.inputs or row.edges != [*range(len(row.edges))] or options > min(1, len(row.defaults)):
         return None
     sources = [save.source for save in row.plan]
     if len(row.edges) == 1 and (sources in (["input"], ["result"]) or not {*sources} - {"option"}):
