@@ -23,7 +23,7 @@ from gviz.autograd.formulas import bind
 from gviz.autograd.modes import mode
 from gviz.autograd.node import AccumulateGrad, next_seq
 from gviz.autograd.row import ARRAYS, ROWS, TENSORS, Row
-from gviz.autograd.saved import GONE, Packed, Saved, keep, unpack
+from gviz.autograd.saved import GONE, keep, unpack
 from gviz.autograd.tensor import Tensor, edge_of, from_array
 
 __all__ = ["install"]
@@ -199,18 +199,17 @@ def binary(row: Row, fallback: Any, *, crossed: bool) -> Any:  # noqa: C901 - th
 
 
 # ------------------------------------------------------------------ the plain backward pass
-UNPACKED = frozenset({Tensor, list, tuple, Saved, Packed, type(GONE)})
-"""Classes of saved things that are not taken as they are."""
-
-
 def array_of(node: Any, value: Any, number: int | None) -> Any:
     """Return a saved thing as a formula on arrays takes it."""
-    if value.__class__ is Tensor and value._version_cell is None and value._rare is None:
+    if value.__class__ is Tensor and value._version_cell is None and (value._rare is None or not value._rare.detached):
         return value._array
-    if value.__class__ not in UNPACKED and not isinstance(value, Tensor):
+    if value.__class__ is ndarray or value is None or value.__class__ in PLAIN:
         return value
     value = unpack(node, value, number)
     return tuple(getattr(one, "_array", one) for one in value) if value.__class__ is tuple else getattr(value, "_array", value)
+
+
+PLAIN = frozenset({int, float, bool, str, np.dtype})
 
 
 def derivative(row: Row) -> Any:
@@ -238,33 +237,37 @@ def derivative(row: Row) -> Any:
     alone = [(function, places, targets[0]) for function, places, targets in steps if len(targets) == 1 and len(places) < 2]
     if listed or len(alone) != count or count > 2 or any(at < 0 for _, places, _ in alone for at in places):
         return apply
-    parts = [partial(*step[:2], numbers, row) for step in sorted(alone, key=lambda step: step[2])]
-    if count == 1:
-        only = parts[0]
-        return lambda node, grad: (only(node, grad),)
-    first, second = parts
-
-    def both(node: Any, grad: Any) -> Any:
-        left, right = node._next
-        return None if left is None else first(node, grad), None if right is None else second(node, grad)
-
-    return both
+    parts = [(function, places[0] if places else None) for function, places, _ in sorted(alone, key=lambda step: step[2])]
+    return of_one(*parts[0], numbers) if count == 1 else of_two(parts[0], parts[1])
 
 
-def partial(function: Any, places: list[int], numbers: list[int | None], row: Row) -> Any:
-    """Return ``part(node, grad)``: the gradient of one input, whose formula uses one saved thing at most."""
-    if not places:
-        return (lambda node, grad: grad) if "grad" in row.texts.values() and function(NOTHING) is NOTHING else lambda _, grad: function(grad)
-    (at,) = places
+def of_one(function: Any, at: int | None, numbers: list[int | None]) -> Any:
+    """Return the derivative of a row of one input, whose formula uses one saved thing at most."""
+    if at is None:
+        return lambda node, grad: (function(grad),)
     number = numbers[at]
 
-    def part(node: Any, grad: Any) -> Any:
+    def apply(node: Any, grad: Any) -> Any:
         value = node._kept[at]
-        if value.__class__ is Tensor and value._version_cell is None and value._rare is None:
-            return function(grad, value._array)
-        return function(grad, value if value.__class__ is ndarray else array_of(node, value, number))
+        return (function(grad, value if value.__class__ is ndarray else array_of(node, value, number)),)
 
-    return part
+    return apply
+
+
+def of_two(first: Any, second: Any) -> Any:
+    """Return the derivative of a row of two inputs, whose formulas use one saved thing at most."""
+    (left_function, left_at), (right_function, right_at) = first, second
+
+    def apply(node: Any, grad: Any) -> Any:
+        left, right = node._next
+        kept = node._kept
+        if left is not None:
+            left = left_function(grad) if left_at is None else left_function(grad, array_of(node, kept[left_at], None))
+        if right is not None:
+            right = right_function(grad) if right_at is None else right_function(grad, array_of(node, kept[right_at], None))
+        return left, right
+
+    return apply
 
 
 DERIVATIVES: dict[type, Any] = {}
@@ -276,7 +279,13 @@ def derivative_of(cls: type) -> Any:
     if cls not in DERIVATIVES:
         row: Any = getattr(cls, "_row", None)
         DERIVATIVES[cls] = None if row is None or row.outputs else derivative(row)
+        if row is not None and not any(save.source in ("input", "result", "extra") for save in row.plan):
+            HOLDS_NOTHING.add(cls)
     return DERIVATIVES[cls]
+
+
+HOLDS_NOTHING: set[type] = set()
+"""Classes of nodes that save no tensor."""
 
 
 def order_of(roots: Any) -> list[Any] | None:
@@ -322,13 +331,23 @@ def run(self: Pass) -> None:
     done = 0
     try:
         with np.errstate(all="ignore"):
-            for node in nodes:  # noqa: SIM113 - the count is what an error leaves behind
+            for done, node in enumerate(nodes):  # noqa: B007 - an error leaves the number behind
                 grad = pending.pop(node, None)
                 if grad is not None:
-                    step(node, grad, pending, sums)
-                if not self.keep and node._kept:
-                    node.release()
-                done += 1
+                    for edge, out in zip(node._next, DERIVATIVES[node.__class__](node, grad)):  # noqa: B905
+                        if out is None or edge is None:
+                            continue
+                        target, number = edge
+                        facts = target._outputs[number]
+                        if out.__class__ is not ndarray or out.shape != facts[0] or out.dtype is not facts[1]:
+                            out = fitted(out, facts)  # noqa: PLW2901
+                        if target in pending:
+                            give(pending, sums, target, out)
+                        else:
+                            pending[target] = out
+                if not self.keep and node.__class__ not in HOLDS_NOTHING:
+                    release(node)
+        nodes.clear()
     finally:
         mode.running, mode.on = before
         waiting = {edge[0] for node in nodes[done:] for edge in node._next if edge is not None}
@@ -337,24 +356,27 @@ def run(self: Pass) -> None:
                 leaf.variable.receive(from_array(grad, None))
 
 
-def step(node: Any, grad: Any, pending: dict[Any, Any], sums: set[Any]) -> None:
-    """Give the nodes of a node's inputs their gradients."""
-    for edge, out in zip(node._next, DERIVATIVES[node.__class__](node, grad)):  # noqa: B905
-        if edge is None or out is None:
-            continue
-        target, number = edge
-        shape, dtype = target._outputs[number]
-        if out.__class__ is not ndarray:
-            out = np.asarray(out)  # noqa: PLW2901
-        if out.shape != shape:
-            out = ARRAYS["sum_to"](out, shape)  # noqa: PLW2901
-        if out.dtype is not dtype and out.dtype != dtype and dtype.kind in "fc":
-            out = out.astype(dtype)  # noqa: PLW2901
-        old = pending.get(target)
-        if old is None:
-            pending[target] = out
-        else:
-            give(pending, sums, target, out)
+def fitted(out: Any, facts: Any) -> Any:
+    """Return a gradient in the shape and dtype of what it is for."""
+    shape, dtype = facts
+    out = np.asarray(out)
+    if out.shape != shape:
+        out = ARRAYS["sum_to"](out, shape)
+    return out if out.dtype == dtype or dtype.kind not in "fc" else out.astype(dtype)
+
+
+def release(node: Any) -> None:
+    """Drop the saved tensors of a node."""
+    kept = node._kept
+    if len(kept) == 1 and kept[0].__class__ in DROPPED:
+        node._kept = ONE_GONE
+    elif len(kept) == 2 and kept[0].__class__ in DROPPED and kept[1].__class__ in DROPPED:
+        node._kept = TWO_GONE
+    else:
+        node.release()
+
+
+DROPPED, ONE_GONE, TWO_GONE = frozenset({Tensor, ndarray}), (GONE,), (GONE, GONE)
 
 
 def give(pending: dict[Any, Any], sums: set[Any], target: Any, out: Any) -> None:
@@ -362,12 +384,13 @@ def give(pending: dict[Any, Any], sums: set[Any], target: Any, out: Any) -> None
     old = pending.get(target)
     if old is None:
         pending[target] = out
+    elif old.size < LARGE:
+        pending[target] = np.add(old, out)
     elif target in sums:
         np.add(old, out, old)
     else:
-        pending[target] = old + out
-        if old.size >= LARGE:
-            sums.add(target)
+        pending[target] = np.add(old, out)
+        sums.add(target)
 
 
 LARGE = 2048
