@@ -296,18 +296,21 @@ def order_of(roots: Any) -> list[Any] | None:
     for node in nodes:
         if node._hooks is not None:
             return None
-        cls = node.__class__
-        if cls is AccumulateGrad:
-            rare = node.variable._rare
-            if rare is not None and (rare.hooks or rare.post_hooks):
+        if DERIVATIVES.get(node.__class__) is None:
+            if node.__class__ is AccumulateGrad:
+                rare = node.variable._rare
+                if rare is not None and (rare.hooks or rare.post_hooks):
+                    return None
+                leaves += 1
+                continue
+            if derivative_of(node.__class__) is None:
                 return None
-            leaves += 1
-        elif (DERIVATIVES[cls] if cls in DERIVATIVES else derivative_of(cls)) is None:
-            return None
         for edge in node._next:
-            if edge is not None and edge[0] not in seen:
-                seen.add(edge[0])
-                nodes.append(edge[0])
+            if edge is not None:
+                target = edge[0]
+                if target not in seen:
+                    seen.add(target)
+                    nodes.append(target)
     nodes.sort(key=YOUTH, reverse=True)
     return nodes[leaves:]  # a leaf has the greatest number of all
 
@@ -334,17 +337,22 @@ def run(self: Pass) -> None:
             for done, node in enumerate(nodes):  # noqa: B007 - an error leaves the number behind
                 grad = pending.pop(node, None)
                 if grad is not None:
-                    for edge, out in zip(node._next, DERIVATIVES[node.__class__](node, grad)):  # noqa: B905
+                    outs = DERIVATIVES[node.__class__](node, grad)
+                    for edge, out in zip(node._next, outs):  # noqa: B905
                         if out is None or edge is None:
                             continue
                         target, number = edge
-                        facts = target._outputs[number]
-                        if out.__class__ is not ndarray or out.shape != facts[0] or out.dtype is not facts[1]:
-                            out = fitted(out, facts)  # noqa: PLW2901
-                        if target in pending:
-                            give(pending, sums, target, out)
-                        else:
+                        if out is not grad or target._outputs is not node._outputs:
+                            shape, dtype = target._outputs[number]
+                            if out.__class__ is not ndarray or out.shape != shape or out.dtype is not dtype:
+                                out = fitted(out, shape, dtype)  # noqa: PLW2901
+                        old = pending.get(target)
+                        if old is None:
                             pending[target] = out
+                        elif old.size < LARGE:
+                            pending[target] = old + out
+                        else:
+                            give(pending, sums, target, out)
                 if not self.keep and node.__class__ not in HOLDS_NOTHING:
                     release(node)
         nodes.clear()
@@ -356,9 +364,8 @@ def run(self: Pass) -> None:
                 leaf.variable.receive(from_array(grad, None))
 
 
-def fitted(out: Any, facts: Any) -> Any:
+def fitted(out: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Return a gradient in the shape and dtype of what it is for."""
-    shape, dtype = facts
     out = np.asarray(out)
     if out.shape != shape:
         out = ARRAYS["sum_to"](out, shape)
@@ -384,13 +391,12 @@ def give(pending: dict[Any, Any], sums: set[Any], target: Any, out: Any) -> None
     old = pending.get(target)
     if old is None:
         pending[target] = out
-    elif old.size < LARGE:
-        pending[target] = np.add(old, out)
     elif target in sums:
         np.add(old, out, old)
     else:
-        pending[target] = np.add(old, out)
-        sums.add(target)
+        pending[target] = old + out
+        if old.size >= LARGE:
+            sums.add(target)
 
 
 LARGE = 2048
