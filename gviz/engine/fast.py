@@ -238,7 +238,11 @@ def derivative(row: Row) -> Any:
     if listed or len(alone) != count or count > 2 or any(at < 0 for _, places, _ in alone for at in places):
         return apply
     parts = [(function, places[0] if places else None) for function, places, _ in sorted(alone, key=lambda step: step[2])]
-    return of_one(*parts[0], numbers) if count == 1 else of_two(parts[0], parts[1])
+    if count == 1:
+        return of_one(*parts[0], numbers)
+    if any(at is None for _, at in parts) and any(save.source != "option" for save in row.plan):
+        return apply
+    return of_two(parts[0], parts[1])
 
 
 def of_one(function: Any, at: int | None, numbers: list[int | None]) -> Any:
@@ -257,14 +261,29 @@ def of_one(function: Any, at: int | None, numbers: list[int | None]) -> Any:
 def of_two(first: Any, second: Any) -> Any:
     """Return the derivative of a row of two inputs, whose formulas use one saved thing at most."""
     (left_function, left_at), (right_function, right_at) = first, second
+    if left_at is None or right_at is None:  # a sum: nothing is saved, or a factor that is 1 nearly always
+
+        def add(node: Any, grad: Any) -> Any:
+            left, right = node._next
+            if left is not None:
+                left = left_function(grad) if left_at is None else left_function(grad, node._kept[left_at])
+            if right is not None:
+                right = right_function(grad) if right_at is None else right_function(grad, node._kept[right_at])
+            return left, right
+
+        return add
 
     def apply(node: Any, grad: Any) -> Any:
         left, right = node._next
         kept = node._kept
         if left is not None:
-            left = left_function(grad) if left_at is None else left_function(grad, array_of(node, kept[left_at], None))
+            value = kept[left_at]
+            plain = value.__class__ is Tensor and value._rare is None and value._version_cell is None
+            left = left_function(grad, value._array if plain else array_of(node, value, None))
         if right is not None:
-            right = right_function(grad) if right_at is None else right_function(grad, array_of(node, kept[right_at], None))
+            value = kept[right_at]
+            plain = value.__class__ is Tensor and value._rare is None and value._version_cell is None
+            right = right_function(grad, value._array if plain else array_of(node, value, None))
         return left, right
 
     return apply
