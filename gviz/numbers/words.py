@@ -84,10 +84,13 @@ def wrong_grad_dtype(ours: Any, theirs: Any) -> str:
     )
 
 
+ROOMS = ("gviz.engine", "gviz.ops", "gviz.autograd", "gviz.numbers")
+
+
 def warn(message: str) -> None:
     """PyTorch's warning, at the line of the program that called the engine."""
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("gviz.engine"):
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(ROOMS):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, UserWarning, stacklevel=level)
 
