@@ -10,8 +10,8 @@ __all__ = ["ARRAYS", "FAMILIES", "ROWS", "TENSORS"]
 
 FAMILIES = (
     "activation", "arithmetic", "chance", "choice", "comparison", "copies", "decompositions", "distances", "factoring",
-    "functions", "indexing", "joining", "matrix", "picking", "products", "rearranging", "reduction", "rounding", "running",
-    "scattering", "shape", "solving", "special", "statistics", "trigonometry",
+    "functions", "indexing", "joining", "matrix", "ordering", "picking", "products", "rearranging", "reduction", "rounding",
+    "running", "scattering", "shape", "solving", "special", "statistics", "trigonometry",
 )  # fmt: skip
 """The files whose rows are stored at once; convolution, losses and their kin follow when ``nn`` is named."""
 

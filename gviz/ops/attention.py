@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from gviz.autograd.row import ARRAYS, op
-from gviz.ops.reduction import laid_out
 
 
 @op("SafeSoftmaxBackward0", self="softmax_backward_data(grad, result, dim)")
@@ -40,7 +39,7 @@ def flash_attention(query, key, value, dropout_p, is_causal, attn_mask, scale):
     shares = np.exp(found - np.where(np.isinf(top), 0, top))
     total = shares.sum(axis=-1, keepdims=True)
     shares = np.where(total == 0, 0, shares / np.where(total == 0, 1, total)).astype(query.dtype)
-    return laid_out(shares @ value, query), (np.log(total) + top)[..., 0].astype(query.dtype)
+    return shares @ value, (np.log(total) + top)[..., 0].astype(query.dtype)
 
 
 NOT_DIFFERENTIABLE = 'refuse_derivative("_scaled_dot_product_flash_attention_for_cpu_backward")'

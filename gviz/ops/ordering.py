@@ -1,122 +1,104 @@
-"""Orders along an axis, equal elements where PyTorch leaves them: it sorts and selects as C++'s library does, not stably."""
+"""What is found by order along a dim: sort, topk, medians, modes, unique values. Equal elements keep their order."""
 
 from __future__ import annotations
 
-from operator import itemgetter
-
 import numpy as np
 
-LONGEST = 1 << 14
-"""Among more elements than these equal ones keep their order: to follow C++ step by step would take too long."""
-RANK = itemgetter(0)
+from gviz.autograd.row import composite, op
+from gviz.numbers.shapes import wrap_dim
+from gviz.ops.reduction import PLACES, SELECTED, SHARED, searched
+
+SORTED = "select_backward_of(grad, dim, indices, self_sym_sizes, True)"
+UNIQUE = ("output", "inverse", "counts")
 
 
-def ordered(array, axis, descending, way=None):
-    """Indices that sort along an axis, equal elements in their old order.
-
-    Args:
-        array: the elements.
-        axis: along which.
-        descending: whether from the largest.
-        way: a function that orders pairs of a rank and an index in place; where elements are equal, it decides.
-    """
+def ordered(array, axis, descending=False):
+    """Return the indices that sort along an axis."""
     if descending:
-        turned = np.argsort(np.flip(array, axis), axis=axis, kind="stable")
-        found = array.shape[axis] - 1 - np.flip(turned, axis)
-    else:
-        found = np.argsort(array, axis=axis, kind="stable")
-    if way is None or not 0 < array.size <= LONGEST:
-        return found
-    lines, values = np.moveaxis(found, axis, -1), np.moveaxis(np.take_along_axis(array, found, axis), axis, -1)
-    steps, ranks = np.zeros(lines.shape, np.int64), np.zeros(lines.shape, np.int64)
-    np.cumsum(values[..., 1:] != values[..., :-1], axis=-1, out=steps[..., 1:])
-    np.put_along_axis(ranks, lines, steps, -1)
-    for place in map(tuple, np.argwhere(steps[..., -1] < lines.shape[-1] - 1)):
-        pairs = [(rank, i) for i, rank in enumerate(ranks[place].tolist())]
-        way(pairs)
-        lines[place] = [i for _, i in pairs]
-    return found
+        return array.shape[axis] - 1 - np.flip(np.argsort(np.flip(array, axis), axis, kind="stable"), axis)
+    return np.argsort(array, axis, kind="stable")
 
 
-def part(pairs, low, high):
-    """Parts pairs around the median of three, as ``std::__unguarded_partition_pivot``: where the second part begins."""
-    middle = (low + high) // 2
-    a, b, c = (pairs[i][0] for i in (low + 1, middle, high - 1))
-    if a < b:
-        pick = middle if b < c else high - 1 if a < c else low + 1
-    else:
-        pick = low + 1 if a < c else high - 1 if b < c else middle
-    pairs[low], pairs[pick] = pairs[pick], pairs[low]
-    pivot, i, j = pairs[low][0], low + 1, high
-    while True:
-        while pairs[i][0] < pivot:
-            i += 1
-        j -= 1
-        while pivot < pairs[j][0]:
-            j -= 1
-        if i >= j:
-            return i
-        pairs[i], pairs[j] = pairs[j], pairs[i]
-        i += 1
+def count_along(array, dim):
+    """Return how many elements there are along a dim; a number is one."""
+    axis = wrap_dim(dim, array.ndim)
+    return array.shape[axis] if array.ndim else 1
 
 
-def sort_pairs(pairs):
-    """Order pairs as ``std::sort``: parted down to 16 elements, these sorted by insertion, which is stable."""
-    waiting = [(0, len(pairs))]
-    while waiting:
-        low, high = waiting.pop()
-        while high - low > 16:
-            cut = part(pairs, low, high)
-            waiting.append((cut, high))
-            high = cut
-    pairs.sort(key=RANK)
+@op("SortBackward0", "sort", outputs=PLACES, self=SORTED)
+def sort(self, dim: int = -1, descending: bool = False):
+    return searched(self, dim, lambda lines, axis: ordered(lines, axis, descending))
 
 
-def first_pairs(k):
-    """A way to order the first ``k``: ``std::nth_element`` and ``std::sort``; of few among many the first of equal ones."""
-
-    def order(pairs):
-        low, high = 0, len(pairs) if 64 * k > len(pairs) else 0
-        while high - low > 3:
-            cut = part(pairs, low, high)
-            low, high = (cut, high) if cut <= k - 1 else (low, cut)
-        if not high:
-            pairs.sort(key=RANK)
-            return
-        pairs[low:high] = sorted(pairs[low:high], key=RANK)
-        head = pairs[: k - 1]
-        sort_pairs(head)
-        pairs[: k - 1] = head
-
-    return order
+@op("SortBackward1", "sort", outputs=PLACES, self=SORTED)
+def sort_stable(self, dim: int = -1, descending: bool = False, *, stable: bool | None):
+    return searched(self, dim, lambda lines, axis: ordered(lines, axis, descending))
 
 
-def place_pair(k):
-    """A way to bring the pair of number ``k`` to its place: PyTorch's own quickselect, for :func:`kthvalue`."""
+@composite("argsort")
+def argsort(self, dim: int = -1, descending: bool = False, *, stable: bool = False):
+    """Return where the sorted values along a dim were."""
+    return sort(self, dim, descending)[1]
 
-    def order(pairs):
-        def swap(i, j):
-            pairs[i], pairs[j] = pairs[j], pairs[i]
 
-        low, high = 0, len(pairs) - 1
-        while high > low + 1:
-            swap((low + high) // 2, low + 1)
-            for i, j in ((low + 1, high), (low, high), (low + 1, low)):
-                if pairs[i][0] > pairs[j][0]:
-                    swap(i, j)
-            pivot, i, j = pairs[low][0], low + 2, high - 1
-            while True:
-                while pairs[i][0] < pivot:
-                    i += 1
-                while pairs[j][0] > pivot:
-                    j -= 1
-                if j < i:
-                    break
-                swap(i, j)
-                i, j = i + 1, j - 1
-            swap(low, j)
-            low, high = (i if j <= k else low), (j - 1 if j >= k else high)
-        if high == low + 1 and pairs[low][0] > pairs[high][0]:
-            swap(low, high)
+@op("TopkBackward0", "topk", outputs=PLACES, self=SORTED)
+def topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True):
+    if not 0 <= k <= count_along(self, dim):
+        raise RuntimeError("selected index k out of range")
+    return searched(self, dim, lambda lines, axis: ordered(lines, axis, largest).take(range(k), axis))
 
-    return order
+
+@op("KthvalueBackward0", "kthvalue", outputs=PLACES, self=SELECTED)
+def kthvalue(self, k: int, dim: int = -1, keepdim: bool = False):
+    if not 1 <= k <= count_along(self, dim):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {wrap_dim(dim, self.ndim)}")
+    return searched(self, dim, lambda lines, axis: ordered(lines, axis).take([k - 1], axis), keepdim)
+
+
+@op("MedianBackward0", "median", self=SHARED)
+def median_all(self):
+    flat = np.sort(self, axis=None)
+    return flat[-1] if np.isnan(flat[-1:]).any() else flat[(flat.size - 1) // 2]
+
+
+@op("MedianBackward1", "median", outputs=PLACES, self=SELECTED)
+def median_dim(self, dim: int, keepdim: bool = False):
+    def middle(lines, axis):
+        order, unknown = ordered(lines, axis).take([(lines.shape[axis] - 1) // 2], axis), np.isnan(lines)
+        return np.where(unknown.any(axis, keepdims=True), unknown.argmax(axis, keepdims=True), order)
+
+    return searched(self, dim, middle, keepdim)
+
+
+@op("ModeBackward0", "mode", outputs=PLACES, self=SELECTED)
+def mode(self, dim: int = -1, keepdim: bool = False):
+    def last(line):
+        """Return the last place of what is there most often, of the smallest of several."""
+        _, places, counts = np.unique(line[::-1], return_index=True, return_counts=True, equal_nan=False)
+        return line.size - 1 - places[counts.argmax()]
+
+    return searched(self, dim, lambda lines, axis: np.expand_dims(np.apply_along_axis(last, axis, lines), axis), keepdim)
+
+
+# ------------------------------------------------------------------ unique values
+@op("Unique2Backward0", outputs=UNIQUE, self='not_implemented("_unique2")')
+def unique2(self):
+    # each nan is a value of its own; the places are asked for so that numpy sorts these in their order
+    values, _, inverse, counts = np.unique(self, True, True, True, equal_nan=False)
+    return values, inverse.reshape(self.shape), counts
+
+
+@op("UniqueDimBackward0", outputs=UNIQUE, self='not_implemented("unique_dim")')
+def unique_dim(self, dim):
+    values, inverse, counts = np.unique(self, return_inverse=True, return_counts=True, axis=wrap_dim(dim, self.ndim))
+    return values, inverse.reshape(-1), counts
+
+
+@composite("unique")
+def unique(
+    self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+):
+    """Return the different values, or slices along a dim; on request where each went, and how often each is there."""
+    values, inverse, counts = unique2(self) if dim is None else unique_dim(self, dim)
+    results = (values, *[inverse] * return_inverse, *[counts] * return_counts)
+    return results if len(results) > 1 else values

@@ -1,4 +1,4 @@
-"""Elements by index or mask: index_select and its kin, masked_select, take, sort, topk."""
+"""Elements by index or mask: index_select and its kin, masked_select, take."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import numpy as np
 from gviz.ops.checks import check_one_dtype
 from gviz.numbers.dtypes import number, of
 from gviz.numbers.shapes import broadcast_shape, wrap_dim
-from gviz.autograd.row import ARRAYS, composite, op
-from gviz.ops.ordering import first_pairs, ordered, place_pair, sort_pairs
-from gviz.ops.reduction import PLACES, SELECTED, axes_of, laid_out, searched
+from gviz.autograd.row import composite, op
 from gviz.ops.rows import row
 
 
@@ -109,22 +107,6 @@ def present_dim(dim, array):
 
 
 row("distinct", None, lambda self: np.unique(self), nondiff=("self",))
-UNIQUE = ("output", "inverse", "counts")
-
-
-@op("Unique2Backward0", outputs=UNIQUE, self='not_implemented("_unique2")')
-def unique2(self):
-    # each nan is a value of its own; the places are asked for so that numpy sorts these in their order
-    values, _, inverse, counts = np.unique(self, True, True, True, equal_nan=False)
-    return values, inverse.reshape(self.shape), counts
-
-
-@op("UniqueDimBackward0", outputs=UNIQUE, self='not_implemented("unique_dim")')
-def unique_dim(self, dim):
-    dim = present_dim(dim, self)
-    values, inverse, counts = np.unique(self, return_inverse=True, return_counts=True, axis=dim)
-    return values, inverse.reshape(-1), counts
-
 
 # ------------------------------------------------------------------ masks
 def check_mask(self, mask):
@@ -208,103 +190,6 @@ def put(self, index, source, accumulate: bool = False):
 def put_backward(grad, index, sizes, accumulate):
     """Return the gradient without what was overwritten."""
     return grad if accumulate else put(grad, index, zeros_of(grad, sizes), False)
-
-
-# ------------------------------------------------------------------ order
-SORTED = "select_backward_of(grad, dim, indices, self_sym_sizes, True)"
-
-
-@op("SortBackward0", outputs=PLACES, self=SORTED)
-def sort(self, dim=-1, descending=False):
-    return sorted_as(self, dim, descending, sort_pairs)
-
-
-@op("SortBackward1", outputs=PLACES, self=SORTED)
-def sort_stable(self, dim=-1, descending=False):
-    return sorted_as(self, dim, descending)
-
-
-def sorted_as(array, dim, descending, way=None):
-    """The elements in their order along a dim, in the array's own memory order, and where they were."""
-    return tuple(laid_out(found, array) for found in searched(array, dim, lambda axis: ordered(array, axis, descending, way)))
-
-
-@op("TopkBackward0", outputs=PLACES, self=SORTED)
-def topk(self, k, dim=-1, largest=True, sorted=True):
-    if not 0 <= k <= (self.shape[wrap_dim(dim, self.ndim)] if self.ndim else 1):
-        raise RuntimeError("selected index k out of range")
-    if self.dtype.kind == "b":
-        raise RuntimeError("topk does not support bool dtypes on CPU")
-    return searched(self, dim, lambda axis: ordered(self, axis, largest, first_pairs(k))[along(self, axis, slice(0, k))])
-
-
-def ranked(self, k, dim, keepdim, way=None):
-    """The k-th smallest along a dimension, counted from 0, and where it is."""
-    return searched(self, dim, lambda axis: ordered(self, axis, False, way)[along(self, axis, slice(k, k + 1))], keepdim)
-
-
-@op("KthvalueBackward0", outputs=PLACES, self=SELECTED)
-def kthvalue(self, k, dim=-1, keepdim=False):
-    if not 1 <= k <= (self.shape[wrap_dim(dim, self.ndim)] if self.ndim else 1):
-        raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(wrap_dim(dim, self.ndim)))
-    return ranked(self, k - 1, dim, keepdim, place_pair(k - 1))
-
-
-@op("MedianBackward0", self="evenly_distribute(grad, self, result)")
-def median_all(self):
-    if not self.size:
-        return np.full((), np.nan, self.dtype)
-    flat = np.sort(self, axis=None)
-    return flat[-1] if np.isnan(flat[-1:]).any() else flat[(flat.size - 1) // 2]
-
-
-@op("MedianBackward1", outputs=PLACES, self=SELECTED)
-def median_dim(self, dim, keepdim=False):
-    axis = wrap_dim(dim, self.ndim)
-    values, indices = ranked(self, ((self.shape[axis] if self.ndim else 1) - 1) // 2, dim, keepdim)
-    unknown = np.isnan(self)
-    if not (self.ndim and unknown.any()):
-        return values, indices
-    first = unknown.argmax(axis=axis, keepdims=keepdim)  # what is not a number is in the middle wherever it stands
-    lost = unknown.any(axis=axis, keepdims=keepdim)
-    return np.where(lost, self.dtype.type(np.nan), values), np.where(lost, first, indices)
-
-
-@op("NanmedianBackward0", self="evenly_distribute(grad, self, result)")
-def nanmedian_all(self):
-    return ARRAYS["median_all"](self[~np.isnan(self)])
-
-
-@op("NanmedianBackward1", outputs=PLACES, self=SELECTED)
-def nanmedian_dim(self, dim, keepdim=False):
-    def middle(axis):
-        last = np.maximum((~np.isnan(self)).sum(axis=axis, keepdims=True) - 1, 0)
-        return np.take_along_axis(ordered(self, axis, False), last // 2, axis)
-
-    return searched(self, dim, middle, keepdim)
-
-
-@op("ModeBackward0", outputs=PLACES, self=SELECTED)
-def mode(self, dim=-1, keepdim=False):
-    def most(axis):
-        order = ordered(self, axis, False, sort_pairs)
-        values = np.take_along_axis(self, order, axis)
-        often = np.equal(np.expand_dims(values, axis), np.expand_dims(values, axis + 1)).sum(axis=axis)
-        often = np.maximum(often, 1)  # nan is not even equal to itself
-        first = np.expand_dims(np.argmax(often, axis), axis)  # the smallest of those that are there most often
-        return np.take_along_axis(order, first + np.take_along_axis(often, first, axis) - 1, axis)
-
-    return searched(self, dim, most, keepdim)
-
-
-# ------------------------------------------------------------------ counting
-row("nonzero", None, lambda self: np.argwhere(self), nondiff=("self",))
-
-
-@op(None, nondiff=("self",))
-def count_nonzero(self, dim=None):
-    axes = axes_of(self, dim) if dim is not None and self.ndim else None
-    return np.asarray(np.count_nonzero(self, axis=axes), np.int64)
 
 
 @op(None, nondiff=("self", "other"))

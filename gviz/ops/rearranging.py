@@ -8,7 +8,7 @@ from numpy.lib.stride_tricks import as_strided as strided
 from gviz.ops.shape import VIEWS
 from gviz.numbers.shapes import wrap_dim, wrap_dims
 from gviz.autograd.row import ARRAYS, ROWS, composite, everywhere, op
-from gviz.ops.reduction import laid_out, summed
+from gviz.ops.reduction import summed
 from gviz.ops.rows import alike, row
 from gviz.ops.shape import turned
 
@@ -65,7 +65,7 @@ def repeat_interleave_by(self, repeats, dim):
 
 @op("FlipBackward0", self="flip(grad, dims)")
 def flip(self, dims):
-    return laid_out(np.flip(self, wrap_dims(dims, self.ndim)), self)
+    return np.flip(self, wrap_dims(dims, self.ndim)).copy()
 
 
 @everywhere

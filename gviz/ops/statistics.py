@@ -1,26 +1,16 @@
-"""Reductions beyond sum and mean: products, variances, norms, extremes over several dims."""
+"""Products, variances, norms, and reductions beside what is not a number."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from gviz.ops.checks import no_norm
-from gviz.numbers.dtypes import of
+from gviz.autograd.row import ARRAYS, TENSORS, composite, everywhere, named, op
 from gviz.numbers.shapes import wrap_dim
 from gviz.numbers.words import warn
-from gviz.autograd.row import ARRAYS, ROWS, composite, everywhere, op
-from gviz.ops.arithmetic import check_sub
-from gviz.ops.reduction import axes_of, reducible, summed
+from gviz.ops.checks import check_floats
+from gviz.ops.reduction import axes_of, summed
 from gviz.ops.rows import row
 from gviz.ops.totals import add_up, average, multiply_up
-
-
-@composite
-def unsqueeze_reduced(value, dims, sizes, keepdim):
-    """A reduced tensor with its dims put back, as PyTorch does: one or several, and none where it was over all."""
-    if keepdim or not dims or not sizes:
-        return value
-    return unsqueeze(value, dims[0]) if len(dims) == 1 else restore_dims(value, dims, sizes, False)
 
 
 # ------------------------------------------------------------------ products
@@ -36,14 +26,14 @@ def prod_dim(self, dim: int, keepdim: bool = False, *, dtype: Dtype = None):
 
 @everywhere
 def zeros_in(value):
-    """How many elements are zero."""
+    """Return how many elements are zero."""
     array = getattr(value, "_array", value)
     return int(array.size - np.count_nonzero(array))
 
 
 @composite
 def prod_backward(grad, self, result):
-    """The product over each element; where some are zero, the products of all others."""
+    """Return the product over each element; where some are zero, the products of all others."""
     if not self.shape:
         return grad
     if zeros_in(self) > 1 and not hasattr(grad, "grad_fn"):  # a recorded one goes on to the products
@@ -55,7 +45,7 @@ def prod_backward(grad, self, result):
 
 @composite
 def prod_dim_backward(grad, self, result, dim, keepdim):
-    """The same along a dimension."""
+    """Return the same along a dimension."""
     if not self.shape:
         return grad
     dim = wrap_dim(dim, len(self.shape))
@@ -66,7 +56,7 @@ def prod_dim_backward(grad, self, result, dim, keepdim):
 
 @composite
 def prod_safe_zeros(grad, self, dim):
-    """For each element the product of those before it and of those after it: no division."""
+    """Return for each element the product of those before it and of those after it: no division."""
     count = self.shape[dim]
     if count == 1:
         return grad
@@ -77,68 +67,69 @@ def prod_safe_zeros(grad, self, dim):
 
 
 # ------------------------------------------------------------------ variance
-@composite("var")
-def var_unbiased(self, dim: Ints | None, unbiased: bool = True, keepdim: bool = False):
-    """With Bessel's correction or without."""
-    return var(self, dim, int(unbiased), keepdim)
-
-
-@composite("std")
-def std_unbiased(self, dim: Ints | None, unbiased: bool = True, keepdim: bool = False):
-    """With Bessel's correction or without."""
-    return std(self, dim, int(unbiased), keepdim)
-
-
-@op("VarBackward0", "var", self="var_backward(grad, self, dim, correction, keepdim)")
-def var(self, dim: Ints | None = None, *, correction: Number | None = None, keepdim: bool = False):
-    return variance(self, dim, correction, keepdim, "var")
-
-
-@op("StdBackward0", "std", self="var_backward(masked_fill(grad / (result * 2), equal(result, 0), 0), self, dim, correction, keepdim)")
-def std(self, dim: Ints | None = None, *, correction: Number | None = None, keepdim: bool = False):
-    return np.sqrt(variance(self, dim, correction, keepdim, "std"))
-
-
-@composite("var")
-def var_of_all(self, unbiased: bool):
-    """Of all elements."""
-    return var(self, None, int(unbiased), False)
-
-
-@composite("std")
-def std_of_all(self, unbiased: bool):
-    """Of all elements."""
-    return std(self, None, int(unbiased), False)
-
-
 def variance(self, dim, correction, keepdim, name):
-    """The mean square distance of floating point numbers from their mean, with Bessel's correction."""
+    """Return the mean square distance of numbers from their mean, with Bessel's correction, and their mean."""
     if self.dtype.kind not in "fc":
         raise RuntimeError(f"{name if 'mean' in name else 'std and var'} only support floating point and complex dtypes")
-    axes = axes_of(self, dim)
-    count = self.size if axes is None else int(np.prod([self.shape[a] for a in axes])) if self.ndim else 1
-    away = self - average(self, axes, keepdims=True)
-    square = add_up((away * away.conj()).real if away.dtype.kind == "c" else np.square(away), axes, keepdims=keepdim)
-    correction = 1 if correction is None else correction
-    free = max(count - correction, 0)
-    if self.size // max(square.size, 1) <= correction:
+    axes, correction = axes_of(self, dim), 1 if correction is None else correction
+    mean = average(self, axes, keepdims=True)
+    square = add_up(np.square(np.abs(self - mean)), axes, keepdims=keepdim)
+    count = self.size // max(square.size, 1)
+    if count <= correction:
         warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
             "divided by output numel)."
         )
-    return np.divide(square, square.dtype.type(free))
+    return np.divide(square, square.dtype.type(max(count - correction, 0))), mean.reshape(square.shape)
+
+
+def take_flag(key, words):
+    """Give a variance its two older forms, in which the correction is told by a flag."""
+
+    @named(words)
+    def over_all(self, unbiased: bool):
+        return TENSORS[key](self, None, int(unbiased), False)
+
+    @named(words)
+    def over_dims(self, dim: Ints | None, unbiased: bool = True, keepdim: bool = False):
+        return TENSORS[key](self, dim, int(unbiased), keepdim)
+
+
+for key, words in {"var": "var", "std": "std", "var_mean": "torch.var_mean", "std_mean": "torch.std_mean"}.items():
+    take_flag(key, words)
+
+
+@op("VarBackward0", "var", self="var_backward(grad, self, dim, correction, keepdim)")
+def var(self, dim: Ints | None = None, *, correction: Number | None = None, keepdim: bool = False):
+    return variance(self, dim, correction, keepdim, "var")[0]
+
+
+@op("StdBackward0", "std", self="std_backward(grad, self, result, dim, correction, keepdim)")
+def std(self, dim: Ints | None = None, *, correction: Number | None = None, keepdim: bool = False):
+    return np.sqrt(variance(self, dim, correction, keepdim, "std")[0])
+
+
+MEANS = ("result0", "result1")
+
+
+@op("VarMeanBackward0", "torch.var_mean", outputs=MEANS, self="var_mean_backward(grads, self, dim, correction, keepdim)")
+def var_mean(self, dim: Ints | None = None, *, correction: Number | None = None, keepdim: bool = False):
+    return variance(self, dim, correction, keepdim, "var_mean")
+
+
+@op("StdMeanBackward0", "torch.std_mean", outputs=MEANS, self="std_mean_backward(grads, self, result0, dim, correction, keepdim)")
+def std_mean(self, dim: Ints | None = None, *, correction: Number | None = None, keepdim: bool = False):
+    square, mean = variance(self, dim, correction, keepdim, "std_mean")
+    return np.sqrt(square), mean
 
 
 @composite
 def var_backward(grad, self, dim, correction, keepdim):
-    """The gradient of a variance: twice the distance from the mean, over the degrees of freedom."""
+    """Return the gradient of a variance: twice the distance from the mean, over the degrees of freedom."""
     correction = 1 if correction is None else correction
     if not self.shape or dim is None:
-        free = numel_of(self) - correction
-        if free <= 0:
-            return grad * unbounded(self)
-        away = self - mean_all(self)
-        return (2.0 / free) * grad * away
+        free, away = numel_of(self) - correction, self - mean_all(self)
+        return (2.0 / free if free > 0 else float("inf")) * grad * away
     if len(self.shape) > 1:
         grad = unsqueeze_reduced(grad, dim, self.shape, keepdim)
     free = reduced_count(tuple(self.shape), dim) - correction
@@ -146,29 +137,15 @@ def var_backward(grad, self, dim, correction, keepdim):
     return (2.0 / free if free else float("inf")) * grad * away
 
 
-@op(None, nondiff=("self",))
-def unbounded(self):
-    return np.where(self == average(self), self.dtype.type(np.nan), self.dtype.type(np.inf))
-
-
-@op("VarMeanBackward0", "torch.var_mean", outputs=("result0", "result1"), self="var_mean_backward(grad, self, dim, correction, keepdim)")
-def var_mean(self, dim: Ints | None = None, *, correction: Number | None = None, keepdim: bool = False):
-    return variance(self, dim, correction, keepdim, "var_mean"), mean_beside(self, dim, keepdim)
-
-
-@op("StdMeanBackward0", "torch.std_mean", outputs=("result0", "result1"), self="std_mean_backward(grad, self, result0, dim, correction, keepdim)")
-def std_mean(self, dim: Ints | None = None, *, correction: Number | None = None, keepdim: bool = False):
-    return np.sqrt(variance(self, dim, correction, keepdim, "std_mean")), mean_beside(self, dim, keepdim)
-
-
-def mean_beside(self, dim, keepdim):
-    """The mean that is given with a variance."""
-    return average(self, axes_of(self, dim), keepdims=keepdim)
+@composite
+def std_backward(grad, self, result, dim, correction, keepdim):
+    """Return the gradient of a standard deviation."""
+    return var_backward(masked_fill(grad / (result * 2), equal(result, 0), 0), self, dim, correction, keepdim)
 
 
 @composite
 def var_mean_backward(grads, self, dim, correction, keepdim):
-    """The gradients of a variance and of a mean, those that there are, added."""
+    """Return the gradients of a variance and of a mean, those that there are, added."""
     spread = None if grads[0] is None else var_backward(grads[0], self, dim, correction, keepdim)
     size = tuple(self.shape)
     return added([spread, None if grads[1] is None else sum_backward(grads[1], size, dim, keepdim) / reduced_count(size, dim)])
@@ -176,33 +153,20 @@ def var_mean_backward(grads, self, dim, correction, keepdim):
 
 @composite
 def std_mean_backward(grads, self, result0, dim, correction, keepdim):
-    """The same for a standard deviation."""
+    """Return the same for a standard deviation."""
     first = None if grads[0] is None else masked_fill(grads[0] / (result0 * 2), equal(result0, 0), 0)
     return var_mean_backward([first, grads[1]], self, dim, correction, keepdim)
 
 
 # ------------------------------------------------------------------ norms
-@op("LinalgVectorNormBackward0", promote="none", self="norm_backward(grad, self, ord, result, dim, keepdim)")
-def vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
-    if self.dtype.kind not in "fc":
-        raise RuntimeError(
-            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got " + of(self.dtype).scalar_name
-        )
-    axes = axes_of(self, dim)
-    if not self.size and (ord < 0 or ord == np.inf):
-        empty = next((f"the dimension {d}because this dimension is empty and" for d in dim or () if not self.shape[d]), None)
-        if empty or not dim:
-            raise RuntimeError(
-                f"linalg.vector_norm cannot compute the {ord} norm on {empty or 'an empty tensor because'} the operation does "
-                "not have an identity"
-            )
-    size = np.abs(self if dtype is None else self.astype(dtype))
-    if ord == np.inf:
-        return size.max(axis=axes, keepdims=keepdim)
-    if ord == -np.inf:
-        return size.min(axis=axes, keepdims=keepdim)
+@op("LinalgVectorNormBackward0", "linalg.vector_norm", promote="none", self="norm_backward(grad, self, ord, result, dim, keepdim)")
+def vector_norm(self, ord: Number = 2.0, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None):
+    check_floats(self, "linalg.vector_norm")
+    axes, size = axes_of(self, dim), np.abs(self if dtype is None else self.astype(dtype))
+    if abs(ord) == np.inf:
+        return (size.max if ord > 0 else size.min)(axis=axes, keepdims=keepdim)
     if ord == 0:
-        return (size != 0).sum(axis=axes, keepdims=keepdim).astype(size.dtype)
+        return (size != 0).sum(axis=axes, keepdims=keepdim, dtype=size.dtype)
     if ord == 1:
         return add_up(size, axes, keepdims=keepdim)
     if ord == 2:
@@ -217,10 +181,9 @@ def norm(self, p, dim, keepdim=False):
 
 @composite
 def norm_backward(grad, self, ord, result, dim, keepdim):
-    """The gradient of a p-norm, written case by case as PyTorch does."""
+    """Return the gradient of a p-norm, written case by case as PyTorch does."""
     ord = float(ord)
-    grad = unsqueeze_reduced(grad, dim, self.shape, keepdim)
-    norm = unsqueeze_reduced(result, dim, self.shape, keepdim)
+    grad, norm = (unsqueeze_reduced(value, dim, self.shape, keepdim) for value in (grad, result))
     if ord == 0:
         return None
     if ord == 1:
@@ -240,112 +203,55 @@ def norm_backward(grad, self, ord, result, dim, keepdim):
     return scaled * masked_fill(grad / power(norm, ord - 1), equal(norm, 0), 0)
 
 
-row("count_chosen", None, lambda self, mask, dim: mask.sum(axis=axes_of(mask, dim), keepdims=True), nondiff=("self", "mask"))
-
-
-ARRAYS["count_chosen"] = lambda self, mask, dim: ROWS["count_chosen"].forward(self, mask, dim).astype(self.dtype)
-
-
 @op(
-    "DistBackward0",
-    check=check_sub,
-    self="dist_backward(grad, self - other, p, result)",
-    other="neg(dist_backward(grad, self - other, p, result))",
-)
-def dist(self, other, p=2):
-    if self.dtype.kind not in "fc":
-        raise no_norm(self.dtype)
+    "DistBackward0", "dist",
+    self="dist_backward(grad, self - other, p, result)", other="neg(dist_backward(grad, self - other, p, result))",
+)  # fmt: skip
+def dist(self, other, p: Number = 2):
     return ARRAYS["vector_norm"](self - other, p)
 
 
 @composite
 def dist_backward(grad, difference, p, result):
-    """The gradient of a norm of everything."""
+    """Return the gradient of a norm of everything."""
     return norm_backward(grad, difference, float(p), result, (), True)
 
 
-@op("RenormBackward0", self="renorm_backward(grad, self, p, dim, maxnorm)")
-def renorm(self, p, dim, maxnorm):
-    if p <= 0:
-        raise RuntimeError("renorm: non-positive-norm not supported")
-    if maxnorm < 0:
-        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
-    if self.ndim < 2:
-        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.ndim} dimensions")
+@op("RenormBackward0", "renorm renorm_", self="renorm_backward(grad, self, p, dim, maxnorm)")
+def renorm(self, p: Number, dim: int, maxnorm: Number):
     norms = ARRAYS["vector_norm"](self, p, all_but(dim, self.ndim), True)
-    return np.where(norms > maxnorm, self * (maxnorm / (norms + 1e-7)), self).astype(self.dtype, order="C")
+    return np.where(norms > maxnorm, self * (maxnorm / (norms + 1e-7)), self).astype(self.dtype)
 
 
 @everywhere
 def all_but(dim, ndim):
-    """All dims but one."""
+    """Return all dims but one."""
     return tuple(i for i in range(ndim) if i != wrap_dim(dim, ndim))
 
 
 @composite
 def renorm_backward(grad, self, p, dim, maxnorm):
-    """The gradient of slices that are scaled down to a norm: without its part along the slice."""
+    """Return the gradient of slices that are scaled down to a norm: without its part along the slice."""
     dims = all_but(dim, len(self.shape))
-    kind = "float32" if str(self.dtype).endswith("float16") else "float64"
-    norm = vector_norm(self, p, dims, True, kind)
-    along = norm_backward(sum_dim(self * grad, dims, True, kind), self, p, norm, dims, True)
+    norm = vector_norm(self, p, dims, True, "float64")
+    along = norm_backward(sum_dim(self * grad, dims, True, "float64"), self, p, norm, dims, True)
     inverse = reciprocal(norm + 1e-7)
     rest = grad - inverse * along
     return where(greater(norm, maxnorm), cast_like(maxnorm * inverse * rest, grad), grad)
 
 
-# ------------------------------------------------------------------ extremes, sums of exponentials
-EXTREME = "extreme_backward(grad, self, dim, keepdim, result)"
-
-
-@op("AmaxBackward0", "amax", self=EXTREME)
-def amax(self, dim: Ints = (), keepdim: bool = False):
-    return extreme_over(self, dim, keepdim, "max")
-
-
-@op("AminBackward0", "amin", self=EXTREME)
-def amin(self, dim: Ints = (), keepdim: bool = False):
-    return extreme_over(self, dim, keepdim, "min")
-
-
-def extreme_over(array, dim, keepdim, name):
-    """The greatest (or least) element over dims."""
-    return getattr(reducible(array, dim, f"a{name}"), name)(axis=axes_of(array, dim), keepdims=keepdim)
-
-
-@composite
-def extreme_backward(grad, self, dim, keepdim, result):
-    """The gradient shared among all elements that equal the extreme."""
-    if not keepdim:
-        shape = tuple(1 if i in wrap_dims(dim, len(self.shape)) else n for i, n in enumerate(self.shape)) if dim else ()
-        grad, result = reshape(grad, shape), reshape(result, shape)
-    chosen = equal(result, self)
-    return (grad / count_chosen(grad, chosen, dim)) * chosen
-
-
-@op("AminmaxBackward0", outputs=("min", "max"), self="aminmax_backward(grad, self, dim, keepdim, min, max)")
-def aminmax(self, dim=None, keepdim=False):
-    dims = () if dim is None else (dim,)
-    if not self.size and not dims:
-        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
-    if dims and self.ndim and not self.shape[axis := wrap_dim(dim, self.ndim)]:
-        raise IndexError(f"aminmax: Expected reduction dim {axis} to have non-zero size.")
-    return ARRAYS["amin"](self, dims, keepdim), ARRAYS["amax"](self, dims, keepdim)
-
-
-@composite
-def aminmax_backward(grads, self, dim, keepdim, min, max):
-    """The gradients of both extremes, those that there are, added."""
-    dims = () if dim is None else (dim,)
-    return added(
-        [g if g is None else extreme_backward(g, self, dims, keepdim, r) for g, r in zip(grads, (min, max), strict=True)]
-    )
-
-
-@op("NansumBackward0", self="sum_backward(cast_like(grad, self), tuple(self.shape), dim, keepdim) * logical_not(isnan(self))")
-def nansum(self, dim=None, keepdim=False, dtype=None):
+# ------------------------------------------------------------------ sums of numbers and of exponentials
+@op("NansumBackward0", "nansum", self="sum_backward(cast_like(grad, self), tuple(self.shape), dim, keepdim) * logical_not(isnan(self))")
+def nansum(self, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None):
     numbers = np.where(np.isnan(self), self.dtype.type(0), self)
     return add_up(summed(numbers, dtype), axes_of(self, dim), keepdims=keepdim, dtype=dtype)
+
+
+@composite("nanmean")
+def nanmean(self, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None):
+    """Return the mean of what is a number."""
+    count = sum_dim(logical_not(isnan(self)), dim, keepdim)
+    return nansum(self, dim, keepdim, dtype) / count
 
 
 @op("LogsumexpBackward0", "logsumexp special.logsumexp", promote="float", self="logsumexp_backward(grad, self, result, dim, keepdim)")
@@ -359,6 +265,29 @@ def logsumexp(self, dim: Ints, keepdim: bool = False):
 
 @composite
 def logsumexp_backward(grad, self, result, dim, keepdim):
-    """The gradient in shares of the exponentials."""
+    """Return the gradient in shares of the exponentials."""
     grad = unsqueeze_reduced(grad, dim, self.shape, keepdim)
     return grad * exp(self - unsqueeze_reduced(result, dim, self.shape, keepdim))
+
+
+# ------------------------------------------------------------------ counts
+row("nonzero", None, lambda self: np.argwhere(self), "nonzero argwhere", nondiff=("self",))
+
+
+@composite("nonzero")
+def nonzero_as(self, *, as_tuple: bool):
+    """Return the indices of what is not zero: as a row each, or as a tensor for each dim."""
+    return nonzero_places(self) if as_tuple else nonzero(self)
+
+
+@op(None, "count_nonzero", nondiff=("self",))
+def count_nonzero(self, dim: Ints | None = None):
+    return np.asarray(np.count_nonzero(self, axis=axes_of(self, dim)), np.int64)
+
+
+@op(None, "bincount", nondiff=("self", "weights"))
+def bincount(self, weights: Tensor | None = None, minlength: int = 0):
+    if self.ndim != 1 or (self < 0).any():
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    counts = np.bincount(self, weights, minlength)
+    return counts if weights is None or weights.dtype != np.float32 else counts.astype(np.float32)

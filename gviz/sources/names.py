@@ -46,7 +46,7 @@ _POINTWISE = _words(
 _REDUCTIONS = _words(
     """
     sum mean prod max min amax amin aminmax argmax argmin std var norm logsumexp cumsum cumprod cummax cummin
-    logcumsumexp median mode nansum nanmean nanmedian quantile count_nonzero any all dist numel sort argsort topk
+    logcumsumexp median mode nansum nanmean quantile count_nonzero any all dist numel sort argsort topk
     kthvalue diff
     """
 )

@@ -103,13 +103,4 @@ def bincount(input: Tensor, weights: Any = None, minlength: int = 0) -> Tensor:
     return from_array(np.bincount(input._array, weights._array, minlength).astype(kind), None)
 
 
-BOTH: dict[str, Any] = {
-    "count_nonzero": "count_nonzero", "argwhere": "nonzero", "kthvalue": "kthvalue", "topk": "topk", "mode": "mode",
-    "cummax": "cummax", "cummin": "cummin", "logcumsumexp": "logcumsumexp", "renorm": "renorm",
-    "cumsum": running("cumsum"), "cumprod": running("cumprod"), 
-    "sort": sort, "argsort": argsort,
-    "aminmax": keyed("aminmax", 1), "nansum": nansum, "nanmean": nanmean,
-    "median": middle("median"), "nanmedian": middle("nanmedian"), "nonzero": nonzero, "unique": unique, "bincount": bincount,
-}  # fmt: skip
-
-FUNCTIONS: dict[str, Any] = {}
+BOTH: dict[str, Any] = {}

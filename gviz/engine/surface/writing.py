@@ -41,7 +41,7 @@ NAMES = (
     "floor_divide", "remainder", "fmod",     "copysign", "exp2",     "sinh", "cosh", "asin", "arcsin", "acos", "arccos",
     "atan", "arctan", "atan2", "arctan2", "sinc", "hypot", "deg2rad", "rad2deg",     "floor", "ceil", "trunc", "fix", "frac", "round", "nan_to_num", "erf", "erfc", "erfinv", "lgamma", "mvlgamma", "i0",
     "digamma", "igamma", "igammac", "xlogy", "lerp", "addcmul", "addcdiv", "addmm", "addmv", "addr", "baddbmm", "addbmm",
-    "renorm", "nextafter", "heaviside", "gcd", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor",
+    "nextafter", "heaviside", "gcd", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor",
     "bitwise_not", "bitwise_left_shift", "bitwise_right_shift",
 )  # fmt: skip
 """Methods with an in-place form that is that operation, its result written."""
@@ -113,20 +113,6 @@ def resize_as_(self: Tensor, the_template: Tensor) -> Tensor:
     return resize_(self, tuple(the_template._array.shape))
 
 
-def running(key: str) -> Any:
-    """``cumsum_`` or ``cumprod_``: what runs keeps the tensor's dtype. RuntimeError: another dtype was asked for."""
-
-    def method(self: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-        if dtype is not None and (wanted := dtypes.as_dtype(dtype)) is not self.dtype:
-            raise RuntimeError(
-                f"Bad in-place call: input tensor dtype {self.dtype.c_name} and output tensor dtype {wanted.c_name} should "
-                "match"
-            )
-        return inplace.in_place(call[key], self, dim, self._array.dtype)
-
-    return method
-
-
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write one value everywhere. RuntimeError: a tensor with dimensions."""
     if isinstance(value, Tensor) and value._array.ndim:
@@ -191,7 +177,7 @@ METHODS: dict[str, Any] = {
     "fill_": fill_, "fill_diagonal_": fill_diagonal_,
     "t_": reshaping("t_"), "transpose_": reshaping("transpose_"), "swapaxes_": reshaping("transpose_"),
     "swapdims_": reshaping("transpose_"), "unsqueeze_": reshaping("unsqueeze_"), "squeeze_": squeeze_,
-    "__setitem__": set_item, "cumsum_": running("cumsum"), "cumprod_": running("cumprod"),
+    "__setitem__": set_item,
 }  # fmt: skip
 METHODS.update((name, augmented(METHODS[method])) for name, method in AUGMENTED.items())
 
