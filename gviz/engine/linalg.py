@@ -12,10 +12,10 @@ from gviz.ops.checks import check_floats
 from gviz.engine.surface.public import public
 from gviz.numbers.results import result_class
 from gviz.numbers.words import LinAlgError, absent
+from gviz.autograd import names
 from gviz.autograd.row import TENSORS as call
 from gviz.engine.surface import products, rearranging
 from gviz.engine.surface.arithmetic import keyed
-from gviz.engine.surface.norms import matrix_norm, vector_norm
 from gviz.engine.surface.products import inverse
 from gviz.engine.surface.shape import tensor_list
 from gviz.autograd.tensor import Tensor, from_array
@@ -34,22 +34,6 @@ det, solve, cross = (
     keyed("linalg_cross", 2, tensors=True),
 )
 solve_triangular = keyed("linalg_solve_triangular", 2, tensors=True)
-
-
-def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The norm of a vector or, where an order and two dims are given, of matrices.
-
-    Raises:
-        RuntimeError: an order of more than two dims, or as :func:`matrix_norm`.
-    """
-    dim = (dim,) if isinstance(dim, int) else dim
-    if dim is not None and len(dim) not in {1, 2}:
-        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
-    if ord is not None and dim is None and A.ndim not in {1, 2}:
-        raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D.")
-    if isinstance(ord, str) or (ord is not None and len(dim or A.shape) == 2):
-        return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
-    return vector_norm(A, 2.0 if ord is None else ord, dim, keepdim, dtype=dtype)
 
 
 def slogdet(A: Tensor) -> Any:
@@ -265,5 +249,6 @@ def multiplied(chain: list[Any], cut: dict[tuple[int, int], int], first: int, la
     return call["mm"](multiplied(chain, cut, first, middle), right)
 
 
-globals().update((name, public(globals()[name], f"linalg_{name}", method=False)) for name in __all__)
+globals().update((name, public(globals()[name], f"linalg_{name}", method=False)) for name in __all__ if name in globals())
+names.install({"linalg": globals()})
 __getattr__ = absent("torch.linalg")

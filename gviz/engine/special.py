@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.engine.surface.public import public
 from gviz.numbers.words import absent
+from gviz.autograd import names
 from gviz.autograd.row import ROWS
 from gviz.autograd.row import TENSORS as call
-from gviz.engine.surface import pointwise, reductions, statistics
+from gviz.engine.surface import pointwise
 
 if TYPE_CHECKING:
     from gviz.autograd.tensor import Tensor
@@ -29,12 +30,13 @@ NAMED_ROWS = {
 """Each name that stands for a row, and its key; refusals say ``special_`` before the name, as PyTorch's do."""
 CHOOSING = {
     "round": pointwise.rounded, "polygamma": pointwise.polygamma, "xlogy": pointwise.xlogy, "ndtr": normal_below,
-    "softmax": reductions.softmax, "log_softmax": reductions.log_softmax, "logsumexp": statistics.logsumexp,
     "xlog1py": pointwise.by_kind("special_xlog1py_scalar", "special_xlog1py", "special_xlog1py_base"),
 }  # fmt: skip
 globals().update((name, ROWS[key]) for name, key in NAMED_ROWS.items())
 globals().update((name, public(function, f"special_{name}", method=False)) for name, function in CHOOSING.items())
 
-__all__ = sorted([*NAMED_ROWS, *CHOOSING])  # noqa: PLE0605 - all of them, whatever they are
+names.install({"special": globals()})
+
+__all__ = sorted([*NAMED_ROWS, *CHOOSING, "log_softmax", "logsumexp", "softmax"])  # noqa: PLE0605 - all of them, whatever they are
 
 __getattr__ = absent("torch.special")

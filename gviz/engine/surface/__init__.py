@@ -15,7 +15,7 @@ from typing import Any
 
 from gviz import ops
 from gviz.engine.surface.public import public
-from gviz.engine import elements
+from gviz.engine import elements, norms, searching
 from gviz.autograd import names
 from gviz.autograd.row import ROWS, TENSORS
 from gviz.engine.surface import (
@@ -23,15 +23,11 @@ from gviz.engine.surface import (
     conversion,
     creation,
     matrices,
-    norms,
     pointwise,
     products,
     rearranging,
-    reductions,
     sampling,
-    searching,
     shape,
-    statistics,
     writing,
 )
 from gviz.autograd.tensor import Tensor
@@ -39,7 +35,7 @@ from gviz.autograd.tensor import Tensor
 __all__ = ["install", "ops"]
 
 FAMILIES = (
-    arithmetic, reductions, shape, conversion, writing, pointwise, statistics, norms, searching, rearranging, products,
+    arithmetic, shape, conversion, writing, pointwise, rearranging, products,
     matrices, creation, sampling,
 )  # fmt: skip
 

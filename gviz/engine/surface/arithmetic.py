@@ -13,7 +13,6 @@ from gviz.autograd.call import OPERANDS, plain_number
 from gviz.autograd.row import NUMBERS
 from gviz.autograd.modes import mode
 from gviz.autograd.row import TENSORS as call
-from gviz.engine.surface.reductions import UNSET
 from gviz.autograd.tensor import Tensor, from_array
 
 

@@ -10,9 +10,13 @@ from gviz.numbers import dtypes
 from gviz.numbers.shapes import broadcast_shape, wrap_dim, wrap_dims
 from gviz.numbers.words import type_name, warn
 from gviz.autograd.row import TENSORS as call
-from gviz.engine.surface.reductions import as_dims
 from gviz.engine.surface.shape import cat, contiguous, flat_sizes, listed, sized
 from gviz.autograd.tensor import Tensor, from_array
+
+
+def as_dims(dim: Any) -> tuple[int, ...]:
+    """Return one dim or several as a tuple."""
+    return (dim,) if isinstance(dim, int) else tuple(dim)
 
 
 def tile(input: Tensor, *size: Any, dims: Any = ()) -> Tensor:

@@ -1,0 +1,149 @@
+"""Quantiles, counts, places among sorted values, areas under lines; and what is asked of shapes and dtypes alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gviz.autograd.call import plain_number
+from gviz.autograd.row import TENSORS, named
+from gviz.autograd.tensor import Tensor, from_array
+from gviz.numbers import dtypes
+from gviz.numbers.printing import Size
+from gviz.numbers.shapes import broadcast_shape, wrap_dim
+
+__all__ = [
+    "broadcast_shapes", "bucketize", "cartesian_prod", "histc", "isin", "quantile", "result_type", "searchsorted", "trapezoid",
+    "tril_indices", "triu_indices",
+]  # fmt: skip
+
+ROUNDED = {"linear": np.floor, "midpoint": np.floor, "lower": np.floor, "higher": np.ceil, "nearest": np.rint}
+"""The place among sorted values that an interpolation takes, or begins with."""
+
+
+def constant(array: Any, dtype: Any = None) -> Tensor:
+    """Return an array as a tensor that is not a part of the graph."""
+    return from_array(np.asarray(array, dtype), None)
+
+
+def array_of(operand: Any) -> Any:
+    """Return an operand as an array, a number as itself."""
+    return operand._array if isinstance(operand, Tensor) else operand
+
+
+@named("quantile")
+def quantile(self, q: Operand, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"):
+    """Return the values below which shares of the others lie: of everything, or along a dim."""
+    if self._array.dtype.kind != "f":
+        raise RuntimeError("quantile() input tensor must be either float or double dtype")
+    if interpolation not in ROUNDED:
+        raise RuntimeError(f"quantile() interpolation must be one of {', '.join(ROUNDED)}, but got {interpolation}")
+    shares = np.asarray(array_of(q), self._array.dtype)
+    if not ((shares >= 0) & (shares <= 1)).all():
+        raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q}")
+    values = self.reshape(-1) if dim is None and self.ndim != 1 else self
+    axis = wrap_dim(dim or 0, values.ndim)
+    shape = tuple(1 if i == axis else n for i, n in enumerate(values.shape) if keepdim or i != axis)
+    shape = (1,) * self.ndim if keepdim and dim is None else shape
+    if axis < values.ndim - 1:
+        values = values.unsqueeze(-1).transpose(axis, -1)
+    last = values.shape[-1] - 1 if values.ndim else 0
+    ordered = values.sort(-1)[0].view((*shape, last + 1))
+    ranks = np.where(np.isnan(ordered._array).any(axis=-1, keepdims=True), shares.dtype.type(last), shares * last)
+    places = ROUNDED[interpolation](ranks)
+    result = ordered.gather(-1, constant(places, np.int64))
+    if interpolation in ("linear", "midpoint"):
+        weight = np.full_like(ranks, 0.5) if interpolation == "midpoint" else ranks - places
+        result.lerp_(ordered.gather(-1, constant(np.ceil(ranks), np.int64)), constant(weight))
+    return (result.unsqueeze_(0).transpose_(0, -1) if shares.ndim else result).squeeze_(-1)
+
+
+@named("histc")
+def histc(self, bins: int = 100, min: Number = 0, max: Number = 0):
+    """Return how many elements fall into each of so many bins of one width."""
+    array = self._array
+    low, high = (min, max) if min != max else (array.min(), array.max()) if array.size else (0, 1)
+    low, high = (low - 1, high + 1) if low == high else (low, high)
+    return constant(np.histogram(array, bins, (float(low), float(high)))[0], array.dtype)
+
+
+@named("torch.searchsorted")
+def searchsorted(sorted_sequence, self: Operand, *, out_int32: bool = False, right: bool = False, side: str | None = None):
+    """Return where each value would be put into sorted rows."""
+    rows, values = sorted_sequence._array, np.asarray(array_of(self))
+    if rows.ndim != 1 and rows.shape[:-1] != values.shape[:-1]:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
+            f"input value tensor must match, but we got boundaries tensor {list(rows.shape)} and input value tensor "
+            f"{list(values.shape)}"
+        )
+    places = np.empty(values.shape, np.int32 if out_int32 else np.int64)
+    for at in np.ndindex(rows.shape[:-1]):  # of a single row once: all values are its own
+        places[at or ...] = np.searchsorted(rows[at], values[at or ...], "right" if right or side == "right" else "left")
+    return constant(places)
+
+
+@named("torch.bucketize")
+def bucketize(self: Operand, boundaries, *, out_int32: bool = False, right: bool = False):
+    """Return the number of the bucket that each value falls into."""
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    return searchsorted(boundaries, self, out_int32=out_int32, right=right)
+
+
+@named("torch.isin")
+def isin(elements: Operand, test_elements: Operand, *, assume_unique: bool = False, invert: bool = False):
+    """Return whether each element is among others."""
+    return constant(np.isin(array_of(elements), array_of(test_elements), invert=invert))
+
+
+@named("torch.trapezoid torch.trapz")
+def trapezoid(y, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1):
+    """Return the area under a line through points along a dim: all at one distance, or at places ``x``."""
+    dim = wrap_dim(dim, y.ndim)
+    if x is None:
+        last = y.select(dim, -1)  # PyTorch's order of making them
+        ends = TENSORS["mul_scalar"](y.select(dim, 0) + last, 0.5)
+        return TENSORS["mul_scalar"](y.sum((dim,)) - ends, float(dx))
+    if x.ndim == 1:
+        x = x.view([-1 if i == dim else 1 for i in range(y.ndim)])
+    slices = TENSORS["slice_row"]
+    (x0, x1), (y0, y1) = ((slices(one, dim, 0, -1, 1), slices(one, dim, 1, None, 1)) for one in (x, y))
+    return TENSORS["div_scalar"](((y0 + y1) * (x1 - x0)).sum((dim,)), 2.0)
+
+
+@named("torch.tril_indices")
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Dtype = None, device: Any = None, layout: Any = None):
+    """Return rows and columns of the lower triangle."""
+    return constant(np.stack(np.tril_indices(row, offset, col)), np.int64 if dtype is None else dtype)
+
+
+@named("torch.triu_indices")
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Dtype = None, device: Any = None, layout: Any = None):
+    """Return rows and columns of the upper triangle."""
+    return constant(np.stack(np.triu_indices(row, offset, col)), np.int64 if dtype is None else dtype)
+
+
+@named("torch.cartesian_prod")
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """Return every choice of one element each."""
+    if any(tensor.ndim != 1 for tensor in tensors):
+        raise RuntimeError(f"Expect a 1D vector, but got shape {next(list(t.shape) for t in tensors if t.ndim != 1)}")
+    if len(tensors) == 1:
+        return tensors[0]
+    places, shape = range(len(tensors)), [len(tensor) for tensor in tensors]
+    columns = [one.view([-1 if i == at else 1 for i in places]).expand(shape).reshape(-1) for at, one in enumerate(tensors)]
+    return TENSORS["stack"](columns, 1)
+
+
+@named("torch.broadcast_shapes")
+def broadcast_shapes(*shapes: Any) -> Any:
+    """Return the shape that shapes have together."""
+    return Size(broadcast_shape(*((shape,) if isinstance(shape, int) else shape for shape in shapes)))
+
+
+@named("torch.result_type")
+def result_type(tensor1: Operand, tensor2: Operand):
+    """Return the dtype that two operands have together."""
+    return dtypes.of(dtypes.result_type(*(plain_number(array_of(operand)) for operand in (tensor1, tensor2))))
