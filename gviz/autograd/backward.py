@@ -65,15 +65,16 @@ class Pass:
         for node in dict.fromkeys(node for (node, _), _ in self.roots):
             if not self.waiting[node]:
                 heappush(self.ready, (-node._seq, self.tie(), node))
-        before = mode.on, mode.formula, mode.running
-        mode.on, mode.formula, mode.running = self.create, False, self
+        before = mode.on, mode.enabled, mode.formula, mode.running
+        mode.on = mode.enabled = self.create
+        mode.formula, mode.running = False, self
         try:
             with np.errstate(all="ignore"):
                 while self.ready:
                     node = heappop(self.ready)[2]
                     self.step(node, self.pending.pop(node))
         finally:
-            mode.on, mode.formula, mode.running = before
+            mode.on, mode.enabled, mode.formula, mode.running = before
 
     def step(self, node: Node, grads: list[Any]) -> None:
         """Run one node and give its results to the nodes of its inputs."""
@@ -95,11 +96,11 @@ class Pass:
             raise
         if mode.anomaly:
             anomaly.check(node, outs)
-        if not self.keep:
-            node.release()
         outs = [fitted(out, edge, node) if want and out is not None else None for out, edge, want in zip(outs, edges, mask)]  # noqa: B905
         if node._hooks is not None and node._hooks.after:
             outs = after_node(node, tuple(outs), grads)
+        if not self.keep:  # after all that may refuse the gradients
+            node.release()
         for edge, out in zip(edges, outs):  # noqa: B905 - a leaf has neither
             if edge is not None:
                 self.give(edge, out)

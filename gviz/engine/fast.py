@@ -376,11 +376,11 @@ def run(self: Pass) -> None:
                     release(node)
         nodes.clear()
     finally:
-        mode.running, mode.on = before
         waiting = {edge[0] for node in nodes[done:] for edge in node._next if edge is not None}
         for leaf, grad in pending.items():
             if leaf.__class__ is AccumulateGrad and leaf not in waiting:
                 leaf.variable.receive(from_array(grad, None))
+        mode.running, mode.on = before
 
 
 def fitted(out: Any, shape: tuple[int, ...], dtype: Any) -> Any:
