@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from inspect import CO_VARARGS
 from types import FunctionType
 from typing import Any
 
@@ -38,7 +39,7 @@ def place_of_declaration() -> tuple[str, int]:
 def positional(function: Any) -> Any:
     """Return the same function with all parameters by position: a star in its signature is for those who call a public name."""
     code = function.__code__
-    if not code.co_kwonlyargcount:
+    if not code.co_kwonlyargcount or code.co_flags & CO_VARARGS:
         return function
     flat = code.replace(co_argcount=code.co_argcount + code.co_kwonlyargcount, co_kwonlyargcount=0)
     defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())

@@ -99,10 +99,10 @@ def write(tensor: Tensor, edge: Any) -> None:
     take_place(tensor, edge)
 
 
-def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tensor:
+def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Change a tensor's own shape: it keeps its memory (a view its base too) and takes the operation's place in the graph."""
     check(tensor)
-    result = operation(from_array(tensor._array, edge_of(tensor)), *args)
+    result = operation(from_array(tensor._array, edge_of(tensor)), *args, **kwargs)
     tensor._array = result._array
     version = tensor.version_cell()
     version.count += 1

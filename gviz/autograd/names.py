@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gviz.autograd.call import OPERANDS
-from gviz.autograd.inplace import in_place, write_out
+from gviz.autograd.inplace import in_place, reshape_in_place, write_out
 from gviz.autograd.row import NAMED, NUMBERS
 from gviz.autograd.tensor import Tensor
 from gviz.numbers.classes import MIXED, is_pytorchs, type_text
@@ -56,6 +56,16 @@ def number(value: Any) -> Any:
     return value if isinstance(value, NUMBERS) else NO
 
 
+def tensors(value: Any) -> Any:
+    """Take a list of tensors. TypeError: it holds something else."""
+    if not isinstance(value, list | tuple):
+        return NO
+    for i, one in enumerate(value):
+        if not isinstance(one, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_text(one)}")
+    return list(value)
+
+
 def one_of(*classes: Any) -> Any:
     """Return the kind that takes values of these classes."""
     return lambda value: value if isinstance(value, classes) else NO
@@ -64,7 +74,7 @@ def one_of(*classes: Any) -> Any:
 KINDS: dict[str, tuple[str, Any]] = {
     "Tensor": ("Tensor", one_of(Tensor)),
     "Operand": ("Tensor", one_of(*OPERANDS)),
-    "Tensors": ("tuple of Tensors", one_of(list, tuple)),
+    "Tensors": ("tuple of Tensors", tensors),
     "int": ("int", whole),
     "Ints": ("tuple of ints", wholes),
     "Size": ("tuple of ints", lambda value: wholes(value) if isinstance(value, list | tuple) else NO),
@@ -80,7 +90,10 @@ KINDS: dict[str, tuple[str, Any]] = {
 VARIOUS = 0x04 | 0x08
 """The flags of a Python function with ``*args`` or ``**kwargs``."""
 
-ALIASES = {"axis": "dim", "keepdims": "keepdim", "input": "self", "x": "self", "a": "self", "x1": "self", "x2": "other"}
+ALIASES = {
+    "axis": "dim", "keepdims": "keepdim", "input": "self", "x": "self", "a": "self", "x1": "self", "x2": "other",
+    "axis0": "dim0", "axis1": "dim1", "tensor": "self", "split_size": "split_size_or_sections",
+}  # fmt: skip
 """Numpy's names of parameters, and PyTorch's names of the first."""
 
 
@@ -238,11 +251,12 @@ def as_operator(function: Any) -> Any:
     return operate
 
 
-def writing(function: Any) -> Any:
+def writing(function: Any, *, reshapes: bool = False) -> Any:
     """Return the method that leaves in its tensor what a function returns."""
+    write = reshape_in_place if reshapes else in_place
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return in_place(function, self, *args, **kwargs)
+        return write(function, self, *args, **kwargs)
 
     method.__name__ = method.__qualname__ = f"{function.__name__}"
     return method
@@ -269,7 +283,8 @@ def install(spaces: dict[str, dict[str, Any]]) -> None:
             function = writing(function) if dunder.startswith("__i") and dunder != "__invert__" else function
             setattr(Tensor, dunder, function if word in UNARY else as_operator(function))
             continue
-        function = writing(function) if name.short.endswith("_") else function
+        if name.short.endswith("_"):
+            function = writing(function, reshapes=getattr(name.declared[0][1], "reshapes", False))
         if "." not in word or not space:
             setattr(Tensor, name.short, function)
         if space:

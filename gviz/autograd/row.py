@@ -78,6 +78,7 @@ class Row:
     lists: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     view: bool = False
+    reshapes: bool = False
     numbers: bool = False
     scalar: str = ""
     promote: str = ""
@@ -276,6 +277,7 @@ def op(node: str | None, names: str = "", /, *, key: str | None = None, **declar
             lists: inputs that are lists of tensors.
             outputs: names of several outputs, those with gradients first; ``("...",)`` for a list of them.
             view: whether the result shares the input's memory.
+            reshapes: whether its in-place names give the tensor another shape, and write nothing.
             numbers: whether a public name takes a number for a tensor; scalar: the row that a number means in a derivative that
                 is recorded (``MulBackward1``).
             promote: "pointwise" (to one dtype, the default for several inputs), "float" (and integers to float), "none".

@@ -8,22 +8,28 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.lib.stride_tricks import as_strided
 
-from gviz.numbers.words import COPIED_NON_LEAF, warn
 from gviz.autograd.tensor import Tensor, from_array
+from gviz.numbers.words import COPIED_NON_LEAF, warn
+from gviz.ops.shape import flat_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["Portable", "deep", "pickled", "shallow"]
 
+UNPICKLED = (
+    "backward hook {!r} on tensor will not be serialized.  If this is expected, you can decorate the function with "
+    "@torch.utils.hooks.unserializable_hook to suppress this warning"
+)
+
 
 def shallow(tensor: Any) -> Any:
-    """A leaf on the same memory, with the same attributes of the user's."""
+    """Return a leaf on the same memory, with the same attributes of the user's."""
     return made(tensor._array, type(tensor), tensor.requires_grad, tensor.__dict__)
 
 
 def made(array: Any, kind: type[Tensor], requires_grad: bool, notes: dict[str, Any]) -> Any:
-    """A leaf of that class around an array."""
+    """Return a leaf of that class around an array."""
     twin = from_array(array, None)
     twin.__class__ = kind
     twin.requires_grad = requires_grad
@@ -33,36 +39,22 @@ def made(array: Any, kind: type[Tensor], requires_grad: bool, notes: dict[str, A
 
 
 def memory(tensor: Any) -> tuple[Any, int]:
-    """The memory that a tensor is part of, as one dimension, and where in it the tensor begins."""
-    from gviz.ops.shape import flat_memory
-
-    whole: Any = flat_memory
-    return whole((tensor if tensor._base is None else tensor._base)._array), tensor.storage_offset()
+    """Return the memory that a tensor is part of, as one dim, and where in it the tensor begins."""
+    return flat_memory((tensor if tensor._base is None else tensor._base)._array), tensor.storage_offset()
 
 
 def deep(tensor: Any, memo: dict[Any, Any]) -> Any:
-    """A leaf with its own memory, which it shares with the copies of those that share it now.
-
-    Raises:
-        RuntimeError: no leaf, or of a class of the user's.
-    """
+    """Return a leaf with its own memory, which it shares with the copies of those that share it now. RuntimeError: not a leaf."""
     if not tensor.is_leaf:
         raise RuntimeError(COPIED_NON_LEAF)
     if id(tensor) in memo:
         return memo[id(tensor)]
-    if type(tensor) is not Tensor:
-        raise RuntimeError(
-            "The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types that "
-            "implement new_empty() and for which that function returns another instance of the same subclass. You should "
-            "either properly implement new_empty() for your subclass or override __deepcopy__() if it is intended "
-            "behavior for new_empty() to return an instance of a different type."
-        )
     flat, offset = memory(tensor)
     place = "memory", flat.__array_interface__["data"][0]
     if place not in memo:
         memo[place] = flat.copy()
     array = tensor._array
-    twin = made(as_strided(memo[place][offset:], array.shape, array.strides), Tensor, tensor.requires_grad, {})
+    twin = made(as_strided(memo[place][offset:], array.shape, array.strides), type(tensor), tensor.requires_grad, {})
     memo[id(tensor)] = twin
     if tensor._rare is not None and tensor._rare.grad is not None:
         twin.rare().grad = copy.deepcopy(tensor._rare.grad, memo)
@@ -71,47 +63,35 @@ def deep(tensor: Any, memo: dict[Any, Any]) -> Any:
 
 
 def pickled(tensor: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """What a pickle keeps: memory and shape, the flag and the attributes of the user's; not hooks, of which it warns."""
+    """Return what a pickle keeps: memory and shape, the flag and the attributes of the user's; not hooks, of which it warns."""
     for hook in (tensor._rare.hooks if tensor._rare is not None else None) or ():
-        warn(
-            f"backward hook {hook.hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
-            "function with @torch.utils.hooks.unserializable_hook to suppress this warning"
-        )
-    flat, offset = memory(tensor)
+        warn(UNPICKLED.format(hook.hook))
+    (flat, offset), array = memory(tensor), tensor._array
     kind = None if type(tensor) is Tensor else type(tensor)
-    return rebuild, (
-        flat.copy(),
-        offset,
-        tensor._array.shape,
-        tensor._array.strides,
-        kind,
-        tensor.requires_grad,
-        tensor.__dict__,
-    )
+    return rebuild, (flat.copy(), offset, array.shape, array.strides, kind, tensor.requires_grad, tensor.__dict__)
 
 
 def rebuild(flat: Any, offset: int, shape: Any, strides: Any, kind: Any, requires_grad: bool, notes: dict[str, Any]) -> Any:
-    """A tensor from its pickle."""
+    """Return a tensor from its pickle."""
     return made(as_strided(flat[offset:], shape, strides), kind or Tensor, requires_grad, notes)
 
 
 class Portable:
-    """What has the name of a class of PyTorch's, and is found under gviz's own name by a pickle: a layer, an optimizer."""
+    """A class that has a name of PyTorch's, and is found by a pickle under gviz's own name: a layer, an optimizer."""
 
     __slots__ = ()
     _importable = ""
     """The module that it can be imported from."""
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """As Python does, but for the name."""
-        reduced: Any = super().__reduce_ex__(protocol)
-        function, args, *state = reduced
+        """Reduce it as Python does, but for the name."""
+        function, args, *state = super().__reduce_ex__(protocol)  # type: ignore[misc]
         if type(self).__module__.startswith("torch.") and args[0] is type(self):
             return renewed, (self._importable, type(self).__name__, *args[1:]), *state
         return function, args, *state
 
 
 def renewed(home: str, name: str, *args: Any) -> Any:
-    """A new object of the class of that name, as a pickle begins with it."""
+    """Return a new object of the class of that name, as a pickle begins with it."""
     kind = getattr(import_module(home), name)
     return kind.__new__(kind, *args)

@@ -1,14 +1,15 @@
-"""``torch.device`` and ``torch.layout``, of which there is one each: the CPU, and strided memory; ``torch.memory_format``."""
+"""What there is of devices: the CPU, one layout, the order of indices; and modules for scripts that ask whether there is more."""
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import Any
 
-import numpy as np
+from gviz.numbers.classes import BuiltIn, type_text
+from gviz.numbers.words import absent
 
-from gviz.numbers.classes import BuiltIn
-
-__all__ = ["CPU", "FORMATS", "STRIDED", "Device", "Layout", "MemoryFormat", "check_device", "suggested"]
+__all__ = ["CPU", "FORMATS", "STRIDED", "Device", "Layout", "MemoryFormat", "backends", "check_device", "cuda"]
 
 DEVICES = (
     "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy", "vulkan",
@@ -16,57 +17,34 @@ DEVICES = (
 )  # fmt: skip
 
 
-class Layout(metaclass=BuiltIn):
-    """``torch.layout``: how elements lie in memory; there is only ``torch.strided``."""
+class Named(metaclass=BuiltIn):
+    """A constant with a name."""
 
     __module__ = "torch"
-    __qualname__ = "layout"
 
-    def __repr__(self) -> str:
-        return "torch.strided"
-
-
-STRIDED = Layout()
-
-
-class MemoryFormat(metaclass=BuiltIn):
-    """``torch.memory_format``: the order of elements in memory; that with channels last is for images, or for volumes."""
-
-    __module__ = "torch"
-    __qualname__ = "memory_format"
-
-    def __init__(self, name: str, rank: int = 0) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.rank = rank
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
-    def holds(self, array: Any) -> bool:
-        """Whether an array lies in memory so."""
-        if self.rank:
-            return array.ndim == self.rank and bool(np.moveaxis(array, 1, -1).flags.c_contiguous)
-        return self.name == "preserve_format" or bool(array.flags.c_contiguous)
 
-    def copy(self, array: Any) -> Any:
-        """A copy that lies in memory so. RuntimeError: an array of another rank."""
-        if not self.rank:
-            return np.array(array, order="K" if self.name == "preserve_format" else "C")
-        if array.ndim != self.rank:
-            raise RuntimeError(f"required rank {self.rank} tensor to use {self.name} format")
-        return np.moveaxis(np.array(np.moveaxis(array, 1, -1), order="C"), -1, 1)
+class Layout(Named):
+    """``torch.layout``, of which there is only ``torch.strided``."""
+
+    __module__ = "torch"
+    __qualname__ = "layout"
 
 
-FORMATS = {
-    name: MemoryFormat(name, rank)
-    for name, rank in {"contiguous_format": 0, "preserve_format": 0, "channels_last": 4, "channels_last_3d": 5}.items()
-}
+class MemoryFormat(Named):
+    """``torch.memory_format``: those that keep the order of the indices. ``channels_last`` is not in gviz's engine."""
+
+    __module__ = "torch"
+    __qualname__ = "memory_format"
 
 
-def suggested(array: Any) -> MemoryFormat:
-    """The format that an array is in for PyTorch: channels last where the order of indices is not, else contiguous."""
-    last = (format for format in FORMATS.values() if format.rank and format.holds(array))
-    return FORMATS["contiguous_format"] if array.flags.c_contiguous else next(last, FORMATS["contiguous_format"])
+STRIDED = Layout("strided")
+FORMATS = {name: MemoryFormat(name) for name in ("contiguous_format", "preserve_format")}
 
 
 class Device(metaclass=BuiltIn):
@@ -76,28 +54,14 @@ class Device(metaclass=BuiltIn):
     __module__ = "torch"
     __qualname__ = "device"
 
-    def __init__(self, *args: Any, **words: Any) -> None:
-        device, index = args[0] if args else None, None
-        if words or len(args) != 1 or not isinstance(device, str | Device):
-            if isinstance(device, int) and not isinstance(device, bool):
-                if device < 0:
-                    raise RuntimeError("Device index must not be negative")
-                raise RuntimeError("Cannot access accelerator device when none is available.")
-            device, index = (*args, *words.values(), None)[:2]
-            if not isinstance(device, str):
-                raise TypeError("device(): argument 'type' (position 1) must be str")
-        if isinstance(index, int) and index < 0:
-            raise RuntimeError("Device index must not be negative")
-        name, colon, number = str(device).partition(":")
-        if not str(device):
-            raise RuntimeError("Device string must not be empty")
-        if colon and index is not None:
-            raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {device}")
-        if not name or (colon and (not number.isdecimal() or str(int(number)) != number)):
-            raise RuntimeError(f"Invalid device string: '{device}'")
-        if name not in DEVICES:
-            raise RuntimeError(f"Expected one of {', '.join(DEVICES)} device type at start of device string: {name}")
-        self.type = name
+    def __init__(self, type: Any, index: int | None = None) -> None:
+        if not isinstance(type, str | Device):
+            raise TypeError(f"device(): argument 'type' (position 1) must be str, not {type_text(type)}")
+        self.type, _, number = str(type).partition(":")
+        if self.type not in DEVICES:
+            raise RuntimeError(f"Expected one of {', '.join(DEVICES)} device type at start of device string: {self.type}")
+        if number and (index is not None or not number.isdecimal()):
+            raise RuntimeError(f"Invalid device string: '{type}'")
         self.index = int(number) if number else index
 
     def __repr__(self) -> str:
@@ -118,7 +82,7 @@ CPU = Device("cpu")
 
 
 def check_device(device: Any) -> None:
-    """Refuse a device other than the CPU, as PyTorch without support for it does; "meta" only gviz's engine has not."""
+    """Refuse a device other than the CPU, as PyTorch without support for it does; "meta" is missing in gviz's engine only."""
     kind = "cpu" if device is None else Device(device).type
     if kind in {"cuda", "xpu"}:
         raise AssertionError(f"Torch not compiled with {kind.upper()} enabled")
@@ -126,3 +90,28 @@ def check_device(device: Any) -> None:
         raise RuntimeError("gviz's engine has no device 'meta': leave it out, or run on real PyTorch")
     if kind != "cpu":
         raise RuntimeError(f"PyTorch is not linked with support for {kind} devices")
+
+
+def module(name: str, **content: Any) -> ModuleType:
+    """Return a module that can be imported as a part of torch."""
+    made = sys.modules[f"gviz.engine.{name}"] = ModuleType(f"torch.{name}")
+    vars(made).update(content, __getattr__=absent(made.__name__))
+    return made
+
+
+def unavailable() -> bool:
+    """Return that it is not there: gviz's engine runs on the CPU."""
+    return False
+
+
+def manual_seed(seed: Any) -> None:
+    """Seed no generator. ValueError: it is not a number."""
+    int(seed)
+
+
+cuda = module("cuda", is_available=unavailable, device_count=lambda: 0, manual_seed=manual_seed, manual_seed_all=manual_seed)
+cudnn = module(
+    "backends.cudnn", is_available=unavailable, enabled=True, deterministic=False, benchmark=False, allow_tf32=True
+)  # fmt: skip
+mps = module("backends.mps", is_available=unavailable, is_built=unavailable)
+backends = module("backends", cudnn=cudnn, mps=mps)

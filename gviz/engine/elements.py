@@ -6,142 +6,148 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.device import CPU, Device
+from gviz.autograd.modes import mode
+from gviz.autograd.row import named
+from gviz.autograd.tensor import Tensor, from_array
+from gviz.engine.copying import deep, pickled, shallow
+from gviz.engine.device import CPU, STRIDED, Device, Layout
 from gviz.numbers import dtypes, printing
-from gviz.numbers.printing import tensor_text
 from gviz.numbers.shapes import steps_of, wrap_dim
 from gviz.numbers.words import warn_once
-from gviz.autograd.modes import mode
-from gviz.autograd.tensor import Tensor, from_array
+from gviz.ops.shape import as_strided, permute, transpose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = ["Elements"]
 
+OWN = frozenset({"_array", "_edge", "_rare", "_version_cell", "rare", "refresh", "version_cell"})
+"""The names that tensors have here and not in PyTorch."""
 
-OWN = frozenset({
-    "_array", "_edge", "_rare", "accumulate", "copied", "dim_of", "from_engine", "leaf_hooks", "only", "rare", "refresh",
-    "version_cell", "warn_of_scalar",
-})  # fmt: skip
-"""What tensors have here and not in PyTorch."""
+NUMBER_OF_GRAPH = (
+    "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+    "Consider using tensor.detach() first."
+)
+T_OF_OTHERS = (
+    "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a "
+    "future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse "
+    "the dimensions of a tensor."
+)
 
 
 class Elements(Tensor):
-    """The methods of tensors that are about the array: sizes, element type, numbers, copies. They are given to Tensor itself."""
+    """The methods of tensors that are about the array. They are given to Tensor itself."""
 
+    # ---------------------------------------------------------------- sizes
     @property
     def shape(self) -> printing.Size:
-        """Sizes of the dimensions."""
+        """The sizes of the dims."""
         return printing.size(self._array.shape)
 
     def size(self, dim: int | None = None) -> Any:
-        """All sizes, or that of one dimension."""
-        return self.shape if dim is None else self._array.shape[self.dim_of(dim)]
-
-    def dim_of(self, dim: int) -> int:
-        """A dimension counted from the first; refused where there is none."""
-        if not self._array.ndim:
-            raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-        return wrap_dim(dim, self._array.ndim)
-
-    @property
-    def dtype(self) -> dtypes.dtype:
-        """Element type."""
-        return dtypes.of(self._array.dtype)
-
-    def dim(self) -> int:
-        """Number of dimensions."""
-        return int(self._array.ndim)
-
-    ndim = property(dim)
-
-    def numel(self) -> int:
-        """Number of elements."""
-        return int(self._array.size)
-
-    nelement = numel
+        """Return all sizes, or that of one dim."""
+        return self.shape if dim is None else self._array.shape[dim_of(self, dim)]
 
     def stride(self, dim: int | None = None) -> Any:
-        """Steps between elements along each dimension, or along one."""
+        """Return the steps between elements along each dim, or along one."""
         steps = steps_of(self._array)
-        return steps if dim is None else steps[self.dim_of(dim)]
+        return steps if dim is None else steps[dim_of(self, dim)]
 
-    def is_contiguous(self, *, memory_format: Any = None) -> bool:
-        """Whether the elements lie in memory in the order of the indices, or in that of a format."""
-        return bool(self._array.flags.c_contiguous if memory_format is None else memory_format.holds(self._array))
+    def dim(self) -> int:
+        """Return the number of dims."""
+        return int(self._array.ndim)
 
-    def __dir__(self) -> list[str]:
-        """What PyTorch's tensors have, without the engine's own names."""
-        return [name for name in object.__dir__(self) if name not in OWN]
+    def numel(self) -> int:
+        """Return the number of elements."""
+        return int(self._array.size)
 
-    def get_device(self) -> int:
-        """-1: no GPU."""
-        return -1
+    ndimension, nelement = dim, numel
+    ndim = property(dim)
 
-    def element_size(self) -> int:
-        """Bytes of one element."""
-        return int(self._array.itemsize)
+    def __len__(self) -> int:
+        if not self._array.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return len(self._array)
+
+    # ---------------------------------------------------------------- elements in memory
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """The element type."""
+        return dtypes.of(self._array.dtype)
 
     @property
     def device(self) -> Device:
         """Always the CPU."""
         return CPU
 
+    @property
+    def layout(self) -> Layout:
+        """Always ``torch.strided``."""
+        return STRIDED
+
+    @property
+    def is_cuda(self) -> bool:
+        """Always False."""
+        return False
+
+    def get_device(self) -> int:
+        """Return -1: it is not on a GPU."""
+        return -1
 
     def is_floating_point(self) -> bool:
-        """Whether the elements are floating point numbers."""
+        """Return whether the elements are floating point numbers."""
         return bool(self._array.dtype.kind == "f")
 
     def is_complex(self) -> bool:
-        """Whether the elements are complex numbers."""
+        """Return whether the elements are complex numbers."""
         return bool(self._array.dtype.kind == "c")
 
+    def is_contiguous(self, *, memory_format: Any = None) -> bool:
+        """Return whether the elements lie in memory in the order of the indices."""
+        return bool(self._array.flags.c_contiguous)
+
+    def element_size(self) -> int:
+        """Return the bytes of one element."""
+        return int(self._array.itemsize)
+
+    itemsize = property(element_size)
+    nbytes = property(lambda self: self._array.nbytes)
+
+    def data_ptr(self) -> int:
+        """Return the address of the first element."""
+        return int(self._array.__array_interface__["data"][0])
+
+    def storage_offset(self: Any) -> int:
+        """Return how many elements of its base's memory lie before a view's first element."""
+        return 0 if self._base is None else (self.data_ptr() - self._base.data_ptr()) // self.element_size()
+
+    # ---------------------------------------------------------------- Python's numbers
     def item(self) -> Any:
-        """The only element, as a Python number."""
+        """Return the only element, as a Python number."""
         if self._array.size != 1:
             raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
         return self._array.item()
 
     def tolist(self) -> Any:
-        """A number, or nested lists of numbers."""
+        """Return a number, or nested lists of numbers."""
         return self._array.tolist()
-
-    def __len__(self) -> int:
-        if self._array.ndim == 0:
-            raise TypeError("len() of a 0-d tensor")
-        return len(self._array)
 
     def __bool__(self) -> bool:
         if self._array.size == 1:
             return bool(self._array.item())
-        count = "no values" if self._array.size == 0 else "more than one value"
+        count = "more than one value" if self._array.size else "no values"
         raise RuntimeError(f"Boolean value of Tensor with {count} is ambiguous")
 
-    def only(self) -> Any:
-        """The only element, for Python's own number types: where there is none :meth:`item` has another text."""
-        if self._array.size != 1:
-            raise ValueError("only one element tensors can be converted to Python scalars")
-        return self._array.item()
-
-    def warn_of_scalar(self) -> None:
-        """PyTorch's warning, once per process, that a number is out of the graph."""
-        if self._edge is not None:
-            warn_once(
-                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
-                "Consider using tensor.detach() first."
-            )
+    is_nonzero = __bool__
 
     def __float__(self) -> float:
-        self.warn_of_scalar()
-        return float(self.only())
-
-    def __int__(self) -> int:
-        return int(self.only())
+        return float(number_of(self))
 
     def __complex__(self) -> complex:
-        self.warn_of_scalar()
-        return complex(self.only())
+        return complex(number_of(self))
+
+    def __int__(self) -> int:
+        return int(number_of(self, warned=False))
 
     def __index__(self) -> int:
         if self._array.size != 1 or self._array.dtype.kind not in "iub":
@@ -149,74 +155,104 @@ class Elements(Tensor):
         return int(self._array.item())
 
     def __contains__(self, element: Any) -> bool:
-        value = getattr(element, "_array", element)
-        if not isinstance(value, np.ndarray | np.generic | int | float | complex):
-            raise RuntimeError(  # noqa: TRY004 - as PyTorch does
-                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
-            )
-        return bool((self._array == value).any())
+        return bool((self._array == getattr(element, "_array", element)).any())
+
+    def __repr__(self) -> str:
+        return printing.tensor_text(self)
 
     def __format__(self, format_spec: str) -> str:
-        """A one-element tensor formats as its number, others as their text."""
+        """Return a single element formatted as its number, other tensors as their text."""
         return printing.format_with(self._array, format_spec, lambda: repr(self), type(self).__name__)
 
-    def data_ptr(self) -> int:
-        """Address of the first element."""
-        return int(self._array.__array_interface__["data"][0])
+    def __iter__(self) -> Iterator[Any]:
+        """Return the slices along the first dim, as ``unbind`` gives them."""
+        if not self._array.ndim:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
 
-    def storage_offset(self: Any) -> int:
-        """How many elements of its base's memory lie before a view's first element."""
-        return 0 if self._base is None else (self.data_ptr() - self._base.data_ptr()) // self.element_size()
+    def __reversed__(self) -> Any:
+        """Return the slices from the last to the first, as a tensor."""
+        return self.flip(0) if self._array.ndim else self
 
+    def __dir__(self) -> list[str]:
+        return [name for name in object.__dir__(self) if name not in OWN]
+
+    # ---------------------------------------------------------------- numpy
     def numpy(self, *, force: bool = False) -> Any:
-        """An array on the same memory; refused where the tensor requires a gradient, unless by ``force``."""
+        """Return an array on the same memory; refused if the tensor requires a gradient, unless by ``force``."""
         if not force and mode.on and self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         self.version_cell()
         return self._array.view()
 
-
-
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        """For numpy: as :meth:`numpy`."""
         array = self.numpy()
         return np.array(array, dtype=dtype, copy=copy) if dtype is not None or copy else array
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        """A tensor of what numpy made of this one and an array."""
+        """Return a tensor of what numpy made of this one and an array."""
         return from_array(array.astype(np.uint8) if array.dtype.kind == "b" else array, None)
 
-    def __reversed__(self) -> Any:
-        """From the last slice to the first."""
-        return self.flip(0) if self._array.ndim else self  # type: ignore[attr-defined]
+    # ---------------------------------------------------------------- transposed, copied, written
+    @property
+    def T(self) -> Tensor:  # noqa: N802 - PyTorch's name
+        """The dims in reverse."""
+        if self._array.ndim not in (0, 2):
+            warn_once(T_OF_OTHERS)
+        return permute(self, tuple(reversed(range(self._array.ndim))))
 
-    def __iter__(self) -> Iterator[Any]:
-        """The slices along the first dimension, as ``unbind`` gives them."""
-        if self._array.ndim == 0:
-            raise TypeError("iteration over a 0-d tensor")
-        return iter(self.unbind(0))
+    @property
+    def mT(self) -> Tensor:  # noqa: N802 - PyTorch's name
+        """The last two dims exchanged."""
+        if self._array.ndim < 2:
+            raise RuntimeError(
+                f"tensor.mT is only supported on matrices or batches of matrices. Got {self._array.ndim}-D tensor."
+            )
+        return transpose(self, -2, -1)
 
-    def __repr__(self) -> str:
-        tensor: Any = self
-        return tensor_text(tensor)
+    H = mH = mT
 
-    def __copy__(self) -> Any:
-        from gviz.engine.copying import shallow
+    def fill_diagonal_(self, fill_value: float, wrap: bool = False) -> Tensor:
+        """Write a number to the diagonal."""
+        line = as_strided(self, (min(self._array.shape),), (sum(self.stride()),), 0)
+        line.fill_(fill_value)
+        return self
 
-        return shallow(self)
+    __copy__, __deepcopy__, __reduce__ = shallow, deep, pickled
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """A leaf with its own memory, of a leaf."""
-        from gviz.engine.copying import deep
 
-        return deep(self, memo)
+def dim_of(tensor: Tensor, dim: int) -> int:
+    """Return a dim counted from the first; refuse one of a tensor without dims."""
+    if not tensor._array.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return wrap_dim(dim, tensor._array.ndim)
 
-    def __reduce__(self) -> Any:
-        from gviz.engine.copying import pickled
 
-        return pickled(self)
+def number_of(tensor: Tensor, *, warned: bool = True) -> Any:
+    """Return the only element, for Python's own number types; warn, once, of one that has left its graph."""
+    if warned and tensor._edge is not None:
+        warn_once(NUMBER_OF_GRAPH)
+    if tensor._array.size != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return tensor._array.item()
 
 
 for name, method in list(vars(Elements).items()):
     if name not in {"__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__slotnames__"}:
         setattr(Tensor, name, method)
+
+
+# ------------------------------------------------------------------ functions
+def asked(name: str) -> Any:
+    """Return a method of tensors as a function."""
+    return lambda self: getattr(self, name)()
+
+
+for name in ("numel", "is_floating_point", "is_complex", "is_inference"):
+    named(f"torch.{name}")(asked(name))
+
+
+@named("torch.is_tensor")
+def is_tensor(obj: Any) -> bool:
+    """Return whether it is a tensor."""
+    return isinstance(obj, Tensor)

@@ -14,10 +14,11 @@ from gviz.numbers.results import result_class
 from gviz.numbers.words import LinAlgError, absent
 from gviz.autograd import names
 from gviz.autograd.row import TENSORS as call
-from gviz.engine.surface import products, rearranging
+from gviz.engine.surface import products
 from gviz.engine.surface.arithmetic import keyed
 from gviz.engine.surface.products import inverse
 from gviz.engine.surface.shape import tensor_list
+from gviz.ops.shape import movedim
 from gviz.autograd.tensor import Tensor, from_array
 
 __all__ = [
@@ -127,7 +128,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Any:
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Any:
     """The solution of a system whose matrix has several dims for its columns. RuntimeError: it is not square."""
     if dims is not None:
-        A = rearranging.movedim(A, tuple(dims), tuple(range(-len(dims), 0)))
+        A = movedim(A, tuple(dims), tuple(range(-len(dims), 0)))
     shape = A.shape[B.ndim :]
     check_sides(prod(shape), prod(B.shape), "other.ndim")
     found = call["linalg_solve"](call["reshape"](A, (prod(shape), -1)), call["reshape"](B, (-1,)))

@@ -6,18 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from gviz.autograd.inplace import in_place
+from gviz.autograd.row import ARRAYS, TENSORS, composite, op
 from gviz.numbers.dtypes import number
 from gviz.numbers.shapes import broadcast_shape
 from gviz.numbers.words import warn_once
-from gviz.autograd.row import ARRAYS, TENSORS, composite, op
 from gviz.ops.rows import alike, row
 
-row("clone", "CloneBackward0", lambda self: np.array(self, order="C" if 0 in self.strides else "K"), self="grad")
-row("clone_in", "CloneBackward0", lambda self, memory_format: memory_format.copy(self), self="grad")
 row("clone_contiguous", "CloneBackward0", lambda self: np.array(self, order="C"), self="grad")
-row("fill", "FillBackward2", lambda self, value: filled(np.empty_like(self), value), self="zeros_like(grad)")
-alike("fill_new", "FillBackward0", "fill")
-row("zero", "ZeroBackward0", lambda self: np.zeros_like(self), self="zeros_like(grad)")
+row("zero", "ZeroBackward0", lambda self: np.zeros_like(self), "zero_", self="zeros_like(grad)")
 row("zeros_like", None, lambda self: np.zeros_like(self), nondiff=("self",))
 row("zeros_of", None, lambda self, size: np.zeros(size, self.dtype), nondiff=("self",))
 row("ones_of", None, lambda self, size: np.ones(size, self.dtype), nondiff=("self",))
@@ -26,12 +23,27 @@ row("scalar_like", None, lambda self, value: np.asarray(value, self.dtype), nond
 row("least", None, lambda self: np.asarray(np.finfo(self.dtype).min, self.dtype), nondiff=("self",))
 row("counted", None, lambda self, other: self.astype(other.dtype), nondiff=("self", "other"))
 
+@op("CloneBackward0", "clone", self="grad")
+def clone(self, *, memory_format: Any = None):
+    return np.array(self, order="C" if memory_format is not None or 0 in self.strides else "K")
 
 def filled(array: Any, value: Any) -> Any:
-    """A new array, filled with a number, which has to fit; in float16 a single one may overflow."""
-    array.fill(number(value, array.dtype, half=array.size != 1))
+    """Return a new array, filled with a number, which has to fit."""
+    array.fill(number(value, array.dtype))
     return array
 
+@op("FillBackward3", "fill_", promote="none", self="zeros_like(grad)", value="sum_all(grad)")
+def fill_tensor(self, value):
+    if value.ndim:
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    return np.full_like(self, value)
+
+@op("FillBackward2", "fill_", self="zeros_like(grad)")
+def fill(self, value: Number):
+    return filled(np.empty_like(self), value)
+
+alike("fill_new_tensor", "FillBackward1", "fill_tensor", "torch.fill")
+alike("fill_new", "FillBackward0", "fill", "torch.fill")
 
 @op("CopyBackwards", ".copy_", promote="none", self="zeros_like(grad)", src="grad")
 def copy_into(self, src, non_blocking: bool = False):
@@ -39,59 +51,41 @@ def copy_into(self, src, non_blocking: bool = False):
     result[...] = real_of(src, self.dtype)
     return result
 
-
 def real_of(array, kind):
-    """The real parts of complex numbers that are to be real, which is told once; all else as it is."""
+    """Return the real parts of complex numbers that are to be real, and say so once; all else as it is."""
     if array.dtype.kind != "c" or np.dtype(kind).kind in "cb":
         return array
     warn_once("Casting complex values to real discards the imaginary part")
     return array.real
 
-
-@op("FillBackward3", promote="none", self="zeros_like(grad)", value="sum_all(grad)")
-def fill_tensor(self, value):
-    return np.full_like(self, value)
-
-
-alike("fill_new_tensor", "FillBackward1", "fill_tensor")
-
-
 @op("ToCopyBackward0", promote="none", hidden=("self_sym_dtype",), self="to_dtype(grad, self_sym_dtype)")
-def to_dtype(self, dtype, memory_format=None):
-    cast = real_of(self, dtype).astype(dtype, order="C" if 0 in self.strides else "K")
-    return cast if memory_format is None else memory_format.copy(cast)
-
+def to_dtype(self, dtype):
+    return real_of(self, dtype).astype(dtype, order="C" if 0 in self.strides else "K")
 
 @composite
 def cast_like(value, other):
     """The value in the dtype of another one, or in that dtype: itself, where it has it."""
-    have, kind = (getattr(kind, "np", kind) for kind in (value.dtype, getattr(other, "dtype", other)))
+    have, kind = [getattr(kind, "np", kind) for kind in (value.dtype, getattr(other, "dtype", other))]
     return value if have == kind else to_dtype(value, kind)
 
-
 def overwritten_array(value, operation, *operands: Any, part=()):
-    """An array that an operation was done to in place: to all of it or to a part, which is told by a view's row and options."""
+    """Do an operation in place: to all of an array, or to the part that a view's row and options give."""
     if not part:
         return ARRAYS[operation](value, *operands)
     piece = ARRAYS[part[0]](value, *part[1:])
     piece[...] = ARRAYS[operation](piece, *operands)
     return value
 
-
 def overwritten_tensor(value, operation, *operands: Any, part=()):
-    """The same, recorded as the in-place change that it is in PyTorch."""
-    from gviz.autograd.inplace import in_place
-
+    """Do the same to a tensor, recorded as the in-place change that it is in PyTorch."""
     in_place(TENSORS[operation], TENSORS[part[0]](value, *part[1:]) if part else value, *operands)
     return value
 
-
 ARRAYS["overwritten"], TENSORS["overwritten"] = overwritten_array, overwritten_tensor
-
 
 @composite
 def multiplied(value, *factors: Any):
-    """A value multiplied in place by those factors that there are."""
+    """A value multiplied in place by those factors that are wanted."""
     for factor in factors:
         value = value if factor is None else overwritten(value, "mul", factor)
     return value

@@ -1,202 +1,225 @@
-"""Joining and splitting: cat, stack, unbind, split. Lists of tensors go in, or come out."""
+"""Joining and splitting: lists of tensors go in, or come out."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from gviz.numbers.shapes import wrap_dim
 from gviz.autograd.row import ARRAYS, composite, everywhere, op
+from gviz.numbers.shapes import wrap_dim
 from gviz.ops.picking import present_dim
 
-
-@op("CatBackward0", "torch.cat torch.concat torch.concatenate", lists=("tensors",), hidden=("tensors_sym_sizes",), tensors="cat_backward(grad, dim, tensors_sym_sizes)")
+# ------------------------------------------------------------------ joining
+@op(
+    "CatBackward0", "torch.cat torch.concat torch.concatenate", lists=("tensors",), hidden=("tensors_sym_sizes",),
+    tensors="cat_backward(grad, dim, tensors_sym_sizes)",
+)  # fmt: skip
 def cat(tensors: Tensors, dim: int = 0):
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    kept = [a for a in tensors if a.shape != (0,)] or tensors
+    kept = [a for a in tensors if a.shape != (0,)] or tensors[:1]  # empty vectors are left out, whatever the dims of the others
+    first, axis = kept[0], wrap_dim(dim, kept[0].ndim)
     for i, a in enumerate(tensors):
-        if a.ndim == 0:
+        if not a.ndim:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
-    first = kept[0]
-    if first.shape == (0,):  # whatever the dimension
-        return np.concatenate(kept)
-    axis = wrap_dim(dim, first.ndim)
-    for i, a in enumerate(tensors):
-        if a.shape == (0,):
-            continue
-        if a.ndim != first.ndim:
+        if a.shape != (0,) and a.ndim != first.ndim:
             raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {a.ndim}")
-        for d in range(first.ndim):
-            if d != axis and a.shape[d] != first.shape[d]:
+        for d, (want, have) in enumerate(zip(first.shape, a.shape, strict=False)):
+            if d != axis and want != have and a.shape != (0,):
                 raise RuntimeError(
-                    f"Sizes of tensors must match except in dimension {axis}. Expected size {first.shape[d]} but got "
-                    f"size {a.shape[d]} for tensor number {i} in the list."
+                    f"Sizes of tensors must match except in dimension {axis}. Expected size {want} but got size {have} for tensor "
+                    f"number {i} in the list."
                 )
     return np.ascontiguousarray(np.concatenate(kept, axis))
-
 
 @composite
 def cat_backward(grad, dim, sizes):
     """Each tensor's piece of the gradient."""
-    dim = 0 if grad.shape == (0,) else wrap_dim(dim, len(grad.shape))
-    pieces = []
-    start = 0
+    dim, pieces, start = wrap_dim(dim, len(grad.shape)), [], 0
     for size in sizes:
-        if size == (0,):
-            pieces.append(zeros_of(grad, size))
-            continue
-        pieces.append(narrow(grad, dim, start, size[dim]))
-        start += size[dim]
+        pieces.append(zeros_of(grad, size) if size == (0,) else narrow(grad, dim, start, size[dim]))
+        start += 0 if size == (0,) else size[dim]
     return tuple(pieces)
 
-
 @op(
-    "StackBackward0", "torch.stack",
-    lists=("tensors",),
-    hidden=("tensors_sym_sizes",),
+    "StackBackward0", "torch.stack", lists=("tensors",), hidden=("tensors_sym_sizes",),
     tensors="stack_backward(grad, dim, len(tensors_sym_sizes))",
-)
+)  # fmt: skip
 def stack(tensors: Tensors, dim: int = 0):
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
-    axis = wrap_dim(dim, tensors[0].ndim + 1)
     for i, a in enumerate(tensors):
         if a.shape != tensors[0].shape:
             raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
-                f"{list(a.shape)} at entry {i}"
+                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and {list(a.shape)} at "
+                f"entry {i}"
             )
-    return np.ascontiguousarray(np.stack(tensors, axis))
-
+    return np.ascontiguousarray(np.stack(tensors, wrap_dim(dim, tensors[0].ndim + 1)))
 
 @composite
 def stack_backward(grad, dim, count):
     """Each tensor's slice of the gradient."""
-    return tuple(select(grad, dim, i) for i in range(count))
-
-
-@op(
-    "BlockDiagBackward0",
-    lists=("tensors",),
-    hidden=("tensors_sym_sizes",),
-    tensors="block_diag_backward(grad, tensors_sym_sizes)",
-)
-def block_diag(tensors):
-    for i, a in enumerate(tensors):
-        if a.ndim > 2:
-            raise RuntimeError(
-                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {a.ndim} dimensions"
-            )
-    blocks = [np.atleast_2d(a) for a in tensors] or [np.zeros((1, 0), np.float32)]
-    full = np.zeros(np.sum([b.shape for b in blocks], axis=0), np.result_type(*blocks))
-    row = column = 0
-    for block in blocks:
-        height, width = block.shape
-        full[row : row + height, column : column + width] = block
-        row, column = row + height, column + width
-    return full
-
+    return tuple([select(grad, dim, i) for i in range(count)])
 
 @composite
-def block_diag_backward(grad, sizes):
-    """Each tensor's block of the gradient."""
-    blocks, row, column = [], 0, 0
-    for size in sizes:
-        height, width = (1, 1, *size)[-2:]
-        block = slice_row(slice_row(grad, 0, row, row + height, 1), 1, column, column + width, 1)
-        blocks.append(block if len(size) == 2 else view(block, size))
-        row, column = row + height, column + width
-    return tuple(blocks)
+def atleast(self, count):
+    """At least one, two or three dims."""
+    have = len(self.shape)
+    if have >= count or have == 0:
+        return self if have >= count else reshape(self, (1,) * count)
+    wide = unsqueeze(self, 0) if have == 1 else self
+    return wide if count == 2 else unsqueeze(wide, -1)
 
+@composite
+def widened(tensors, count):
+    """One tensor, or several, with at least so many dims."""
+    if len(tensors) == 1 and not isinstance(tensors[0], list | tuple):
+        return atleast(tensors[0], count)
+    return tuple([atleast(one, count) for one in (tensors[0] if len(tensors) == 1 else tensors)])
 
+@composite("torch.atleast_1d")
+def atleast_1d(*tensors):
+    """At least one dim."""
+    return widened(tensors, 1)
+
+@composite("torch.atleast_2d")
+def atleast_2d(*tensors):
+    """At least two dims."""
+    return widened(tensors, 2)
+
+@composite("torch.atleast_3d")
+def atleast_3d(*tensors):
+    """At least three dims."""
+    return widened(tensors, 3)
+
+@composite("torch.hstack")
+def hstack(tensors: Tensors):
+    """Side by side."""
+    wide = [atleast(one, 1) for one in tensors]
+    return cat(wide, 0 if not wide or len(wide[0].shape) == 1 else 1)
+
+@composite("torch.vstack torch.row_stack")
+def vstack(tensors: Tensors):
+    """One above the other."""
+    return cat([atleast(one, 2) for one in tensors], 0)
+
+@composite("torch.dstack")
+def dstack(tensors: Tensors):
+    """One behind the other."""
+    return cat([atleast(one, 3) for one in tensors], 2)
+
+@composite("torch.column_stack")
+def column_stack(tensors: Tensors):
+    """Vectors as columns, side by side."""
+    return hstack([reshape(one, (numel_of(one), 1)) if len(one.shape) <= 1 else one for one in tensors])
+
+# ------------------------------------------------------------------ splitting
 @op(
-    "UnbindBackward0",
-    view=True,
-    outputs=("...",),
-    hidden=("self_sym_sizes",),
+    "UnbindBackward0", "unbind", view=True, outputs=("...",), hidden=("self_sym_sizes",),
     self="unbind_backward(grad, dim, self_sym_sizes)",
-)
-def unbind(self, dim=0):
+)  # fmt: skip
+def unbind(self, dim: int = 0):
     dim = present_dim(dim, self)
-    before = (slice(None),) * dim
-    return [self[(*before, i, ...)] for i in range(self.shape[dim])]
-
+    return [self[(*(slice(None),) * dim, i, ...)] for i in range(self.shape[dim])]
 
 @composite
 def filled(grads, sizes):
     """The outputs' gradients, zeros of these sizes for those that got none."""
-    some = next(g for g in grads if g is not None)
-    full = list(grads) + [None] * (len(sizes) - len(grads))
-    return [zeros_of(some, size) if g is None else g for g, size in zip(full, sizes, strict=True)]
-
+    like = next(g for g in grads if g is not None)
+    return [zeros_of(like, size) if grad is None else grad for grad, size in zip(grads, sizes, strict=True)]
 
 @composite
 def unbind_backward(grads, dim, sizes):
-    """The outputs' gradients stacked."""
-    axis = wrap_dim(dim, len(sizes))
-    return stack(filled(grads, [(*sizes[:axis], *sizes[axis + 1 :])] * sizes[axis]), dim)
+    """The outputs' gradients stacked again."""
+    dim = wrap_dim(dim, len(sizes))
+    return stack(filled(grads, [(*sizes[:dim], *sizes[dim + 1 :])] * len(grads)), dim)
 
+SPLIT = "split_backward(grad, {}, dim, self_sym_sizes)"
 
-@op("SplitBackward0", view=True, outputs=("...",), self="split_backward(grad, split_size, dim, self_sym_sizes)")
+@op("SplitBackward0", view=True, outputs=("...",), self=SPLIT.format("split_size"))
 def split_size(self, split_size, dim=0):
-    if self.ndim == 0:
-        raise RuntimeError("split expects at least a 1-dimensional tensor")
-    dim = wrap_dim(dim, self.ndim)
-    if split_size < 0:
+    length, dim = self.shape[present_dim(dim, self)], wrap_dim(dim, self.ndim)
+    if split_size < 0 or (split_size == 0 and length):
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
-    length = self.shape[dim]
-    if split_size == 0 and length:
-        raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {length}")
     return pieces(self, piece_sizes(split_size, length), dim)
 
-
-@op("UnsafeSplitBackward0", outputs=("...",), self="split_backward(grad, split_size, dim, self_sym_sizes)")
-def unsafe_split(self, split_size, dim=0):
-    return [piece.copy() for piece in ARRAYS["split_size"](self, split_size, dim)]
-
-
-@op("UnsafeSplitWithSizesBackward0", outputs=("...",), self="split_backward(grad, split_sizes, dim, self_sym_sizes)")
-def unsafe_split_with_sizes(self, split_sizes, dim=0):
-    return [piece.copy() for piece in ARRAYS["split_with_sizes"](self, split_sizes, dim)]
-
-
-@op("SplitWithSizesBackward0", view=True, outputs=("...",), self="split_backward(grad, split_sizes, dim, self_sym_sizes)")
-def split_with_sizes(self, split_sizes, dim=0):
-    if self.ndim == 0:
-        raise RuntimeError("split expects at least a 1-dimensional tensor")
+@op("SplitWithSizesBackward0", "split_with_sizes", view=True, outputs=("...",), self=SPLIT.format("split_sizes"))
+def split_with_sizes(self, split_sizes: Ints, dim: int = 0):
     given, dim = dim, wrap_dim(dim, self.ndim)
-    length = self.shape[dim]
-    if any(size < 0 for size in split_sizes):
+    if sum(split_sizes) != self.shape[dim]:
         raise RuntimeError(
-            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(split_sizes)}"
-        )
-    if sum(split_sizes) != length:
-        raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at dimension {given}), "
+            f"split_with_sizes expects split_sizes to sum exactly to {self.shape[dim]} (input tensor's size at dimension {given}), "
             f"but got split_sizes={list(split_sizes)}"
         )
     return pieces(self, split_sizes, dim)
 
+@op("UnsafeSplitBackward0", outputs=("...",), self=SPLIT.format("split_size"))
+def unsafe_split(self, split_size, dim=0):
+    return [piece.copy() for piece in ARRAYS["split_size"](self, split_size, dim)]
 
 @everywhere
 def piece_sizes(size, length):
-    """Sizes of the pieces when a length is cut every ``size``; a list stays as it is."""
+    """Return the sizes of the pieces of a length that is cut every ``size``; a list stays as it is."""
     if isinstance(size, list | tuple):
         return list(size)
     return [min(size, length - start) for start in range(0, length, size)] if length else [0]
 
-
 def pieces(array, sizes, dim):
-    """Views of consecutive pieces along a dimension."""
-    before, start, found = (slice(None),) * dim, 0, []
-    for size in sizes:
-        found.append(array[(*before, slice(start, start + size))])
-        start += size
-    return found
-
+    """Return views of consecutive pieces along a dim."""
+    ends = np.cumsum((0, *sizes)).tolist()
+    return [array[(*(slice(None),) * dim, slice(start, end))] for start, end in zip(ends, ends[1:], strict=False)]
 
 @composite
 def split_backward(grads, sizes, dim, full):
     """The outputs' gradients joined again."""
     dim = wrap_dim(dim, len(full))
     return cat(filled(grads, [(*full[:dim], n, *full[dim + 1 :]) for n in piece_sizes(sizes, full[dim])]), dim)
+
+@composite("split")
+def split(self, split_size_or_sections: Any, dim: int = 0):
+    """Pieces of a size, or of several sizes."""
+    if isinstance(split_size_or_sections, list | tuple):
+        return split_with_sizes(self, tuple(split_size_or_sections), dim)
+    return split_size(self, int(split_size_or_sections), dim)
+
+@composite("chunk")
+def chunk(self, chunks: int, dim: int = 0):
+    """That many pieces of about the same size."""
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    length = tuple(self.shape)[wrap_dim(dim, len(self.shape))]
+    return split_size(self, -(-length // chunks), dim) if length else split_with_sizes(self, (0,) * chunks, dim)
+
+@composite("tensor_split")
+def tensor_split(self, indices_or_sections: Any, dim: int = 0):
+    """That many pieces whose sizes differ by at most one, or pieces cut at those places."""
+    length, cuts = tuple(self.shape)[wrap_dim(dim, len(self.shape))], indices_or_sections
+    if isinstance(cuts, int):
+        cuts = [i * (length // cuts) + min(i, length % cuts) for i in range(1, cuts)]
+    cuts = cuts.tolist() if hasattr(cuts, "tolist") else cuts
+    return tuple([slice_row(self, dim, a, b, 1) for a, b in zip((0, *cuts), (*cuts, length), strict=True)])
+
+@composite
+def evenly_split(self, indices_or_sections, dim, name):
+    """Pieces of one size, or cut at those places."""
+    length = self.shape[dim]
+    if isinstance(indices_or_sections, int) and length % indices_or_sections:
+        raise RuntimeError(
+            f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {length} is not divisible by "
+            f"the split_size {indices_or_sections}!"
+        )
+    return tensor_split(self, indices_or_sections, dim)
+
+@composite("hsplit")
+def hsplit(self, indices_or_sections: Any):
+    """Pieces side by side."""
+    return evenly_split(self, indices_or_sections, min(1, len(self.shape) - 1), "hsplit")
+
+@composite("vsplit")
+def vsplit(self, indices_or_sections: Any):
+    """Pieces one above the other."""
+    return evenly_split(self, indices_or_sections, 0, "vsplit")
+
+@composite("dsplit")
+def dsplit(self, indices_or_sections: Any):
+    """Pieces one behind the other."""
+    return evenly_split(self, indices_or_sections, 2, "dsplit")

@@ -1,51 +1,34 @@
-"""Elements in another place: repeat, flip, roll, triangles, diagonals, trace, unfold."""
+"""Elements in another place: repeat, flip, roll, triangles, diagonals, trace, unfold, grids."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided as strided
+from numpy.lib.stride_tricks import sliding_window_view
 
-from gviz.ops.shape import VIEWS
-from gviz.numbers.shapes import wrap_dim, wrap_dims
-from gviz.autograd.row import ARRAYS, ROWS, composite, everywhere, op
+from gviz.autograd.row import ARRAYS, composite, everywhere, named, op
+from gviz.numbers.shapes import broadcast_shape, wrap_dim, wrap_dims
+from gviz.numbers.words import warn
 from gviz.ops.reduction import summed
-from gviz.ops.rows import alike, row
-from gviz.ops.shape import turned
+from gviz.ops.rows import alike
+from gviz.ops.shape import expand, view
 
+everywhere(broadcast_shape)
 
-@op("ReshapeAliasBackward0", view=True, self="reshape(grad, self_sym_sizes)")
-def reshape_alias(self, size):
-    return np.reshape(self, size, copy=False)
-
-
-row("t_", "TBackward1", lambda self: turned(self, "t_"), promote="none", self="t(grad)")
-alike("transpose_", "TransposeBackward1", "transpose")
-alike("unsqueeze_", "UnsqueezeBackward1", "unsqueeze")
-alike("squeeze_all_", "SqueezeBackward3", "squeeze_all")
-alike("squeeze_dim_", "SqueezeBackward4", "squeeze_dim")
-alike("squeeze_dims_", "SqueezeBackward5", "squeeze_dims")
-
-
-@op("RepeatBackward0", self="repeat_backward(grad, repeats, self_sym_sizes)")
-def repeat(self, repeats):
+# ------------------------------------------------------------------ copies side by side
+@op("RepeatBackward0", ".repeat", self="repeat_backward(grad, repeats, self_sym_sizes)")
+def repeat(self, repeats: Size):
     if len(repeats) < self.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
-    sizes = [n * count for n, count in zip((1,) * (len(repeats) - self.ndim) + self.shape, repeats, strict=True)]
-    if any(n < 0 for n in sizes):
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}: {sizes}")
-    return np.array(np.tile(self, repeats), order="C")
-
+    return np.tile(self, repeats)
 
 @composite
 def repeat_backward(grad, repeats, sizes):
     """The gradients of all copies, added."""
     if 0 in repeats:
         return zeros_of(grad, sizes)
-    extra = len(repeats) - len(sizes)
+    extra, shape, axes = len(repeats) - len(sizes), [], []
     for _ in range(extra):
         grad = sum_dim(grad, (0,))
-    shape: list[int] = []
-    axes: list[int] = []
     for count, size in zip(repeats[extra:], sizes, strict=True):
         if count != 1:
             axes.append(len(shape))
@@ -53,107 +36,114 @@ def repeat_backward(grad, repeats, sizes):
         shape.append(size)
     return sum_dim(reshape(grad, tuple(shape)), tuple(axes)) if axes else grad
 
+@composite("tile")
+def tile(self, dims: Size):
+    """Copied along each dim; missing counts are one."""
+    return repeat(self, (1,) * (len(self.shape) - len(dims)) + tuple(dims))
 
-@composite
-def repeat_interleave_by(self, repeats, dim):
+@composite(".repeat_interleave torch.repeat_interleave")
+def repeat_interleave(self, repeats: Any, dim: int | None = None, *, output_size: int | None = None):
     """Each element that many times in a row."""
-    dim = wrap_dim(dim, len(self.shape))
-    shape = tuple(self.shape)
+    if dim is None:
+        self, dim = self if len(self.shape) == 1 else reshape(self, (-1,)), 0
+    shape, dim = tuple(self.shape), wrap_dim(dim, len(self.shape))
+    if not isinstance(repeats, int):
+        return index_select(self, dim, places_repeated(expand(repeats, (shape[dim],))))
     spread = clone(expand(unsqueeze(self, dim + 1), (*shape[: dim + 1], repeats, *shape[dim + 1 :])))
     return view(spread, (*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]))
 
+@op(None, "torch.repeat_interleave", nondiff=("repeats",))
+def places_repeated(repeats, *, output_size: int | None = None):
+    return np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats)
 
-@op("FlipBackward0", self="flip(grad, dims)")
-def flip(self, dims):
-    return np.flip(self, wrap_dims(dims, self.ndim)).copy()
+# ------------------------------------------------------------------ turned round
+@op("FlipBackward0", "flip", self="flip(grad, dims)")
+def flip(self, dims: Size):
+    return np.array(np.flip(self, wrap_dims(dims, self.ndim)), order="C")
 
+@composite("fliplr")
+def fliplr(self):
+    """The columns in reverse."""
+    return flip(self, (1,))
+
+@composite("flipud")
+def flipud(self):
+    """The rows in reverse."""
+    return flip(self, (0,))
 
 @everywhere
 def negated(numbers):
-    """Shifts, or a padding, that undo these."""
+    """Return the shifts, or the padding, that undo these."""
     return tuple(-n for n in numbers)
 
-
-@op("RollBackward0", self="roll(grad, negated(reversed(shifts)), tuple(reversed(dims)))")
-def roll(self, shifts, dims=()):
-    if dims and len(shifts) != len(dims):
+@op("RollBackward0", "roll", self="roll(grad, negated(reversed(shifts)), tuple(reversed(dims)))")
+def roll(self, shifts: Ints, dims: Ints = ()):
+    if len(shifts) != (len(dims) or 1):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
-    if not dims and len(shifts) != 1:
-        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
-    if not self.size and len(shifts) == 1:
-        return self.copy()  # whatever the dim
-    return np.roll(self, shifts, tuple(wrap_dim(d, self.ndim) for d in dims)) if dims else np.roll(self, shifts[0])
+    return np.roll(self, shifts, [wrap_dim(d, self.ndim) for d in dims]) if dims else np.roll(self, shifts[0])
 
+@op("Rot90Backward0", "rot90", self="rot90(grad, -k, dims)")
+def rot90(self, k: int = 1, dims: Size = (0, 1)):
+    return np.array(np.rot90(self, k, wrap_dims(dims, self.ndim)), order="C")
 
-@op("Rot90Backward0", self="rot90(grad, -k, dims)")
-def rot90(self, k=1, dims=(0, 1)):
-    check_turn(self.ndim, tuple(dims))
-    if k % 2:
-        return ARRAYS["flip"](self, (dims[k % 4 == 1],)).swapaxes(*dims)
-    return ARRAYS["flip"](self, dims) if k % 4 else np.array(self, order="C")
-
-
-def check_turn(ndim, dims):
-    """Refuse dims that are not two."""
-    if len(dims) != 2:
-        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
-    if ndim < 2:
-        raise RuntimeError(f"expected total dims >= 2, but got total dims = {ndim}")
-    if wrap_dim(dims[0], ndim) == wrap_dim(dims[1], ndim):
-        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
-
-
+# ------------------------------------------------------------------ triangles and diagonals
 def matrix(array, name):
-    """The array; refuses one without rows and columns."""
+    """Return the array; refuse one without rows and columns."""
     if array.ndim < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
     return array
 
+@op("TrilBackward0", "tril .tril_", self="tril(grad, diagonal)")
+def tril(self, diagonal: int = 0):
+    return np.tril(matrix(self, "tril"), diagonal)
 
-row("tril", "TrilBackward0", lambda self, diagonal=0: np.tril(matrix(self, "tril"), diagonal), self="tril(grad, diagonal)")
-row("triu", "TriuBackward0", lambda self, diagonal=0: np.triu(matrix(self, "triu"), diagonal), self="triu(grad, diagonal)")
+@op("TriuBackward0", "triu .triu_", self="triu(grad, diagonal)")
+def triu(self, diagonal: int = 0):
+    return np.triu(matrix(self, "triu"), diagonal)
 
-
-@op("DiagonalBackward0", view=True, self="diagonal_backward(grad, self_sym_sizes, offset, dim1, dim2)")
-def diagonal(self, offset=0, dim1=0, dim2=1):
-    return diagonal_of(self, offset, dim1, dim2)
-
-
-def diagonal_of(array, offset, dim1, dim2):
-    """The diagonal between two different dims, as a view that may be written."""
-    first, second = wrap_dim(dim1, array.ndim), wrap_dim(dim2, array.ndim)
-    if first == second:
+@op("DiagonalBackward0", "diagonal", view=True, self="diagonal_backward(grad, self_sym_sizes, offset, dim1, dim2)")
+def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1):
+    dims = wrap_dim(dim1, self.ndim), wrap_dim(dim2, self.ndim)
+    if dims[0] == dims[1]:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    found = np.diagonal(array, offset, first, second)
-    found.flags.writeable = array.flags.writeable
+    found = np.diagonal(self, offset, *dims)
+    found.flags.writeable = self.flags.writeable
     return found
 
+alike("diagonal_copy", "DiagonalBackward0_copy", "diagonal")
 
 @op("DiagonalBackwardBackward0", grad_output="diagonal(grad, offset, dim1, dim2)")
 def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):
     full = np.zeros(input_sizes, grad_output.dtype)
-    diagonal_of(full, offset, dim1, dim2)[...] = grad_output
+    ARRAYS["diagonal"](full, offset, dim1, dim2)[...] = grad_output
     return full
 
-
-@op("DiagEmbedBackward0", self="diagonal(grad, offset, dim1, dim2)")
-def diag_embed(self, offset=0, dim1=-2, dim2=-1):
-    size = self.shape[-1] + abs(offset)
-    first, second = wrap_dim(dim1, self.ndim + 1), wrap_dim(dim2, self.ndim + 1)
-    shape = list(self.shape[:-1])
-    for dim in sorted((first, second)):
-        shape.insert(dim, size)
+@op("DiagEmbedBackward0", "diag_embed", self="diagonal(grad, offset, dim1, dim2)")
+def diag_embed(self, offset: int = 0, dim1: int = -2, dim2: int = -1):
+    shape, dims = list(self.shape[:-1]), sorted((wrap_dim(dim1, self.ndim + 1), wrap_dim(dim2, self.ndim + 1)))
+    for dim in dims:
+        shape.insert(dim, self.shape[-1] + abs(offset))
     full = np.zeros(shape, self.dtype)
-    diagonal_of(full, offset, first, second)[...] = self
+    ARRAYS["diagonal"](full, offset, dim1, dim2)[...] = self
     return full
 
+@composite("diag")
+def diag(self, diagonal: int = 0):
+    """A matrix with that diagonal, or the diagonal of a matrix."""
+    if len(self.shape) not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {len(self.shape)}D")
+    return diag_embed(self, diagonal) if len(self.shape) == 1 else diagonal_copy(self, diagonal)
 
-@op("TraceBackward0", self="trace_backward(grad, self_sym_sizes)")
+@composite("diagflat")
+def diagflat(self, offset: int = 0):
+    """A matrix with all elements on its diagonal."""
+    return diag(ravel(self), offset)
+
+@op("TraceBackward0", "trace", self="trace_backward(grad, self_sym_sizes)")
 def trace(self):
     if self.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
     return np.trace(summed(self))
-
 
 @composite
 def trace_backward(grad, sizes):
@@ -161,48 +151,65 @@ def trace_backward(grad, sizes):
     flat = index_fill_tensor(zeros_of(grad, (sizes[0] * sizes[1],)), 0, diagonal_places(grad, sizes), grad)
     return view(flat, sizes)
 
-
 @op(None, nondiff=("self",))
 def diagonal_places(self, sizes):
     return np.arange(0, sizes[0] * sizes[1], sizes[1] + 1)[: min(sizes)]
 
-
-@op("UnfoldBackward0", view=True, self="unfold_backward(grad, self_sym_sizes, dimension, size, step)")
-def unfold(self, dimension, size, step):
+# ------------------------------------------------------------------ windows, grids, differences
+@op("UnfoldBackward0", ".unfold", view=True, self="unfold_backward(grad, self_sym_sizes, dimension, size, step)")
+def unfold(self, dimension: int, size: int, step: int):
     dim = wrap_dim(dimension, self.ndim)
-    length, stride = (self.shape[dim], self.strides[dim]) if self.ndim else (1, self.itemsize)
-    if size < 0:
-        raise RuntimeError(f"size is {size} but must be >= 0")
-    if step <= 0:
-        raise RuntimeError(f"step is {step} but must be > 0")
-    if size > length:
-        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {length} but size is {size}")
-    shape, strides = list(self.shape) or [1], list(self.strides) or [stride]
-    shape[dim], strides[dim] = (length - size) // step + 1, stride * step
-    if not self.ndim:
-        shape, strides = [], []
-    return strided(self, (*shape, size), (*strides, stride))
-
+    if size > self.shape[dim]:
+        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {self.shape[dim]} but size is {size}")
+    return sliding_window_view(self, size, dim, writeable=True)[(slice(None),) * dim + (slice(None, None, step),)]
 
 @op("UnfoldBackwardBackward0", grad_in="unfold(grad, dim, size, step)")
 def unfold_backward(grad_in, input_sizes, dim, size, step):
     full = np.zeros(input_sizes, grad_in.dtype)
-    np.add.at(ARRAYS["unfold"](full, dim, size, step), np.s_[...], grad_in)  # type: ignore[arg-type]
+    np.add.at(ARRAYS["unfold"](full, dim, size, step), np.s_[...], grad_in)
     return full
 
+@everywhere
+def is_bool(value):
+    """Return whether the elements are truth values."""
+    return getattr(value, "_array", value).dtype.kind == "b"
 
-@composite
-def atleast(self, count):
-    """At least one, two or three dimensions."""
-    have = len(self.shape)
-    if have >= count:
-        return self
-    if have == 0:
-        return reshape(self, (1,) * count)
-    if count == 2:
-        return unsqueeze(self, 0)
-    return unsqueeze(unsqueeze(self, 0) if have == 1 else self, -1)
+@composite("torch.broadcast_tensors")
+def broadcast_tensors(*tensors):
+    """All expanded to their common shape."""
+    tensors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else tensors
+    shape = broadcast_shape(*[tuple(one.shape) for one in tensors])
+    return tuple([one if tuple(one.shape) == shape else expand(one, shape) for one in tensors])
 
+@named("torch.meshgrid")
+def meshgrid(*tensors: Any, indexing: str | None = None):
+    """Return grids of coordinates."""
+    vectors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else tensors
+    if indexing is None:
+        warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
+    if indexing not in {None, "ij", "xy"}:
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    if any(vector.dtype is not vectors[0].dtype for vector in vectors):
+        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    order = list(range(len(vectors)))
+    if indexing == "xy":
+        order[:2] = reversed(order[:2])
+    shape, grids = tuple([vectors[i].numel() for i in order]), []
+    for vector, axis in zip(vectors, order, strict=True):
+        grids.append(expand(view(vector, tuple([n if i == axis else 1 for i, n in enumerate(shape)])), shape))
+    return tuple(grids)
 
-for key in VIEWS:
-    alike(f"{key}_copy", f"{ROWS[key].node}_copy", key, promote="none")
+@composite("diff")
+def diff(self, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None):
+    """Differences of neighbours along a dim, on request with elements before and after."""
+    if not self.shape:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n and not prepend is append is None:
+        self = cat([one for one in (prepend, self, append) if one is not None], dim)
+    if not n:
+        return copy_into(zeros_like(self), self)
+    for _ in range(min(n, self.shape[dim])):
+        first = narrow(self, dim, 0, self.shape[dim] - 1)  # PyTorch's order of making them
+        second = narrow(self, dim, 1, self.shape[dim] - 1)
+        self = logical_xor(second, first) if is_bool(self) else sub(second, first)
+    return self

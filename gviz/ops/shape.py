@@ -9,51 +9,66 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided
 
+from gviz.autograd.row import ARRAYS, composite, everywhere, op
 from gviz.numbers.shapes import wrap_dim, wrap_dims
 from gviz.numbers.words import type_name
-from gviz.numbers.shapes import steps_of
-from gviz.autograd.row import ARRAYS, composite, everywhere, op
-from gviz.ops.rows import row
+from gviz.ops.rows import alike, row
 
 NO_VIEW = (
     "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
-    "subspaces). "
-    "Use .reshape(...) instead."
+    "subspaces). Use .reshape(...) instead."
 )
+everywhere(wrap_dim)
+everywhere(wrap_dims)
 
+# ------------------------------------------------------------------ facts
+@everywhere
+def count_of(sizes):
+    """Return how many elements a shape holds."""
+    return prod(sizes)
 
 @everywhere
-def full_shape(size, numel):
-    """A shape in which -1 stands for what is left; refuses one that does not hold as many elements."""
-    size = tuple(map(index, size))
-    known = 1
-    for i, s in enumerate(size):
-        known *= 1 if s == -1 else s
-        if s < -1:
-            raise RuntimeError(f"invalid shape dimension {s} at index {i} of shape {list(size)}")
-    if size.count(-1) > 1:
-        raise RuntimeError("only one dimension can be inferred")
-    if -1 in size:
-        if known == 0 and numel == 0:
-            raise RuntimeError(
-                f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 "
-                "can be any value and is ambiguous"
-            )
-        if known and numel % known == 0:
-            return tuple(numel // known if s == -1 else s for s in size)
-    elif known == numel:
-        return size
-    raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {numel}")
+def numel_of(value):
+    """Return the number of elements of an array, a number or a tensor."""
+    return getattr(value, "_array", value).size
 
+@everywhere
+def contiguous(value):
+    """Return whether the elements lie in memory in the order of the indices."""
+    return getattr(value, "_array", value).flags.c_contiguous
+
+@everywhere
+def viewable(value, size):
+    """Return whether the memory can be seen in that shape without a copy."""
+    return without_copy(getattr(value, "_array", value), size) is not None
 
 def without_copy(array, size):
-    """The array in another shape if its memory allows that, else None."""
+    """Return the array in another shape if its memory allows that, else None."""
     try:
         return np.reshape(array, size, copy=False)
     except ValueError:
         return None
 
+@everywhere
+def full_shape(size, numel):
+    """Return a shape in which -1 stands for the rest; refuse one that does not hold as many elements."""
+    size = tuple(map(index, size))
+    known = prod(s for s in size if s != -1)
+    for i, s in enumerate(size):
+        if s < -1:
+            raise RuntimeError(f"invalid shape dimension {s} at index {i} of shape {list(size)}")
+    if size.count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    if -1 in size and not known and not numel:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 can be any "
+            "value and is ambiguous"
+        )
+    if (numel % known if -1 in size and known else known != numel):
+        raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {numel}")
+    return tuple(numel // known if s == -1 else s for s in size)
 
+# ------------------------------------------------------------------ another shape
 @op("ViewBackward0", ".view", view=True, self="reshape(grad, self_sym_sizes)")
 def view(self, size: Size):
     found = without_copy(self, full_shape(size, self.size))
@@ -61,92 +76,184 @@ def view(self, size: Size):
         raise RuntimeError(NO_VIEW)
     return found
 
-
-@op("ViewBackward0_copy", self="reshape(grad, self_sym_sizes)")
-def view_copy(self, size):
-    return np.array(self, order="C").reshape(full_shape(size, self.size))
-
-
 @op("UnsafeViewBackward0", self="reshape(grad, self_sym_sizes)")
 def unsafe_view(self, size):
     return self.reshape(full_shape(size, self.size))
 
+@op("ReshapeAliasBackward0", view=True, self="reshape(grad, self_sym_sizes)")
+def reshape_alias(self, size):
+    return np.reshape(self, size, copy=False)
+
+@composite("reshape")
+def reshape(self, shape: Size):
+    """A view if the memory allows it, else a copy."""
+    shape = full_shape(shape, numel_of(self))
+    if contiguous(self):
+        return view(self, shape)
+    return reshape_alias(self, shape) if viewable(self, shape) else unsafe_view(clone_contiguous(self), shape)
+
+@composite(".reshape_as")
+def reshape_as(self, other):
+    """The shape of another tensor."""
+    return reshape(self, tuple(other.shape))
+
+@composite(".view_as")
+def view_as(self, other):
+    """The same memory in the shape of another tensor."""
+    return view(self, tuple(other.shape))
+
+@composite("flatten")
+def flatten(self, start_dim: int = 0, end_dim: int = -1):
+    """Several dims as one."""
+    shape = tuple(self.shape)
+    first, last = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
+    if first > last:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if first == last and shape:
+        return self
+    return reshape(self, (*shape[:first], count_of(shape[first : last + 1]), *shape[last + 1 :]))
+
+@composite("ravel")
+def ravel(self):
+    """One dim."""
+    return view(as_contiguous(self), (-1,))
+
+@composite("unflatten")
+def unflatten(self, dim: int, sizes: Size):
+    """One dim as several."""
+    shape, dim = tuple(self.shape), wrap_dim(dim, len(self.shape))
+    known = count_of(s for s in sizes if s != -1)
+    full = [shape[dim] // known if s == -1 and known else s for s in sizes]
+    if count_of(full) != shape[dim]:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) in the input tensor"
+        )
+    return view(self, (*shape[:dim], *full, *shape[dim + 1 :]))
+
+@composite(".contiguous")
+def as_contiguous(self, *, memory_format: Any = None):
+    """The tensor itself, or a copy in the order of the indices."""
+    return self if contiguous(self) else clone_contiguous(self)
 
 row("alias", "AliasBackward0", lambda self: self.view(), view=True, self="grad")
-row("t", "TBackward0", lambda self: turned(self, "t"), view=True, self="t(grad)")
-row("squeeze_all", "SqueezeBackward0", lambda self: self.squeeze(), view=True, self="unsqueeze_to(grad, self_sym_sizes)")
 
+@op(None, ".view", view=True, nondiff=("self",))
+def view_dtype(self, dtype: Dtype):
+    return self.view(dtype)
 
-def stepped(array):
-    """An array with PyTorch's strides: numpy gives those of an empty one as 0, from which no change of its dims is seen."""
-    return array if array.size else strided(array, array.shape, [s * array.itemsize for s in steps_of(array)])
+# ------------------------------------------------------------------ dims in another order
+@op("TBackward0", "t", view=True, self="t(grad)")
+def t(self):
+    if self.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
+    return self.T
 
-
-def turned(matrix, name):
-    """A matrix with its rows as columns, or a vector."""
-    if matrix.ndim > 2:
-        raise RuntimeError(f"{name}() expects a tensor with <= 2 dimensions, but self is {matrix.ndim}D")
-    return stepped(matrix).T
-
-
-@op("TransposeBackward0", view=True, self="transpose(grad, dim0, dim1)")
-def transpose(self, dim0, dim1):
+@op("TransposeBackward0", "transpose swapaxes swapdims", view=True, self="transpose(grad, dim0, dim1)")
+def transpose(self, dim0: int, dim1: int):
     dim0, dim1 = wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)
-    return stepped(self).swapaxes(dim0, dim1) if self.ndim else self.view()
-
+    return self.swapaxes(dim0, dim1) if self.ndim else self.view()
 
 @op("PermuteBackward0", "permute", view=True, self="permute(grad, inverse_order(dims))")
 def permute(self, dims: Size):
     if len(dims) != self.ndim:
         raise RuntimeError(
-            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
-            "ordering of "
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
             f"dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}"
         )
     order = [wrap_dim(d, self.ndim) for d in dims]
     if len(set(order)) != len(order):
         raise RuntimeError("permute(): duplicate dims are not allowed.")
-    return stepped(self).transpose(order)
-
+    return self.transpose(order)
 
 @everywhere
 def inverse_order(dims):
-    """The permutation that undoes this one."""
+    """Return the permutation that undoes this one."""
     order = [d % len(dims) for d in dims]
     return tuple(order.index(i) for i in range(len(order)))
 
+@composite("adjoint")
+def adjoint(self):
+    """The last two dims exchanged."""
+    return transpose(self, -2, -1)
 
+@composite("movedim moveaxis")
+def movedim(self, source: Ints, destination: Ints):
+    """Some dims at other positions, all others in their order."""
+    ndim = len(self.shape)
+    if len(source) != len(destination):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of dims as "
+            f"destination ({list(destination)} dims)"
+        )
+    moves = dict(zip(wrap_dims(destination, ndim), wrap_dims(source, ndim), strict=True))
+    rest = iter([d for d in range(ndim) if d not in moves.values()])
+    return permute(self, tuple([moves[i] if i in moves else next(rest) for i in range(ndim)])) if ndim else alias(self)
+
+# ------------------------------------------------------------------ dims of size one
+row("squeeze_all", "SqueezeBackward0", lambda self: self.squeeze(), "squeeze", view=True, self="unsqueeze_to(grad, self_sym_sizes)")
+
+@op("SqueezeBackward1", "squeeze", view=True, self="unsqueeze_dims(grad, (dim,), self_sym_sizes)")
+def squeeze_dim(self, dim: int):
+    dim = wrap_dim(dim, self.ndim)
+    return self.squeeze(dim) if self.ndim and self.shape[dim] == 1 else self.view()
+
+@op("SqueezeBackward2", "squeeze", view=True, self="unsqueeze_dims(grad, dim, self_sym_sizes)")
+def squeeze_dims(self, dim: Ints):
+    return self.squeeze(tuple(d for d in wrap_dims(dim, self.ndim) if self.shape[d] == 1))
+
+@op("UnsqueezeBackward0", "unsqueeze", view=True, self="squeeze_dim(grad, dim)")
+def unsqueeze(self, dim: int):
+    dim = wrap_dim(dim, self.ndim + 1)
+    sizes, steps = self.shape, self.strides
+    step = sizes[dim] * steps[dim] if dim < self.ndim else self.itemsize
+    return strided(self, (*sizes[:dim], 1, *sizes[dim:]), (*steps[:dim], step, *steps[dim:]))
+
+@composite
+def unsqueeze_to(grad, sizes):
+    """Put back every dim of size one."""
+    return unsqueeze_dims(grad, range(len(sizes)), sizes)
+
+@composite
+def unsqueeze_dims(grad, dims, sizes):
+    """Put back those of the dims that had size one."""
+    for dim in sorted(d % len(sizes) for d in dims) if sizes else ():
+        grad = unsqueeze(grad, dim) if sizes[dim] == 1 else grad
+    return grad
+
+alike("t_", "TBackward1", "t", ".t_", reshapes=True)
+alike("transpose_", "TransposeBackward1", "transpose", ".transpose_ .swapaxes_ .swapdims_", reshapes=True)
+alike("unsqueeze_", "UnsqueezeBackward1", "unsqueeze", ".unsqueeze_", reshapes=True)
+alike("squeeze_all_", "SqueezeBackward3", "squeeze_all", ".squeeze_", reshapes=True)
+alike("squeeze_dim_", "SqueezeBackward4", "squeeze_dim", ".squeeze_", reshapes=True)
+alike("squeeze_dims_", "SqueezeBackward5", "squeeze_dims", ".squeeze_", reshapes=True)
+
+# ------------------------------------------------------------------ broadcasting
 @op("ExpandBackward0", ".expand torch.broadcast_to .broadcast_to", view=True, self="sum_to(grad, self_sym_sizes)")
 def expand(self, size: Size):
-    size = tuple(size)
-    missing = len(size) - self.ndim
+    missing, full = len(size) - self.ndim, list(size)
     if missing < 0:
         name = "CPUBoolType" if self.dtype.kind == "b" else type_name(self.dtype)
         raise RuntimeError(
-            f"expand({name}{{{list(self.shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) "
-            f"must be greater or equal to the number of dimensions in the tensor ({self.ndim})"
+            f"expand({name}{{{list(self.shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) must be greater "
+            f"or equal to the number of dimensions in the tensor ({self.ndim})"
         )
-    full = list(size)
-    for i in reversed(range(len(size))):
-        if i < missing:
-            if size[i] < 0:
-                raise RuntimeError(
-                    f"The expanded size of the tensor ({size[i]}) isn't allowed in a leading, non-existing dimension {i}"
-                )
-            continue
-        have = self.shape[i - missing]
+    for i, have in enumerate(self.shape, missing):
         full[i] = have if size[i] == -1 else size[i]
-        if have not in (1, full[i]):
+    for i in reversed(range(len(full))):
+        if i < missing and full[i] < 0:
+            raise RuntimeError(f"The expanded size of the tensor ({full[i]}) isn't allowed in a leading, non-existing dimension {i}")
+        if i >= missing and self.shape[i - missing] not in (1, full[i]):
             raise RuntimeError(
-                f"The expanded size of the tensor ({full[i]}) must match the existing size ({have}) at non-singleton dimension "
-                f"{i}.  Target sizes: {list(size)}.  Tensor sizes: {list(self.shape)}"
+                f"The expanded size of the tensor ({full[i]}) must match the existing size ({self.shape[i - missing]}) at "
+                f"non-singleton dimension {i}.  Target sizes: {list(size)}.  Tensor sizes: {list(self.shape)}"
             )
-    steps = [0 if size != have else step for size, have, step in zip(full[missing:], self.shape, self.strides, strict=True)]
-    for i in reversed(range(missing)):
-        outer = full[i + 1] * steps[0] if steps else 0
-        steps.insert(0, 0 if full[i] != 1 else outer)
-    return strided(self, full, steps)
+    steps = [step if n == have else 0 for n, have, step in zip(full[missing:], self.shape, self.strides, strict=True)]
+    return strided(self, full, [0] * missing + steps)
 
+@composite(".expand_as")
+def expand_as(self, other):
+    """The shape of another tensor."""
+    return expand(self, tuple(other.shape))
 
 @composite
 def sum_to(grad, size):
@@ -155,132 +262,57 @@ def sum_to(grad, size):
     if not size:
         return sum_all(grad)
     extra = len(grad.shape) - len(size)
-    axes = tuple(range(extra)) + tuple(i + extra for i, s in enumerate(size) if s == 1 and grad.shape[i + extra] != 1)
+    axes = *range(extra), *(i + extra for i, s in enumerate(size) if s == 1 and grad.shape[i + extra] != 1)
     if axes:
         grad = sum_dim(grad, axes, True)
     return view(grad, size) if extra else grad
 
-
-@op("SqueezeBackward1", view=True, self="unsqueeze_dims(grad, (dim,), self_sym_sizes)")
-def squeeze_dim(self, dim):
-    dim = wrap_dim(dim, self.ndim)
-    return self.squeeze(dim) if self.ndim and self.shape[dim] == 1 else self.view()
-
-
-@op("SqueezeBackward2", view=True, self="unsqueeze_dims(grad, dim, self_sym_sizes)")
-def squeeze_dims(self, dim):
-    return self.squeeze(tuple(d for d in wrap_dims(dim, self.ndim) if self.shape[d] == 1))
-
+@composite(".sum_to_size")
+def sum_to_size(self, size: Size):
+    """Summed to a shape that could be broadcast to this one."""
+    have = tuple(self.shape)
+    if len(size) > len(have) or any(n not in (1, m) for n, m in zip(size[::-1], have[::-1], strict=False)):
+        raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(have)}}}.")
+    return sum_to(self, size)
 
 @composite
 def added(parts):
-    """Those of several gradients that there are, added."""
+    """Those of several gradients that are wanted, added."""
     found = [part for part in parts if part is not None]
     return sum(found[1:], found[0]) if found else None
 
-
-@composite
-def unsqueeze_to(grad, sizes):
-    """Put back every dimension of size one."""
-    for dim, size in enumerate(sizes):
-        if size == 1:
-            grad = unsqueeze(grad, dim)
-    return grad
-
-
-@composite
-def unsqueeze_dims(grad, dims, sizes):
-    """Put back those of the dimensions that had size one."""
-    for dim in sorted(d % len(sizes) for d in dims) if sizes else ():
-        if sizes[dim] == 1:
-            grad = unsqueeze(grad, dim)
-    return grad
-
-
-@op("UnsqueezeBackward0", view=True, self="squeeze_dim(grad, dim)")
-def unsqueeze(self, dim):
-    dim = wrap_dim(dim, self.ndim + 1)
-    if self.flags.c_contiguous:
-        return np.expand_dims(self, dim)
-    step = self.shape[dim] * self.strides[dim] if dim < self.ndim else self.itemsize  # numpy would choose another
-    sizes, steps = self.shape, self.strides
-    return strided(self, (*sizes[:dim], 1, *sizes[dim:]), (*steps[:dim], step, *steps[dim:]))
-
-
-everywhere(wrap_dim)
-
-everywhere(wrap_dims)
-
-
-@composite("reshape")
-def reshape(self, size: Size):
-    """A view where the memory allows it, else a copy."""
-    size = full_shape(size, numel_of(self))
-    if viewable(self, size):
-        return view(self, size) if contiguous(self) else reshape_alias(self, size)
-    return unsafe_view(clone_contiguous(self), size)
-
-
-@everywhere
-def contiguous(value):
-    """Whether the elements lie in memory in the order of the indices."""
-    array = getattr(value, "_array", value)
-    return array.__class__ is not np.ndarray or array.flags.c_contiguous
-
-
-@everywhere
-def count_of(sizes):
-    """How many elements a shape holds."""
-    return prod(sizes)
-
-
-@everywhere
-def numel_of(value):
-    """Number of elements of an array, a number or a tensor."""
-    return getattr(value, "_array", value).size
-
-
-@everywhere
-def viewable(value, size):
-    """Whether the memory can be seen in that shape without a copy."""
-    array = getattr(value, "_array", value)
-    return array.__class__ is not np.ndarray or array.flags.c_contiguous or without_copy(array, size) is not None
-
-
+# ------------------------------------------------------------------ any view
 @op(
-    "AsStridedBackward0",
-    view=True,
-    hidden=("self_sym_sizes", "self_sym_strides", "start"),
+    "AsStridedBackward0", view=True, hidden=("self_sym_sizes", "self_sym_strides", "start"),
     self="as_strided_backward(grad, self_sym_sizes, self_sym_strides, size, stride, storage_offset, start)",
 )
 def as_strided(self, size, stride, storage_offset=None, start=0, whole=None):
-    """Any view of the memory: of this array from its first element on, or of a whole in which it starts somewhere."""
+    # of this array from its first element on, or of a whole in which it starts somewhere
     first, memory = start if storage_offset is None else storage_offset, flat_memory(self if whole is None else whole)
-    check_strided(size, stride, first, memory)
-    return strided(memory[first:], size, tuple(s * self.itemsize for s in stride))
-
-
-def check_strided(size, stride, first, memory):
-    """Refuse sizes and strides that leave the memory."""
+    needed = first + span(size, stride) if all(size) else 0
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
-    if any(s < 0 for s in stride):
-        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
-    if any(s < 0 for s in size):
-        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
-    if first < 0:
-        raise RuntimeError(f"Tensor: invalid storage offset {first}")
-    needed = first + span(size, stride) if all(size) else 0
+    if min((first, *stride), default=0) < 0:
+        raise RuntimeError("as_strided: Negative strides and offsets are not supported")
     if needed > memory.size:
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {first}, and itemsize {memory.itemsize} "
             f"requiring a storage size of {needed * memory.itemsize} are out of bounds for storage of size {memory.nbytes}"
         )
+    return strided(memory[first:], size, [s * self.itemsize for s in stride])
 
+@composite("as_strided")
+def as_strided_of_base(self, size: Size, stride: Size, storage_offset: int | None = None):
+    """The memory that the tensor is a part of, with other sizes and steps."""
+    return as_strided(self, size, stride, storage_offset, self.storage_offset(), (self if self._base is None else self._base)._array)
+
+def flat_memory(array: Any) -> Any:
+    """Return the memory of an array from its first element on, as one dim."""
+    return strided(array, (span(array.shape, [s // array.itemsize for s in array.strides]),), (array.itemsize,))
 
 @composite
 def as_strided_backward(grad, sizes, strides, size, stride, offset, start=0):
-    """The gradient written where the elements were, and the input read out of that, as PyTorch does."""
+    """The gradient written to where the elements were, and the input read out of that, as PyTorch does."""
     offset = start if offset is None else offset
     shared = min(start, offset)
     start, offset = start - shared, offset - shared
@@ -292,32 +324,29 @@ def as_strided_backward(grad, sizes, strides, size, stride, offset, start=0):
         elif not stride[i]:
             grad = sum_dim(grad, (i,))
     to = [(n, s) for n, s in zip(size, stride, strict=True) if n > 1 and s]
-    target = (tuple(n for n, _ in to), tuple(s for _, s in to), offset)
+    target = tuple([n for n, _ in to]), tuple([s for _, s in to]), offset
     memory = zeros_of(grad, (max(offset + span(size, stride), start + span(sizes, strides)),))
     if may_meet(to):
         memory = overwritten(memory, "add_at", reshape(grad, (-1,)), strided_places(memory, *target))
     else:
         memory = overwritten(memory, "copy_into", grad, part=("as_strided", *target))
-    if may_meet((n, s) for n, s in zip(sizes, strides, strict=True) if n > 1):
+    if may_meet([(n, s) for n, s in zip(sizes, strides, strict=True) if n > 1]):
         memory = overwritten(memory, "div", strided_count(memory, sizes, strides, start))
     return as_strided(memory, sizes, strides, start)
 
-
 @composite
 def add_at(memory, values, places):
-    """Values added to one dimension at places, of which some may be the same."""
+    """Values added to one dim at places, of which some may be the same."""
     return index_add(memory, 0, places, values)
-
 
 @everywhere
 def span(sizes, strides):
-    """How many elements of memory those sizes and strides reach over."""
-    return 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if all(sizes) else 0
-
+    """Return how many elements of memory those sizes and strides reach over."""
+    return 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=False)) if all(sizes) else 0
 
 @everywhere
 def may_meet(steps):
-    """Whether two elements may lie in one place."""
+    """Return whether two elements may lie in one place."""
     reached = 0
     for count, step in sorted(steps, key=lambda pair: pair[1]):
         if step <= reached:
@@ -325,24 +354,10 @@ def may_meet(steps):
         reached += (count - 1) * step
     return False
 
-
 @op(None, nondiff=("self",))
 def strided_places(self, size, stride, offset):
-    return strided(np.arange(self.size)[offset:], size, tuple(s * 8 for s in stride)).reshape(-1)
-
+    return strided(np.arange(self.size)[offset:], size, [s * 8 for s in stride]).reshape(-1)
 
 @op(None, nondiff=("self",))
 def strided_count(self, size, stride, start):
     return np.bincount(ARRAYS["strided_places"](self, size, stride, start), minlength=self.size).astype(self.dtype)
-
-
-def flat_memory(array: Any) -> Any:
-    """The memory of an array from its first element on, as one dimension."""
-    return strided(array, (span(array.shape, [s // array.itemsize for s in array.strides]),), (array.itemsize,))
-
-
-VIEWS = (
-    "alias", "as_strided", "diagonal", "expand", "permute", "select", "slice_row", "split_size", "split_with_sizes",
-    "squeeze_all", "squeeze_dim", "squeeze_dims", "t", "transpose", "unbind", "unfold", "unsqueeze",
-)  # fmt: skip
-"""Views of which there is a form that copies, ``torch.t_copy`` and its kin."""

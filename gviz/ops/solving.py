@@ -8,7 +8,7 @@ from gviz.ops.checks import check_floats
 from gviz.numbers.dtypes import no_kernel
 from gviz.numbers.words import LinAlgError, warn
 from gviz.autograd.row import ARRAYS, composite, op
-from gviz.ops.shape import stepped
+
 
 
 def factors(matrices):
@@ -340,7 +340,7 @@ def check_square(array, name, kernel=None):
 
 def by_columns(matrices):
     """Matrices that lie in memory column by column, as LAPACK's results do in PyTorch."""
-    return stepped(np.array(matrices.swapaxes(-1, -2), order="C")).swapaxes(-1, -2)
+    return np.array(matrices.swapaxes(-1, -2), order="C").swapaxes(-1, -2)
 
 
 @op(

@@ -15,17 +15,15 @@ from typing import Any
 
 from gviz import ops
 from gviz.engine.surface.public import public
-from gviz.engine import elements, norms, searching
+from gviz.engine import conversion, elements, norms, searching
 from gviz.autograd import names
 from gviz.autograd.row import ROWS, TENSORS
 from gviz.engine.surface import (
     arithmetic,
-    conversion,
     creation,
     matrices,
     pointwise,
     products,
-    rearranging,
     sampling,
     shape,
     writing,
@@ -35,7 +33,7 @@ from gviz.autograd.tensor import Tensor
 __all__ = ["install", "ops"]
 
 FAMILIES = (
-    arithmetic, shape, conversion, writing, pointwise, rearranging, products,
+    arithmetic, shape, writing, pointwise, products,
     matrices, creation, sampling,
 )  # fmt: skip
 

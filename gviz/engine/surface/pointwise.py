@@ -12,7 +12,7 @@ from gviz.autograd.call import OPERANDS, plain_number
 from gviz.autograd.row import TENSORS as call
 from gviz.engine.surface import arithmetic
 from gviz.engine.surface.arithmetic import keyed, operator_of
-from gviz.engine.surface.conversion import new_filled, to
+from gviz.engine.conversion import to
 from gviz.autograd.tensor import Tensor, from_array
 
 
@@ -78,19 +78,6 @@ def is_same_size(self: Tensor, other: Tensor) -> bool:
     return self._array.shape == other._array.shape
 
 
-def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor with that data, of the same dtype."""
-    from gviz.engine.surface import creation
-
-    return creation.copied(data, dtype or self.dtype, device, requires_grad, "tensor.new_tensor")
-
-
-def new_full(self: Tensor, size: Any, fill_value: Any, **options: Any) -> Tensor:
-    """A tensor with that value everywhere, of the same dtype."""
-    made: Tensor = new_filled(fill_value)(self, size, **options)
-    return made
-
-
 def bitwise(function: Any, kernel: str = "", operands: Any = OPERANDS) -> Any:
     """A function of integers or booleans, bit by bit.
 
@@ -131,11 +118,6 @@ def polygamma(n: int, input: Tensor) -> Tensor:
 def polygamma_method(self: Tensor, n: int) -> Tensor:
     """The n-th derivative of :func:`digamma`."""
     return call["polygamma"](n, self)
-
-
-def fill(input: Tensor, value: Any) -> Tensor:
-    """One value everywhere."""
-    return call["fill_new_tensor" if isinstance(value, Tensor) else "fill_new"](input, value)
 
 
 def real(input: Tensor) -> Tensor:
@@ -184,9 +166,7 @@ METHODS: dict[str, Any] = {
     "__mod__": operator_of(remainder), "__rmod__": operator_of(remainder, swapped=True),
     "__floordiv__": operator_of(floor_divide), "__rfloordiv__": operator_of(floor_divide, swapped=True),
     **{f"__{side}{name}__": operator_of(function, side == "r") for name, function in BITWISE.items() for side in ("", "r")},
-    "ndimension": Tensor.dim, "is_nonzero": Tensor.__bool__, "new_empty": new_filled(0),
-    "new_tensor": new_tensor, "new_full": new_full,
-    "polygamma": polygamma_method, "real": property(real),
+            "polygamma": polygamma_method, "real": property(real),
 }  # fmt: skip
 
-FUNCTIONS: dict[str, Any] = {"polygamma": polygamma, "fill": fill, "real": real}
+FUNCTIONS: dict[str, Any] = {"polygamma": polygamma, "real": real}

@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
-
-import numpy as np
 
 from gviz.autograd import inplace
 from gviz.numbers import dtypes
 from gviz.autograd.call import OPERANDS
 from gviz.autograd.modes import no_grad
 from gviz.autograd.row import TENSORS as call
-from gviz.ops.shape import flat_memory
-from gviz.engine.surface import creation, pointwise
+from gviz.engine.surface import pointwise
 from gviz.engine.surface.indexing import set_item
 from gviz.autograd.tensor import Tensor
-
-
-def owner(array: Any) -> Any:
-    """Return the array whose memory another one is a part of."""
-    last = step = array
-    while step is not None:  # as_strided puts an object of its own between two arrays
-        last, step = step if isinstance(step, np.ndarray) else last, getattr(step, "base", None)
-    return last
-
-
-def offset(array: Any) -> int:
-    """Return how many elements of the memory that an array is part of lie before its first one."""
-    start, first = (one.__array_interface__["data"][0] for one in (owner(array), array))
-    return int(first - start) // int(array.itemsize)
 
 
 COMPARISONS = {
@@ -89,74 +71,7 @@ def float_power_(self: Tensor, exponent: Any) -> Tensor:
     return inplace.in_place(pointwise.float_power, self, exponent)
 
 
-def resize_(self: Tensor, *size: Any) -> Tensor:
-    """Another shape of the memory from the first element on; more of it where that is too little, zero where PyTorch's is not.
-
-    Raises:
-        RuntimeError: the tensor requires a gradient, or may not be written.
-    """
-    if self.requires_grad:
-        raise RuntimeError("cannot resize variables that require grad")
-    inplace.check(self)
-    shape = creation.sizes(size, "resize_")
-    if shape != self._array.shape:
-        memory, count = flat_memory(owner(self._array))[offset(self._array) :], prod(shape)
-        if count > memory.size:
-            memory = np.concatenate([memory, np.zeros(count - memory.size, memory.dtype)])
-        self._array = memory[:count].reshape(shape)
-        self.version_cell().count += 1
-    return self
-
-
-def resize_as_(self: Tensor, the_template: Tensor) -> Tensor:
-    """:func:`resize_` to the shape of another tensor."""
-    return resize_(self, tuple(the_template._array.shape))
-
-
-def fill_(self: Tensor, value: Any) -> Tensor:
-    """Write one value everywhere. RuntimeError: a tensor with dimensions."""
-    if isinstance(value, Tensor) and value._array.ndim:
-        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions.")
-    if isinstance(value, Tensor):
-        return inplace.in_place(call["fill_tensor"], self, value)
-    return inplace.in_place(call["fill"], self, value)
-
-
-def reshaping(key: str) -> Any:
-    """A method that changes the tensor's own shape: ``t_`` and its kin."""
-
-    def method(self: Tensor, *args: Any) -> Tensor:
-        return inplace.reshape_in_place(call[key], self, *args)
-
-    return method
-
-
-def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
-    """Drop dims of size one: all, or those named."""
-    if dim is None:
-        return inplace.reshape_in_place(call["squeeze_all_"], self)
-    return inplace.reshape_in_place(call["squeeze_dim_" if isinstance(dim, int) else "squeeze_dims_"], self, dim)
-
-
-def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
-    """Write one value on the diagonal. RuntimeError: fewer than two dims, or more than two that differ."""
-    if self._array.ndim < 2:
-        raise RuntimeError("dimensions must larger than 1")
-    if self._array.ndim > 2 and len(set(self._array.shape)) > 1:
-        raise RuntimeError("all dimensions of input must be of equal length")
-    steps = self.stride()
-    line = call["as_strided"](self, (min(self._array.shape),), (sum(steps),), 0)
-    inplace.in_place(call["fill"], line, fill_value.item() if isinstance(fill_value, Tensor) else fill_value)
-    return self
-
-
-def delete(self: Tensor, key: Any) -> None:
-    """``del x[key]``, which PyTorch refuses."""
-    raise TypeError("Tensor does not support deleting items")
-
-
 METHODS: dict[str, Any] = {
-    "__delitem__": delete,
     **{f"{name}_": in_place_form(name) for name in (*NAMES, "clamp_max", "clamp_min")},
     **{  # these are not recorded, and may be done to a leaf
         f"logical_{name}_": no_grad()(in_place_form(f"logical_{name}")) for name in ("and", "or", "xor", "not")
@@ -171,15 +86,9 @@ METHODS: dict[str, Any] = {
         f"{name}_": in_place_form(name, operation=pointwise.by_kind(f"{key}_", f"{key}_tensor_"))
         for name, key in COMPARISONS.items()
     },
-    "float_power_": float_power_, "resize_": resize_, "resize_as_": resize_as_,
-    **{f"{name}_": in_place_form(name) for name in ("tril", "triu")},
-    "zero_": in_place_form("zero", operation="zero"),
-    "fill_": fill_, "fill_diagonal_": fill_diagonal_,
-    "t_": reshaping("t_"), "transpose_": reshaping("transpose_"), "swapaxes_": reshaping("transpose_"),
-    "swapdims_": reshaping("transpose_"), "unsqueeze_": reshaping("unsqueeze_"), "squeeze_": squeeze_,
-    "__setitem__": set_item,
+    "float_power_": float_power_, "__setitem__": set_item,
 }  # fmt: skip
 METHODS.update((name, augmented(METHODS[method])) for name, method in AUGMENTED.items())
 
-FUNCTIONS: dict[str, Any] = {f"{name}_": METHODS[f"{name}_"] for name in ("fill", "zero", "round", "floor", "ceil", "trunc") if f"{name}_" in METHODS}
+FUNCTIONS: dict[str, Any] = {f"{name}_": METHODS[f"{name}_"] for name in ("round", "floor", "ceil", "trunc") if f"{name}_" in METHODS}
 """In-place operations that PyTorch offers as functions too."""

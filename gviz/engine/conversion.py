@@ -1,0 +1,115 @@
+"""Tensors in another dtype or of another class, and tensors made after the model of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gviz.autograd.row import TENSORS as call
+from gviz.autograd.row import named
+from gviz.autograd.tensor import Tensor
+from gviz.engine.device import check_device
+from gviz.engine.surface import creation
+from gviz.numbers import dtypes
+from gviz.numbers.words import type_name
+from gviz.ops.copies import filled
+
+__all__ = ["to"]
+
+
+@named(".to")
+def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False, **_: Any) -> Tensor:
+    """Return the tensor in another dtype; itself if nothing changes."""
+    flags = [arg for arg in args if isinstance(arg, bool)]
+    copy = flags[1] if len(flags) > 1 else copy  # the first is non_blocking
+    for arg in args:
+        if isinstance(arg, dtypes.dtype | type | Tensor):
+            dtype = arg.dtype if isinstance(arg, Tensor) else arg
+        elif not isinstance(arg, bool):
+            device = arg
+    check_device(device)
+    kind = self._array.dtype if dtype is None else dtypes.as_dtype(dtype).np
+    return call["to_dtype"](self, kind) if copy or kind != self._array.dtype else self
+
+
+def caster(dtype: dtypes.dtype) -> Any:
+    """Return ``x.double()`` and its kin."""
+
+    def cast(self: Tensor, *, memory_format: Any = None) -> Tensor:
+        return to(self, dtype)
+
+    return cast
+
+
+for word, kind in {
+    "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16, "long": dtypes.int64, "int": dtypes.int32,
+    "short": dtypes.int16, "byte": dtypes.uint8, "char": dtypes.int8, "bool": dtypes.bool,
+}.items():  # fmt: skip
+    named(f".{word}")(caster(kind))
+
+
+@named(".type")
+def in_type(self: Tensor, dtype: Any = None) -> Any:
+    """Return the old name of the tensor's type, or the tensor in another dtype."""
+    if dtype is None:
+        return type_name(self._array.dtype)
+    wanted = {type_name(each.np): each for each in dtypes.ALL}.get(dtype) if isinstance(dtype, str) else dtype
+    wanted = getattr(wanted, "legacy_dtype", wanted)
+    if not isinstance(wanted, dtypes.dtype):
+        raise ValueError(f"invalid type: '{dtype}'")
+    return to(self, wanted)
+
+
+@named(".type_as")
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """Return the tensor in the dtype of another one."""
+    return to(self, other.dtype)
+
+
+@named(".cpu")
+def cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
+    """Return the tensor itself: everything is on the CPU."""
+    return self
+
+
+@named(".cuda")
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
+    """Refuse to move the tensor to the GPU, as PyTorch without CUDA does."""
+    raise AssertionError("Torch not compiled with CUDA enabled")
+
+
+def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Tensor:
+    """Return a leaf of another class on the same memory."""
+    made = data.detach().requires_grad_(require_grad)
+    made.__class__ = cls
+    return made
+
+
+Tensor._make_subclass = staticmethod(make_subclass)
+
+
+def new_filled(fill: float) -> Any:
+    """Return ``x.new_zeros`` and its kin, which make a tensor of the same dtype."""
+
+    def make(self: Tensor, *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, **_: Any) -> Tensor:
+        kind = self._array.dtype if dtype is None else dtypes.as_dtype(dtype).np
+        return creation.finish(filled(np.empty(creation.sizes(size), kind), fill), requires_grad, device)
+
+    return make
+
+
+for word, value in {"zeros": 0, "ones": 1, "empty": 0}.items():
+    named(f".new_{word}")(new_filled(value))
+
+
+@named(".new_full")
+def new_full(self: Tensor, size: Any, fill_value: Any, **options: Any) -> Tensor:
+    """Return a tensor of the same dtype, filled with a number."""
+    return new_filled(fill_value)(self, size, **options)
+
+
+@named(".new_tensor")
+def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Return a tensor of data, of the same dtype unless another one is wanted."""
+    return creation.copied(data, dtype or self.dtype, device, requires_grad, "tensor.new_tensor")
