@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 from gviz.autograd.row import TENSORS as call
@@ -20,8 +21,10 @@ __all__ = [
 
 
 def tuple_of(value: Any, count: int) -> tuple[int, ...]:
-    """Return one number for every dimension: the same, or those that were given."""
-    numbers = tuple(value) if isinstance(value, tuple | list) else (int(value),)
+    """Return one number for every dimension: the same, or those that were given; one dimension may be given any number."""
+    numbers = tuple(map(index, value)) if isinstance(value, tuple | list) else (index(value),)
+    if len(numbers) not in (1, count) and count > 1:
+        raise RuntimeError(f"expected a single integer value or a list of {count} values, but got {list(numbers)}")
     return numbers * count if len(numbers) == 1 else numbers
 
 
@@ -163,6 +166,8 @@ avg_pool1d, avg_pool2d, avg_pool3d = map(means, (1, 2, 3))
 def output_sizes(input: Tensor, output_size: Any, dims: int) -> tuple[int, ...]:
     """Return the output's sizes along the last dimensions; where one is None it is the input's."""
     sizes = tuple(output_size) if isinstance(output_size, tuple | list) else (output_size,) * dims
+    if len(sizes) != dims:
+        raise RuntimeError(f"output_size must be {dims} numbers, but got {list(sizes)}")
     return tuple(input.shape[i - dims] if size is None else size for i, size in enumerate(sizes))
 
 
