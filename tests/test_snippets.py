@@ -11,6 +11,14 @@ from snippets import programs, recorded, transcript
 from gviz import engine
 from gviz.numbers.words import WARNED
 
+WRONG_CALL = re.compile(r"(TypeError'?>?).*(?:\n \* \(.*)*")
+
+
+def told(printed: str) -> str:
+    """Return a transcript with the type of the error of each wrong call alone: its letters are gviz's own."""
+    return WRONG_CALL.sub(r"\1", printed)
+
+
 PAIRS = list(zip(programs(), recorded(), strict=True))
 
 
@@ -19,7 +27,7 @@ def test_a_program_prints_what_it_prints_in_pytorch(program: str, printed: str) 
     if sys.version_info >= (3, 12) and "OrderedDict([" in printed:
         pytest.skip("Python prints an OrderedDict in another way from 3.12 on, and the record was made with 3.11")
     WARNED.clear()
-    assert transcript(engine, program) == printed
+    assert told(transcript(engine, program)) == told(printed)
 
 
 @pytest.mark.torch
