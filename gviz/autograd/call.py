@@ -145,7 +145,10 @@ def results(row: Row, args: tuple[Any, ...], data: Any) -> Any:
             mark_view(tensors[-1], args[row.inputs[0]], "multi")
     if not row.outputs:
         return tensors[0]
-    return tuple(tensors) if row.outputs[0] in ("...", "result0") else result_class(row.key.partition("_")[0], row.outputs)(tensors)
+    if row.outputs[0] in ("...", "result0"):
+        return tuple(tensors)
+    name = row.names.split()[0].removeprefix("torch.").replace(".", "_") if row.names else row.key.partition("_")[0]
+    return result_class(name, row.outputs)(tensors)
 
 
 def record(row: Row, args: tuple[Any, ...], arrays: list[Any], flows: int) -> Node | None:

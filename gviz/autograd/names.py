@@ -173,7 +173,7 @@ class Name:
 
     def __init__(self, word: str) -> None:
         self.word = word
-        self.short = word.rpartition(".")[2] or word
+        self.short = operator(word).strip("_") or word.rpartition(".")[2]
         self.declared: list[tuple[Any, Any]] = []
         self.bound = False
 

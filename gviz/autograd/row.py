@@ -88,6 +88,7 @@ class Row:
     extras: tuple[str, ...] = ()
     sparing: bool = False
     check: Any = None
+    names = ""
 
     def __init__(self, key: str, node: str | None, forward: Any, declared: dict[str, Any]) -> None:
         self.key, self.node, self.forward, self.place = key, node, forward, place_of_declaration()
@@ -291,10 +292,11 @@ def op(node: str | None, names: str = "", /, *, key: str | None = None, **declar
 
     def store(forward: Any) -> Any:
         row = Row(key or forward.__name__, node, positional(forward), declared)
+        row.names = names
         if names:
             NAMED.append((names, forward, row))
         count = len(row.outputs)
-        shown = (lambda *args: forward(*args)[:count] if count else forward(*args)[0]) if row.extras else row.forward
+        shown = (lambda *args: row.forward(*args)[:count] if count else row.forward(*args)[0]) if row.extras else row.forward
         ROWS[row.key], ARRAYS[row.key], TENSORS[row.key] = row, shown, row
         return row
 
