@@ -9,7 +9,7 @@ from gviz.autograd.row import ARRAYS, ROWS, TENSORS
 __all__ = ["ARRAYS", "FAMILIES", "ROWS", "TENSORS"]
 
 FAMILIES = (
-    "activation", "arithmetic", "chance", "choice", "comparison", "copies", "decompositions", "distances", "factoring",
+    "activation", "arithmetic", "chance", "choice", "comparison", "copies", "decompositions", "distances",
     "functions", "indexing", "joining", "matrix", "ordering", "picking", "products", "rearranging", "reduction", "rounding",
     "running", "scattering", "shape", "solving", "special", "statistics", "trigonometry",
 )  # fmt: skip

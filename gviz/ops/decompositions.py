@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.ops.checks import check_floats
-from gviz.numbers.dtypes import of
 from gviz.numbers.words import LinAlgError
 from gviz.autograd.row import composite, op
-from gviz.ops.solving import by_columns, check_square, of_batch
+from gviz.ops.solving import by_columns, check_matrix, of_batch
 
 
 @composite
@@ -17,22 +15,21 @@ def on_diagonal(value, operation, operand):
     return overwritten(value, operation, operand, part=("diagonal", 0, -2, -1))
 
 
-def check_matrix(array, name):
-    """Refuse what has fewer than two dimensions."""
-    if array.ndim < 2:
-        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
-
-
+# ------------------------------------------------------------------ eigenvalues
 @op(
-    "LinalgEighBackward0",
-    promote="none",
-    outputs=("eigenvalues", "eigenvectors"),
+    "LinalgEighBackward0", "linalg.eigh", promote="none", outputs=("eigenvalues", "eigenvectors"),
     A="eigh_backward(grad[0], grad[1], eigenvalues, eigenvectors)",
-)
-def linalg_eigh(A, UPLO="L"):
-    check_square(A, "linalg.eigh")
+)  # fmt: skip
+def linalg_eigh(A, UPLO: str = "L"):
+    check_matrix(A, "linalg.eigh")
     values, vectors = np.linalg.eigh(A, UPLO)
     return values, by_columns(vectors)
+
+
+@composite("linalg.eigvalsh")
+def linalg_eigvalsh(A, UPLO: str = "L"):
+    """The eigenvalues of symmetric matrices."""
+    return linalg_eigh(A, UPLO)[0]
 
 
 @composite
@@ -50,15 +47,13 @@ def eigh_backward(values, vectors, L, V):
     return matmul(V, matmul(inner, transpose(V, -2, -1)))
 
 
+# ------------------------------------------------------------------ singular values
 @op(
-    "LinalgSvdBackward0",
-    promote="none",
-    outputs=("U", "S", "Vh"),
+    "LinalgSvdBackward0", "linalg.svd", promote="none", outputs=("U", "S", "Vh"),
     A="svd_backward(grad, full_matrices, U, S, S_sym_argsize_minus_1, Vh)",
-)
-def linalg_svd(A, full_matrices=True):
-    check_matrix(A, "linalg.svd")
-    check_floats(A, "linalg.svd", "linalg_svd_cpu")
+)  # fmt: skip
+def linalg_svd(A, full_matrices: bool = True, *, driver: str | None = None):
+    check_matrix(A, "linalg.svd", square=False)
     left, values, right = singular(A, full_matrices)
     return by_columns(left), values, by_columns(right)
 
@@ -75,6 +70,12 @@ def singular(matrices, full, vectors=True):
         ) from None
 
 
+@composite("linalg.svdvals")
+def linalg_svdvals(A, *, driver: str | None = None):
+    """The singular values, the largest first."""
+    return linalg_svd(A, False)[1]
+
+
 @composite
 def svd_backward(grads, full_matrices, U, S, k, Vh):
     """The gradient between the singular vectors, as PyTorch writes it; only those of the singular values count."""
@@ -85,9 +86,7 @@ def svd_backward(grads, full_matrices, U, S, k, Vh):
         left = None if left is None else narrow(left, -1, 0, k)
     rows, columns = U.shape[-2], Vh.shape[-1]
     if left is None and right is None:
-        if rows >= columns:
-            return matmul(U, unsqueeze(values, -1) * Vh)
-        return matmul(U * unsqueeze(values, -2), Vh)
+        return matmul(U, unsqueeze(values, -1) * Vh) if rows >= columns else matmul(U * unsqueeze(values, -2), Vh)
     inner = singular_turns(left, right, U, S, Vh)
     if values is not None:
         inner = inner + diag_embed(values, 0, -2, -1)
@@ -115,23 +114,19 @@ def singular_turns(left, right, U, S, Vh):
     column = unsqueeze(square, -1)  # right operands are made first, as in PyTorch
     gaps = on_diagonal(unsqueeze(square, -2) - column, "fill", 1.0)
     if right is None:
-        row_of = unsqueeze(S, -2)
-        return (left / gaps) * row_of
+        return (left / gaps) * unsqueeze(S, -2)
     if left is None:
-        right = right / gaps
-        return unsqueeze(S, -1) * right
+        return unsqueeze(S, -1) * (right / gaps)
     right = unsqueeze(S, -1) * right
     return (left * unsqueeze(S, -2) + right) / gaps
 
 
-@op("LinalgQrBackward0", promote="none", outputs=("Q", "R"), A="qr_backward(grad[0], grad[1], Q, R, mode)")
-def linalg_qr(A, mode="reduced"):
-    check_matrix(A, "linalg.qr")
-    check_floats(A, "linalg.qr", "geqrf_cpu")
+# ------------------------------------------------------------------ an orthogonal and a triangular factor
+@op("LinalgQrBackward0", "linalg.qr", promote="none", outputs=("Q", "R"), A="qr_backward(grad[0], grad[1], Q, R, mode)")
+def linalg_qr(A, mode: str = "reduced"):
+    check_matrix(A, "linalg.qr", square=False)
     if mode not in ("reduced", "complete", "r"):
-        raise RuntimeError(
-            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
-        )
+        raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
     if mode == "r":
         return np.zeros((0,), A.dtype), by_columns(np.linalg.qr(A, "r"))
     return tuple(by_columns(factor) for factor in np.linalg.qr(A, mode))
@@ -148,50 +143,45 @@ def qr_backward(first, second, Q, R, mode):
     rows, columns = Q.shape[-2], R.shape[-1]
     if mode == "complete" and rows > columns:
         raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
-    if first is None:
-        inner = matmul(second, transpose(R, -2, -1))
-    elif second is None:
-        inner = neg(matmul(transpose(Q, -2, -1), first))
+    inner = None if first is None else matmul(transpose(Q, -2, -1), first)
+    if second is not None:
+        outer = matmul(second, transpose(R, -2, -1))
+        inner = outer if inner is None else outer - inner
     else:
-        inner = matmul(transpose(Q, -2, -1), first)
-        inner = matmul(second, transpose(R, -2, -1)) - inner
+        inner = neg(inner)
     if rows < columns:  # the square part is that of a square matrix, the rest is a product
         inner = neg(inner)
-        found = matmul(Q, tril(inner - transpose(inner, -2, -1), 0))
-        found = linalg_solve_triangular(transpose(narrow(R, -1, 0, rows), -2, -1), found, False, False, False)
-        found = cat([found, zeros_of(found, (*R.shape[:-1], columns - rows))], -1)
-        return found if second is None else found + matmul(Q, second)
+        result = matmul(Q, tril(inner - transpose(inner, -2, -1), 0))
+        result = linalg_solve_triangular(transpose(narrow(R, -1, 0, rows), -2, -1), result, False, False, False)
+        result = cat([result, zeros_of(result, (*R.shape[:-1], columns - rows))], -1)
+        return result if second is None else result + matmul(Q, second)
     upper = triu(inner, 0)
-    found = matmul(Q, on_diagonal(upper + transpose(upper, -2, -1), "mul", 0.5))
-    found = found if first is None else found + first
-    return linalg_solve_triangular(transpose(R, -2, -1), found, False, False, False)
+    result = matmul(Q, on_diagonal(upper + transpose(upper, -2, -1), "mul", 0.5))
+    result = result if first is None else result + first
+    return linalg_solve_triangular(transpose(R, -2, -1), result, False, False, False)
 
 
-@op("LinalgPinvBackward0", promote="none", self="pinv_backward(grad, result, self)")
-def linalg_pinv(self, atol=None, rtol=None, hermitian=False):
-    if self.ndim < 2 or self.dtype.name not in ("float32", "float64"):
-        raise RuntimeError(
-            f"linalg.pinv({of(self.dtype).scalar_name}{{{list(self.shape)}}}): expected a tensor with 2 or more dimensions of "
-            "float, double, cfloat or cdouble types"
-        )
-    values, bound = singular_bound(self, atol, rtol, hermitian)
-    share = bound / values.max(axis=-1, initial=0) if self.size else 0
-    return np.array(np.linalg.pinv(self, np.where(np.isnan(share), 0, share), hermitian), order="C")
-
-
+# ------------------------------------------------------------------ pseudo-inverses
 def singular_bound(matrices, atol, rtol, hermitian):
     """The singular values of matrices, and below which size they count as zero."""
     values = np.abs(np.linalg.eigvalsh(matrices)) if hermitian else singular(matrices, False, False)
     if rtol is None:
-        rtol = np.finfo(matrices.dtype).eps * max(matrices.shape[-2:]) if atol is None or not np.any(atol) else 0
-    return values, np.maximum(0 if atol is None else atol, rtol * values.max(axis=-1, initial=0))
+        rtol = 0 if atol else np.finfo(matrices.dtype).eps * max(matrices.shape[-2:])
+    return values, np.maximum(atol or 0, rtol * values.max(axis=-1, initial=0))
 
 
-@op(None, nondiff=("self",))
-def linalg_matrix_rank(self, atol=None, rtol=None, hermitian=False):
-    if self.dtype.name not in ("float32", "float64"):
-        raise RuntimeError("This function doesn't handle types other than float and double")
-    values, bound = singular_bound(self, atol, rtol, hermitian)
+@op("LinalgPinvBackward0", "linalg.pinv", promote="none", self="pinv_backward(grad, result, self)")
+def linalg_pinv(self, rcond: Number = None, hermitian: bool = False, *, atol: Number = None, rtol: Number = None):
+    check_matrix(self, "linalg.pinv", square=False)
+    values, bound = singular_bound(self, atol, rtol if rcond is None else rcond, hermitian)
+    share = np.nan_to_num(bound / values.max(axis=-1, initial=0)) if self.size else 0
+    return np.array(np.linalg.pinv(self, share, hermitian), order="C")
+
+
+@op(None, "linalg.matrix_rank", nondiff=("self",))
+def linalg_matrix_rank(self, tol: Number = None, hermitian: bool = False, *, atol: Number = None, rtol: Number = None):
+    check_matrix(self, "linalg.matrix_rank", square=False)
+    values, bound = singular_bound(self, atol if tol is None else tol, rtol, hermitian)
     return (values > np.expand_dims(bound, -1)).sum(axis=-1)
 
 

@@ -5,28 +5,32 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.autograd.row import ARRAYS, composite, op
+from gviz.ops.checks import check_one_dtype
 
 
-@composite
-def cdist_of(x1, x2, p, mode):
+@composite("torch.cdist")
+def cdist(x1, x2, p: float = 2.0, compute_mode: str | None = None):
     """The distance of each row to each row of another matrix, or batch of matrices."""
-    large = mode != "donot_use_mm_for_euclid_dist" and max(x1.shape[-2], x2.shape[-2]) > 25
-    if (
-        p == 2 and numel_of(x1) and numel_of(x2) and (large or mode == "use_mm_for_euclid_dist")
-    ):  # by one matrix product, an operation of its own
-        batch = broadcast_shape(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))
-        left, right = x1, x2
-        if any(size != 1 for size in batch):
-            left, right = (view(contiguous_of(expand(x, (*batch, *x.shape[-2:]))), (-1, *x.shape[-2:])) for x in (x1, x2))
-        return view(euclidean_dist(left, right), (*batch, x1.shape[-2], x2.shape[-2]))
-    return cdist_forward(x1, x2, p)
+    if min(len(x1.shape), len(x2.shape)) < 2:
+        raise RuntimeError(f"cdist only supports at least 2D tensors, got: {len(x1.shape)}D and {len(x2.shape)}D")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    large = compute_mode != "donot_use_mm_for_euclid_dist" and max(x1.shape[-2], x2.shape[-2]) > 25
+    if p != 2 or not numel_of(x1) or not numel_of(x2) or not (large or compute_mode == "use_mm_for_euclid_dist"):
+        return cdist_forward(x1, x2, float(p))
+    batch = broadcast_shape(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))  # by one matrix product, an operation of its own
+    left, right = x1, x2
+    if any(size != 1 for size in batch):
+        left, right = (view(contiguous_of(expand(x, (*batch, *x.shape[-2:]))), (-1, *x.shape[-2:])) for x in (x1, x2))
+    return view(euclidean_dist(left, right), (*batch, x1.shape[-2], x2.shape[-2]))
 
 
 @op(
-    "CdistBackward0",
-    x1="cdist_backward(contiguous_of(grad), x1, x2, p, result)",
-    x2="cdist_backward_other(grad, x1, x2, p, result)",
-)
+    "CdistBackward0", check=lambda x1, x2: check_one_dtype(x1, x2, "expected scalar type {} but found {}"),
+    x1="cdist_backward(contiguous_of(grad), x1, x2, p, result)", x2="cdist_backward_other(grad, x1, x2, p, result)",
+)  # fmt: skip
 def cdist_forward(x1, x2, p):
     steps = x1[..., :, None, :] - x2[..., None, :, :]
     return ARRAYS["vector_norm"](steps, p, (-1,)) if steps.shape[-1] else np.zeros(steps.shape[:-1], steps.dtype)
@@ -52,7 +56,7 @@ def cdist_backward(grad_output, x1, x2, p, cdist):
     elif p == np.inf:
         each = scale * np.sign(steps) * (np.abs(steps) == far)
     else:
-        size = np.where(steps == 0, 0, np.abs(steps) ** (p - 1)) if p < 2 else np.abs(steps) ** (p - 1)
+        size = np.where(steps == 0, 0, np.abs(steps) ** (p - 1))
         each = np.where(far == 0, 0, np.sign(steps) * size * scale / far ** (p - 1))
     return each.sum(axis=-2).astype(x1.dtype, copy=False)
 
@@ -62,34 +66,6 @@ def cdist_backward_other(grad, x1, x2, p, result):
     """The gradient for the second ones."""
     result = contiguous_of(transpose(result, -2, -1))  # the last argument is made first, as in PyTorch
     return cdist_backward(contiguous_of(transpose(grad, -2, -1)), x2, x1, p, result)
-
-
-NEVER_PDIST = 'not_implemented("_pdist_backward")'
-
-
-@op("PdistBackward0", self="pdist_backward(grad, self, p, result)")
-def pdist_forward(self, p):
-    if self.dtype.kind != "f":
-        raise RuntimeError("pdist only supports floating-point dtypes")
-    return ARRAYS["cdist_forward"](self, self, p)[np.triu_indices(len(self), 1)]
-
-
-@op("PdistBackwardBackward0", grad=NEVER_PDIST, self=NEVER_PDIST, pdist=NEVER_PDIST)
-def pdist_backward(grad, self, p, pdist):
-    places = np.triu_indices(len(self), 1)
-    scale, far = np.zeros((2, len(self), len(self)), self.dtype)
-    scale[places], far[places] = grad, pdist
-    return ARRAYS["cdist_backward"](scale + scale.T, self, self, p, far + far.T)
-
-
-@composite
-def pdist(input, p=2.0):
-    """The distance of each row to each row after it."""
-    if len(input.shape) != 2:
-        raise RuntimeError(f"pdist only supports 2D tensors, got: {len(input.shape)}D")
-    if p < 0:
-        raise RuntimeError("pdist only supports non-negative p values")
-    return pdist_forward(contiguous_of(input), float(p))
 
 
 @op("EuclideanDistBackward0", x1__x2="euclidean_dist_backward(grad, x1, x2, result)")

@@ -4,44 +4,45 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.ops.checks import check_one_dtype
-from gviz.numbers.dtypes import no_kernel, of
+from gviz.numbers.dtypes import of
 from gviz.numbers.shapes import broadcast_shape
 from gviz.autograd.row import ARRAYS, composite, everywhere, op
+from gviz.ops.checks import check_one_dtype
 
 everywhere(broadcast_shape)
 
 
-def check_same_dtype(a, b, kernel="addmm_impl_cpu_"):
-    """Refuse matrices of two dtypes, and booleans."""
-    if a.dtype != b.dtype:
-        left, right = (of(v.dtype).c_name for v in (a, b))
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {left} != {right}")
-    if a.dtype.kind == "b" and a.size and b.size:
-        raise no_kernel(kernel, a.dtype)
+def multiply(left, right, names):
+    """The product of two matrices; refuses others, and matrices that do not fit."""
+    for name, array in zip(names, (left, right), strict=True):
+        if array.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix" + (f", got {array.ndim}-D tensor" if names[0] == "mat1" else ""))
+    if left.shape[1] != right.shape[0]:
+        sizes = " and ".join(f"{rows}x{columns}" for rows, columns in (left.shape, right.shape))
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({sizes})")
+    if left.dtype != right.dtype:
+        names = " != ".join(of(array.dtype).c_name for array in (left, right))
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {names}")
+    return left @ right
 
 
+def sum_of(addend, product, beta, alpha):
+    """``beta * addend + alpha * product``; the addend has to fit, and counts for nothing (not even a nan) if beta is zero."""
+    ARRAYS["expand"](addend, product.shape)  # its message where it does not
+    for name, factor in (("beta", beta), ("alpha", alpha)):
+        if isinstance(factor, float) and product.dtype.kind in "iub":
+            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+    addend = addend if beta == 1 else addend * beta if beta else np.zeros_like(addend)
+    return addend + (product if alpha == 1 else product * alpha)
+
+
+# ------------------------------------------------------------------ two matrices, and what is added to them
 @op(
-    "MmBackward0",
-    promote="none",
-    self="mm_left(grad, mat2, self_sym_sizes, self_sym_strides)",
-    mat2="mm_right(grad, self, mat2_sym_sizes, mat2_sym_strides)",
-)
+    "MmBackward0", "mm", promote="none",
+    self="mm_left(grad, mat2, self_sym_sizes, self_sym_strides)", mat2="mm_right(grad, self, mat2_sym_sizes, mat2_sym_strides)",
+)  # fmt: skip
 def mm(self, mat2):
-    for name, given in (("self", self), ("mat2", mat2)):
-        if given.ndim != 2:
-            raise RuntimeError(f"{name} must be a matrix")
-    check_shapes(self, mat2)
-    check_same_dtype(self, mat2)
-    return self @ mat2
-
-
-def check_shapes(a, b):
-    """Refuse matrices whose inner sizes do not agree."""
-    if a.shape[1] != b.shape[0]:
-        raise RuntimeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})"
-        )
+    return multiply(self, mat2, ("self", "mat2"))
 
 
 @everywhere
@@ -53,86 +54,72 @@ def column_major(sizes, strides):
 @composite
 def mm_left(grad, mat2, sizes, strides):
     """The gradient of a product's left factor, in the memory order of that factor."""
-    if column_major(sizes, strides):
-        return t(mm(mat2, t(grad)))
-    return mm(grad, t(mat2))
+    return t(mm(mat2, t(grad))) if column_major(sizes, strides) else mm(grad, t(mat2))
 
 
 @composite
 def mm_right(grad, mat1, sizes, strides):
     """The gradient of a product's right factor, in the memory order of that factor."""
-    if column_major(sizes, strides):
-        return t(mm(t(grad), mat1))
-    return mm(t(mat1), grad)
+    return t(mm(t(grad), mat1)) if column_major(sizes, strides) else mm(t(mat1), grad)
 
 
 @op(
-    "AddmmBackward0",
-    promote="none",
+    "AddmmBackward0", "addmm addmm_", promote="none",
     self="maybe_multiply(grad, beta)",
     mat1="maybe_multiply(mm_left(grad, mat2, mat1_sym_sizes, mat1_sym_strides), alpha)",
     mat2="maybe_multiply(mm_right(grad, mat1, mat2_sym_sizes, mat2_sym_strides), alpha)",
-)
-def addmm(self, mat1, mat2, beta=1, alpha=1):
-    for name, a in (("self", self), ("mat1", mat1)):
-        check_one_dtype(a, mat2, name + " and mat2 must have the same dtype, but got {} and {}")
-    for name, given in (("mat1", mat1), ("mat2", mat2)):
-        if given.ndim != 2:
-            raise RuntimeError(f"{name} must be a matrix, got {given.ndim}-D tensor")
-    check_shapes(mat1, mat2)
-    check_same_dtype(mat1, mat2)
-    return scaled(self, mat1 @ mat2, beta, alpha)
+)  # fmt: skip
+def addmm(self, mat1, mat2, *, beta: Number = 1, alpha: Number = 1):
+    for name, array in (("self", self), ("mat1", mat1)):
+        check_one_dtype(array, mat2, name + " and mat2 must have the same dtype, but got {} and {}")
+    return sum_of(self, multiply(mat1, mat2, ("mat1", "mat2")), beta, alpha)
 
 
-def scaled(self, product, beta, alpha):
-    """``beta * self + alpha * product``; the addend has to fit."""
-    ARRAYS["expand"](self, product.shape)  # its message where it does not
-    beta, alpha = (np.asarray(v).astype(self.dtype) if self.dtype.kind in "iub" else v for v in (beta, alpha))
-    addend = np.zeros_like(self) if beta == 0 else self if beta == 1 else self * beta
-    return addend + (product if alpha == 1 else product * alpha)
-
-
-@op("MvBackward0", promote="none", self="outer(grad, vec)", vec="mv(t(self), grad)")
+# ------------------------------------------------------------------ vectors
+@op("MvBackward0", "mv", promote="none", self="outer(grad, vec)", vec="mv(t(self), grad)")
 def mv(self, vec):
-    if self.ndim == 0:
-        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if self.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}")
     if self.shape[1] != vec.shape[0]:
-        raise RuntimeError(
-            f"size mismatch, got input ({self.shape[0]}), mat ({self.shape[0]}x{self.shape[1]}), vec ({vec.shape[0]})"
-        )
+        rows, columns = self.shape
+        raise RuntimeError(f"size mismatch, got input ({rows}), mat ({rows}x{columns}), vec ({vec.shape[0]})")
     check_one_dtype(self, vec, "addmv input tensors must have the same dtype, but got {1}, {0}, and {1}")
-    check_same_dtype(self, vec, "addmv_impl_cpu")
     return self @ vec
 
 
-@composite
+@op(
+    "AddmvBackward0", "addmv addmv_", promote="none",
+    self="maybe_multiply(grad, beta)", mat="maybe_multiply(outer(grad, vec), alpha)", vec="maybe_multiply(mv(t(mat), grad), alpha)",
+)  # fmt: skip
+def addmv(self, mat, vec, *, beta: Number = 1, alpha: Number = 1):
+    return sum_of(self, ARRAYS["mv"](mat, vec), beta, alpha)
+
+
+@composite("outer ger")
 def outer(self, vec2):
     """Every product of an element of one vector with one of the other."""
+    for name, dims in (("self", len(self.shape)), ("vec2", len(vec2.shape))):
+        if dims != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {dims}-D")
     return mul(reshape(self, (numel_of(self), 1)), vec2)
 
 
-@op("DotBackward0", promote="none", self="grad * tensor", tensor="grad * self")
+@op("DotBackward0", "dot", promote="none", self="grad * tensor", tensor="grad * self")
 def dot(self, tensor):
     if self.ndim != 1 or tensor.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {self.ndim}D and {tensor.ndim}D tensors")
     check_one_dtype(self, tensor, "dot : expected both vectors to have same dtype, but found {} and {}")
-    if self.shape != tensor.shape:
+    left, right = len(self), len(tensor)
+    if left != right:
         raise RuntimeError(
-            f"inconsistent tensor size, expected tensor [{self.shape[0]}] and src [{tensor.shape[0]}] to have the same "
-            f"number of elements, but got {self.shape[0]} and {tensor.shape[0]} elements respectively"
+            f"inconsistent tensor size, expected tensor [{left}] and src [{right}] to have the same number of elements, but got "
+            f"{left} and {right} elements respectively"
         )
-    check_same_dtype(self, tensor, "dot")
     return np.dot(self, tensor)
 
 
-@op("VdotBackward0", promote="none", self="grad * other", other="grad * self")
-def vdot(self, other):
-    return ARRAYS["dot"](self, other)
-
-
-@op("BmmBackward0", promote="none", self="bmm(grad, transpose(mat2, 1, 2))", mat2="bmm(transpose(self, 1, 2), grad)")
+# ------------------------------------------------------------------ batches
+@op("BmmBackward0", "bmm", promote="none", self="bmm(grad, transpose(mat2, 1, 2))", mat2="bmm(transpose(self, 1, 2), grad)")
 def bmm(self, mat2):
     if self.ndim != 3 or mat2.ndim != 3:
         raise RuntimeError(f"batch{1 if self.ndim != 3 else 2} must be a 3D tensor")
@@ -141,14 +128,33 @@ def bmm(self, mat2):
             f"Expected size for first two dimensions of batch2 tensor to be: [{self.shape[0]}, {self.shape[2]}] but got: "
             f"[{mat2.shape[0]}, {mat2.shape[1]}]."
         )
-    if self.size and mat2.size:
-        check_one_dtype(self, mat2, "expected scalar type {} but found {}")
-    if self.dtype.kind == "b":
-        check_same_dtype(self, mat2, "bmm")
-    return self.astype(mat2.dtype, copy=False) @ mat2  # they differ only where nothing is multiplied
+    check_one_dtype(self, mat2, "expected scalar type {} but found {}")
+    return self @ mat2
 
 
-@composite
+@op(
+    "BaddbmmBackward0", "baddbmm baddbmm_", promote="none", self="maybe_multiply(grad, beta)",
+    batch1="maybe_multiply(bmm(grad, transpose(batch2, 1, 2)), alpha)",
+    batch2="maybe_multiply(bmm(transpose(batch1, 1, 2), grad), alpha)",
+)  # fmt: skip
+def baddbmm(self, batch1, batch2, *, beta: Number = 1, alpha: Number = 1):
+    return sum_of(self, ARRAYS["bmm"](batch1, batch2), beta, alpha)
+
+
+EACH = "expand(unsqueeze(grad, 0), (batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2))"
+
+
+@op(
+    "AddbmmBackward0", "addbmm addbmm_", promote="none", self="maybe_multiply(grad, beta)",
+    batch1=f"maybe_multiply(bmm({EACH}, transpose(batch2, 1, 2)), alpha)",
+    batch2=f"maybe_multiply(bmm(transpose(batch1, 1, 2), {EACH}), alpha)",
+)  # fmt: skip
+def addbmm(self, batch1, batch2, *, beta: Number = 1, alpha: Number = 1):
+    return sum_of(self, ARRAYS["bmm"](batch1, batch2).sum(axis=0, dtype=batch1.dtype), beta, alpha)
+
+
+# ------------------------------------------------------------------ any two tensors
+@composite("matmul linalg.matmul @")
 def matmul(self, other):
     """The matrix product of any two tensors, made of dot, mv, mm or bmm with views around them."""
     left, right = len(self.shape), len(other.shape)
@@ -159,18 +165,16 @@ def matmul(self, other):
     if left == 2 and right == 1:
         return mv(self, other)
     if left == 1 and right == 2:
-        return written(squeeze_dim_(mm(unsqueeze(self, 0), other), 0))
+        return squeeze_dim_(mm(unsqueeze(self, 0), other), 0)
     if left == 2 and right == 2:
         return mm(self, other)
     return matmul_folded(self, other) if folds(self, other) else matmul_batched(self, other)
 
 
-@everywhere
-def written(value):
-    """A tensor that counts as written in place, as PyTorch's own squeezing of a product does."""
-    if hasattr(value, "version_cell"):
-        value.version_cell().count += 1
-    return value
+@composite("r@")
+def reversed_matmul(self, other):
+    """``other @ self``."""
+    return matmul(other, self)
 
 
 @everywhere
@@ -184,15 +188,11 @@ def folds(self, other):
     if max(left, right) < 3 or min(left, right) > 2:
         return False
     big, small = (self, other) if left >= right else (other, self)
-    if getattr(small, "requires_grad", False):
-        return True
-    if left == 2:
-        return False
+    if getattr(small, "requires_grad", False) or left == 2:
+        return getattr(small, "requires_grad", False)
     array = getattr(big, "_array", big)
+    array = array if left >= right else array.swapaxes(-1, -2)  # it is multiplied transposed
     sizes, strides = array.shape, array.strides
-    if left < right:  # it is multiplied transposed
-        strides = (*strides[:-2], strides[-1], strides[-2])
-        sizes = (*sizes[:-2], sizes[-1], sizes[-2])
     return not array.size or all(strides[i] == strides[i + 1] * sizes[i + 1] for i in range(len(sizes) - 2))
 
 
@@ -202,8 +202,8 @@ def matmul_folded(self, other):
     swapped = len(other.shape) > len(self.shape)
     big = transpose(other, -2, -1) if swapped else self
     small = (t(self) if len(self.shape) == 2 else self) if swapped else other
-    folded = reshape(big, (count_of(big.shape[:-1]), big.shape[-1]))
     shape = tuple(big.shape[:-1])
+    folded = reshape(big, (count_of(shape), big.shape[-1]))
     if len(small.shape) == 1:
         return unsafe_view(mv(folded, small), shape)
     product = unsafe_view(mm(folded, small), (*shape, small.shape[-1]))

@@ -15,15 +15,13 @@ from typing import Any
 
 from gviz import ops
 from gviz.engine.surface.public import public
-from gviz.engine import conversion, elements, norms, searching
+from gviz.engine import conversion, einsum, elements, matrices, norms, searching
 from gviz.autograd import names
 from gviz.autograd.row import ROWS, TENSORS
 from gviz.engine.surface import (
     arithmetic,
     creation,
-    matrices,
     pointwise,
-    products,
     sampling,
     shape,
     writing,
@@ -33,8 +31,7 @@ from gviz.autograd.tensor import Tensor
 __all__ = ["install", "ops"]
 
 FAMILIES = (
-    arithmetic, shape, writing, pointwise, products,
-    matrices, creation, sampling,
+    arithmetic, shape, writing, pointwise, creation, sampling,
 )  # fmt: skip
 
 

@@ -61,16 +61,6 @@ def operator_of(function: Any, swapped: bool = False) -> Any:
     return operator
 
 
-def operator_matmul(self: Tensor, other: Any) -> Any:
-    """``self @ other``."""
-    return call["matmul"](self, other) if isinstance(other, Tensor) else left_over(other)
-
-
-def operator_rmatmul(self: Tensor, other: Any) -> Any:
-    """``other @ self``."""
-    return call["matmul"](other, self) if isinstance(other, Tensor) else left_over(other)
-
-
 def invert(self: Tensor) -> Tensor:
     """``~self``; TypeError of what is neither integers nor booleans."""
     if self._array.dtype.kind in "fc":
@@ -91,5 +81,5 @@ def places(condition: Tensor) -> tuple[Tensor, ...]:
 
 
 BOTH: dict[str, Any] = {"positive": positive}
-METHODS: dict[str, Any] = {"__matmul__": operator_matmul, "__rmatmul__": operator_rmatmul, "__invert__": invert, "__pos__": positive, "__abs__": "absolute", "__neg__": "neg", "__rdiv__": reversed_div}
+METHODS: dict[str, Any] = {"__invert__": invert, "__pos__": positive, "__abs__": "absolute", "__neg__": "neg", "__rdiv__": reversed_div}
 FUNCTIONS: dict[str, Any] = {}

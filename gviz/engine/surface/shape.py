@@ -49,7 +49,6 @@ def tensor_list(name: str, tensors: Any) -> list[Any]:
 
 
 BOTH: dict[str, Any] = {
-    "mm": "mm", "mv": "mv", "dot": "dot", "bmm": "bmm", "matmul": "matmul",
 }  # fmt: skip
 
 METHODS: dict[str, Any] = {"__getitem__": get_item}

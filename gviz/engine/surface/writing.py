@@ -22,7 +22,7 @@ COMPARISONS = {
 NAMES = (
     "floor_divide", "remainder", "fmod",     "copysign", "exp2",     "sinh", "cosh", "asin", "arcsin", "acos", "arccos",
     "atan", "arctan", "atan2", "arctan2", "sinc", "hypot", "deg2rad", "rad2deg",     "floor", "ceil", "trunc", "fix", "frac", "round", "nan_to_num", "erf", "erfc", "erfinv", "lgamma", "mvlgamma", "i0",
-    "digamma", "igamma", "igammac", "xlogy", "lerp", "addcmul", "addcdiv", "addmm", "addmv", "addr", "baddbmm", "addbmm",
+    "digamma", "igamma", "igammac", "xlogy", "lerp", "addcmul", "addcdiv",
     "nextafter", "heaviside", "gcd", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor",
     "bitwise_not", "bitwise_left_shift", "bitwise_right_shift",
 )  # fmt: skip
