@@ -11,35 +11,29 @@ from gviz.ops.reduction import PLACES, SELECTED, SHARED, searched
 SORTED = "select_backward_of(grad, dim, indices, self_sym_sizes, True)"
 UNIQUE = ("output", "inverse", "counts")
 
-
 def ordered(array, axis, descending=False):
     """Return the indices that sort along an axis."""
     if descending:
         return array.shape[axis] - 1 - np.flip(np.argsort(np.flip(array, axis), axis, kind="stable"), axis)
     return np.argsort(array, axis, kind="stable")
 
-
 def count_along(array, dim):
     """Return how many elements there are along a dim; a number is one."""
     axis = wrap_dim(dim, array.ndim)
     return array.shape[axis] if array.ndim else 1
 
-
 @op("SortBackward0", "sort", outputs=PLACES, self=SORTED)
 def sort(self, dim: int = -1, descending: bool = False):
     return searched(self, dim, lambda lines, axis: ordered(lines, axis, descending))
-
 
 @op("SortBackward1", "sort", outputs=PLACES, self=SORTED)
 def sort_stable(self, dim: int = -1, descending: bool = False, *, stable: bool | None):
     return searched(self, dim, lambda lines, axis: ordered(lines, axis, descending))
 
-
 @composite("argsort")
 def argsort(self, dim: int = -1, descending: bool = False, *, stable: bool = False):
     """Return where the sorted values along a dim were."""
     return sort(self, dim, descending)[1]
-
 
 @op("TopkBackward0", "topk", outputs=PLACES, self=SORTED)
 def topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True):
@@ -47,19 +41,16 @@ def topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True)
         raise RuntimeError("selected index k out of range")
     return searched(self, dim, lambda lines, axis: ordered(lines, axis, largest).take(range(k), axis))
 
-
 @op("KthvalueBackward0", "kthvalue", outputs=PLACES, self=SELECTED)
 def kthvalue(self, k: int, dim: int = -1, keepdim: bool = False):
     if not 1 <= k <= count_along(self, dim):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {wrap_dim(dim, self.ndim)}")
     return searched(self, dim, lambda lines, axis: ordered(lines, axis).take([k - 1], axis), keepdim)
 
-
 @op("MedianBackward0", "median", self=SHARED)
 def median_all(self):
     flat = np.sort(self, axis=None)
     return flat[-1] if np.isnan(flat[-1:]).any() else flat[(flat.size - 1) // 2]
-
 
 @op("MedianBackward1", "median", outputs=PLACES, self=SELECTED)
 def median_dim(self, dim: int, keepdim: bool = False):
@@ -68,7 +59,6 @@ def median_dim(self, dim: int, keepdim: bool = False):
         return np.where(unknown.any(axis, keepdims=True), unknown.argmax(axis, keepdims=True), order)
 
     return searched(self, dim, middle, keepdim)
-
 
 @op("ModeBackward0", "mode", outputs=PLACES, self=SELECTED)
 def mode(self, dim: int = -1, keepdim: bool = False):
@@ -87,12 +77,10 @@ def unique2(self):
     values, _, inverse, counts = np.unique(self, True, True, True, equal_nan=False)
     return values, inverse.reshape(self.shape), counts
 
-
 @op("UniqueDimBackward0", outputs=UNIQUE, self='not_implemented("unique_dim")')
 def unique_dim(self, dim):
     values, inverse, counts = np.unique(self, return_inverse=True, return_counts=True, axis=wrap_dim(dim, self.ndim))
     return values, inverse.reshape(-1), counts
-
 
 @composite("unique")
 def unique(

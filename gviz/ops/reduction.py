@@ -12,33 +12,27 @@ from gviz.numbers.shapes import wrap_dim, wrap_dims
 from gviz.ops.rows import row
 from gviz.ops.totals import add_up, average
 
-
 def axes_of(array, dim):
     """Return numpy's axes for PyTorch's dims: None and an empty list mean all."""
     dims = (dim,) if isinstance(dim, int) else tuple(dim or ())
     return wrap_dims(dims, array.ndim) if dims else None
 
-
 def summed(array, dtype=None):
     """Return the array in the dtype of its sum: the one asked for, else int64 of integers and booleans."""
     return array.astype(dtype if dtype is not None else np.int64 if array.dtype.kind in "biu" else array.dtype, copy=False)
-
 
 @op("SumBackward0", "sum", self="expand(grad, self_sym_sizes)")
 def sum_all(self, *, dtype: Dtype = None):
     return add_up(summed(self, dtype), dtype=dtype)
 
-
 @op("SumBackward1", "sum", self="sum_backward(grad, self_sym_sizes, dim, keepdim)")
 def sum_dim(self, dim: Ints | None, keepdim: bool = False, *, dtype: Dtype = None):
     return add_up(summed(self, dtype), axes_of(self, dim), keepdims=keepdim, dtype=dtype)
-
 
 @composite
 def sum_backward(grad, sizes, dims, keepdim):
     """Return the gradient of a sum: the same for every element that was summed."""
     return expand(unsqueeze_reduced(grad, dims, sizes, keepdim), sizes)
-
 
 @composite
 def unsqueeze_reduced(value, dims, sizes, keepdim):
@@ -49,11 +43,9 @@ def unsqueeze_reduced(value, dims, sizes, keepdim):
         value = unsqueeze(value, dim)
     return value
 
-
 @op("MeanBackward0", "mean", self="expand(grad, self_sym_sizes) / self_sym_numel")
 def mean_all(self, *, dtype: Dtype = None):
     return average(averaged(self, dtype))
-
 
 @op(
     "MeanBackward1", "mean", saves=("self_sym_numel",),
@@ -61,7 +53,6 @@ def mean_all(self, *, dtype: Dtype = None):
 )  # fmt: skip
 def mean_dim(self, dim: Ints | None, keepdim: bool = False, *, dtype: Dtype = None):
     return average(averaged(self, dtype), axes_of(self, dim), keepdims=keepdim)
-
 
 def averaged(array, dtype):
     """Return the array in the dtype of its mean; refuse integers, whose mean PyTorch does not take."""
@@ -72,7 +63,6 @@ def averaged(array, dtype):
             f"Got: {of(array.dtype).scalar_name}"
         )
     return array
-
 
 @everywhere
 def reduced_count(sizes, dims):
@@ -86,7 +76,6 @@ SHARED, SELECTED = "evenly_distribute(grad, self, result)", "select_backward_of(
 EXTREME = "extreme_backward(grad, self, dim, keepdim, result)"
 PLACES = ("values", "indices")
 
-
 def refuse_nothing(name, array, axes):
     """Refuse to look for an extreme of nothing."""
     if axes is None and not array.size:
@@ -98,14 +87,12 @@ def refuse_nothing(name, array, axes):
         if not array.shape[axis]:
             raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
 
-
 def extreme(name, array, dim, keepdim=False):
     """Return what numpy's function of that name finds over dims."""
     axes = axes_of(array, dim)
     refuse_nothing(name, array, axes)
     axis = axes[0] if axes and len(axes) == 1 else axes or None
-    return getattr(np, name)(array, axis=axis, keepdims=keepdim)
-
+    return getattr(np, name)(np.asarray(array, order="C"), axis=axis, keepdims=keepdim)
 
 def searched(array, dim, find, keepdim=True):
     """Return the elements at the places that are found along a dim, and these places."""
@@ -114,67 +101,49 @@ def searched(array, dim, find, keepdim=True):
     values = np.take_along_axis(lines, indices, axis)
     return (values, indices) if keepdim and array.ndim else (values.squeeze(axis), indices.squeeze(axis))
 
-
 def extreme_along(name, array, dim, keepdim):
     """Return the largest ("max") or smallest elements along a dim and their places, the first of equal ones."""
     refuse_nothing(name, array, axes_of(array, dim))
     return searched(array, dim, lambda lines, axis: getattr(np, f"arg{name}")(lines, axis, keepdims=True), keepdim)
 
-
 row("max_all", "MaxBackward1", lambda self: extreme("max", self, None), "max", self=SHARED)
 row("min_all", "MinBackward1", lambda self: extreme("min", self, None), "min", self=SHARED)
-
 
 @op("MaxBackward0", "max", outputs=PLACES, self=SELECTED)
 def max_dim(self, dim: int, keepdim: bool = False):
     return extreme_along("max", self, dim, keepdim)
 
-
 @op("MinBackward0", "min", outputs=PLACES, self=SELECTED)
 def min_dim(self, dim: int, keepdim: bool = False):
     return extreme_along("min", self, dim, keepdim)
-
 
 @op("AmaxBackward0", "amax", self=EXTREME)
 def amax(self, dim: Ints = (), keepdim: bool = False):
     return extreme("amax", self, dim, keepdim)
 
-
 @op("AminBackward0", "amin", self=EXTREME)
 def amin(self, dim: Ints = (), keepdim: bool = False):
     return extreme("amin", self, dim, keepdim)
-
 
 @op("AminmaxBackward0", "aminmax", outputs=("min", "max"), self="aminmax_backward(grads, self, dim, keepdim, min, max)")
 def aminmax(self, *, dim: int | None = None, keepdim: bool = False):
     return extreme("amin", self, dim, keepdim), extreme("amax", self, dim, keepdim)
 
-
 @op(None, "argmax", nondiff=("self",))
 def argmax(self, dim: int | None = None, keepdim: bool = False):
     return extreme("argmax", self, dim, keepdim)
-
 
 @op(None, "argmin", nondiff=("self",))
 def argmin(self, dim: int | None = None, keepdim: bool = False):
     return extreme("argmin", self, dim, keepdim)
 
-
 @op(None, "any", nondiff=("self",))
 def any_of(self, dim: Ints | None = None, keepdim: bool = False):
-    return truth(np.any, self, dim, keepdim)
-
+    return np.any(self, axis=axes_of(self, dim), keepdims=keepdim)
 
 @op(None, "all", nondiff=("self",))
 def all_of(self, dim: Ints | None = None, keepdim: bool = False):
-    return truth(np.all, self, dim, keepdim)
-
-
-def truth(ask, array, dim, keepdim):
-    """Return whether any or all are true: of bytes a byte again, as in PyTorch."""
-    result = ask(array, axis=axes_of(array, dim), keepdims=keepdim)
-    return np.asarray(result, array.dtype) if array.dtype.name == "uint8" else result
-
+    return np.all(self, axis=axes_of(self, dim), keepdims=keepdim)
 
 row("count_true", None, lambda self: np.asarray(self).sum(), nondiff=("self",))
 row(
@@ -182,11 +151,9 @@ row(
     nondiff=("self", "mask"),
 )  # fmt: skip
 
-
 @op(None, nondiff=("self", "other"))
 def same_or_nan(self, other):
     return np.isnan(self) if np.isnan(other).any() else np.equal(self, other)
-
 
 @composite
 def evenly_distribute(grad, self, result):
@@ -194,14 +161,12 @@ def evenly_distribute(grad, self, result):
     chosen = same_or_nan(self, result)
     return masked_fill_tensor(zeros_like(self), chosen, grad / count_true(chosen))
 
-
 @composite
 def select_backward_of(grad, dim, indices, sizes, keepdim):
     """Return the gradient of a reduction that picks one element: put where that element was."""
     if not keepdim and sizes:
         grad, indices = unsqueeze(grad, dim), unsqueeze(indices, dim)
     return scatter(zeros_of(grad, sizes), dim, indices, grad)
-
 
 @composite
 def extreme_backward(grad, self, dim, keepdim, result):
@@ -212,14 +177,11 @@ def extreme_backward(grad, self, dim, keepdim, result):
     chosen = equal(result, self)
     return (grad / count_chosen(grad, chosen, dim)) * chosen
 
-
 @composite
 def aminmax_backward(grads, self, dim, keepdim, min, max):
     """Return the gradients of both extremes, those that there are, added."""
     dims = () if dim is None else (dim,)
-    return added(
-        [g if g is None else extreme_backward(g, self, dims, keepdim, r) for g, r in zip(grads, (min, max), strict=True)]
-    )
+    return added([None if g is None else extreme_backward(g, self, dims, keepdim, r) for g, r in zip(grads, (min, max))])
 
 
 # ------------------------------------------------------------------ softmax
@@ -227,32 +189,27 @@ def lowered(array, dim, name):
     """Return the elements less the largest one along a dim, so that none is too large for exp; refuse integers."""
     if array.dtype.kind != "f":
         raise no_kernel(f"{name}_lastdim_kernel_impl", array.dtype)
-    return array - array.max(axis=wrap_dim(dim, array.ndim), keepdims=True, initial=-np.inf)
+    return np.asarray(array, order="C") - array.max(axis=wrap_dim(dim, array.ndim), keepdims=True, initial=-np.inf)
 
-
-@op("SoftmaxBackward0", "softmax special.softmax", self="softmax_backward_data(grad, result, dim)")
+@op("SoftmaxBackward0", self="softmax_backward_data(grad, result, dim)")
 def softmax_row(self, dim: int):
     e = np.exp(lowered(self, dim, "softmax"))
     return e / e.sum(axis=dim, keepdims=True)
 
-
-@op("LogSoftmaxBackward0", "log_softmax special.log_softmax", self="log_softmax_backward_data(grad, result, dim)")
+@op("LogSoftmaxBackward0", self="log_softmax_backward_data(grad, result, dim)")
 def log_softmax_row(self, dim: int):
     shifted = lowered(self, dim, "log_softmax")
     return shifted - np.log(np.exp(shifted).sum(axis=dim, keepdims=True))
 
-
 @composite("softmax special.softmax")
-def softmax(self, dim: int, dtype: Dtype | None):
-    """Return the softmax of the elements in a dtype."""
+def softmax(self, dim: int, dtype: Dtype = None):
+    """Return exponentials that sum to one along a dim."""
     return softmax_row(self if dtype is None else cast_like(self, dtype), dim)
 
-
 @composite("log_softmax special.log_softmax")
-def log_softmax(self, dim: int, dtype: Dtype | None):
-    """Return the logarithm of the softmax of the elements in a dtype."""
+def log_softmax(self, dim: int, dtype: Dtype = None):
+    """Return the logarithm of the softmax, computed stably."""
     return log_softmax_row(self if dtype is None else cast_like(self, dtype), dim)
-
 
 @op(
     "SoftmaxBackwardDataBackward0",
@@ -262,14 +219,12 @@ def softmax_backward_data(grad_output, output, dim):
     weighted = grad_output * output
     return weighted - output * weighted.sum(axis=dim, keepdims=True)
 
-
 @composite
 def softmax_double_backward(grad, grad_output, dim, output):
     """Return the second derivative of softmax, written as PyTorch does."""
     last = grad_output * sum_dim(output * grad, (dim,), True)
     middle = sum_dim(output * grad_output, (dim,), True) * grad
     return grad_output * grad - middle - last
-
 
 @op(
     "LogSoftmaxBackwardDataBackward0", grad_output="grad - sum_dim(grad * exp(output), (dim,), True)",

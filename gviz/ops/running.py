@@ -9,33 +9,27 @@ from gviz.numbers.shapes import wrap_dim
 from gviz.ops.reduction import PLACES, summed
 from gviz.ops.rows import row
 
-
 def running(accumulate, array, dim):
     """Return what a function of numpy's accumulates up to each place along a dim; a number stays one."""
-    return accumulate(np.atleast_1d(array), wrap_dim(dim, array.ndim), array.dtype).reshape(array.shape)
-
+    return accumulate(np.array(array, copy=None, order="C", ndmin=1), wrap_dim(dim, array.ndim), array.dtype).reshape(array.shape)
 
 @op("CumsumBackward0", "cumsum cumsum_", hidden=("self_sym_dtype",), self="cumsum_backward(cast_like(grad, self_sym_dtype), dim)")
 def cumsum(self, dim: int, *, dtype: Dtype = None):
     return running(np.add.accumulate, summed(self, dtype), dim)
-
 
 @composite
 def cumsum_backward(grad, dim):
     """Return a sum from the other end."""
     return grad if numel_of(grad) <= 1 or grad.shape[dim] == 1 else reversed_cumsum(grad, dim)
 
-
 @composite
 def reversed_cumsum(value, dim):
     """Return running sums from the end."""
     return flip(cumsum(flip(value, (dim,)), dim), (dim,))
 
-
 @op("CumprodBackward0", "cumprod cumprod_", self="cumprod_backward(cast_like(grad, self), self, dim, result)")
 def cumprod(self, dim: int, *, dtype: Dtype = None):
     return running(np.multiply.accumulate, summed(self, dtype), dim)
-
 
 @composite
 def cumprod_backward(grad, self, dim, result):
@@ -45,7 +39,6 @@ def cumprod_backward(grad, self, dim, result):
     if numel_of(self) <= 1 or count == 1:
         return grad
     return cumprod_past_zeros(grad, self, dim, result) if zeros_in(self) else reversed_cumsum(result * grad, dim) / self
-
 
 @composite
 def cumprod_past_zeros(grad, self, dim, result):
@@ -62,19 +55,15 @@ def cumprod_past_zeros(grad, self, dim, result):
         found = overwritten(found, "copy_into", part, part=("select", dim, k))
     return found
 
-
 LARGEST = "scatter_add(zeros_like(self), dim, indices, grad)"
-
 
 @op("CummaxBackward0", "cummax", outputs=PLACES, self=LARGEST)
 def cummax(self, dim: int):
     return best_so_far(self, dim, np.maximum)
 
-
 @op("CumminBackward0", "cummin", outputs=PLACES, self=LARGEST)
 def cummin(self, dim: int):
     return best_so_far(self, dim, np.minimum)
-
 
 def best_so_far(array, dim, better):
     """Return the extremes up to each place, and the last place where each was."""
@@ -83,11 +72,9 @@ def best_so_far(array, dim, better):
     reached = np.where((array == values) | np.isnan(array), places, 0)
     return values, running(np.maximum.accumulate, reached, axis)
 
-
 @op("LogcumsumexpBackward0", "logcumsumexp", self="logcumsumexp_backward(grad, self, result, dim)")
 def logcumsumexp(self, dim: int):
     return running(np.logaddexp.accumulate, self, dim)
-
 
 @composite
 def logcumsumexp_backward(grad, self, result, dim):
@@ -98,7 +85,6 @@ def logcumsumexp_backward(grad, self, result, dim):
     positive, negative = where(greater(grad, 0), size, lowest), where(less(grad, 0), size, lowest)
     upper = exp(reversed_logcumsumexp(positive - result, dim) + self)
     return upper - exp(reversed_logcumsumexp(negative - result, dim) + self)
-
 
 @composite
 def reversed_logcumsumexp(value, dim):

@@ -18,11 +18,9 @@ from gviz.ops.totals import add_up, average, multiply_up
 def prod_all(self, *, dtype: Dtype = None):
     return multiply_up(summed(self, dtype), dtype=dtype)
 
-
 @op("ProdBackward1", "prod", self="prod_dim_backward(grad, cast_like(self, grad), result, dim, keepdim)")
 def prod_dim(self, dim: int, keepdim: bool = False, *, dtype: Dtype = None):
     return multiply_up(summed(self, dtype), axes_of(self, dim), keepdims=keepdim, dtype=dtype)
-
 
 @everywhere
 def zeros_in(value):
@@ -30,29 +28,23 @@ def zeros_in(value):
     array = getattr(value, "_array", value)
     return int(array.size - np.count_nonzero(array))
 
-
 @composite
 def prod_backward(grad, self, result):
     """Return the product over each element; where some are zero, the products of all others."""
-    if not self.shape:
-        return grad
+    if not zeros_in(self) or not self.shape:
+        return grad * (result / self) if self.shape else grad
     if zeros_in(self) > 1 and not hasattr(grad, "grad_fn"):  # a recorded one goes on to the products
         return zeros_like(self)
-    if not zeros_in(self):
-        return grad * (result / self)
     return view(prod_safe_zeros(grad, view(contiguous_of(self), (-1,)), 0), tuple(self.shape))
-
 
 @composite
 def prod_dim_backward(grad, self, result, dim, keepdim):
     """Return the same along a dimension."""
     if not self.shape:
         return grad
-    dim = wrap_dim(dim, len(self.shape))
     if not keepdim:
         grad, result = unsqueeze(grad, dim), unsqueeze(result, dim)
-    return prod_safe_zeros(grad, self, dim) if zeros_in(self) else grad * (result / self)
-
+    return prod_safe_zeros(grad, self, wrap_dim(dim, len(self.shape))) if zeros_in(self) else grad * (result / self)
 
 @composite
 def prod_safe_zeros(grad, self, dim):
@@ -82,7 +74,6 @@ def variance(self, dim, correction, keepdim, name):
         )
     return np.divide(square, square.dtype.type(max(count - correction, 0))), mean.reshape(square.shape)
 
-
 def take_flag(key, words):
     """Give a variance its two older forms, in which the correction is told by a flag."""
 
@@ -94,34 +85,30 @@ def take_flag(key, words):
     def over_dims(self, dim: Ints | None, unbiased: bool = True, keepdim: bool = False):
         return TENSORS[key](self, dim, int(unbiased), keepdim)
 
-
 for key, words in {"var": "var", "std": "std", "var_mean": "torch.var_mean", "std_mean": "torch.std_mean"}.items():
     take_flag(key, words)
-
 
 @op("VarBackward0", "var", self="var_backward(grad, self, dim, correction, keepdim)")
 def var(self, dim: Ints | None = None, *, correction: Number | None = None, keepdim: bool = False):
     return variance(self, dim, correction, keepdim, "var")[0]
 
-
-@op("StdBackward0", "std", self="std_backward(grad, self, result, dim, correction, keepdim)")
+@op("StdBackward0", "std", self="var_backward(root_grad(grad, result), self, dim, correction, keepdim)")
 def std(self, dim: Ints | None = None, *, correction: Number | None = None, keepdim: bool = False):
     return np.sqrt(variance(self, dim, correction, keepdim, "std")[0])
 
-
 MEANS = ("result0", "result1")
-
 
 @op("VarMeanBackward0", "torch.var_mean", outputs=MEANS, self="var_mean_backward(grads, self, dim, correction, keepdim)")
 def var_mean(self, dim: Ints | None = None, *, correction: Number | None = None, keepdim: bool = False):
     return variance(self, dim, correction, keepdim, "var_mean")
 
-
-@op("StdMeanBackward0", "torch.std_mean", outputs=MEANS, self="std_mean_backward(grads, self, result0, dim, correction, keepdim)")
+@op(
+    "StdMeanBackward0", "torch.std_mean", outputs=MEANS,
+    self="var_mean_backward([root_grad(grads[0], result0), grads[1]], self, dim, correction, keepdim)",
+)  # fmt: skip
 def std_mean(self, dim: Ints | None = None, *, correction: Number | None = None, keepdim: bool = False):
     square, mean = variance(self, dim, correction, keepdim, "std_mean")
     return np.sqrt(square), mean
-
 
 @composite
 def var_backward(grad, self, dim, correction, keepdim):
@@ -136,12 +123,10 @@ def var_backward(grad, self, dim, correction, keepdim):
     away = self - mean_dim(self, dim, True)
     return (2.0 / free if free else float("inf")) * grad * away
 
-
 @composite
-def std_backward(grad, self, result, dim, correction, keepdim):
-    """Return the gradient of a standard deviation."""
-    return var_backward(masked_fill(grad / (result * 2), equal(result, 0), 0), self, dim, correction, keepdim)
-
+def root_grad(grad, result):
+    """Return the gradient of a variance whose root is the result."""
+    return None if grad is None else masked_fill(grad / (result * 2), equal(result, 0), 0)
 
 @composite
 def var_mean_backward(grads, self, dim, correction, keepdim):
@@ -151,18 +136,11 @@ def var_mean_backward(grads, self, dim, correction, keepdim):
     return added([spread, None if grads[1] is None else sum_backward(grads[1], size, dim, keepdim) / reduced_count(size, dim)])
 
 
-@composite
-def std_mean_backward(grads, self, result0, dim, correction, keepdim):
-    """Return the same for a standard deviation."""
-    first = None if grads[0] is None else masked_fill(grads[0] / (result0 * 2), equal(result0, 0), 0)
-    return var_mean_backward([first, grads[1]], self, dim, correction, keepdim)
-
-
 # ------------------------------------------------------------------ norms
 @op("LinalgVectorNormBackward0", "linalg.vector_norm", promote="none", self="norm_backward(grad, self, ord, result, dim, keepdim)")
 def vector_norm(self, ord: Number = 2.0, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None):
     check_floats(self, "linalg.vector_norm")
-    axes, size = axes_of(self, dim), np.abs(self if dtype is None else self.astype(dtype))
+    axes, size = axes_of(self, dim), np.abs(self if dtype is None else self.astype(dtype), order="C")
     if abs(ord) == np.inf:
         return (size.max if ord > 0 else size.min)(axis=axes, keepdims=keepdim)
     if ord == 0:
@@ -173,11 +151,9 @@ def vector_norm(self, ord: Number = 2.0, dim: Ints | None = None, keepdim: bool 
         return np.sqrt(add_up(np.square(size), axes, keepdims=keepdim))
     return add_up(size**ord, axes, keepdims=keepdim) ** (1 / ord)
 
-
 @op("NormBackward1", promote="none", self="norm_backward(grad, self, p, result, dim, keepdim)")
 def norm(self, p, dim, keepdim=False):
     return ARRAYS["vector_norm"](self, p, dim, keepdim)
-
 
 @composite
 def norm_backward(grad, self, ord, result, dim, keepdim):
@@ -202,7 +178,6 @@ def norm_backward(grad, self, ord, result, dim, keepdim):
     scaled = sgn(self) * overwritten(size, "power", ord - 1) if ord < 2 else self * overwritten(size, "power", ord - 2)
     return scaled * masked_fill(grad / power(norm, ord - 1), equal(norm, 0), 0)
 
-
 @op(
     "DistBackward0", "dist",
     self="dist_backward(grad, self - other, p, result)", other="neg(dist_backward(grad, self - other, p, result))",
@@ -210,24 +185,20 @@ def norm_backward(grad, self, ord, result, dim, keepdim):
 def dist(self, other, p: Number = 2):
     return ARRAYS["vector_norm"](self - other, p)
 
-
 @composite
 def dist_backward(grad, difference, p, result):
     """Return the gradient of a norm of everything."""
     return norm_backward(grad, difference, float(p), result, (), True)
-
 
 @op("RenormBackward0", "renorm renorm_", self="renorm_backward(grad, self, p, dim, maxnorm)")
 def renorm(self, p: Number, dim: int, maxnorm: Number):
     norms = ARRAYS["vector_norm"](self, p, all_but(dim, self.ndim), True)
     return np.where(norms > maxnorm, self * (maxnorm / (norms + 1e-7)), self).astype(self.dtype)
 
-
 @everywhere
 def all_but(dim, ndim):
     """Return all dims but one."""
     return tuple(i for i in range(ndim) if i != wrap_dim(dim, ndim))
-
 
 @composite
 def renorm_backward(grad, self, p, dim, maxnorm):
@@ -246,22 +217,19 @@ def nansum(self, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype
     numbers = np.where(np.isnan(self), self.dtype.type(0), self)
     return add_up(summed(numbers, dtype), axes_of(self, dim), keepdims=keepdim, dtype=dtype)
 
-
 @composite("nanmean")
 def nanmean(self, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None):
     """Return the mean of what is a number."""
     count = sum_dim(logical_not(isnan(self)), dim, keepdim)
     return nansum(self, dim, keepdim, dtype) / count
 
-
 @op("LogsumexpBackward0", "logsumexp special.logsumexp", promote="float", self="logsumexp_backward(grad, self, result, dim, keepdim)")
 def logsumexp(self, dim: Ints, keepdim: bool = False):
-    axes = axes_of(self, dim)
+    self, axes = np.asarray(self, order="C"), axes_of(self, dim)
     top = self.max(axis=axes, keepdims=True, initial=-np.inf)
     top = np.where(np.isinf(top), 0, top)
     total = np.log(np.exp(self - top).sum(axis=axes, keepdims=True)) + top
     return total if keepdim or not self.ndim else total.squeeze(axes)
-
 
 @composite
 def logsumexp_backward(grad, self, result, dim, keepdim):
@@ -273,17 +241,14 @@ def logsumexp_backward(grad, self, result, dim, keepdim):
 # ------------------------------------------------------------------ counts
 row("nonzero", None, lambda self: np.argwhere(self), "nonzero argwhere", nondiff=("self",))
 
-
 @composite("nonzero")
 def nonzero_as(self, *, as_tuple: bool):
     """Return the indices of what is not zero: as a row each, or as a tensor for each dim."""
     return nonzero_places(self) if as_tuple else nonzero(self)
 
-
 @op(None, "count_nonzero", nondiff=("self",))
 def count_nonzero(self, dim: Ints | None = None):
     return np.asarray(np.count_nonzero(self, axis=axes_of(self, dim)), np.int64)
-
 
 @op(None, "bincount", nondiff=("self", "weights"))
 def bincount(self, weights: Tensor | None = None, minlength: int = 0):

@@ -18,20 +18,20 @@ MULTIPLY: Any = np.multiply.reduce
 
 def add_up(array: Any, axis: Any = None, *, keepdims: bool = False, dtype: Any = None) -> Any:
     """The sum along axes, or of everything; in a dtype where it is told, which numpy widens where it is small."""
-    total = ADD(array, axis=axis, keepdims=keepdims)
+    total = np.asarray(ADD(array, axis=axis, keepdims=keepdims), order="C")
     return total if dtype is None else total.astype(dtype)
 
 
 def multiply_up(array: Any, axis: Any = None, *, keepdims: bool = False, dtype: Any = None) -> Any:
     """The product along axes, or of everything; in a dtype where it is told, which numpy widens where it is small."""
-    total = MULTIPLY(array, axis=axis, keepdims=keepdims)
+    total = np.asarray(MULTIPLY(array, axis=axis, keepdims=keepdims), order="C")
     return total if dtype is None else total.astype(dtype)
 
 
 def average(array: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The mean along axes, or of everything; of half numbers added up in single precision, as numpy does."""
     kind = array.dtype
-    total = ADD(array, axis=axis, keepdims=keepdims, dtype=np.float32 if kind == np.float16 else kind)
+    total = np.asarray(ADD(array, axis=axis, keepdims=keepdims, dtype=np.float32 if kind == np.float16 else kind), order="C")
     count = array.size // max(total.size, 1) if total.size else 1
     return np.asarray(total / kind.type(count) if kind != np.float16 else total / np.float32(count)).astype(kind, copy=False)
 
