@@ -61,6 +61,14 @@ def test_a_state_dict_loads_into_a_module_of_the_same_names_and_refuses_another(
         nn.Linear(1, 1).load_state_dict({})
 
 
+def test_what_is_not_a_module_is_refused_where_one_belongs() -> None:
+    for function in (F.relu, torch.relu):
+        with pytest.raises(TypeError, match=r"^torch\.(.*\.)?relu is not a Module subclass$"):
+            nn.Sequential(nn.Linear(1, 1), function)
+    with pytest.raises(TypeError, match=r"^int is not a Module subclass$"):
+        nn.ModuleList([3])
+
+
 def test_a_shared_module_has_its_parameters_listed_once_and_saved_under_both_names() -> None:
     net = nn.Module()
     net.first = nn.Linear(1, 1, bias=False)

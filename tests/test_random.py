@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gviz import engine
-from gviz.engine import random
+from gviz.numbers import random
 
 FLOAT64 = np.dtype(np.float64)
 
@@ -81,7 +81,7 @@ DRAWN = [
 
 @pytest.mark.parametrize("drawn", DRAWN, ids=lambda drawn: str(drawn.seed))
 def test_mixed_draws_stay_in_step_with_pytorch(drawn: Drawn) -> None:
-    random.manual_seed(drawn.seed)
+    engine.manual_seed(drawn.seed)
     assert random.rand((3,)).tolist() == drawn.rand
     assert random.randn((5,)).tolist() == drawn.randn
     assert random.randn((20,))[[0, 15, 16, 19]].tolist() == pytest.approx(drawn.many, abs=5e-7)
@@ -96,26 +96,26 @@ def test_mixed_draws_stay_in_step_with_pytorch(drawn: Drawn) -> None:
 
 
 def test_only_the_lower_32_bits_of_a_seed_count() -> None:
-    random.manual_seed(2**40)
+    engine.manual_seed(2**40)
     assert random.rand((3,)).tolist() == DRAWN[0].rand
-    assert random.initial_seed() == 2**40
+    assert engine.initial_seed() == 2**40
 
 
 def test_a_negative_seed_is_counted_from_the_top() -> None:
-    assert random.manual_seed(-1).initial_seed() == 2**64 - 1
+    assert engine.manual_seed(-1).initial_seed() == 2**64 - 1
 
 
 def test_seeding_anew_forgets_the_kept_normal_number() -> None:
-    random.manual_seed(0)
+    engine.manual_seed(0)
     first = random.randn((1,))
-    random.manual_seed(0)
+    engine.manual_seed(0)
     assert random.randn((1,)) == first
 
 
 @pytest.mark.parametrize("seed", [2**64, -(2**63) - 1])
 def test_a_seed_of_more_than_64_bits_is_refused(seed: int) -> None:
     with pytest.raises(ValueError, match=r"^Overflow when unpacking long long$"):
-        random.manual_seed(seed)
+        engine.manual_seed(seed)
 
 
 @pytest.mark.parametrize("seed", [1.5, "a", True])
@@ -126,7 +126,7 @@ def test_a_generator_is_seeded_with_an_integer(seed: Any) -> None:
 
 
 def test_float64_complex_float16_and_wide_integers_follow_pytorch() -> None:
-    random.manual_seed(0)
+    engine.manual_seed(0)
     normal = random.randn((2, 2), FLOAT64)
     assert normal.tolist() == [[1.5409961082440433, -0.2934289057609464], [-2.1787893820745574, 0.5684312772806678]]
     assert random.randint(0, 2**40, (2,)).tolist() == [41332891347, 91845220082]
@@ -136,31 +136,31 @@ def test_float64_complex_float16_and_wide_integers_follow_pytorch() -> None:
 
 
 def test_shapes_without_elements_draw_nothing() -> None:
-    random.manual_seed(0)
+    engine.manual_seed(0)
     assert (random.rand((0, 3)).shape, random.randn((2, 0)).shape) == ((0, 3), (2, 0))
     assert random.randperm(0).shape == random.randint(0, 5, (0,)).shape == (0,)
     assert random.rand((3,)).tolist() == DRAWN[0].rand
 
 
 def test_a_state_brings_the_stream_back() -> None:
-    random.manual_seed(3)
+    engine.manual_seed(3)
     random.randn((3,))  # a fourth is kept
-    state = random.get_rng_state()
+    state = engine.get_rng_state()
     expected = random.randn((5,)).tolist(), random.rand((700,)).tolist()
-    random.set_rng_state(state)
+    engine.set_rng_state(state)
     assert (random.randn((5,)).tolist(), random.rand((700,)).tolist()) == expected
     assert (state.numpy().dtype, state.shape) == (np.uint8, (5056,))
 
 
 def test_a_wrong_state_is_refused() -> None:
     with pytest.raises(RuntimeError, match=r"^RNG state is wrong size$"):
-        random.set_rng_state(engine.zeros(3, dtype=engine.uint8))
+        engine.set_rng_state(engine.zeros(3, dtype=engine.uint8))
     with pytest.raises(TypeError, match=r"^expected a torch.ByteTensor, but got bytes$"):
-        random.set_rng_state(b"abc")
+        engine.set_rng_state(b"abc")
 
 
 def test_generators_are_independent_of_the_default_one() -> None:
-    random.manual_seed(0)
+    engine.manual_seed(0)
     own = random.Generator().manual_seed(0)
     random.rand((9,), generator=own)
     assert random.rand((3,)).tolist() == DRAWN[0].rand
@@ -207,7 +207,7 @@ def test_impossible_draws_get_pytorchs_message(call: Any, error: type[Exception]
 
 
 def test_numpy_random_is_not_loaded_before_the_first_draw() -> None:
-    code = "import gviz.engine.random, sys; sys.exit('numpy.random' in sys.modules)"
+    code = "import gviz.numbers.random, sys; sys.exit('numpy.random' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
@@ -216,7 +216,7 @@ def test_numpy_random_is_not_loaded_before_the_first_draw() -> None:
 def test_any_sequence_of_draws_stays_in_step_with_torch(seed: int) -> None:
     torch = pytest.importorskip("torch")
     choose = python_random.Random(seed)  # noqa: S311 - not for secrets
-    random.manual_seed(seed)
+    engine.manual_seed(seed)
     torch.manual_seed(seed)
     types = {np.dtype(name): getattr(torch, name) for name in ("float16", "float32", "float64", "complex64", "complex128")}
     for _ in range(100):
@@ -235,4 +235,4 @@ def test_any_sequence_of_draws_stays_in_step_with_torch(seed: int) -> None:
             expected = tensor.numpy()
             assert array.dtype == expected.dtype
             np.testing.assert_allclose(array, expected, rtol=0, atol=2e-3 if dtype.itemsize == 2 else 5e-7)
-    assert random.get_rng_state().tolist() == torch.get_rng_state().tolist()
+    assert engine.get_rng_state().tolist() == torch.get_rng_state().tolist()

@@ -179,7 +179,7 @@ def wrapped(node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], *, wante
                 take_place(one, (node, i))
             made.append(one)
             continue
-        result = one.detach() if given and not flows else viewed(one, given=given, several=len(outputs) > 1)
+        result = one.detach() if given and not flows and one.requires_grad else viewed(one, given=given, several=len(outputs) > 1)
         result._edge = (node, i) if flows else result._edge
         made.append(result)
     if wanted:
@@ -207,7 +207,7 @@ def viewed(one: Tensor, *, given: bool, several: bool) -> Tensor:
         return one if one._edge is None else from_array(one._array, None)
     result = from_array(one._array, None)
     rare, result._version_cell = result.rare(), one.version_cell()
-    rare.base, rare.origin, rare.seen = one._base or one, "multi" if several else "function", one._version
+    rare.base, rare.origin, rare.seen = one if one._base is None else one._base, "multi" if several else "function", one._version
     return result
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from itertools import pairwise
+from itertools import groupby
 from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from gviz.numbers.words import type_name
+from gviz.autograd.tensor import Tensor
 from gviz.engine.nn.module import Module, bracketed
 from gviz.engine.nn.parameter import Parameter
-from gviz.autograd.tensor import Tensor
+from gviz.numbers.words import type_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,17 +25,16 @@ class Holder(Module):
 
     _home: ClassVar[str] = "_modules"
 
-    def put(self, name: str, value: Any) -> None:
-        """Hold a module; or a parameter, which a plain tensor becomes."""
-        if self._home == "_modules":
-            self.add_module(name, value)
-        else:
-            self.register_parameter(name, Parameter(value) if isinstance(value, Tensor) and type(value) is Tensor else value)
-
     @property
     def held(self) -> dict[str, Any]:
         """What is held, by name."""
         return getattr(self, self._home)  # type: ignore[no-any-return]
+
+    def put(self, name: str, value: Any) -> None:
+        """Hold a module; or a parameter, which a plain tensor becomes."""
+        if self._home == "_parameters" and type(value) is Tensor:
+            value = Parameter(value)
+        self.admit(self._home, name, value)
 
     def __len__(self) -> int:
         return len(self.held)
@@ -46,6 +45,12 @@ class Holder(Module):
     def __delitem__(self, key: Any) -> None:
         del self.held[key]
 
+    def __contains__(self, key: Any) -> bool:
+        return any(key is one or key == one for one in self)
+
+    def __iter__(self) -> Iterator[Any]:
+        raise NotImplementedError
+
     def pop(self, key: Any) -> Any:
         """Take something out."""
         found = self[key]
@@ -54,20 +59,19 @@ class Holder(Module):
 
 
 class Numbered(Holder):
-    """Things by number, with Python's list manners."""
+    """Things by number, with the manners of Python's lists."""
 
     def place(self, position: Any) -> str:
-        """The name at a number."""
-        number = index(position)
-        if not -len(self) <= number < len(self):
-            raise IndexError(f"index {number} is out of range")
-        return list(self.held)[number]
+        """Return the name at a number."""
+        if not -len(self) <= index(position) < len(self):
+            raise IndexError(f"index {index(position)} is out of range")
+        return list(self.held)[position]
 
     def __getitem__(self, position: Any) -> Any:
         if not isinstance(position, slice):
             return self.held[self.place(position)]
         chosen = OrderedDict(list(self.held.items())[position])
-        return type(self)(chosen) if isinstance(self, Sequential) else type(self)(chosen.values())
+        return type(self)(chosen if isinstance(self, Sequential) else chosen.values())
 
     def __setitem__(self, position: int, value: Any) -> None:
         setattr(self, self.place(position), value)
@@ -81,7 +85,8 @@ class Numbered(Holder):
     def number(self, values: list[Any]) -> None:
         """Hold these, under numbers from 0."""
         self.held.clear()
-        self.held.update((str(i), value) for i, value in enumerate(values))
+        for value in values:
+            self.append(value)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.held.values())
@@ -96,9 +101,9 @@ class Numbered(Holder):
 
     def extend(self, values: Iterable[Any]) -> Self:
         """Add several."""
-        if not hasattr(type(values), "__iter__") or (isinstance(values, Tensor) and self._home == "_parameters"):
+        if not isinstance(values, Iterable):
             raise TypeError(f"{type(self).__name__}.extend should be called with an iterable, but got {type(values).__name__}")
-        for value in values:
+        for value in list(values):
             self.append(value)
         return self
 
@@ -117,62 +122,26 @@ class Sequential(Numbered):
 
     def __init__(self, *modules: Any) -> None:
         super().__init__()
-        named = len(modules) == 1 and isinstance(modules[0], OrderedDict)
-        for name, module in modules[0].items() if named else ((str(i), module) for i, module in enumerate(modules)):
-            self.add_module(name, module)
+        named = modules[0] if len(modules) == 1 and isinstance(modules[0], OrderedDict) else None
+        for name, module in enumerate(modules) if named is None else named.items():
+            self.add_module(str(name), module)
 
     def __add__(self, values: Any) -> Sequential:
-        return Sequential(*self, *summand(values))
+        return Sequential(*self, *values)
 
-    def __iadd__(self, values: Any) -> Self:
-        return self.extend(summand(values))
-
-    def extend(self, values: Iterable[Any]) -> Self:
-        """Add several."""
-        for value in values:
-            self.append(value)
-        return self
-
-    def __mul__(self, times: Any) -> Sequential:
-        return Sequential(*list(self) * factor(self, times))
+    def __mul__(self, times: int) -> Sequential:
+        return Sequential(*list(self) * times)
 
     __rmul__ = __mul__
 
-    def __imul__(self, times: Any) -> Self:
-        return self.extend(list(self) * (factor(self, times) - 1))
-
-    def insert(self, index: int, module: Any) -> Self:
-        """Add one at a place, refusing what is none."""
-        if not isinstance(module, Module):
-            raise AssertionError(f"module should be of type: {Module}")  # noqa: TRY004 - as PyTorch does
-        if not (-len(self) <= index <= len(self)):
-            raise IndexError(f"Index out of range: {index}")
-        super().insert(index, module)
-        return self
+    def __imul__(self, times: int) -> Self:
+        return self.extend(list(self) * (times - 1))
 
     def forward(self, input: Any) -> Any:
-        """Each module on what the one before gave."""
+        """Call each module on what the one before gave."""
         for module in self:
             input = module(input)
         return input
-
-
-def summand(modules: Any) -> Sequential:
-    """What may be added to modules that are called one after the other."""
-    if not isinstance(modules, Sequential):
-        raise ValueError(  # noqa: TRY004 - as PyTorch does
-            f"add operator supports only objects of Sequential class, but {type(modules)} is given."
-        )
-    return modules
-
-
-def factor(modules: Sequential, times: Any) -> int:
-    """How many times modules may be called one after the other."""
-    if not isinstance(times, int):
-        raise TypeError(f"unsupported operand type(s) for *: {type(modules)} and {type(times)}")
-    if times <= 0:
-        raise ValueError(f"Non-positive multiplication factor {times} for {type(modules)}")
-    return times
 
 
 class ModuleList(Numbered):
@@ -183,20 +152,17 @@ class ModuleList(Numbered):
         self.extend(() if modules is None else modules)
 
     def __repr__(self) -> str:
-        """As PyTorch prints it: equal neighbours on one line, ``(0-2): 3 x Linear(...)``."""
-        texts = [repr(module) for module in self]
-        starts = [i for i, text in enumerate(texts) if not i or texts[i - 1] != text]
-        runs = [(first, last - 1) for first, last in pairwise([*starts, len(texts)])]
-        names = [f"{first}" if first == last else f"{first}-{last}" for first, last in runs]
-        told = [texts[first] if first == last else f"{last - first + 1} x {texts[first]}" for first, last in runs]
-        return bracketed(self._get_name(), [], list(zip(names, told, strict=True)))
+        """Return it as PyTorch prints it: equal neighbours on one line, ``(0-2): 3 x Linear(...)``."""
+        runs, first = [], 0
+        for text, group in groupby(map(repr, self)):
+            count = len(list(group))
+            runs.append((f"{first}", text) if count == 1 else (f"{first}-{first + count - 1}", f"{count} x {text}"))
+            first += count
+        return bracketed(self._get_name(), [], runs)
 
 
 class Named(Holder):
-    """Things by name, with Python's dict manners."""
-
-    _called: ClassVar[str]
-    """What messages call it."""
+    """Things by name, with the manners of Python's dicts."""
 
     def __init__(self, values: Any = None) -> None:
         super().__init__()
@@ -208,40 +174,21 @@ class Named(Holder):
     def __iter__(self) -> Iterator[str]:
         return iter(self.held)
 
-    def __contains__(self, key: str) -> bool:
-        return key in self.held
-
     def update(self, values: Any) -> None:
         """Add what is in a dict, or in pairs."""
-        if not isinstance(values, Iterable):
-            raise TypeError(
-                f"{self._called}.update should be called with an iterable of key/value pairs, but got {type(values).__name__}"
-            )
-        if isinstance(values, Mapping | Named):
-            ordered = self._home == "_modules" or isinstance(values, OrderedDict | Named)
-            values = values.items() if ordered else sorted(values.items())
-        else:
-            values = list(values)
-            pair: Any
-            for i, pair in enumerate(values):
-                start = f"{type(self).__name__} update sequence element #{i}"
-                if not hasattr(type(pair), "__iter__"):
-                    raise TypeError(f"{start} should be Iterable; is{type(pair).__name__}")
-                if len(pair) != 2:
-                    raise ValueError(f"{start} has length {len(pair)}; 2 is required")
-        for key, value in values:
+        for key, value in values.items() if isinstance(values, Mapping | Named) else values:
             self[key] = value
 
     def keys(self) -> Any:
-        """The names."""
+        """Return the names."""
         return self.held.keys()
 
     def values(self) -> Any:
-        """What is held."""
+        """Return what is held."""
         return self.held.values()
 
     def items(self) -> Any:
-        """Both."""
+        """Return both."""
         return self.held.items()
 
     def clear(self) -> None:
@@ -252,11 +199,9 @@ class Named(Holder):
 class ModuleDict(Named):
     """A dict of modules that the one holding it finds."""
 
-    _called = "ModuleDict"
-
 
 def parameter_lines(named: Any, kind: Any) -> str:
-    """How parameters are shown: one line for each."""
+    """Return how parameters are shown: one line for each."""
     sizes = ((key, kind(value), "x".join(map(str, value.shape))) for key, value in named)
     return "\n".join(f"  ({key}): Parameter containing: [{name} of size {size}]" for key, name, size in sizes)
 
@@ -265,25 +210,13 @@ class ParameterDict(Named):
     """A dict of parameters."""
 
     _home = "_parameters"
-    _called = "ParametersDict"
 
-    def __setitem__(self, key: str, value: Any) -> None:
-        if not isinstance(key, str):
-            raise TypeError(
-                "Index given to ParameterDict cannot be used as a key as it is not a string (type is "
-                f"'{type(key).__name__}'). Open an issue on github if you need non-string keys."
-            )
-        super().__setitem__(key, value)
-
-    def __getitem__(self, key: str) -> Any:
-        return getattr(self, key)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused."""
-        raise RuntimeError("ParameterDict should not be called.")
+    def update(self, values: Any) -> None:
+        """Add what is in a dict, in the order of the names if this has none of its own, or in pairs."""
+        super().update(sorted(values.items()) if isinstance(values, dict) and not isinstance(values, OrderedDict) else values)
 
     def extra_repr(self) -> str:
-        """One line for each."""
+        """Return one line for each."""
         return parameter_lines(self.items(), lambda value: type_name(value._array.dtype))
 
 
@@ -297,12 +230,8 @@ class ParameterList(Numbered):
         self.extend(() if values is None else values)
 
     def extra_repr(self) -> str:
-        """One line for each."""
+        """Return one line for each."""
         return parameter_lines(enumerate(self), lambda value: value.dtype)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused."""
-        raise RuntimeError("ParameterList should not be called.")
 
 
 for container in (Sequential, ModuleList, ModuleDict, ParameterDict, ParameterList):

@@ -1,22 +1,31 @@
-"""Hooks on modules: around forward here; around backward between a module's inputs and outputs in ``backward_hooks.py``."""
+"""Hooks on modules: around forward, and around backward between a module's inputs and outputs.
+
+The latter are run by two nodes of a Function that passes on what it is given, one before and one behind the module.
+Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gviz.numbers.classes import call_after
-from gviz.numbers.words import warn
 from gviz.autograd.hooks import Handle
+from gviz.autograd.modes import mode
+from gviz.autograd.tensor import Tensor
+from gviz.engine.autograd.function import Function
+from gviz.numbers.words import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["Hooks"]
 
-SILENCED = (
-    "module forward hook with ``always_call=True`` raised an exception that was silenced as another error was raised in "
-    "forward: "
+NO_INPUTS = (
+    "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
+    "gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
+    "#torch.nn.Module.register_full_backward_hook for more details."
 )
+NO_GRADIENT = "Backward hook for Modules where no input requires gradient should always return None or None for all gradients."
+NOT_TENSORS = "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
 
 
 class Hook(NamedTuple):
@@ -24,10 +33,9 @@ class Hook(NamedTuple):
 
     call: Callable[..., Any]
     with_kwargs: bool = False
-    always: bool = False
 
 
-def register(hooks: list[Hook], hook: Hook, *, prepend: bool) -> Handle:
+def register(hooks: list[Hook], hook: Hook, prepend: bool) -> Handle:
     """Add a hook at the end, or before the others."""
     hooks.insert(0 if prepend else len(hooks), hook)
     return Handle(hooks, hook)
@@ -45,76 +53,137 @@ class Hooks:
     def __init__(self) -> None:
         self.__dict__.update(_backward_hooks=[], _backward_pre_hooks=[], _forward_hooks=[], _forward_pre_hooks=[])
 
-    def register_forward_pre_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
-    ) -> Handle:
+    def register_forward_pre_hook(self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False) -> Handle:
         """Call ``hook(module, args)`` before each forward; what it returns replaces the arguments.
 
         With ``with_kwargs`` it is called with the keywords too, and returns both.
         """
-        return register(self._forward_pre_hooks, Hook(hook, with_kwargs), prepend=prepend)
+        return register(self._forward_pre_hooks, Hook(hook, with_kwargs), prepend)
 
-    def register_forward_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
-    ) -> Handle:
+    def register_forward_hook(self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False) -> Handle:
         """Call ``hook(module, args, output)`` after each forward; what it returns replaces the output.
 
-        With ``with_kwargs`` the keywords stand before the output; with ``always_call`` it is called even where forward fails.
+        With ``with_kwargs`` the keywords stand before the output.
         """
-        return register(self._forward_hooks, Hook(hook, with_kwargs, always_call), prepend=prepend)
+        return register(self._forward_hooks, Hook(hook, with_kwargs), prepend)
 
-    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
+    def register_full_backward_pre_hook(self, hook: Any, prepend: bool = False) -> Handle:
         """Call ``hook(module, grad_output)`` before the gradients go through the module; what it returns replaces them."""
-        return register(self._backward_pre_hooks, Hook(hook), prepend=prepend)
+        return register(self._backward_pre_hooks, Hook(hook), prepend)
 
-    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
+    def register_full_backward_hook(self, hook: Any, prepend: bool = False) -> Handle:
         """Call ``hook(module, grad_input, grad_output)`` when they went through; what it returns replaces ``grad_input``."""
-        return register(self._backward_hooks, Hook(hook), prepend=prepend)
+        return register(self._backward_hooks, Hook(hook), prepend)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """``forward``, with the hooks around it."""
+        """Run ``forward``, with the hooks around it."""
         if not (self._backward_hooks or self._backward_pre_hooks or self._forward_hooks or self._forward_pre_hooks):
             return self.forward(*args, **kwargs)
-        always = [hook for hook in self._forward_hooks if hook.always]
-        try:
-            args, kwargs = self.before_forward(args, kwargs)
-            backward = self.backward_hook()
-            args = args if backward is None else backward.inputs(args)
-            result = self.forward(*args, **kwargs)
-            for hook in tuple(self._forward_hooks):
-                always = [other for other in always if other is not hook]
-                new = hook.call(self, args, *([kwargs] if hook.with_kwargs else ()), result)
-                result = result if new is None else new
-            return result if backward is None else backward.outputs(result)
-        except Exception:
-            for hook in always:
-                try:
-                    hook.call(self, args, *([kwargs] if hook.with_kwargs else ()), None)
-                except Exception as error:  # noqa: BLE001 - that of forward is raised
-                    warn(f"{SILENCED}{error}")
-            raise
+        args, kwargs = self.before_forward(args, kwargs)
+        backward = BackwardHook(self) if self._backward_hooks or self._backward_pre_hooks else None
+        args = backward.inputs(args) if backward else args
+        result = self.forward(*args, **kwargs)
+        for hook in tuple(self._forward_hooks):
+            new = hook.call(self, args, kwargs, result) if hook.with_kwargs else hook.call(self, args, result)
+            result = result if new is None else new
+        return backward.outputs(result) if backward else result
 
     def before_forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
-        """The arguments after the hooks that come before."""
+        """Return the arguments after the hooks that come before."""
         for hook in tuple(self._forward_pre_hooks):
-            if hook.with_kwargs:
-                if (new := hook.call(self, args, kwargs)) is not None:
-                    if not isinstance(new, tuple) or len(new) != 2:
-                        raise RuntimeError(
-                            f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {new}."
-                        )
-                    args, kwargs = new
-            elif (new := hook.call(self, args)) is not None:
+            new = hook.call(self, args, kwargs) if hook.with_kwargs else hook.call(self, args)
+            if new is None:
+                continue
+            if not hook.with_kwargs:
                 args = new if isinstance(new, tuple) else (new,)
+            elif isinstance(new, tuple) and len(new) == 2:
+                args, kwargs = new
+            else:
+                raise RuntimeError(f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {new}.")
         return args, kwargs
 
-    def backward_hook(self) -> Any:
-        """What runs the hooks on backward of this call, if there are any."""
-        if not (self._backward_hooks or self._backward_pre_hooks):
-            return None
-        from gviz.engine.nn.backward_hooks import BackwardHook
 
-        return BackwardHook(self, [hook.call for hook in self._backward_hooks], [h.call for h in self._backward_pre_hooks])
+class BackwardHookFunction(Function):
+    """The tensors themselves; on the way back what the hooks make of the gradients."""
+
+    @staticmethod
+    def forward(ctx: Any, hooked: Any, *tensors: Any) -> Any:
+        """Return the tensors."""
+        ctx.hooked = hooked
+        ctx.set_materialize_grads(hooked.__name__ == "after")  # hooks are given zeros for inputs, None for outputs
+        ctx.mark_non_differentiable(*[tensor for tensor in tensors if not tensor.requires_grad])
+        return tensors
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        """Return the gradients after the hooks."""
+        return None, *ctx.hooked(grads)
 
 
-call_after("Module", Hooks)
+class BackwardHook:
+    """The backward hooks of one call of a module; ``grads`` are those of its outputs, from when they arrive until they went through."""
+
+    def __init__(self, module: Any) -> None:
+        self.module, self.grads, self.places, self.count = module, None, None, 0
+        self.hooks, self.pre_hooks = ([hook.call for hook in some] for some in (module._backward_hooks, module._backward_pre_hooks))
+
+    def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the arguments, their tensors behind a node."""
+        self.count = len(args)
+        args, self.places = marked(args, self.after)
+        return args
+
+    def outputs(self, result: Any) -> Any:
+        """Return the result, its tensors behind a node."""
+        if not isinstance(result, Tensor | tuple):
+            warn(f"{NOT_TENSORS}{type(result)}")
+        values = result if isinstance(result, tuple) else (result,)
+        found, places = marked(values, lambda grads: self.before(spread(grads, places, len(values)), places))
+        return found if isinstance(result, tuple) else found[0]
+
+    def before(self, grads: Any, places: Any) -> Any:
+        """Return what the node behind the module passes on: the gradients of the outputs after the pre-hooks."""
+        for hook in self.pre_hooks:
+            grads = replaced(hook(self.module, grads), grads, "pre hook", "grad_output")
+        self.grads = grads
+        if self.places is None:  # no gradient will go through the module
+            warn(NO_INPUTS)
+            for hook in self.hooks:
+                new = hook(self.module, (None,) * self.count, grads)
+                if new is not None and not (isinstance(new, tuple) and all(one is None for one in new)):
+                    raise RuntimeError(NO_GRADIENT)
+            self.grads = None
+        return tuple(grads[i] for i in places)
+
+    def after(self, grads: tuple[Any, ...]) -> Any:
+        """Return what the node before the module passes on: the gradients of the inputs after the hooks."""
+        if self.grads is None:  # a gradient that did not come through the outputs, as in a second derivative
+            return grads
+        found = spread(grads, self.places, self.count)
+        for hook in self.hooks:
+            found = replaced(hook(self.module, found, self.grads), found, "hook", "grad_input")
+        self.grads = None
+        return tuple(found[i] for i in self.places or ())
+
+
+def replaced(new: Any, grads: Any, hook: str, what: str) -> Any:
+    """Return the gradients, or those that a hook put in their place."""
+    if new is not None and len(new) != len(grads):
+        raise RuntimeError(f"Backward {hook} returned an invalid number of {what}, got {len(new)}, but expected {len(grads)}")
+    return grads if new is None else new
+
+
+def marked(values: tuple[Any, ...], hooked: Callable[..., Any]) -> tuple[Any, Any]:
+    """Return values with their tensors behind a node that calls the hook, and where these are; None where none requires a gradient."""
+    places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
+    if not (mode.on and any(values[i].requires_grad for i in places)):
+        return values, None
+    found = dict(zip(places, BackwardHookFunction.apply(hooked, *(values[i] for i in places)), strict=True))
+    made = [found.get(i, value) for i, value in enumerate(values)]
+    return tuple(made) if type(values) is tuple else type(values)(*made), places
+
+
+def spread(grads: tuple[Any, ...], places: Any, count: int) -> tuple[Any, ...]:
+    """Return gradients of tensors as those of all arguments: None for those that are not tensors."""
+    found = dict(zip(places, grads, strict=False))
+    return tuple(found.get(i) for i in range(count))

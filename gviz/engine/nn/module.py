@@ -9,23 +9,28 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gviz.engine.copying import Portable
-from gviz.numbers import dtypes
 from gviz.autograd.modes import no_grad
-from gviz.engine.nn.checks import kind_name
-from gviz.engine.nn.hooks import Hooks
-from gviz.engine.nn.parameter import Parameter
 from gviz.autograd.tensor import Tensor
+from gviz.engine.copying import Portable
+from gviz.engine.nn.hooks import Hooks
+from gviz.engine.nn.parameter import Parameter, typename
+from gviz.numbers import dtypes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Self
 
-__all__ = ["Module"]
+__all__ = ["Module", "bracketed", "clear_gradient"]
+
+HOMES: dict[str, Any] = {
+    "_parameters": (Parameter, "parameter", "torch.nn.Parameter"), "_modules": (Hooks, "child module", "torch.nn.Module"),
+    "_buffers": (Tensor, "buffer", "torch.nn.Buffer, torch.Tensor"),
+}  # fmt: skip
+"""The dicts of a module -> what is kept there, and what messages call that and its class."""
 
 
 class _IncompatibleKeys(NamedTuple):
-    """What ``load_state_dict`` found missing or too many."""
+    """Names that ``load_state_dict`` missed, and those that it had no place for."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -39,16 +44,6 @@ class _IncompatibleKeys(NamedTuple):
 _IncompatibleKeys.__module__ = "torch.nn.modules.module"
 
 
-def cast(name: str, kind: str) -> Any:
-    """The method of that name, which casts to a dtype."""
-
-    def apply(self: Module) -> Module:
-        return self.to(getattr(dtypes, kind))
-
-    apply.__qualname__ = f"Module.{name}"
-    return apply
-
-
 class Module(Portable, Hooks):
     """A layer or a network: assign parameters and other modules to it, and write ``forward``."""
 
@@ -60,96 +55,79 @@ class Module(Portable, Hooks):
         self.__dict__.update(training=True, _parameters={}, _buffers={}, _modules={}, _non_persistent_buffers_set=set())
 
     def forward(self, *args: Any) -> Any:
-        """To be written by the subclass."""
+        """Compute the output; to be written by the subclass."""
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     # ---------------------------------------------------------------- attributes
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
-        for home, kind, what in (("_parameters", Parameter, "parameter"), ("_modules", Module, "module")):
-            if isinstance(value, kind):
+        for home, (kind, what, wanted) in HOMES.items():
+            if isinstance(value, kind) and home != "_buffers":
                 if home not in own:
-                    plural = "parameters" if kind is Parameter else what
-                    raise AttributeError(f"cannot assign {plural} before Module.__init__() call")
-                self.forget(name, home)
+                    raise AttributeError(f"cannot assign {'module' if kind is Hooks else 'parameters'} before Module.__init__() call")
+                for other in (own, *(own[one] for one in HOMES if one != home)):
+                    other.pop(name, None)
+                own["_non_persistent_buffers_set"].discard(name)
                 own[home][name] = value
                 return
             if name in own.get(home, ()):
-                if value is not None:
-                    called = what if kind is Parameter else f"child {what}"
-                    wanted = f"(torch.nn.{kind.__name__} or None expected)"
-                    raise TypeError(f"cannot assign '{kind_name(value)}' as {called} '{name}' {wanted}")
-                own[home][name] = None
+                if value is not None and not isinstance(value, kind):
+                    raise TypeError(f"cannot assign '{typename(value)}' as {what} '{name}' ({wanted} or None expected)")
+                own[home][name] = value
                 return
-        if name in own.get("_buffers", ()):
-            if not isinstance(value, Tensor | None):
-                raise TypeError(
-                    f"cannot assign '{kind_name(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
-                )
-            own["_buffers"][name] = value
-        else:
-            super().__setattr__(name, value)
-
-    def forget(self, name: str, kept: str) -> None:
-        """Drop whatever has that name, but in the dict that is kept: there the new value takes its place."""
-        own = self.__dict__
-        for home in (own, *(own[other] for other in ("_parameters", "_buffers", "_modules") if other != kept)):
-            home.pop(name, None)
-        self._non_persistent_buffers_set.discard(name)
+        super().__setattr__(name, value)
 
     def __getattr__(self, name: str) -> Any:
-        own = self.__dict__
-        for home in ("_parameters", "_buffers", "_modules"):
-            if home in own and name in own[home]:
-                return own[home][name]
+        for home in HOMES:
+            if name in (held := self.__dict__.get(home, {})):
+                return held[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name: str) -> None:
-        for home in (self._parameters, self._buffers, self._modules):
-            if name in home:
-                del home[name]
+        for home in HOMES:
+            if name in self.__dict__[home]:
+                del self.__dict__[home][name]
                 return
         super().__delattr__(name)
 
     def __dir__(self) -> list[str]:
         return sorted({*object.__dir__(self), *self._parameters, *self._buffers, *self._modules})
 
-    def admit(self, name: str, value: Any, home: str, kind: Any, wanted: str) -> None:
-        """Add what is given to one of the dicts, under that name."""
-        what = home[1:-1]
+    def admit(self, home: str, name: str, value: Any) -> None:
+        """Add a parameter, a buffer or a module under a name. TypeError: it is another thing; KeyError: the name cannot be."""
+        (kind, _, wanted), what = HOMES[home], home[1:-1]
         if home not in self.__dict__:
             raise AttributeError(f"cannot assign {what} before Module.__init__() call")
-        if what == "module" and not isinstance(value, kind):
-            raise TypeError(f"{kind_name(value)} is not a Module subclass")
-        if not isinstance(name, str):
-            raise TypeError(f"{what} name should be a string. Got {kind_name(name)}")
+        if value is not None and not isinstance(value, kind):
+            if home == "_modules":
+                raise TypeError(f"{typename(value)} is not a Module subclass")
+            wanted = "torch Tensor" if home == "_buffers" else wanted
+            raise TypeError(f"cannot assign '{typename(value)}' object to {what} '{name}' ({wanted} or None required)")
         if hasattr(self, name) and name not in self.__dict__[home]:
             raise KeyError(f"attribute '{name}' already exists")
         if "." in name or not name:
-            wrong = f'contain "."{f", got: {name}" * (what == "module")}' if name else 'be empty string ""'
-            raise KeyError(f"{what} name can't {wrong}")
-        if not isinstance(value, kind):
-            raise TypeError(f"cannot assign '{kind_name(value)}' object to {what} '{name}' ({wanted} or None required)")
+            reason = f'contain "."{f", got: {name}" * (home == "_modules")}' if name else 'be empty string ""'
+            raise KeyError(f"{what} name can't {reason}")
         self.__dict__[home][name] = value
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter under that name; None keeps the name."""
-        self.admit(name, param, "_parameters", Parameter | None, "torch.nn.Parameter")
+        self.admit("_parameters", name, param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that belongs to the state but is not trained."""
-        self.admit(name, tensor, "_buffers", Tensor | None, "torch Tensor")
+        self.admit("_buffers", name, tensor)
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a child under that name."""
-        self.admit(name, module, "_modules", Module | None, "")
+        self.admit("_modules", name, module)
 
     register_module = add_module
 
     # ---------------------------------------------------------------- the tree
     def named_modules(self, memo: Any = None, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
-        """This module and all below it, with their names; each once."""
+        """Yield this module and all below it, with their names; each once."""
         seen = set() if memo is None else memo
         waiting: list[tuple[str, Module]] = [(prefix, self)]
         while waiting:
@@ -163,106 +141,92 @@ class Module(Portable, Hooks):
             waiting.extend((dot + n, m) for n, m in reversed(module._modules.items()) if m is not None)
 
     def modules(self) -> Iterator[Module]:
-        """This module and all below it."""
+        """Yield this module and all below it."""
         return (module for _, module in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The modules right below, with their names; each once."""
-        seen: set[Module] = set()
+        """Yield the modules right below, with their names; each once."""
+        names: dict[Module, str] = {}
         for name, module in self._modules.items():
-            if module is not None and module not in seen:
-                seen.add(module)
-                yield name, module
+            if module is not None:
+                names.setdefault(module, name)
+        return ((name, module) for module, name in names.items())
 
     def children(self) -> Iterator[Module]:
-        """The modules right below."""
+        """Yield the modules right below."""
         return (module for _, module in self.named_children())
 
-    def members(self, home: str, prefix: str, *, recurse: bool, once: bool = True) -> Iterator[Any]:
-        """What all modules below have in one of their dicts."""
+    def members(self, home: str, prefix: str, recurse: bool, remove_duplicate: bool = True) -> Iterator[Any]:
+        """Yield the entries of one of the dicts, here and below."""
         seen: set[int] = set()
-        for name, module in self.named_modules(prefix=prefix, remove_duplicate=once) if recurse else [(prefix, self)]:
+        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        for name, module in modules:
             for key, value in getattr(module, home).items():
-                if value is None or (once and id(value) in seen):
-                    continue
-                seen.add(id(value))
-                yield (name + "." if name else "") + key, value
+                if value is not None and not (remove_duplicate and id(value) in seen):
+                    seen.add(id(value))
+                    yield (name + "." if name else "") + key, value
 
     def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[Any]:
-        """All parameters with their names."""
-        return self.members("_parameters", prefix, recurse=recurse, once=remove_duplicate)
+        """Yield all parameters with their names."""
+        return self.members("_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """All parameters."""
+        """Yield all parameters."""
         return (parameter for _, parameter in self.named_parameters(recurse=recurse))
 
     def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[Any]:
-        """All buffers with their names."""
-        return self.members("_buffers", prefix, recurse=recurse, once=remove_duplicate)
+        """Yield all buffers with their names."""
+        return self.members("_buffers", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """All buffers."""
+        """Yield all buffers."""
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
-    def get_submodule(self, target: str) -> Module:
-        """The module of that dotted name."""
-        module: Any = self
+    def get_submodule(self, target: str) -> Any:
+        """Return the module of that dotted name."""
+        found: Any = self
         for part in target.split(".") if target else ():
-            if not hasattr(module, part):
-                raise AttributeError(f"{type(module).__name__} has no attribute `{part}`")
-            module = getattr(module, part)
-        return module  # type: ignore[no-any-return]
+            if not hasattr(found, part):
+                raise AttributeError(f"{type(found).__name__} has no attribute `{part}`")
+            found = getattr(found, part)
+        return found
 
     def get_parameter(self, target: str) -> Any:
-        """The parameter of that dotted name."""
+        """Return the parameter of that dotted name."""
         return self.get_submodule(target)
 
     def get_buffer(self, target: str) -> Any:
-        """The buffer of that dotted name."""
-        path, _, name = target.rpartition(".")
-        module = self.get_submodule(path)
-        if not hasattr(module, name):
-            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
-        if name not in module._buffers:
-            raise AttributeError(f"`{name}` is not a buffer")
-        return module._buffers[name]
+        """Return the buffer of that dotted name."""
+        return self.get_submodule(target)
 
     # ---------------------------------------------------------------- state
     def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict[str, Tensor]:
-        """Parameters and persistent buffers by name, detached."""
-        found: OrderedDict[str, Tensor] = OrderedDict()
+        """Return parameters and persistent buffers by name, detached."""
+        state: OrderedDict[str, Tensor] = OrderedDict()
         for name, module in self.named_modules(prefix=prefix.removesuffix("."), remove_duplicate=False):
-            dot = name + "." if name else ""
-            kept = {k: v for k, v in module._buffers.items() if k not in module._non_persistent_buffers_set}
-            for key, value in {**module._parameters, **kept}.items():
-                if value is not None:
-                    found[dot + key] = value if keep_vars else value.detach()
-        vars(found)["_metadata"] = {}  # tells a state of today from one before batch norms counted
-        return found
+            for key, value in {**module._parameters, **module._buffers}.items():
+                if value is not None and key not in module._non_persistent_buffers_set:
+                    state[f"{name}.{key}" if name else key] = value if keep_vars else value.detach()
+        vars(state)["_metadata"] = {}  # tells a state of today from one before batch norms counted
+        return state
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
         """Copy values into parameters and buffers of the same names, or put them in their place (``assign``).
 
         Raises:
-            TypeError: it is no dict.
-            RuntimeError: names are missing or too many (if ``strict``), shapes differ, or a value is no tensor.
+            TypeError: it is not a dict.
+            RuntimeError: names are missing or too many (if ``strict``), shapes differ, or a value is not a tensor.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-        own = self.state_dict(keep_vars=True)
-        uncounted = not hasattr(state_dict, "_metadata")
+        own, uncounted = self.state_dict(keep_vars=True), not hasattr(state_dict, "_metadata")
         missing = [k for k in own if k not in state_dict and not (uncounted and k.endswith("num_batches_tracked"))]
-        homes = {f"{name}.": i for i, (name, _) in enumerate(self.named_modules(remove_duplicate=False)) if name}
-        places = [max((i for name, i in homes.items() if key.startswith(name)), default=0) for key in state_dict]
-        named = sorted(zip(places, state_dict, strict=True), key=lambda pair: pair[0])  # as they are met, module by module
-        unexpected = [key for _, key in named if key not in own]
+        unexpected = [key for key in state_dict if key not in own]
         errors: list[str] = []
-        for told, keys in (("Missing", missing), ("Unexpected", unexpected)):
+        for what, keys in (("Missing", missing), ("Unexpected", unexpected)):
             if strict and keys:
-                errors.append(f"{told} key(s) in state_dict: " + ", ".join(f'"{k}"' for k in keys) + ". ")
-        for key, tensor in own.items():
-            if key in state_dict and (wrong := load_one(self, key, tensor, state_dict[key], assign=assign)):
-                errors.append(wrong)
+                errors.append(f"{what} key(s) in state_dict: " + ", ".join(f'"{k}"' for k in keys) + ". ")
+        errors += [e for key, t in own.items() if key in state_dict and (e := load(self, key, t, state_dict[key], assign))]
         if errors:
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors))
         return _IncompatibleKeys(missing, unexpected)
@@ -288,7 +252,7 @@ class Module(Portable, Hooks):
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or set them to zero."""
         for parameter in self.parameters():
-            clear_gradient(parameter, to_none=set_to_none)
+            clear_gradient(parameter, set_to_none)
 
     def apply(self, fn: Callable[[Module], Any]) -> Self:
         """Call ``fn`` for every module below, then for this one."""
@@ -303,60 +267,67 @@ class Module(Portable, Hooks):
         if wanted is not None and not (wanted.is_floating_point or wanted.is_complex):
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={wanted}")
         for module in self.modules():
-            for parameter in module._parameters.values():
-                if parameter is not None and parameter.is_floating_point():
-                    parameter.data = parameter.data.to(*args, **kwargs)
-                    if parameter.grad is not None:
-                        parameter.grad.data = parameter.grad.data.to(*args, **kwargs)
+            for parameter in module.parameters(recurse=False):
+                for tensor in (parameter, parameter.grad):
+                    if tensor is not None and tensor.is_floating_point():
+                        tensor.data = tensor.data.to(*args, **kwargs)
             for name, buffer in module._buffers.items():
                 if buffer is not None and buffer.is_floating_point():
                     module._buffers[name] = buffer.to(*args, **kwargs)
         return self
 
     def cuda(self, device: Any = None) -> Self:
-        """On the GPU, which is not there."""
+        """Refuse: there is only the CPU."""
         return self.to("cuda")
 
-    double, float, half = cast("double", "float64"), cast("float", "float32"), cast("half", "float16")
+    def cpu(self) -> Self:
+        """Return the module, which is on the CPU."""
+        return self
+
+    def double(self) -> Self:
+        """Cast to float64."""
+        return self.to(dtypes.float64)
+
+    def half(self) -> Self:
+        """Cast to float16."""
+        return self.to(dtypes.float16)
 
     def type(self, dst_type: Any) -> Self:
-        """In that type."""
+        """Cast to that type."""
         return self.to(dst_type)
 
-    def cpu(self) -> Self:
-        """Everything is on the CPU."""
-        return self
+    def float(self) -> Self:
+        """Cast to float32."""
+        return self.to(dtypes.float32)
 
     # ---------------------------------------------------------------- text
     def extra_repr(self) -> str:
-        """What stands in the brackets."""
+        """Return what stands in the brackets."""
         return ""
 
     def _get_name(self) -> str:
         return type(self).__name__
 
     def __repr__(self) -> str:
-        """As PyTorch prints it: one child per line, indented."""
-        extra = self.extra_repr().split("\n") if self.extra_repr() else []
-        return bracketed(self._get_name(), extra, [(key, repr(module)) for key, module in self._modules.items()])
+        """Return the module as PyTorch prints it: one child per line, indented."""
+        children = [(key, repr(module)) for key, module in self._modules.items()]
+        return bracketed(self._get_name(), self.extra_repr().splitlines(), children)
 
 
 def bracketed(name: str, extra: list[str], children: list[tuple[str, str]]) -> str:
-    """``Name(...)`` with what is inside, as PyTorch breaks and indents it."""
+    """Return ``Name(...)`` with what is inside, as PyTorch breaks and indents it."""
     lines = [f"({key}): " + text.replace("\n", "\n  ") for key, text in children]
     if not lines and len(extra) <= 1:
         return f"{name}({''.join(extra)})"
     return f"{name}(\n  " + "\n  ".join(extra + lines) + "\n)"
 
 
-def load_one(module: Module, key: str, tensor: Tensor, given: Any, *, assign: bool) -> str:
-    """Copy, or assign, one value of a state; what is wrong with it, if anything."""
+def load(module: Module, key: str, tensor: Tensor, given: Any, assign: bool) -> str:
+    """Copy, or assign, one value of a state; return what is wrong with it, if anything."""
     if not isinstance(given, Tensor):
         wanted = "expected torch.Tensor or Tensor-like object from checkpoint"
         return f'While copying the parameter named "{key}", {wanted} but received {type(given)}'
-    if (tensor._array.shape, given._array.shape) == ((), (1,)):
-        given = given[0]  # type: ignore[index]
-    if given._array.shape != tensor._array.shape:
+    if given.shape != tensor.shape:
         return (
             f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, "
             f"the shape in current model is {tensor.shape}."
@@ -373,15 +344,10 @@ def load_one(module: Module, key: str, tensor: Tensor, given: Any, *, assign: bo
     return ""
 
 
-def clear_gradient(tensor: Tensor, *, to_none: bool) -> None:
+def clear_gradient(tensor: Tensor, to_none: bool) -> None:
     """Forget a gradient, or fill it with zeros (out of its graph)."""
-    rare = tensor._rare
-    if rare is None or rare.grad is None:
-        return
+    grad = tensor._rare and tensor._rare.grad  # that of a non-leaf is asked for without a warning
     if to_none:
-        rare.grad = None
-        return
-    if rare.grad.grad_fn is not None:
-        rare.grad.detach_()
-    with no_grad():
-        rare.grad.zero_()  # type: ignore[attr-defined]
+        tensor.grad = None
+    elif grad is not None:
+        (grad.detach_() if grad.grad_fn is not None else grad.requires_grad_(False)).zero_()

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
-from gviz.engine.nn.options import MADE, Layer
-from gviz.engine.nn.parameter import filled
-from gviz.engine.nn.window_functions import tuple_of
-from gviz.autograd.tensor import from_array
+from gviz.engine.nn.options import MADE, Layer, each
+from gviz.engine.surface.creation import empty
+from gviz.numbers import dtypes
 
 if TYPE_CHECKING:
     from gviz.autograd.tensor import Tensor
@@ -25,46 +22,44 @@ class Norm(Layer):
         return super()._shaped(bias) if wanted else dict.fromkeys(self._shapes)
 
     def reset_parameters(self) -> None:
-        """Ones to scale by, and zeros to add."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if getattr(self, "bias", None) is not None:
-            init.zeros_(self.bias)
+        """Write ones to scale by, and zeros to add."""
+        for name, write in (("weight", init.ones_), ("bias", init.zeros_)):
+            if getattr(self, name, None) is not None:
+                write(getattr(self, name))
 
 
-SHAPED = {"normalized_shape": ..., "eps": 1e-05, "elementwise_affine": True}
+SHAPED = "normalized_shape, eps={}, elementwise_affine=True"
 
 
-class LayerNorm(Norm, home="normalization", function=F.layer_norm, options={**SHAPED, "bias": True, **MADE}):
+class LayerNorm(Norm, home="normalization", function=F.layer_norm, takes=f"{SHAPED.format(1e-5)}, bias=True, {MADE}",
+                more="normalized_shape", less="elementwise_affine"):  # fmt: skip
     """The last dimensions brought to mean 0 and variance 1."""
 
     _shapes: ClassVar = dict.fromkeys(("weight", "bias"), "normalized_shape")
     _shown = "{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, bias={self.has_bias}"
 
     def _take(self, values: dict[str, Any]) -> None:
-        super()._take({**values, "normalized_shape": tuple_of(values["normalized_shape"], 1)})
+        super()._take({**values, "normalized_shape": each(values["normalized_shape"], 1)})
 
 
-class RMSNorm(LayerNorm, home="normalization", function=F.rms_norm, options={**SHAPED, "eps": None, **MADE}):
+class RMSNorm(LayerNorm, home="normalization", function=F.rms_norm, takes=f"{SHAPED.format(None)}, {MADE}",
+              more="normalized_shape", less="elementwise_affine"):  # fmt: skip
     """The last dimensions divided by the root of their mean square."""
 
     _shapes: ClassVar = {"weight": "normalized_shape"}
     _shown = "{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
-GROUPED = {"num_groups": ..., "num_channels": ..., "eps": 1e-05, "affine": True, **MADE, "*": ..., "bias": True}
-
-
-class GroupNorm(Norm, home="normalization", function=F.group_norm, options=GROUPED):
+class GroupNorm(Norm, home="normalization", function=F.group_norm, less="affine",
+                takes=f"num_groups, num_channels, eps=1e-05, affine=True, {MADE}, *, bias=True"):  # fmt: skip
     """Groups of channels brought to mean 0 and variance 1."""
 
     _shapes: ClassVar = dict.fromkeys(("weight", "bias"), "num_channels")
     _shown = "{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.has_bias}"
 
     def _take(self, values: dict[str, Any]) -> None:
-        groups, channels = values["num_groups"], values["num_channels"]
-        if channels % groups:
-            raise ValueError(f"num_channels ({channels}) must be divisible by num_groups ({groups})")
+        if values["num_channels"] % values["num_groups"]:
+            raise ValueError("num_channels ({num_channels}) must be divisible by num_groups ({num_groups})".format(**values))
         super()._take(values)
 
 
@@ -79,61 +74,55 @@ class Tracking(Norm):
     )
 
     def _take(self, values: dict[str, Any]) -> None:
-        shape, dtype, track = (values["num_features"],), values["dtype"], values["track_running_stats"]
         super()._take(values)
-        self.register_buffer("running_mean", filled(shape, 0, dtype) if track else None)
-        self.register_buffer("running_var", filled(shape, 1, dtype) if track else None)
-        self.register_buffer("num_batches_tracked", from_array(np.zeros((), np.int64), None) if track else None)
+        for name, shape, dtype in (
+            ("running_mean", self.num_features, values["dtype"]), ("running_var", self.num_features, values["dtype"]),
+            ("num_batches_tracked", (), dtypes.int64),
+        ):  # fmt: skip
+            self.register_buffer(name, empty(shape, dtype=dtype) if self.track_running_stats else None)
         self.reset_running_stats()
 
     def reset_running_stats(self) -> None:
         """Forget the batches before."""
         if self.track_running_stats:
-            init.zeros_(self.running_mean)
-            init.ones_(self.running_var)
-            init.zeros_(self.num_batches_tracked)
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, normalized by the batch while training, else by the running statistics."""
-        if input._array.ndim not in self.ranks:
-            expected = " or ".join(f"{r}D" for r in self.ranks)
-            raise ValueError(f"expected {expected} input (got {input._array.ndim}D input)")
+        """Return the input, normalized by the batch while training, else by the running statistics."""
+        if input.dim() not in self.ranks:
+            raise ValueError(f"expected {' or '.join(f'{r}D' for r in self.ranks)} input (got {input.dim()}D input)")
         return self.normalized(input)
 
     def normalized(self, input: Tensor) -> Tensor:
-        """By the batch, or by what was kept of batches before."""
+        """Normalize by the batch, or by what was kept of batches before."""
         factor = self.momentum
         if self.training and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
-            if factor is None:
-                factor = 1.0 / float(self.num_batches_tracked)
+            factor = 1.0 / float(self.num_batches_tracked) if factor is None else factor
         own = self.training or self.running_mean is None
-        keep = not self.training or self.track_running_stats
-        mean, var = (self.running_mean, self.running_var) if keep else (None, None)
-        return F.batch_norm(input, mean, var, self.weight, self.bias, own, factor or 0.0, self.eps)
+        kept = (self.running_mean, self.running_var) if not self.training or self.track_running_stats else (None, None)
+        return F.batch_norm(input, *kept, self.weight, self.bias, own, factor or 0.0, self.eps)
 
 
 class Alone(Tracking):
     """Base of the instance norms: each example on its own, with or without a batch."""
 
     def normalized(self, input: Any) -> Any:
-        """By its own statistics, or by those that were kept."""
-        alone = input._array.ndim == self.ranks[0]
+        """Normalize by its own statistics, or by those that were kept."""
+        if input.dim() == self.ranks[0]:
+            return self.normalized(input.unsqueeze(0)).squeeze(0)
         own = self.training or not self.track_running_stats
-        found: Any = F.instance_norm(
-            input.unsqueeze(0) if alone else input, self.running_mean, self.running_var, self.weight, self.bias, own,
-            self.momentum or 0.0, self.eps,
-        )  # fmt: skip
-        return found.squeeze(0) if alone else found
+        kept = self.running_mean, self.running_var
+        return F.instance_norm(input, *kept, self.weight, self.bias, own, self.momentum or 0.0, self.eps)
 
 
-def declare(kind: str, base: type[Norm], ranks: tuple[tuple[int, ...], ...], *, usual: bool) -> None:
-    """Add the norms of one, two and three dimensions; ``usual`` is whether they scale and track without being told."""
-    options = {"num_features": ..., "eps": 1e-05, "momentum": 0.1, "affine": usual, "track_running_stats": usual}
-    options |= {**MADE, "*": ..., "bias": True}
+def declare(kind: str, base: type[Norm], ranks: tuple[tuple[int, ...], ...], usual: bool) -> None:
+    """Add the norms of one, two and three dimensions; ``usual`` is whether they scale and track without being asked."""
+    takes = f"num_features, eps=1e-05, momentum=0.1, affine={usual}, track_running_stats={usual}, {MADE}, *, bias=True"
     for dims, taken in enumerate(ranks, 1):
-        name, told = f"{kind}{dims}d", {"ranks": taken, "__doc__": f"``{kind}{dims}d``."}
-        type(name, (base,), told, home=kind.lower(), refuser=f"_{kind}", options=options)
+        type(f"{kind}{dims}d", (base,), {"ranks": taken, "__doc__": f"``{kind}{dims}d``."}, home=kind.lower(), takes=takes)
 
 
 declare("BatchNorm", Tracking, ((2, 3), (4,), (5,)), usual=True)

@@ -6,14 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from gviz.numbers.classes import type_text
-from gviz.numbers.dtypes import as_dtype, get_default_dtype
-from gviz.numbers.printing import parameter_text
-from gviz.numbers.words import absent
-from gviz.engine.surface.creation import sizes
 from gviz.autograd.tensor import Tensor, from_array
+from gviz.numbers.printing import parameter_text
+from gviz.numbers.words import absent, type_name
 
-__all__ = ["Buffer", "Parameter", "filled"]
+__all__ = ["Buffer", "Parameter", "typename"]
 
 
 class Parameter(Tensor):
@@ -23,26 +20,19 @@ class Parameter(Tensor):
     __module__ = "torch.nn.parameter"
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
-        """A leaf on the same memory."""
-        if data is not None and not isinstance(data, Tensor):
-            raise AttributeError(f"'{type_text(data)}' object has no attribute 'detach'")
-        if data is not None and requires_grad and data._array.dtype.kind not in "fc":
+        """Make a leaf on the same memory."""
+        made: Any = from_array(np.empty(0, np.float32), None) if data is None else data.detach()
+        if requires_grad and made._array.dtype.kind not in "fc":
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-        made = object.__new__(cls)
-        made._array = np.empty(0, np.float32) if data is None else data._array
-        made._edge = made._rare = made._version_cell = None
-        if data is not None and data.is_inference():
-            made.rare().inference = True
-        made
-        made.requires_grad_(requires_grad)
-        return made
+        made.__class__ = cls
+        return made.requires_grad_(requires_grad)
 
     def __repr__(self) -> str:
         return parameter_text(super().__repr__())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
-            memo[id(self)] = type(self)(from_array(self._array.copy("K"), None), self.requires_grad)
+            memo[id(self)] = type(self)(from_array(self._array.copy(), None), self.requires_grad)
         return memo[id(self)]
 
     def __reduce__(self) -> Any:
@@ -50,21 +40,24 @@ class Parameter(Tensor):
 
 
 def rebuild(data: Tensor, requires_grad: bool, notes: dict[str, Any]) -> Parameter:
-    """A parameter from what was pickled."""
+    """Return a parameter from what was pickled."""
     made: Parameter = Parameter(data, requires_grad)
     made.__dict__.update(notes)
-    made.version_cell().count = data._version
     return made
 
 
 def Buffer(data: Tensor | None = None, *, persistent: bool = True) -> Tensor:
-    """The same memory out of the graph: gviz registers buffers by ``register_buffer``."""
+    """Return the same memory out of the graph: gviz registers buffers by ``register_buffer``."""
     return from_array(np.empty(0, np.float32), None) if data is None else data.detach().requires_grad_(data.requires_grad)
 
 
-def filled(shape: Any, value: float = 0.0, dtype: Any = None) -> Tensor:
-    """A tensor of one value."""
-    return from_array(np.full(sizes((shape,)), value, (as_dtype(dtype) if dtype else get_default_dtype()).np), None)
+def typename(value: Any) -> str:
+    """Return what PyTorch calls a value in its messages: a class or a function by its own name, else the type."""
+    if isinstance(value, Tensor):
+        return type_name(value._array.dtype)
+    named = value if hasattr(value, "__qualname__") else type(value)
+    home = "torch" if str(named.__module__).startswith("gviz.") else named.__module__
+    return named.__qualname__ if home in (None, "builtins") else f"{home}.{named.__qualname__}"
 
 
 __getattr__ = absent("torch.nn.parameter")

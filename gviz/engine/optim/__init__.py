@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.engine.copying import Portable
-from gviz.numbers.words import absent, warn
 from gviz.autograd.modes import enable_grad, no_grad
-from gviz.engine.nn.checks import kind_name
-from gviz.engine.nn.module import clear_gradient
-from gviz.engine.optim import lr_scheduler
 from gviz.autograd.tensor import Tensor, from_array
+from gviz.engine.copying import Portable
+from gviz.engine.nn.module import clear_gradient
+from gviz.engine.nn.parameter import typename
+from gviz.engine.optim import lr_scheduler
+from gviz.numbers.words import absent, warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +73,7 @@ class Optimizer(Portable):
             param_group["param_names"] = names
         for tensor in tensors:
             if not isinstance(tensor, Tensor):
-                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {kind_name(tensor)}")
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {typename(tensor)}")
             if not self.defaults.get("differentiable") and not tensor.is_leaf and not tensor.retains_grad:
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, value in self.defaults.items():
@@ -97,7 +97,7 @@ class Optimizer(Portable):
         """Forget the gradients of all parameters, or set them to zero."""
         for group in self.param_groups:
             for tensor in group["params"]:
-                clear_gradient(tensor, to_none=set_to_none)
+                clear_gradient(tensor, set_to_none)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; returns what ``closure`` (which computes it anew) gave."""
