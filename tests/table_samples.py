@@ -355,7 +355,7 @@ SAMPLES["fill_new"], SAMPLES["fill_new_tensor"] = SAMPLES["fill"], SAMPLES["fill
 
 NO_SLOPE = frozenset({
     "rrelu_with_noise_", "asinh_", "acosh_", "atanh_", "log_sigmoid_backward", "native_batch_norm_backward",
-    "native_layer_norm_backward", "cdist_backward", "pdist_backward", "linalg_cholesky", "linalg_cholesky_ex", "cholesky_solve",
+    "native_layer_norm_backward", "cdist_backward", "pdist_backward", "linalg_cholesky", "linalg_cholesky_ex", "cholesky", "cholesky_solve",
     "cholesky_inverse", "linalg_eigh", "igamma",
     "igammac", "nextafter", "unique2", "unique_dim",
     "uniform_fill", "normal_fill", "exponential_fill", "bernoulli_one", "bernoulli_each", "bernoulli", "random_from",
