@@ -53,6 +53,10 @@ def call(row: Row, *args: Any, **kwargs: Any) -> Any:
     except ValueError:
         broadcast_shape(*(np.shape(arrays[i]) for i in row.inputs if not isinstance(arrays[i], list)))
         raise
+    except TypeError as error:  # numpy has no loop for this dtype
+        if "not supported for the input types" not in str(error):
+            raise
+        raise dtypes.no_kernel(row.key, arrays[row.inputs[0]].dtype) from None
     return results(row, args, data) if row.outputs or row.extras else result(row, args, data)
 
 

@@ -139,6 +139,7 @@ class Elements(Tensor):
         raise RuntimeError(f"Boolean value of Tensor with {count} is ambiguous")
 
     is_nonzero = __bool__
+    real = property(lambda self: self.conj())
 
     def __float__(self) -> float:
         return float(number_of(self))

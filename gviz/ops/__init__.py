@@ -11,7 +11,7 @@ __all__ = ["ARRAYS", "FAMILIES", "ROWS", "TENSORS"]
 FAMILIES = (
     "activation", "arithmetic", "chance", "choice", "comparison", "copies", "decompositions", "distances",
     "functions", "indexing", "joining", "matrix", "ordering", "picking", "products", "rearranging", "reduction", "rounding",
-    "running", "scattering", "shape", "solving", "special", "statistics", "trigonometry",
+    "running", "scattering", "shape", "solving", "special", "statistics",
 )  # fmt: skip
 """The files whose rows are stored at once; convolution, losses and their kin follow when ``nn`` is named."""
 

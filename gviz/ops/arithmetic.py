@@ -1,4 +1,4 @@
-"""Arithmetic. Rows that end in ``_scalar`` are the overloads that PyTorch has for a number, as they show inside recorded derivatives."""
+"""Arithmetic. Rows that end in ``_scalar`` are the overloads that PyTorch has for a number, shown in recorded derivatives."""
 
 from __future__ import annotations
 
@@ -6,108 +6,109 @@ from typing import Any
 
 import numpy as np
 
-from gviz.numbers import dtypes
 from gviz.autograd.modes import mode
-from gviz.autograd.row import NUMBERS, composite, everywhere, op
+from gviz.autograd.row import NUMBERS, TENSORS, composite, everywhere, named, op
+from gviz.autograd.tensor import Tensor
+from gviz.autograd.words import COMPLEX
+from gviz.numbers import dtypes
 from gviz.ops.rows import function, row
 
-NO_BOOLEANS = {
-    2: "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.",
-    1: "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
-    "`logical_not()` operator instead.",
-    0: "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+MASKS = {
+    2: "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
+    "instead.",
+    1: "{}, the `-` operator, {} a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
     "`logical_not()` operator instead.",
 }
 
 
 def check_sub(*operands: Any):
     """Refuse booleans, which PyTorch neither subtracts nor negates."""
-    count = sum(np.asarray(v).dtype.kind == "b" for v in operands)
-    if count:
-        raise RuntimeError(NO_BOOLEANS[count if len(operands) == 2 else 0])
-
-
-check_neg = check_sub
+    if count := sum(np.asarray(v).dtype.kind == "b" for v in operands):
+        raise RuntimeError(MASKS[count].format(*(("Negation", "on") if len(operands) == 1 else ("Subtraction", "with"))))
 
 
 def scaled(array, alpha):
-    """``alpha * array``; refuses a factor of another kind."""
+    """Return ``alpha * array``; refuse a factor of another kind."""
     if array.dtype.kind in "iub" and isinstance(alpha, float):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     return array if alpha == 1 else array * np.asarray(alpha, array.dtype)
 
 
 def common(self, number):
-    """The array in the dtype that it has together with a number."""
+    """Return the array in the dtype that it has together with a number."""
     return self if self.dtype.kind == "f" else self.astype(dtypes.result_type(self, number), copy=False)
 
 
 def alike(self, number):
-    """The array and a number in the dtype that they have together."""
+    """Return the array and a number in the dtype that they have together."""
     array = common(self, number)
     return array, np.asarray(number).astype(array.dtype)
 
 
+def signs(self):
+    """Return -1, 0 or 1; 0 for nan, as PyTorch has it."""
+    return self.copy() if self.dtype.kind == "b" else np.subtract(self > 0, self < 0, dtype=self.dtype)
+
+
 @composite
 def maybe_multiply(grad, number):
-    """``grad * number``; the gradient itself where the number is 1."""
+    """``grad * number``; the gradient itself if the number is 1."""
     return grad if number == 1 else grad * number
 
 
-@op("AddBackward0", "add add_ + r+ +=", numbers=True, scalar="add_scalar", self="grad", other="maybe_multiply(grad, alpha)")
+@everywhere
+def in_formula(value):
+    """Return whether it is a number in a derivative that is recorded: PyTorch's C++ makes a tensor of it first."""
+    return mode.formula and isinstance(value, NUMBERS)
+
+
+# ------------------------------------------------------------------ sums and differences
+@op("AddBackward0", "add .add_ + r+ +=", numbers=True, scalar="add_scalar", self="grad", other="maybe_multiply(grad, alpha)")
 def add(self, other, *, alpha: Number = 1):
     return self + scaled(np.asarray(other), alpha) if alpha != 1 else self + other
 
-
-@op(
-    "SubBackward0", "sub subtract sub_ subtract_ - -=", numbers=True, scalar="sub_scalar", check=check_sub,
-    self="grad", other="maybe_multiply(neg(grad), alpha)",
-)  # fmt: skip
+@op("SubBackward0", "sub subtract .sub_ .subtract_ - -=", numbers=True, scalar="sub_scalar", check=check_sub,
+    self="grad", other="maybe_multiply(neg(grad), alpha)")
 def sub(self, other, *, alpha: Number = 1):
     return self - scaled(np.asarray(other), alpha) if alpha != 1 else self - other
 
-
 @op("RsubBackward0", "torch.rsub", self="maybe_multiply(neg(grad), alpha)", other="grad", check=check_sub)
-def rsub(self: Tensor, other: Tensor, *, alpha: Number = 1):
+def rsub(self, other, *, alpha: Number = 1):
     return other - scaled(self, alpha)
 
-
 @op("RsubBackward1", "torch.rsub", self="maybe_multiply(neg(grad), alpha)", check=lambda self: check_sub(self, 0))
-def rsub_scalar(self: Tensor, other: Number, *, alpha: Number = 1):
+def rsub_scalar(self, other, *, alpha: Number = 1):
     self, other = alike(self, other)
     return other - scaled(self, alpha)
 
-
 @composite("r-")
-def reversed_sub(self: Tensor, other: Operand):
-    """``other - self``; in a recorded derivative PyTorch's C++ subtracts from a tensor."""
-    return sub(full_as(self, other), self) if in_formula(other) else rsub_any(self, other)
+def reversed_sub(self, other: Operand):
+    return sub(full_as(self, other), self) if in_formula(other) else rsub_scalar(self, other)
 
-
-@composite
-def rsub_any(self, other):
-    """``other - self``."""
-    return rsub_scalar(self, other) if is_number(other) else rsub(self, other)
-
-
-row(
-    "mul", "MulBackward0", lambda self, other: self * other, "mul multiply mul_ multiply_ * r* *=", numbers=True, scalar="mul_scalar",
-    self="grad * other", other="grad * self",
-)  # fmt: skip
 row("add_scalar", "AddBackward1", lambda self, other: common(self, other) + other, self="grad")
 row("sub_scalar", "SubBackward1", lambda self, other: common(self, other) - other, self="grad")
-row("mul_scalar", "MulBackward1", lambda self, other: common(self, other) * other, self="grad * other")
-row("div_scalar", "DivBackward1", lambda self, other: self / other, self="grad / other")
-row("neg", "NegBackward0", lambda self: -self, "neg negative neg_ negative_", check=check_sub, self="neg(grad)")
-row("absolute", "AbsBackward0", np.abs, "abs absolute abs_ absolute_", self="grad * sgn(self)")
-row("sgn", "SgnBackward0", lambda self: signs(self), "sgn sgn_", saves=("self", "result"), self="zeros_like(grad)")
-row("sign", "SignBackward0", lambda self: signs(self), "sign sign_", self="zeros_like(grad)")
 row("full_as", None, lambda self, value: np.full_like(self, value), nondiff=("self",))
-function(
-    "div", "DivBackward0", lambda self, other: self / other, "div divide true_divide div_ divide_ true_divide_ / /=",
-    numbers=True, scalar="div_scalar",
-    self="grad / other", other="div_backward_other(grad, self, other)",
-)  # fmt: skip
+row("neg", "NegBackward0", lambda self: -self, "neg negative neg_ negative_ -x", check=check_sub, self="neg(grad)")
+row("absolute", "AbsBackward0", np.abs, "abs absolute abs_ .absolute_ abs(x)", self="grad * sgn(self)")
+row("sgn", "SgnBackward0", signs, "sgn .sgn_", saves=("self", "result"), self="zeros_like(grad)")
+row("sign", "SignBackward0", signs, "sign .sign_", self="zeros_like(grad)")
+
+
+@named("positive conj torch.real +x")
+def positive(self):
+    """Return the tensor itself, which is its real part too."""
+    if self.is_complex():
+        raise NotImplementedError(COMPLEX)
+    return self
+
+
+# ------------------------------------------------------------------ products and quotients
+row("mul", "MulBackward0", lambda self, other: self * other, "mul multiply .mul_ .multiply_ * r* *=", numbers=True,
+    scalar="mul_scalar", self="grad * other", other="grad * self")
+row("mul_scalar", "MulBackward1", lambda self, other: common(self, other) * other, self="grad * other")
+function("div", "DivBackward0", lambda self, other: self / other, "div divide true_divide .div_ .divide_ .true_divide_ / /=",
+    numbers=True, scalar="div_scalar", self="grad / other", other="div_backward_other(grad, self, other)")
+row("div_scalar", "DivBackward1", lambda self, other: self / other, self="grad / other")
 function("reciprocal", "ReciprocalBackward0", lambda self: 1 / self, self="neg(grad) * (result * result)")
 
 
@@ -117,36 +118,38 @@ def div_backward_other(grad, self, other):
     ratio = (self / other) / other
     return neg(grad) * ratio
 
-
 @composite("r/")
-def reversed_div(self: Tensor, other: Operand):
-    """``other / self``: the reciprocal, then a product, as PyTorch does; in a recorded derivative a tensor is divided."""
+def reversed_div(self, other: Operand):
+    """``other / self``: the reciprocal, then a product, as PyTorch does."""
     return div(full_as(self, other), self) if in_formula(other) else mul(reciprocal(self), other)
 
+@op("AddcmulBackward0", "addcmul .addcmul_", self="grad", tensor1="grad * (tensor2 * value)",
+    tensor2="grad * (tensor1 * value)")
+def addcmul(self, tensor1, tensor2, *, value: Number = 1):
+    return self + self.dtype.type(value) * tensor1 * tensor2
 
-@everywhere
-def is_number(value):
-    """Whether it is a number and no tensor."""
-    return isinstance(value, NUMBERS)
+@op("AddcdivBackward0", "addcdiv .addcdiv_", self="grad", tensor1="grad * (value / tensor2)",
+    tensor2="neg(grad) * (value * tensor1 / (tensor2 * tensor2))")
+def addcdiv(self, tensor1, tensor2, *, value: Number = 1):
+    return self + value * tensor1 / tensor2
 
+def between(self, end, weight):
+    """Return the point from ``self`` to ``end``, counted from the nearer of the two, as PyTorch does."""
+    return np.where(weight < 0.5, self + weight * (end - self), end - (end - self) * (1 - weight))
 
-@everywhere
-def in_formula(value):
-    """Whether it is a number in a derivative that is recorded."""
-    return mode.formula and isinstance(value, NUMBERS)
+NEAR, FAR = "grad * (1 - weight)", "grad * weight"
+row("lerp", "LerpBackward1", between, "lerp .lerp_", self=NEAR, end=FAR, weight="grad * (end - self)")
+row("lerp_scalar", "LerpBackward0", between, "lerp .lerp_", self=NEAR, end=FAR)
 
 
 # ------------------------------------------------------------------ powers
-@op(
-    "PowBackward1", "pow pow_ ** **=", self="pow_backward_self(grad, self, exponent)",
-    exponent="grad * where(logical_and(equal(self, 0), greater_equal(exponent, 0)), 0.0, result * log(self))",
-)  # fmt: skip
-def pow_tensor(self: Tensor, exponent: Tensor):
+@op("PowBackward1", "pow .pow_ ** **=", self="pow_backward_self(grad, self, exponent)",
+    exponent="grad * where(logical_and(equal(self, 0), greater_equal(exponent, 0)), 0.0, result * log(self))")
+def pow_tensor(self, exponent):
     return integer_power(self, exponent) if self.dtype.kind in "iub" else self**exponent
 
-
-@op("PowBackward0", "pow pow_ ** **=", self="pow_backward(grad, self, exponent)")
-def power(self: Tensor, exponent: Number):
+@op("PowBackward0", "pow .pow_ ** **=", self="pow_backward(grad, self, exponent)")
+def power(self, exponent):
     self = common(self, exponent)
     if self.dtype.kind in "iu" and exponent < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
@@ -154,30 +157,29 @@ def power(self: Tensor, exponent: Number):
         return 1 / np.sqrt(self)
     return self * self if exponent == 2 else self**exponent
 
-
 @op("PowBackward2", "pow", exponent="pow_backward_base(grad, self, exponent, result)")
-def pow_base(self: Number, exponent: Tensor):
+def pow_base(self, exponent):
     exponent, self = alike(exponent, self)
     return integer_power(self, exponent) if exponent.dtype.kind in "iub" else self**exponent
 
-
 @composite("r**")
-def reversed_pow(self: Tensor, other: Operand):
-    """``other ** self``."""
+def reversed_pow(self, other: Operand):
     return pow_base(other, self)
 
-
 @composite("square square_")
-def square(self: Tensor):
-    """``self ** 2``."""
+def square(self):
     return power(self, 2)
 
+@named("float_power .float_power_")
+def float_power(self: Operand, exponent: Operand):
+    """Return a power in double precision."""
+    self, exponent = (TENSORS["cast_like"](v, dtypes.float64) if isinstance(v, Tensor) else float(v) for v in (self, exponent))
+    return self**exponent
 
 def integer_power(base, exponent):
-    """A power of integers: towards zero where the exponent is negative."""
+    """Return a power of integers: towards zero if the exponent is negative."""
     ends = np.where(base == 1, 1, np.where(base == -1, 1 - 2 * (exponent % 2), 0))
     return np.where(exponent < 0, ends, base ** np.maximum(exponent, 0)).astype(exponent.dtype)
-
 
 @composite
 def pow_backward(grad, self, exponent):
@@ -185,12 +187,10 @@ def pow_backward(grad, self, exponent):
     exponent = float(exponent)
     return grad * (exponent * power(self, exponent - 1)) if exponent else zeros_like(self)
 
-
 @composite
 def pow_backward_self(grad, self, exponent):
-    """The same where the exponent is a tensor."""
+    """The same for a tensor as the exponent."""
     return where(equal(exponent, 0.0), 0.0, grad * (exponent * pow_tensor(self, exponent - 1)))
-
 
 @composite
 def pow_backward_base(grad, self, exponent, result):
@@ -198,13 +198,7 @@ def pow_backward_base(grad, self, exponent, result):
     slope = result * number_log(self)
     return grad * (where(greater_equal(exponent, 0), 0.0, slope) if self == 0 else slope)
 
-
 @everywhere
 def number_log(number):
-    """Natural logarithm of a number: nan and minus infinity rather than an error."""
+    """Return the natural logarithm of a number: nan and minus infinity rather than an error."""
     return float(np.log(np.float64(number)))
-
-
-def signs(array):
-    """-1, 0 or 1; 0 for nan, as PyTorch has it."""
-    return array.copy() if array.dtype.kind == "b" else np.subtract(array > 0, array < 0, dtype=array.dtype)

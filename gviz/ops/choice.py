@@ -4,20 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.numbers import dtypes
 from gviz.autograd.row import composite, op
+from gviz.numbers import dtypes
 from gviz.ops.rows import row
-
-
-def check_condition(condition, self, other):
-    """Refuse a condition that is not made of booleans, and a number that is out of range."""
-    if condition.dtype.kind != "b" and condition.dtype.name != "uint8":
-        name = dtypes.of(condition.dtype).scalar_name
-        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {name}")
-    for value in (self, other):
-        if not isinstance(value, np.ndarray):
-            dtypes.number(value, dtypes.result_type(self, other))
-
 
 row("relu", "ReluBackward0", lambda self: np.maximum(0, self), "relu relu_", self="threshold_backward(grad, result, 0)")
 
@@ -27,18 +16,27 @@ def threshold_backward(grad_output, self, threshold):
     return np.where(self <= threshold, 0, grad_output).astype(grad_output.dtype, copy=False)  # nan lets the gradient pass
 
 
-def few(array):
-    """Whether the elements are fewer than PyTorch's kernels take at once, by which they choose between zeros of two signs."""
-    return array.nbytes < 64
-
-
-larger, smaller = np.maximum, np.minimum
+# ------------------------------------------------------------------ the larger and the smaller
 HALVED = "masked_fill(where(equal(self, other), grad / 2, grad), {}(self, other), 0)"  # equal elements share the gradient
 row("maximum", "MaximumBackward0", np.maximum, "max maximum", self=HALVED.format("less"), other=HALVED.format("greater"))
 row("minimum", "MinimumBackward0", np.minimum, "min minimum", self=HALVED.format("greater"), other=HALVED.format("less"))
+MORE, LESS = "first_is_more(self, other)", "first_is_more(neg(self), neg(other))"
+row("fmax", "FmaxBackward0", np.fmax, "fmax",
+    self=f"masked_fill(grad, logical_not({MORE}), 0)", other=f"masked_fill(grad, {MORE}, 0)")
+row("fmin", "FminBackward0", np.fmin, "fmin",
+    self=f"masked_fill(grad, logical_not({LESS}), 0)", other=f"masked_fill(grad, {LESS}, 0)")
+row("heaviside", "NotImplemented", lambda self, values: np.where(self == 0, values, self > 0).astype(self.dtype, copy=False),
+    "heaviside .heaviside_", self__values='refuse_derivative("heaviside")')
 
 
-@op("ClampBackward1", "clamp clip clamp_ clip_", self="where(within(self, min, max), grad, 0.0)")
+@composite
+def first_is_more(self, other):
+    """Return where the first of two is at least the second, or the second is nan."""
+    return logical_or(greater_equal(self, other), isnan(other))
+
+
+# ------------------------------------------------------------------ clamp
+@op("ClampBackward1", "clamp clip clamp_ clip_", self="clamp_backward_self(grad, self, min, max)")
 def clamp_scalar(self, min: Number | None = None, max: Number | None = None):
     if min is None is max:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -48,29 +46,11 @@ def clamp_scalar(self, min: Number | None = None, max: Number | None = None):
     data = self if low is None else np.maximum(low, self)
     return data.copy() if high is None is low else data if high is None else np.minimum(high, data)
 
-
-@op(None, nondiff=("self",))
-def within(self, min, max):
-    inside = np.ones(self.shape, bool)
-    if min is not None:
-        inside &= self >= min
-    if max is not None:
-        inside &= self <= max
-    return inside
-
-
-@op(
-    "ClampBackward0", "clamp clip clamp_ clip_", promote="pointwise",
-    self="clamp_backward_self(grad, self, min, max)",
-    min="clamp_backward_min(grad, self, min, max)",
-    max="clamp_backward_max(grad, self, min, max)",
-)
+@op("ClampBackward0", "clamp clip clamp_ clip_", promote="pointwise", self="clamp_backward_self(grad, self, min, max)",
+    min="clamp_backward_min(grad, self, min, max)", max="clamp_backward_max(grad, self, min, max)")
 def clamp_tensor(self, min: Tensor | None = None, max: Tensor | None = None):
-    if self.dtype.kind == "b" and min is not None is not max:
-        raise dtypes.no_kernel("clamp_cpu", self.dtype)
-    data = self if min is None else larger(self, min)
-    return data if max is None else smaller(data, max)
-
+    data = self if min is None else np.maximum(self, min)
+    return data if max is None else np.minimum(data, max)
 
 @composite
 def clamp_backward_self(grad, self, min, max):
@@ -78,13 +58,11 @@ def clamp_backward_self(grad, self, min, max):
     above, below = (None if min is None else greater_equal(self, min)), (None if max is None else less_equal(self, max))
     return where(above if below is None else below if above is None else logical_and(above, below), grad, 0.0)
 
-
 @composite
 def clamp_backward_min(grad, self, min, max):
     """The gradient where the lower bound was taken (and is below the upper one)."""
     taken = less(self, min)
     return where(taken if max is None else logical_and(less(min, max), taken), grad, 0.0)
-
 
 @composite
 def clamp_backward_max(grad, self, min, max):
@@ -93,44 +71,38 @@ def clamp_backward_max(grad, self, min, max):
     return where(taken if min is None else logical_or(taken, less(max, min)), grad, 0.0)
 
 
-@op(
-    "WhereBackward0", "torch.where", numbers=True, check=check_condition, nondiff=("condition",), self="where(condition, grad, 0.0)",
-    other="where(condition, 0.0, grad)",
-)  # fmt: skip
+# ------------------------------------------------------------------ by a mask
+def check_condition(condition, self, other):
+    """Refuse a condition that is not made of booleans."""
+    if condition.dtype.kind != "b" and condition.dtype.name != "uint8":
+        name = dtypes.of(condition.dtype).scalar_name
+        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {name}")
+
+@op("WhereBackward0", "torch.where", numbers=True, check=check_condition, nondiff=("condition",),
+    self="where(condition, grad, 0.0)", other="where(condition, 0.0, grad)")
 def where(condition: Tensor, self, other):
     return np.where(condition, self, other)
 
-
 @composite(".where")
-def where_method(self, condition: Tensor, other: Operand):
-    """Its own elements where the condition holds."""
+def where_method(self, condition, other: Operand):
     return where(condition, self, other)
 
-
 @composite("torch.where")
-def where_alone(condition: Tensor):
-    """The indices where a condition holds."""
+def where_alone(condition):
+    """Return the indices where a condition holds."""
     return nonzero_places(condition)
-
-
-@op(
-    "MaskedFillBackward1", "masked_fill masked_fill_",
-    nondiff=("mask",),
-    promote="none",
-    self="masked_fill(grad, mask, 0)",
-    value="sum_all(masked_select(grad, mask))",
-)
-def masked_fill_tensor(self, mask: Tensor, value: Tensor):
-    return np.asarray(np.where(mask, dtypes.number(value.item(), self.dtype, half=True), self), order="C")
-
-
-@op("MaskedFillBackward0", "masked_fill masked_fill_", nondiff=("mask",), promote="none", self="masked_fill(grad, mask, 0)")
-def masked_fill(self, mask: Tensor, value: Number):
-    if mask.dtype.kind != "b":
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {dtypes.of(mask.dtype).c_name}")
-    return np.asarray(np.where(mask, dtypes.number(value, self.dtype, half=True), self), order="C")
-
 
 @op(None, outputs=("...",), nondiff=("self",))
 def nonzero_places(self):
     return np.nonzero(np.atleast_1d(self))
+
+@op("MaskedFillBackward1", "masked_fill .masked_fill_", nondiff=("mask",), promote="none", self="masked_fill(grad, mask, 0)",
+    value="sum_all(masked_select(grad, mask))")
+def masked_fill_tensor(self, mask, value):
+    return np.asarray(np.where(mask, dtypes.number(value.item(), self.dtype, half=True), self), order="C")
+
+@op("MaskedFillBackward0", "masked_fill .masked_fill_", nondiff=("mask",), promote="none", self="masked_fill(grad, mask, 0)")
+def masked_fill(self, mask, value):
+    if mask.dtype.kind != "b":
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {dtypes.of(mask.dtype).c_name}")
+    return np.asarray(np.where(mask, dtypes.number(value, self.dtype, half=True), self), order="C")

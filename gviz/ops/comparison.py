@@ -1,30 +1,73 @@
-"""Comparison and logic: their results are booleans and have no gradient."""
+"""Comparison, logic and bits: their results have no gradient."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from gviz.numbers.dtypes import result_type
+from gviz.autograd.row import TENSORS, composite, named, op
 from gviz.ops.rows import row
 
 BOTH = ("self", "other")
 
 
 def as_number(compare):
-    """A comparison whose truth is a number in the dtype of the first operand: what its in-place form writes."""
-    return lambda self, other: compare(*(np.asarray(v).astype(result_type(self, other)) for v in (self, other))).astype(self.dtype)
+    """Return the forward of a comparison in place: its truth as numbers."""
+    return lambda self, other: compare(self, other).astype(self.dtype)
 
 
 for key, short, sign in (
     ("equal", "eq", "=="), ("not_equal", "ne", "!="), ("less", "lt", "<"), ("less_equal", "le", "<="), ("greater", "gt", ">"),
     ("greater_equal", "ge", ">="),
-):  # fmt: skip
-    compare, node, long = getattr(np, key), short.title(), "" if key == "equal" else key
+):
+    compare, long = getattr(np, key), "" if key == "equal" else key
     row(key, None, compare, f"{short} {long} {sign}", numbers=True, nondiff=BOTH, promote="pointwise")
+    words, node = f".{short}_ {long and f'.{long}_'}", f"{short.title()}Backward"
     flat = {"promote": "none", "self": "zeros_like(grad)"}
-    row(f"{short}_", f"{node}Backward0", as_number(compare), **flat)
-    row(f"{short}_tensor_", f"{node}Backward1", as_number(compare), **flat, other="zeros_like(grad)")
+    row(f"{short}_tensor_", f"{node}1", as_number(compare), words, **flat, other="zeros_like(grad)")
+    row(f"{short}_", f"{node}0", as_number(compare), words, **flat)
 for name in ("logical_and", "logical_or", "logical_xor"):
-    row(name, None, getattr(np, name), name, nondiff=BOTH)
-for name in ("logical_not", "isnan", "isinf", "isfinite"):
+    row(name, None, getattr(np, name), f"{name} .{name}_", nondiff=BOTH)
+for name in ("isnan", "isinf", "isfinite", "signbit"):
     row(name, None, getattr(np, name), name, nondiff=("self",))
+row("logical_not", None, np.logical_not, "logical_not .logical_not_", nondiff=("self",))
+row("isposinf", None, lambda self: np.isposinf(self), "isposinf", nondiff=("self",))
+row("isneginf", None, lambda self: np.isneginf(self), "isneginf", nondiff=("self",))
+
+
+@op(None, "isclose", nondiff=BOTH)
+def isclose(self, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
+    return np.isclose(self, other, rtol, atol, equal_nan)
+
+@named("allclose")
+def allclose(self, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
+    """Return whether all elements are close."""
+    return bool(TENSORS["isclose"](self, other, rtol, atol, equal_nan)._array.all())
+
+@named("equal")
+def same(self, other):
+    """Return whether two tensors have the same shape and elements."""
+    return bool(np.array_equal(self._array, other._array))
+
+@named("is_same_size")
+def is_same_size(self, other):
+    """Return whether two tensors have the same shape."""
+    return self._array.shape == other._array.shape
+
+
+# ------------------------------------------------------------------ bits
+for key, sign, forward in (
+    ("bitwise_and", "& r& &=", np.bitwise_and), ("bitwise_or", "| r| |=", np.bitwise_or),
+    ("bitwise_xor", "^ r^ ^=", np.bitwise_xor), ("bitwise_left_shift", "<< <<=", np.left_shift),
+    ("bitwise_right_shift", ">> >>=", np.right_shift),
+):
+    row(key, None, forward, f"{key} .{key}_ {sign}", numbers=True, nondiff=BOTH, promote="pointwise")
+row("bitwise_not", None, np.invert, "bitwise_not .bitwise_not_ ~x", nondiff=("self",))
+
+
+@composite("r<<")
+def reversed_left_shift(self, other: Operand):
+    return bitwise_left_shift(other, self)
+
+@composite("r>>")
+def reversed_right_shift(self, other: Operand):
+    return bitwise_right_shift(other, self)

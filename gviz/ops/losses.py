@@ -7,7 +7,6 @@ import numpy as np
 from gviz.ops.checks import check_one_dtype
 from gviz.numbers.dtypes import result_type
 from gviz.autograd.row import ARRAYS, TENSORS, composite, op
-from gviz.ops.arithmetic import check_neg
 from gviz.ops.rows import row
 from gviz.ops.totals import add_up, average
 
@@ -297,7 +296,6 @@ def soft_margin_loss(self, target, reduction):
     self="shared_as(soft_margin_second(grad * grad_output, self, target), reduction)",
 )
 def soft_margin_loss_backward(grad_output, self, target, reduction):
-    check_neg(target)
     slope = -target.astype(self.dtype, copy=False) / (1 + np.exp(self * target)) * share(self, reduction)
     return grad_output * slope.astype(self.dtype, copy=False)
 

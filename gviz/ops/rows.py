@@ -14,21 +14,21 @@ CALLS = {1: lambda self: np.sin(self), 2: lambda self, other: np.hypot(self, oth
 
 
 def row(key, node, forward, names="", **declared: Any):
-    """A row whose forward is an expression, a function that others share, or one of numpy's, of ``self`` (and ``other``)."""
+    """Store a row whose forward is an expression, a shared function, or one of numpy's, of ``self`` (and ``other``)."""
     made = CALLS[forward.nin] if isinstance(forward, np.ufunc) else forward
     code = made.__code__ if made is forward else made.__code__.replace(co_names=("np", forward.__name__))
     named = FunctionType(code, made.__globals__, key, made.__defaults__, made.__closure__)
-    named.__annotations__ = made.__annotations__
+    named.__annotations__, named.__kwdefaults__ = made.__annotations__, made.__kwdefaults__
     op(node, names, **declared)(named)
 
 
 def function(key, node, forward, names=None, **declared: Any):
-    """A row for a function of floating point numbers (integers become the default float), with its in-place form."""
+    """Store a row of a function of floats (integers become the default float), in the table as ``NAME`` and ``NAME_``."""
     row(key, node, forward, f"{key} {key}_" if names is None else names, promote="float", **declared)
 
 
 def alike(key, node, other, names="", **derivatives: str):
-    """A row that is another one but for its node, and derivatives told by the result: an in-place form, which makes no view."""
+    """Store a row that is another one but for its node, and derivatives told by the result: an in-place form, not a view."""
     same = ROWS[other]
     declared = {name: getattr(same, name) for name in ("nondiff", "lists", "outputs", "promote", "hidden")}
     row(key, node, same.forward, names, **{**declared, **same.texts, **derivatives})

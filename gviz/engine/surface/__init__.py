@@ -18,21 +18,12 @@ from gviz.engine.surface.public import public
 from gviz.engine import conversion, einsum, elements, matrices, norms, searching
 from gviz.autograd import names
 from gviz.autograd.row import ROWS, TENSORS
-from gviz.engine.surface import (
-    arithmetic,
-    creation,
-    pointwise,
-    sampling,
-    shape,
-    writing,
-)
+from gviz.engine.surface import creation, indexing, sampling
 from gviz.autograd.tensor import Tensor
 
 __all__ = ["install", "ops"]
 
-FAMILIES = (
-    arithmetic, shape, writing, pointwise, creation, sampling,
-)  # fmt: skip
+FAMILIES = (indexing, creation, sampling)
 
 
 BUILT_IN = (

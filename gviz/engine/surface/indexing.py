@@ -245,3 +245,6 @@ def without_leading_ones(source: Tensor, *, always: bool) -> Tensor:
     first = next((i for i, size in enumerate(have) if size != 1), len(have))
     shorter: Tensor = call["view"](source, have[first:]) if first or always else source
     return shorter
+
+
+METHODS: dict[str, Any] = {"__getitem__": get_item, "__setitem__": set_item}
