@@ -437,7 +437,7 @@ def install(namespace: dict[str, Any]) -> None:
             stub = Stub(row)
             if "." not in word or word.startswith("."):
                 stub.put(Tensor, method, vars(Tensor)[method])
-            if not names.operator(word) and not word.startswith(".") and namespace.get(name.short) is not None:
+            if not names.operator(word) and word in (name.short, f"torch.{name.short}") and namespace.get(name.short) is not None:
                 stub.put(namespace, name.short, namespace[name.short])
     Pass.run = run  # type: ignore[method-assign]
 
