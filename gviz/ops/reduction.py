@@ -80,8 +80,8 @@ def refuse_nothing(name, array, axes):
     """Refuse to look for an extreme of nothing."""
     if axes is None and not array.size:
         raise RuntimeError(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' "
-            "argument."
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
+            "Specify the reduction dim with the 'dim' argument."
         )
     for axis in axes or ():
         if not array.shape[axis]:

@@ -11,9 +11,13 @@ from gviz.ops.rows import row
 
 def running(accumulate, array, dim):
     """Return what a function of numpy's accumulates up to each place along a dim; a number stays one."""
-    return accumulate(np.array(array, copy=None, order="C", ndmin=1), wrap_dim(dim, array.ndim), array.dtype).reshape(array.shape)
+    lines = np.array(array, copy=None, order="C", ndmin=1)
+    return accumulate(lines, wrap_dim(dim, array.ndim), array.dtype).reshape(array.shape)
 
-@op("CumsumBackward0", "cumsum cumsum_", hidden=("self_sym_dtype",), self="cumsum_backward(cast_like(grad, self_sym_dtype), dim)")
+@op(
+    "CumsumBackward0", "cumsum cumsum_", hidden=("self_sym_dtype",),
+    self="cumsum_backward(cast_like(grad, self_sym_dtype), dim)",
+)  # fmt: skip
 def cumsum(self, dim: int, *, dtype: Dtype = None):
     return running(np.add.accumulate, summed(self, dtype), dim)
 

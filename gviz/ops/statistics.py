@@ -137,7 +137,10 @@ def var_mean_backward(grads, self, dim, correction, keepdim):
 
 
 # ------------------------------------------------------------------ norms
-@op("LinalgVectorNormBackward0", "linalg.vector_norm", promote="none", self="norm_backward(grad, self, ord, result, dim, keepdim)")
+@op(
+    "LinalgVectorNormBackward0", "linalg.vector_norm", promote="none",
+    self="norm_backward(grad, self, ord, result, dim, keepdim)",
+)  # fmt: skip
 def vector_norm(self, ord: Number = 2.0, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None):
     check_floats(self, "linalg.vector_norm")
     axes, size = axes_of(self, dim), np.abs(self if dtype is None else self.astype(dtype), order="C")
@@ -212,7 +215,10 @@ def renorm_backward(grad, self, p, dim, maxnorm):
 
 
 # ------------------------------------------------------------------ sums of numbers and of exponentials
-@op("NansumBackward0", "nansum", self="sum_backward(cast_like(grad, self), tuple(self.shape), dim, keepdim) * logical_not(isnan(self))")
+@op(
+    "NansumBackward0", "nansum",
+    self="sum_backward(cast_like(grad, self), tuple(self.shape), dim, keepdim) * logical_not(isnan(self))",
+)  # fmt: skip
 def nansum(self, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None):
     numbers = np.where(np.isnan(self), self.dtype.type(0), self)
     return add_up(summed(numbers, dtype), axes_of(self, dim), keepdims=keepdim, dtype=dtype)
@@ -223,7 +229,10 @@ def nanmean(self, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtyp
     count = sum_dim(logical_not(isnan(self)), dim, keepdim)
     return nansum(self, dim, keepdim, dtype) / count
 
-@op("LogsumexpBackward0", "logsumexp special.logsumexp", promote="float", self="logsumexp_backward(grad, self, result, dim, keepdim)")
+@op(
+    "LogsumexpBackward0", "logsumexp special.logsumexp", promote="float",
+    self="logsumexp_backward(grad, self, result, dim, keepdim)",
+)  # fmt: skip
 def logsumexp(self, dim: Ints, keepdim: bool = False):
     self, axes = np.asarray(self, order="C"), axes_of(self, dim)
     top = self.max(axis=axes, keepdims=True, initial=-np.inf)
