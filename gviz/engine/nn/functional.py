@@ -1,7 +1,8 @@
 """``torch.nn.functional``: tables of vectors, normalizations, attention, and all that its parts have.
 
-Activations, dropout, losses, windows and images are in files of their own (``loss_functions.py`` ...). A function is a row of the
-table, or composed of rows as PyTorch composes it; one that is C++ there is marked ``@native``.
+Activations, dropout, losses, windows and images are in files of their own (``loss_functions.py`` ...). A function is a row of
+the table, or composed of rows as PyTorch composes it; one that is C++ there is marked ``@native``. Its signature is the form of
+the call: what it takes is said, and what it does not take is refused, by the same mechanism as for the rows (``names.py``).
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ def instance_norm(
     result = call["native_batch_norm"](flat, *wide, mean, var, use_input_stats, momentum, eps)
     with no_grad():
         for kept, seen in ((running_mean, mean), (running_var, var)):
-            if kept is not None and use_input_stats:
+            if kept is not None and seen is not None and use_input_stats:
                 kept.copy_(seen.view(count, channels).mean(0))
     return result.view(input.shape)
 

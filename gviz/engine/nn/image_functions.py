@@ -59,7 +59,7 @@ def around(input: Tensor, pad: tuple[int, ...]) -> Tensor:
     for dim, before, after in ends:
         inside = cut(inside, dim, max(before, 0), shape[dim] - max(after, 0), 1)
         input = cut(input, dim, max(-before, 0), input.shape[dim] - max(-after, 0), 1)
-    inside.copy_(input)  # type: ignore[attr-defined]
+    inside.copy_(input)
     for dim, before, after in ends:
         first, last = max(before, 0), shape[dim] - max(after, 0)
         if before > 0:

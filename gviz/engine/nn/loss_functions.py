@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cosine_similarity", "cross_entropy",
-    "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss", "nll_loss",
-    "pairwise_distance", "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
+    "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss",
+    "nll_loss", "pairwise_distance", "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
 ]  # fmt: skip
 
 
@@ -220,9 +220,7 @@ def cross_entropy(
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     soft, label_smoothing = target.shape == input.shape, max(0.0, label_smoothing)
     if soft and not target.is_floating_point():
-        raise RuntimeError(
-            f"Expected floating point type for target with class probabilities, got {target.dtype.scalar_name}"
-        )
+        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {target.dtype.scalar_name}")
     if soft and ignore_index >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target")
     axis = 0 if input.ndim == 1 else 1
@@ -274,7 +272,7 @@ def gaussian_nll_loss(
         raise ValueError("var has negative entry/entries")
     if var.shape == sizes[:-1]:
         var = var.unsqueeze(-1)
-    elif var.shape != sizes and (var.ndim != input.ndim or sum(m for n, m in zip(sizes, var.shape, strict=True) if n != m) != 1):
+    elif var.ndim != input.ndim or [m for n, m in zip(sizes, var.shape, strict=True) if n != m] not in ([], [1]):
         raise ValueError("var is of incorrect size")
     var = var.clone()
     with no_grad():

@@ -35,10 +35,9 @@ def convolve(
 ) -> Tensor:  # fmt: skip
     """Return a convolution over the last ``dims`` dimensions; transposed where there is an output padding."""
     if input.ndim not in (dims + 1, dims + 2):
-        raise RuntimeError(
-            f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to conv{'_transpose' * (output_padding is not None)}"
-            f"{dims}d, but got input of size: {list(input.shape)}"
-        )
+        name = f"conv{dims}d" if output_padding is None else f"conv_transpose{dims}d"
+        sizes = f"{dims + 1}D (unbatched) or {dims + 2}D (batched)"
+        raise RuntimeError(f"Expected {sizes} input to {name}, but got input of size: {list(input.shape)}")
     if input.ndim == dims + 1:
         result = convolve(dims, input.unsqueeze(0), weight, bias, stride, padding, dilation, groups, output_padding)
         return result.squeeze(0)
@@ -185,7 +184,7 @@ def adaptive_means(dims: int) -> Any:
 
 
 def adaptive_largest(dims: int) -> Any:
-    """Return the public pooling that gives the largest elements of as many windows, with their places if these are asked for."""
+    """Return the public pooling that gives the largest elements of as many windows, and their places if asked for them."""
 
     def apply(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
         size = output_sizes(input, output_size, dims)
