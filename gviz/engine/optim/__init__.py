@@ -1,6 +1,6 @@
 """``torch.optim``: SGD, Adam, AdamW, RMSprop and Adagrad; schedules of the learning rate are ``optim.lr_scheduler``.
 
-Updates are written in place, unrecorded, in PyTorch's order of operations, so that the numbers agree.
+Updates are written with operators on arrays, in place, in PyTorch's order of operations, so that the numbers agree.
 Source: https://docs.pytorch.org/docs/2.13/optim.html, and generated/torch.optim.<name>.html beside it
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from gviz.autograd.modes import enable_grad, no_grad
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.copying import Portable
 from gviz.engine.nn.module import clear_gradient
+from gviz.engine.nn.options import method
 from gviz.engine.nn.parameter import typename
 from gviz.engine.optim import lr_scheduler
 from gviz.numbers.words import absent, warn
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
+
+CALLED = {"lr": "learning rate", "eps": "epsilon value"}
 
 
 class Optimizer(Portable):
@@ -36,10 +39,13 @@ class Optimizer(Portable):
 
     __module__, _importable = "torch.optim.optimizer", "gviz.engine.optim"
     _opt_called: bool
+    _first: ClassVar[str]
 
-    def __init_subclass__(cls) -> None:
-        if cls.__module__ == __name__:
-            cls.__module__ = f"torch.optim.{cls.__name__.lower()}"
+    def __init_subclass__(cls, takes: str = "", first: str = "") -> None:
+        """Declare an optimizer: the options that it ``takes``, and those that stand ``first`` in its groups."""
+        if takes:
+            cls.__module__, cls._first = f"torch.optim.{cls.__name__.lower()}", first
+            method(cls, "__init__", f"params, {takes}", "self._begin(locals())")
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
@@ -55,6 +61,19 @@ class Optimizer(Portable):
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
+    def _begin(self, given: dict[str, Any]) -> None:
+        """Begin with these options. ValueError: one is not what it can be."""
+        params = given.pop("params")
+        for i, beta in enumerate(given.get("betas", ())):
+            if not 0 <= beta < 1:
+                raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+        for name in ("lr", "eps", "momentum", "alpha", "lr_decay", "weight_decay", "initial_accumulator_value"):
+            if not given.get(name, 0) >= 0:
+                raise ValueError(f"Invalid {CALLED.get(name, f'{name} value')}: {given[name]}")
+        if given.get("nesterov") and (given["momentum"] <= 0 or given["dampening"] != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        Optimizer.__init__(self, params, {name: given[name] for name in (*self._first.split(), *given) if name != "self"})
+
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group; what it does not say is as in the defaults."""
         if not isinstance(param_group, dict):
@@ -66,15 +85,13 @@ class Optimizer(Portable):
                 "change between runs. Please use a list instead."
             )
         given = [given] if isinstance(given, Tensor) else list(given)
-        tensors = param_group["params"] = [p[1] if isinstance(p, tuple) else p for p in given]
-        if names := [p[0] for p in given if isinstance(p, tuple)]:
-            if len(names) < len(tensors):
-                raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+        if names := [pair[0] for pair in given if isinstance(pair, tuple)]:
             param_group["param_names"] = names
+        tensors = param_group["params"] = [p[1] if isinstance(p, tuple) else p for p in given]
         for tensor in tensors:
             if not isinstance(tensor, Tensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {typename(tensor)}")
-            if not self.defaults.get("differentiable") and not tensor.is_leaf and not tensor.retains_grad:
+            if not tensor.is_leaf and not tensor.retains_grad:
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, value in self.defaults.items():
             param_group.setdefault(name, value)
@@ -82,11 +99,6 @@ class Optimizer(Portable):
             warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
                 "github.com/pytorch/pytorch/issues/40967 for more information"
-            )
-        if any(("param_names" in group) != bool(names) for group in self.param_groups):
-            raise ValueError(
-                "all optimizer param groups should be with/without names. cannot add param group "
-                f"{'with' if names else 'without'} names to the optimizer"
             )
         known = {id(p) for group in self.param_groups for p in group["params"]}
         if any(id(tensor) in known for tensor in tensors):
@@ -100,9 +112,7 @@ class Optimizer(Portable):
                 clear_gradient(tensor, set_to_none)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update every parameter that has a gradient; returns what ``closure`` (which computes it anew) gave."""
-        if type(self) is Optimizer:
-            raise NotImplementedError
+        """Update every parameter that has a gradient; return what ``closure`` (which computes it anew) returned."""
         loss = None
         if "_opt_called" in vars(self):  # there is a schedule, which warns if it goes on before this
             self._opt_called = True
@@ -112,53 +122,51 @@ class Optimizer(Portable):
                     loss = closure()
             for group in self.param_groups:
                 for tensor in group["params"]:
-                    rare = tensor._rare
-                    if rare is not None and rare.grad is not None:
+                    if (rare := tensor._rare) is not None and rare.grad is not None:
                         self.update_from(tensor, rare.grad._array, group)
         return loss
 
     def update_from(self, tensor: Tensor, grad: Any, group: dict[str, Any]) -> None:
-        """One parameter's step from its gradient, as the group wants that."""
-        if group["maximize"]:
-            grad = -grad
-        decays = group["weight_decay"] != 0
-        apart = decays and group.get("decoupled_weight_decay", False)  # then the parameter itself decays, a write of its own
-        if decays and not apart:
-            grad = grad + tensor._array * tensor._array.dtype.type(group["weight_decay"])
-        self.update(tensor._array, grad, state := self.state[tensor], group)
+        """Do one parameter's step from its gradient, as the group wants that."""
+        value, state = tensor._array, self.state[tensor]
+        grad = -grad if group["maximize"] else grad
+        decays, lr = group["weight_decay"] != 0, float(group["lr"])
+        if apart := decays and group.get("decoupled_weight_decay", False):  # the parameter itself decays, a write of its own
+            value *= 1 - lr * group["weight_decay"]
+        elif decays:
+            grad = grad + value * group["weight_decay"]
+        self.update(value, grad, lr, state, group)
         tensor.version_cell().count += 1 + apart
         if not state:
             del self.state[tensor]
 
-    def update(self, value: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One parameter's step, on arrays, in place."""
+    def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """Do one parameter's step on arrays, in place."""
         raise NotImplementedError
 
     def state_dict(self) -> dict[str, Any]:
-        """State and groups, with parameters as numbers."""
+        """Return state and groups, with parameters as numbers."""
         numbers = {id(p): i for i, p in enumerate(p for group in self.param_groups for p in group["params"])}
-        groups = [
-            {**{k: v for k, v in group.items() if k != "params"}, "params": [numbers[id(p)] for p in group["params"]]}
-            for group in self.param_groups
-        ]
+        groups = [{k: v for k, v in group.items() if k != "params"} for group in self.param_groups]
+        for group, own in zip(groups, self.param_groups, strict=True):
+            group["params"] = [numbers[id(p)] for p in own["params"]]
         return {"state": {numbers[id(p)]: dict(s) for p, s in self.state.items()}, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over state and options; refuses other groups than these."""
+        """Take over state and options. ValueError: of other groups than these."""
         groups = state_dict["param_groups"]
         if len(groups) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
         if any(len(own["params"]) != len(given["params"]) for own, given in zip(self.param_groups, groups, strict=True)):
             raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
         self.param_groups = [
-            {**given, "params": own["params"], **{k: v for k, v in own.items() if k == "param_names" and k not in given}}
+            {**given, "params": own["params"], **{k: v for k, v in own.items() if k not in given}}
             for own, given in zip(self.param_groups, groups, strict=True)
         ]
         tensors = [p for group in self.param_groups for p in group["params"]]
         self.state = defaultdict(dict)
         for i, kept in state_dict["state"].items():
-            copies = {k: from_array(v._array.copy(), None) for k, v in kept.items() if isinstance(v, Tensor)}
-            self.state[tensors[i]] = {**kept, **copies}
+            self.state[tensors[i]] = {k: v.clone() if isinstance(v, Tensor) else v for k, v in kept.items()}  # type: ignore[attr-defined]
 
     def __repr__(self) -> str:
         text = f"{type(self).__name__} ("
@@ -168,147 +176,101 @@ class Optimizer(Portable):
         return text + ")"
 
 
-def options(given: dict[str, Any], checked: str, first: str = "") -> dict[str, Any]:
-    """The options of an optimizer, its arguments; some are ``checked`` to be positive, or shares, some stand ``first``."""
-    if isinstance(lr := given.get("lr"), Tensor) and lr._array.size != 1:
-        raise ValueError("Tensor lr must be 1-element")
-    for name in checked.split():
-        if name == "betas":
-            for i in range(2):
-                if not 0 <= (beta := given[name][i]) < 1:
-                    raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
-        elif given[name] < 0.0 or not given[name] >= 0:
-            called = {"lr": "learning rate", "eps": "epsilon value"}.get(name, f"{name} value")
-            raise ValueError(f"Invalid {called}: {given[name]}")
-    return {name: given[name] for name in (*first.split(), *given) if name not in ("self", "params", "checked", "__class__")}
-
-
-def begin(state: dict[str, Any], value: Any, *names: str) -> None:
-    """Zeros to begin with."""
-    state.update((name, from_array(np.zeros_like(value), None)) for name in names)
-
-
-def count(state: dict[str, Any]) -> float:
-    """The number of this step."""
-    if "step" not in state:
-        begin(state, np.float32(0), "step")
+def running(state: dict[str, Any], value: Any, *names: str) -> list[Any]:
+    """Return the arrays of those names in a parameter's state, zeros to begin with, after its count of steps."""
+    if not state:
+        state["step"] = from_array(np.zeros((), np.float32), None)
+        state.update((name, from_array(np.zeros_like(value), None)) for name in names)
     state["step"]._array[...] += 1
-    return float(state["step"]._array)
+    return [float(state["step"]._array), *(state[name]._array for name in names)]
 
 
-class SGD(Optimizer):
+LAST = "maximize=False, foreach=None, capturable=False, differentiable=False, fused=None"
+MOMENTS = "lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay={}, amsgrad=False"
+
+
+class SGD(Optimizer, takes="lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False, "
+          "foreach=None, differentiable=False, fused=None"):  # fmt: skip
     """Gradient descent, with momentum (also Nesterov's), dampening and weight decay."""
 
-    def __init__(
-        self, params: Any, lr: float = 1e-3, momentum: float = 0, dampening: float = 0, weight_decay: float = 0,
-        nesterov: bool = False, *, maximize: bool = False, foreach: Any = None, differentiable: bool = False, fused: Any = None,
-    ) -> None:  # fmt: skip
-        kept = options(locals(), "lr momentum weight_decay")
-        if nesterov and (momentum <= 0 or dampening != 0):
-            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        super().__init__(params, kept)
-
-    def update(self, value: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``b = m b + (1 - d) g``; ``p -= lr b``."""
-        kind = value.dtype.type
-        if group["momentum"] != 0:
-            kept = state.get("momentum_buffer")
-            if kept is None:
-                kept = state["momentum_buffer"] = from_array(np.array(grad), None)
+        if momentum := group["momentum"]:
+            if "momentum_buffer" in state:
+                kept = state["momentum_buffer"]._array
+                kept[...] = kept * momentum + grad * (1 - group["dampening"])
             else:
-                kept._array[...] = kept._array * kind(group["momentum"]) + grad * kind(1 - group["dampening"])
-            grad = grad + kept._array * kind(group["momentum"]) if group["nesterov"] else kept._array
-        value -= grad * kind(group["lr"])
+                kept = np.array(grad)
+                state["momentum_buffer"] = from_array(kept, None)
+            grad = grad + kept * momentum if group["nesterov"] else kept
+        value -= grad * lr
 
 
-class Adam(Optimizer):
+class Adam(Optimizer, takes=f"{MOMENTS.format(0)}, *, {LAST}, decoupled_weight_decay=False"):
     """Steps scaled by running means of the gradient and of its square."""
 
-    def __init__(
-        self, params: Any, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-        weight_decay: float = 0, amsgrad: bool = False, *, maximize: bool = False, foreach: Any = None,
-        capturable: bool = False, differentiable: bool = False, fused: Any = None, decoupled_weight_decay: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(params, options(locals(), "lr eps betas weight_decay"))
-
-    def update(self, value: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``p -= lr m / (sqrt(v) + eps)``, both means corrected for their beginning at zero."""
-        kind = value.dtype.type
-        (first, second), lr = group["betas"], group["lr"]
-        if (step := count(state)) == 1:
-            begin(state, value, "exp_avg", "exp_avg_sq", *["max_exp_avg_sq"] * bool(group["amsgrad"]))
-        if group["decoupled_weight_decay"]:
-            value *= kind(1 - lr * group["weight_decay"])
-        mean, square = state["exp_avg"]._array, state["exp_avg_sq"]._array
-        mean += (grad - mean) * kind(1 - first)
-        square[...] = square * kind(second) + grad * grad * kind(1 - second)
-        if group["amsgrad"]:
-            square = np.maximum(state["max_exp_avg_sq"]._array, square, out=state["max_exp_avg_sq"]._array)
-        root = np.sqrt(square) / kind(math.sqrt(1 - second**step)) + kind(group["eps"])
-        value -= mean / root * kind(lr / (1 - first**step))
+        first, second = group["betas"]
+        names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")[: 2 + bool(group["amsgrad"])]
+        step, mean, square, *largest = running(state, value, *names)
+        mean += (grad - mean) * (1 - first)
+        square[...] = square * second + grad * grad * (1 - second)
+        if largest:
+            square = np.maximum(largest[0], square, out=largest[0])
+        root = np.sqrt(square) / math.sqrt(1 - second**step) + group["eps"]
+        value -= mean / root * (lr / (1 - first**step))
 
 
-class AdamW(Adam):
+class AdamW(Adam, takes=f"{MOMENTS.format(1e-2)}, *, {LAST}"):
     """Adam whose weight decay acts on the parameters themselves."""
 
-    def __init__(
-        self, params: Any, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-        weight_decay: float = 1e-2, amsgrad: bool = False, **more: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **more, decoupled_weight_decay=True)
+    def _begin(self, given: dict[str, Any]) -> None:
+        super()._begin({**given, "decoupled_weight_decay": True})
 
 
-class RMSprop(Optimizer):
+class RMSprop(
+    Optimizer, first="lr momentum alpha eps centered",
+    takes="lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False, foreach=None, "
+    "maximize=False, differentiable=False",
+):  # fmt: skip
     """Steps scaled by the root of a running mean of the squared gradient."""
 
-    def __init__(
-        self, params: Any, lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
-        momentum: float = 0, centered: bool = False, capturable: bool = False, foreach: Any = None, maximize: bool = False,
-        differentiable: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(params, options(locals(), "lr eps momentum weight_decay alpha", "lr momentum alpha eps centered"))
-
-    def update(self, value: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``v = a v + (1 - a) g^2``; ``p -= lr g / (sqrt(v) + eps)``, or the momentum of these steps."""
-        kind, alpha = value.dtype.type, group["alpha"]
-        if count(state) == 1:
-            wanted = {"square_avg": True, "momentum_buffer": group["momentum"] > 0, "grad_avg": group["centered"]}
-            begin(state, value, *(name for name, is_wanted in wanted.items() if is_wanted))
-        square = state["square_avg"]._array
-        square[...] = square * kind(alpha) + grad * grad * kind(1 - alpha)
+        alpha, momentum = group["alpha"], group["momentum"]
+        names = ["momentum_buffer"] * (momentum > 0) + ["grad_avg"] * group["centered"]
+        _, square, *more = running(state, value, "square_avg", *names)
+        square[...] = square * alpha + grad * grad * (1 - alpha)
         if group["centered"]:
-            mean = state["grad_avg"]._array
-            mean += (grad - mean) * kind(1 - alpha)
+            mean = more[-1]
+            mean += (grad - mean) * (1 - alpha)
             square = square - mean * mean
-        step = grad / (np.sqrt(square) + kind(group["eps"]))
-        if group["momentum"] > 0:
-            kept = state["momentum_buffer"]._array
-            step = kept[...] = kept * kind(group["momentum"]) + step
-        value -= step * kind(group["lr"])
+        step = grad / (np.sqrt(square) + group["eps"])
+        if momentum > 0:
+            more[0][...] = step = more[0] * momentum + step
+        value -= step * lr
 
 
-class Adagrad(Optimizer):
+class Adagrad(
+    Optimizer, first="lr lr_decay eps",
+    takes="lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *, maximize=False, "
+    "differentiable=False, fused=None",
+):  # fmt: skip
     """Steps scaled by the root of the sum of all squared gradients."""
 
-    def __init__(
-        self, params: Any, lr: float = 1e-2, lr_decay: float = 0, weight_decay: float = 0, initial_accumulator_value: float = 0,
-        eps: float = 1e-10, foreach: Any = None, *, maximize: bool = False, differentiable: bool = False, fused: Any = None,
-    ) -> None:  # fmt: skip
-        checked = "lr lr_decay weight_decay initial_accumulator_value eps"
-        super().__init__(params, options(locals(), checked, "lr lr_decay eps"))
-        for group in self.param_groups:
-            for tensor in group["params"]:
-                begun = np.full_like(tensor._array, initial_accumulator_value)
-                begin(self.state[tensor], np.float32(0), "step")
-                self.state[tensor]["sum"] = from_array(begun, None)
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add a group, whose sums begin at the value that was given."""
+        super().add_param_group(param_group)
+        for tensor in param_group["params"]:
+            begun = np.full_like(tensor._array, param_group["initial_accumulator_value"])
+            self.state[tensor] = {"step": from_array(np.zeros((), np.float32), None), "sum": from_array(begun, None)}
 
-    def update(self, value: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``s += g^2``; ``p -= lr g / (sqrt(s) + eps)``."""
-        kind = value.dtype.type
-        rate = group["lr"] / (1 + (count(state) - 1) * group["lr_decay"])
-        total = state["sum"]._array
+        step, total = running(state, value, "sum")
         total += grad * grad
-        value -= grad / (np.sqrt(total) + kind(group["eps"])) * kind(rate)
+        value -= grad / (np.sqrt(total) + group["eps"]) * (lr / (1 + (step - 1) * group["lr_decay"]))
 
 
 __getattr__ = absent("torch.optim")
