@@ -124,8 +124,8 @@ class Form:
         code, notes, defaults = function.__code__, function.__annotations__, function.__defaults__ or ()
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         values = dict(zip(reversed(names[: code.co_argcount]), reversed(defaults), strict=False)) | (function.__kwdefaults__ or {})
-        lists, usual = getattr(call, "lists", ()), "Operand" if getattr(call, "numbers", False) else "Tensor"
-        tensors = [names[i] for i in call.inputs] if hasattr(call, "inputs") else names
+        lists, usual = getattr(call, "lists", ("tensors",)), "Operand" if getattr(call, "numbers", False) else "Tensor"
+        tensors = [names[i] for i in call.inputs] if hasattr(call, "inputs") else [n for n in names if values.get(n) is None]
         self.call, self.places, self.parameters = call, code.co_argcount, []
         for i, name in enumerate(names):
             kind, _, none = notes.get(name, "").partition(" | ")

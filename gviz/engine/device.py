@@ -71,8 +71,7 @@ class Device(metaclass=BuiltIn):
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
     def __eq__(self, other: object) -> bool:
-        """Same type and index; a text is taken as a device."""
-        return str(self) == str(other) if isinstance(other, Device | str) else NotImplemented
+        return str(self) == str(other) if isinstance(other, Device) else NotImplemented
 
     def __hash__(self) -> int:
         return hash((self.type, self.index))

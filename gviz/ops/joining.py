@@ -7,12 +7,13 @@ import numpy as np
 from gviz.autograd.row import ARRAYS, composite, everywhere, op
 from gviz.numbers.shapes import wrap_dim
 from gviz.ops.picking import present_dim
+from gviz.ops.rows import brief
 
 # ------------------------------------------------------------------ joining
 @op(
     "CatBackward0", "torch.cat torch.concat torch.concatenate", lists=("tensors",), hidden=("tensors_sym_sizes",),
     tensors="cat_backward(grad, dim, tensors_sym_sizes)",
-)  # fmt: skip
+)
 def cat(tensors: Tensors, dim: int = 0):
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
@@ -26,8 +27,8 @@ def cat(tensors: Tensors, dim: int = 0):
         for d, (want, have) in enumerate(zip(first.shape, a.shape, strict=False)):
             if d != axis and want != have and a.shape != (0,):
                 raise RuntimeError(
-                    f"Sizes of tensors must match except in dimension {axis}. Expected size {want} but got size {have} for tensor "
-                    f"number {i} in the list."
+                    f"Sizes of tensors must match except in dimension {axis}. Expected size {want} but got size {have} for "
+                    f"tensor number {i} in the list."
                 )
     return np.ascontiguousarray(np.concatenate(kept, axis))
 
@@ -43,15 +44,15 @@ def cat_backward(grad, dim, sizes):
 @op(
     "StackBackward0", "torch.stack", lists=("tensors",), hidden=("tensors_sym_sizes",),
     tensors="stack_backward(grad, dim, len(tensors_sym_sizes))",
-)  # fmt: skip
+)
 def stack(tensors: Tensors, dim: int = 0):
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
     for i, a in enumerate(tensors):
         if a.shape != tensors[0].shape:
             raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and {list(a.shape)} at "
-                f"entry {i}"
+                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and {list(a.shape)} "
+                f"at entry {i}"
             )
     return np.ascontiguousarray(np.stack(tensors, wrap_dim(dim, tensors[0].ndim + 1)))
 
@@ -76,47 +77,19 @@ def widened(tensors, count):
         return atleast(tensors[0], count)
     return tuple([atleast(one, count) for one in (tensors[0] if len(tensors) == 1 else tensors)])
 
-@composite("torch.atleast_1d")
-def atleast_1d(*tensors):
-    """At least one dim."""
-    return widened(tensors, 1)
-
-@composite("torch.atleast_2d")
-def atleast_2d(*tensors):
-    """At least two dims."""
-    return widened(tensors, 2)
-
-@composite("torch.atleast_3d")
-def atleast_3d(*tensors):
-    """At least three dims."""
-    return widened(tensors, 3)
-
-@composite("torch.hstack")
-def hstack(tensors: Tensors):
-    """Side by side."""
-    wide = [atleast(one, 1) for one in tensors]
-    return cat(wide, 0 if not wide or len(wide[0].shape) == 1 else 1)
-
-@composite("torch.vstack torch.row_stack")
-def vstack(tensors: Tensors):
-    """One above the other."""
-    return cat([atleast(one, 2) for one in tensors], 0)
-
-@composite("torch.dstack")
-def dstack(tensors: Tensors):
-    """One behind the other."""
-    return cat([atleast(one, 3) for one in tensors], 2)
-
-@composite("torch.column_stack")
-def column_stack(tensors: Tensors):
-    """Vectors as columns, side by side."""
-    return hstack([reshape(one, (numel_of(one), 1)) if len(one.shape) <= 1 else one for one in tensors])
+brief("torch.atleast_1d", lambda *tensors: widened(tensors, 1))
+brief("torch.atleast_2d", lambda *tensors: widened(tensors, 2))
+brief("torch.atleast_3d", lambda *tensors: widened(tensors, 3))
+brief("torch.hstack", lambda tensors: cat([atleast(one, 1) for one in tensors], int(len(tensors[0].shape) > 1)))
+brief("torch.vstack torch.row_stack", lambda tensors: cat([atleast(one, 2) for one in tensors], 0))
+brief("torch.dstack", lambda tensors: cat([atleast(one, 3) for one in tensors], 2))
+brief("torch.column_stack", lambda tensors: cat([one if len(one.shape) > 1 else reshape(one, (-1, 1)) for one in tensors], 1))
 
 # ------------------------------------------------------------------ splitting
 @op(
     "UnbindBackward0", "unbind", view=True, outputs=("...",), hidden=("self_sym_sizes",),
     self="unbind_backward(grad, dim, self_sym_sizes)",
-)  # fmt: skip
+)
 def unbind(self, dim: int = 0):
     dim = present_dim(dim, self)
     return [self[(*(slice(None),) * dim, i, ...)] for i in range(self.shape[dim])]
@@ -147,8 +120,8 @@ def split_with_sizes(self, split_sizes: Ints, dim: int = 0):
     given, dim = dim, wrap_dim(dim, self.ndim)
     if sum(split_sizes) != self.shape[dim]:
         raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {self.shape[dim]} (input tensor's size at dimension {given}), "
-            f"but got split_sizes={list(split_sizes)}"
+            f"split_with_sizes expects split_sizes to sum exactly to {self.shape[dim]} (input tensor's size at dimension "
+            f"{given}), but got split_sizes={list(split_sizes)}"
         )
     return pieces(self, split_sizes, dim)
 
@@ -199,27 +172,12 @@ def tensor_split(self, indices_or_sections: Any, dim: int = 0):
     return tuple([slice_row(self, dim, a, b, 1) for a, b in zip((0, *cuts), (*cuts, length), strict=True)])
 
 @composite
-def evenly_split(self, indices_or_sections, dim, name):
+def evenly_split(self, cuts, dim):
     """Pieces of one size, or cut at those places."""
-    length = self.shape[dim]
-    if isinstance(indices_or_sections, int) and length % indices_or_sections:
-        raise RuntimeError(
-            f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {length} is not divisible by "
-            f"the split_size {indices_or_sections}!"
-        )
-    return tensor_split(self, indices_or_sections, dim)
+    if isinstance(cuts, int) and self.shape[dim] % cuts:
+        raise RuntimeError(f"attempted to split dimension {dim} of size {self.shape[dim]}, which is not divisible by {cuts}")
+    return tensor_split(self, cuts, dim)
 
-@composite("hsplit")
-def hsplit(self, indices_or_sections: Any):
-    """Pieces side by side."""
-    return evenly_split(self, indices_or_sections, min(1, len(self.shape) - 1), "hsplit")
-
-@composite("vsplit")
-def vsplit(self, indices_or_sections: Any):
-    """Pieces one above the other."""
-    return evenly_split(self, indices_or_sections, 0, "vsplit")
-
-@composite("dsplit")
-def dsplit(self, indices_or_sections: Any):
-    """Pieces one behind the other."""
-    return evenly_split(self, indices_or_sections, 2, "dsplit")
+brief("hsplit", lambda self, sections: evenly_split(self, sections, min(1, len(self.shape) - 1)), sections="Any")
+brief("vsplit", lambda self, sections: evenly_split(self, sections, 0), sections="Any")
+brief("dsplit", lambda self, sections: evenly_split(self, sections, 2), sections="Any")

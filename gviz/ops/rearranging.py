@@ -9,7 +9,7 @@ from gviz.autograd.row import ARRAYS, composite, everywhere, named, op
 from gviz.numbers.shapes import broadcast_shape, wrap_dim, wrap_dims
 from gviz.numbers.words import warn
 from gviz.ops.reduction import summed
-from gviz.ops.rows import alike
+from gviz.ops.rows import alike, brief, row
 from gviz.ops.shape import expand, view
 
 everywhere(broadcast_shape)
@@ -36,10 +36,7 @@ def repeat_backward(grad, repeats, sizes):
         shape.append(size)
     return sum_dim(reshape(grad, tuple(shape)), tuple(axes)) if axes else grad
 
-@composite("tile")
-def tile(self, dims: Size):
-    """Copied along each dim; missing counts are one."""
-    return repeat(self, (1,) * (len(self.shape) - len(dims)) + tuple(dims))
+brief("tile", lambda self, dims: repeat(self, (1,) * (len(self.shape) - len(dims)) + dims), dims="Size")
 
 @composite(".repeat_interleave torch.repeat_interleave")
 def repeat_interleave(self, repeats: Any, dim: int | None = None, *, output_size: int | None = None):
@@ -53,7 +50,7 @@ def repeat_interleave(self, repeats: Any, dim: int | None = None, *, output_size
     return view(spread, (*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]))
 
 @op(None, "torch.repeat_interleave", nondiff=("repeats",))
-def places_repeated(repeats, *, output_size: int | None = None):
+def places_repeated(repeats, *, output_size=None):
     return np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats)
 
 # ------------------------------------------------------------------ turned round
@@ -61,15 +58,8 @@ def places_repeated(repeats, *, output_size: int | None = None):
 def flip(self, dims: Size):
     return np.array(np.flip(self, wrap_dims(dims, self.ndim)), order="C")
 
-@composite("fliplr")
-def fliplr(self):
-    """The columns in reverse."""
-    return flip(self, (1,))
-
-@composite("flipud")
-def flipud(self):
-    """The rows in reverse."""
-    return flip(self, (0,))
+brief("fliplr", lambda self: flip(self, (1,)))
+brief("flipud", lambda self: flip(self, (0,)))
 
 @everywhere
 def negated(numbers):
@@ -93,13 +83,14 @@ def matrix(array, name):
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
     return array
 
-@op("TrilBackward0", "tril .tril_", self="tril(grad, diagonal)")
-def tril(self, diagonal: int = 0):
-    return np.tril(matrix(self, "tril"), diagonal)
-
-@op("TriuBackward0", "triu .triu_", self="triu(grad, diagonal)")
-def triu(self, diagonal: int = 0):
-    return np.triu(matrix(self, "triu"), diagonal)
+row(
+    "tril", "TrilBackward0", lambda self, diagonal=0: np.tril(matrix(self, "tril"), diagonal), "tril .tril_",
+    self="tril(grad, diagonal)",
+)
+row(
+    "triu", "TriuBackward0", lambda self, diagonal=0: np.triu(matrix(self, "triu"), diagonal), "triu .triu_",
+    self="triu(grad, diagonal)",
+)
 
 @op("DiagonalBackward0", "diagonal", view=True, self="diagonal_backward(grad, self_sym_sizes, offset, dim1, dim2)")
 def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1):
@@ -134,10 +125,7 @@ def diag(self, diagonal: int = 0):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {len(self.shape)}D")
     return diag_embed(self, diagonal) if len(self.shape) == 1 else diagonal_copy(self, diagonal)
 
-@composite("diagflat")
-def diagflat(self, offset: int = 0):
-    """A matrix with all elements on its diagonal."""
-    return diag(ravel(self), offset)
+brief("diagflat", lambda self, offset=0: diag(ravel(self), offset))
 
 @op("TraceBackward0", "trace", self="trace_backward(grad, self_sym_sizes)")
 def trace(self):

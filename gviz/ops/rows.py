@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gviz.autograd.row import ROWS, op
+from gviz.autograd.row import ROWS, composite, op
 
 CALLS = {1: lambda self: np.sin(self), 2: lambda self, other: np.hypot(self, other)}
 """Forwards that call a function of numpy's, by how many arrays that takes."""
@@ -20,6 +20,14 @@ def row(key, node, forward, names="", **declared: Any):
     named = FunctionType(code, made.__globals__, key, made.__defaults__, made.__closure__)
     named.__annotations__, named.__kwdefaults__ = made.__annotations__, made.__kwdefaults__
     op(node, names, **declared)(named)
+
+
+def brief(names, function, **kinds: str):
+    """A composite whose body is an expression, called as its first name; the kinds are the annotations of its parameters."""
+    key = names.split()[0].rpartition(".")[2]
+    named = FunctionType(function.__code__, function.__globals__, key, function.__defaults__, function.__closure__)
+    named.__annotations__ = kinds
+    composite(names)(named)
 
 
 def function(key, node, forward, names=None, **declared: Any):

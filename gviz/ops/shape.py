@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided
 
-from gviz.autograd.row import ARRAYS, composite, everywhere, op
+from gviz.autograd.row import composite, everywhere, op
 from gviz.numbers.shapes import wrap_dim, wrap_dims
 from gviz.numbers.words import type_name
-from gviz.ops.rows import alike, row
+from gviz.ops.rows import alike, brief, row
 
 NO_VIEW = (
     "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
@@ -52,37 +52,27 @@ def without_copy(array, size):
 @everywhere
 def full_shape(size, numel):
     """Return a shape in which -1 stands for the rest; refuse one that does not hold as many elements."""
-    size = tuple(map(index, size))
+    size, inferred = tuple(map(index, size)), size.count(-1)
     known = prod(s for s in size if s != -1)
-    for i, s in enumerate(size):
-        if s < -1:
-            raise RuntimeError(f"invalid shape dimension {s} at index {i} of shape {list(size)}")
-    if size.count(-1) > 1:
+    if inferred > 1:
         raise RuntimeError("only one dimension can be inferred")
-    if -1 in size and not known and not numel:
-        raise RuntimeError(
-            f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 can be any "
-            "value and is ambiguous"
-        )
-    if (numel % known if -1 in size and known else known != numel):
+    if known < 0 or (not known or numel % known if inferred else known != numel):
         raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {numel}")
     return tuple(numel // known if s == -1 else s for s in size)
 
 # ------------------------------------------------------------------ another shape
-@op("ViewBackward0", ".view", view=True, self="reshape(grad, self_sym_sizes)")
+BACK = "reshape(grad, self_sym_sizes)"
+
+@op("ViewBackward0", ".view", view=True, self=BACK)
 def view(self, size: Size):
     found = without_copy(self, full_shape(size, self.size))
     if found is None:
         raise RuntimeError(NO_VIEW)
     return found
 
-@op("UnsafeViewBackward0", self="reshape(grad, self_sym_sizes)")
-def unsafe_view(self, size):
-    return self.reshape(full_shape(size, self.size))
-
-@op("ReshapeAliasBackward0", view=True, self="reshape(grad, self_sym_sizes)")
-def reshape_alias(self, size):
-    return np.reshape(self, size, copy=False)
+row("unsafe_view", "UnsafeViewBackward0", lambda self, size: self.reshape(size), self=BACK)
+row("reshape_alias", "ReshapeAliasBackward0", lambda self, size: self.reshape(size), view=True, self=BACK)
+row("alias", "AliasBackward0", lambda self: self.view(), view=True, self="grad")
 
 @composite("reshape")
 def reshape(self, shape: Size):
@@ -92,15 +82,11 @@ def reshape(self, shape: Size):
         return view(self, shape)
     return reshape_alias(self, shape) if viewable(self, shape) else unsafe_view(clone_contiguous(self), shape)
 
-@composite(".reshape_as")
-def reshape_as(self, other):
-    """The shape of another tensor."""
-    return reshape(self, tuple(other.shape))
-
-@composite(".view_as")
-def view_as(self, other):
-    """The same memory in the shape of another tensor."""
-    return view(self, tuple(other.shape))
+brief(".reshape_as", lambda self, other: reshape(self, tuple(other.shape)))
+brief(".view_as", lambda self, other: view(self, tuple(other.shape)))
+brief(".expand_as", lambda self, other: expand(self, tuple(other.shape)))
+brief("ravel", lambda self: view(as_contiguous(self), (-1,)))
+brief("adjoint", lambda self: transpose(self, -2, -1))
 
 @composite("flatten")
 def flatten(self, start_dim: int = 0, end_dim: int = -1):
@@ -113,11 +99,6 @@ def flatten(self, start_dim: int = 0, end_dim: int = -1):
         return self
     return reshape(self, (*shape[:first], count_of(shape[first : last + 1]), *shape[last + 1 :]))
 
-@composite("ravel")
-def ravel(self):
-    """One dim."""
-    return view(as_contiguous(self), (-1,))
-
 @composite("unflatten")
 def unflatten(self, dim: int, sizes: Size):
     """One dim as several."""
@@ -125,17 +106,14 @@ def unflatten(self, dim: int, sizes: Size):
     known = count_of(s for s in sizes if s != -1)
     full = [shape[dim] // known if s == -1 and known else s for s in sizes]
     if count_of(full) != shape[dim]:
-        raise RuntimeError(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) in the input tensor"
-        )
+        told = f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]})"
+        raise RuntimeError(f"{told} in the input tensor")
     return view(self, (*shape[:dim], *full, *shape[dim + 1 :]))
 
 @composite(".contiguous")
 def as_contiguous(self, *, memory_format: Any = None):
     """The tensor itself, or a copy in the order of the indices."""
     return self if contiguous(self) else clone_contiguous(self)
-
-row("alias", "AliasBackward0", lambda self: self.view(), view=True, self="grad")
 
 @op(None, ".view", view=True, nondiff=("self",))
 def view_dtype(self, dtype: Dtype):
@@ -157,8 +135,8 @@ def transpose(self, dim0: int, dim1: int):
 def permute(self, dims: Size):
     if len(dims) != self.ndim:
         raise RuntimeError(
-            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
-            f"dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}"
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering "
+            f"of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}"
         )
     order = [wrap_dim(d, self.ndim) for d in dims]
     if len(set(order)) != len(order):
@@ -171,26 +149,21 @@ def inverse_order(dims):
     order = [d % len(dims) for d in dims]
     return tuple(order.index(i) for i in range(len(order)))
 
-@composite("adjoint")
-def adjoint(self):
-    """The last two dims exchanged."""
-    return transpose(self, -2, -1)
-
 @composite("movedim moveaxis")
 def movedim(self, source: Ints, destination: Ints):
     """Some dims at other positions, all others in their order."""
     ndim = len(self.shape)
     if len(source) != len(destination):
-        raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of dims as "
-            f"destination ({list(destination)} dims)"
-        )
+        raise RuntimeError(f"movedim: source ({list(source)}) and destination ({list(destination)}) should have as many dims")
     moves = dict(zip(wrap_dims(destination, ndim), wrap_dims(source, ndim), strict=True))
     rest = iter([d for d in range(ndim) if d not in moves.values()])
     return permute(self, tuple([moves[i] if i in moves else next(rest) for i in range(ndim)])) if ndim else alias(self)
 
 # ------------------------------------------------------------------ dims of size one
-row("squeeze_all", "SqueezeBackward0", lambda self: self.squeeze(), "squeeze", view=True, self="unsqueeze_to(grad, self_sym_sizes)")
+row(
+    "squeeze_all", "SqueezeBackward0", lambda self: self.squeeze(), "squeeze", view=True,
+    self="unsqueeze_dims(grad, None, self_sym_sizes)",
+)
 
 @op("SqueezeBackward1", "squeeze", view=True, self="unsqueeze_dims(grad, (dim,), self_sym_sizes)")
 def squeeze_dim(self, dim: int):
@@ -209,15 +182,11 @@ def unsqueeze(self, dim: int):
     return strided(self, (*sizes[:dim], 1, *sizes[dim:]), (*steps[:dim], step, *steps[dim:]))
 
 @composite
-def unsqueeze_to(grad, sizes):
-    """Put back every dim of size one."""
-    return unsqueeze_dims(grad, range(len(sizes)), sizes)
-
-@composite
 def unsqueeze_dims(grad, dims, sizes):
-    """Put back those of the dims that had size one."""
-    for dim in sorted(d % len(sizes) for d in dims) if sizes else ():
-        grad = unsqueeze(grad, dim) if sizes[dim] == 1 else grad
+    """Put back those of the dims (None: of all dims) that had size one."""
+    for dim, size in enumerate(sizes):
+        if size == 1 and (dims is None or dim in dims or dim - len(sizes) in dims):
+            grad = unsqueeze(grad, dim)
     return grad
 
 alike("t_", "TBackward1", "t", ".t_", reshapes=True)
@@ -234,26 +203,22 @@ def expand(self, size: Size):
     if missing < 0:
         name = "CPUBoolType" if self.dtype.kind == "b" else type_name(self.dtype)
         raise RuntimeError(
-            f"expand({name}{{{list(self.shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) must be greater "
-            f"or equal to the number of dimensions in the tensor ({self.ndim})"
+            f"expand({name}{{{list(self.shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) must be "
+            f"greater or equal to the number of dimensions in the tensor ({self.ndim})"
         )
     for i, have in enumerate(self.shape, missing):
         full[i] = have if size[i] == -1 else size[i]
     for i in reversed(range(len(full))):
+        size_now = f"The expanded size of the tensor ({full[i]})"
         if i < missing and full[i] < 0:
-            raise RuntimeError(f"The expanded size of the tensor ({full[i]}) isn't allowed in a leading, non-existing dimension {i}")
+            raise RuntimeError(f"{size_now} isn't allowed in a leading, non-existing dimension {i}")
         if i >= missing and self.shape[i - missing] not in (1, full[i]):
             raise RuntimeError(
-                f"The expanded size of the tensor ({full[i]}) must match the existing size ({self.shape[i - missing]}) at "
-                f"non-singleton dimension {i}.  Target sizes: {list(size)}.  Tensor sizes: {list(self.shape)}"
+                f"{size_now} must match the existing size ({self.shape[i - missing]}) at non-singleton dimension {i}.  "
+                f"Target sizes: {list(size)}.  Tensor sizes: {list(self.shape)}"
             )
     steps = [step if n == have else 0 for n, have, step in zip(full[missing:], self.shape, self.strides, strict=True)]
     return strided(self, full, [0] * missing + steps)
-
-@composite(".expand_as")
-def expand_as(self, other):
-    """The shape of another tensor."""
-    return expand(self, tuple(other.shape))
 
 @composite
 def sum_to(grad, size):
@@ -304,7 +269,8 @@ def as_strided(self, size, stride, storage_offset=None, start=0, whole=None):
 @composite("as_strided")
 def as_strided_of_base(self, size: Size, stride: Size, storage_offset: int | None = None):
     """The memory that the tensor is a part of, with other sizes and steps."""
-    return as_strided(self, size, stride, storage_offset, self.storage_offset(), (self if self._base is None else self._base)._array)
+    base = self if self._base is None else self._base
+    return as_strided(self, size, stride, storage_offset, self.storage_offset(), base._array)
 
 def flat_memory(array: Any) -> Any:
     """Return the memory of an array from its first element on, as one dim."""
@@ -330,8 +296,6 @@ def as_strided_backward(grad, sizes, strides, size, stride, offset, start=0):
         memory = overwritten(memory, "add_at", reshape(grad, (-1,)), strided_places(memory, *target))
     else:
         memory = overwritten(memory, "copy_into", grad, part=("as_strided", *target))
-    if may_meet([(n, s) for n, s in zip(sizes, strides, strict=True) if n > 1]):
-        memory = overwritten(memory, "div", strided_count(memory, sizes, strides, start))
     return as_strided(memory, sizes, strides, start)
 
 @composite
@@ -358,6 +322,3 @@ def may_meet(steps):
 def strided_places(self, size, stride, offset):
     return strided(np.arange(self.size)[offset:], size, [s * 8 for s in stride]).reshape(-1)
 
-@op(None, nondiff=("self",))
-def strided_count(self, size, stride, start):
-    return np.bincount(ARRAYS["strided_places"](self, size, stride, start), minlength=self.size).astype(self.dtype)
