@@ -74,8 +74,8 @@ def searchsorted(sorted_sequence, self: Operand, *, out_int32: bool = False, rig
     rows, values = sorted_sequence._array, np.asarray(array_of(self))
     if rows.ndim != 1 and rows.shape[:-1] != values.shape[:-1]:
         raise RuntimeError(
-            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
-            f"input value tensor must match, but we got boundaries tensor {list(rows.shape)} and input value tensor "
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor "
+            f"and input value tensor must match, but we got boundaries tensor {list(rows.shape)} and input value tensor "
             f"{list(values.shape)}"
         )
     places = np.empty(values.shape, np.int32 if out_int32 else np.int64)
