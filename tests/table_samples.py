@@ -109,12 +109,6 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "split_with_sizes": [("A", (1, 2), 1)],
     "unsafe_split_with_sizes": [("A", (1, 2), 1)],
     "cholesky_solve": [("S", "S", False), ("S", "S", True)],
-    "triangular_solve": [("S", "S", True, False, False), ("S", "S", False, True, True)],
-    "cholesky_inverse": [("S", False), ("S", True)],
-    "linalg_matrix_exp": [("S",)],
-    "lu_factor": [("S", True), ("A", True), ("CL", True)],
-    "linalg_lu": [("S", True), ("A", True), ("CL", True)],
-    "lu_unpack": [("S",), ("A",), ("CL",)],
     "block_diag": [("sums",)],
     "mvlgamma": [("W", 2), ("W", 1)],
     "mm": [("A", "B")],
@@ -173,9 +167,7 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "sort": [("D",), ("D", 0, True)],
     "median_all": [("D",)],
     "median_dim": [("D", 1)],
-    "vdot": [("V", "V")],
     "addmv": [("X", "A", "V", 0.5, 2.0)],
-    "addr": [("A", "X", "V", 0.5, 2.0)],
     "baddbmm": [("T2", "T", "R", 0.5, 2.0)],
     "linalg_inv": [("S",)],
     "linalg_det": [("S",)],
@@ -331,7 +323,7 @@ SAMPLES.update({
        [("JQ", "J", (1, 0, 1, 0))] for kind in ("reflection", "replication") for n in (1, 2, 3)},
     "im2col": [("J", (2, 2), (1, 1), (1, 0), (1, 2))], "col2im": [("CI", (3, 3), (2, 2), (1, 1), (0, 0), (1, 1))],
     "pixel_shuffle": [("PS", 2)], "pixel_unshuffle": [("J", 2)],
-    "channel_shuffle": [("GN", 2)], "pdist_forward": [("S", 2.0), ("S", 3.0)], "pdist_backward": [("V", "S", 2.0, "V")],
+    "channel_shuffle": [("GN", 2)],
     "multi_margin_loss": [("A", "classes", 1, 0.7, None, 1), ("A", "classes", 2, 0.7, "V", 0)],
     "multi_margin_loss_backward": [("Z", "A", "classes", 1, 0.7, None, 1)],
     "multilabel_margin_loss": [("A", "places", 1), ("A", "several", 2)],
@@ -355,8 +347,8 @@ SAMPLES["fill_new"], SAMPLES["fill_new_tensor"] = SAMPLES["fill"], SAMPLES["fill
 
 NO_SLOPE = frozenset({
     "rrelu_with_noise_", "asinh_", "acosh_", "atanh_", "log_sigmoid_backward", "native_batch_norm_backward",
-    "native_layer_norm_backward", "cdist_backward", "pdist_backward", "linalg_cholesky", "linalg_cholesky_ex", "cholesky", "cholesky_solve",
-    "cholesky_inverse", "linalg_eigh", "igamma",
+    "native_layer_norm_backward", "cdist_backward", "linalg_cholesky_ex", "cholesky", "cholesky_solve",
+    "linalg_eigh", "igamma",
     "igammac", "nextafter", "unique2", "unique_dim",
     "uniform_fill", "normal_fill", "exponential_fill", "bernoulli_one", "bernoulli_each", "bernoulli", "random_from",
     "random_to", "random_all", "normal_mean", "normal_std", "normal",
@@ -364,7 +356,7 @@ NO_SLOPE = frozenset({
 """Rows whose derivative PyTorch refuses, whose inputs (or their elements) depend on each other, or which are random."""
 
 ONCE: frozenset[str] = frozenset({
-    "cdist_forward", "flash_attention", "hardsigmoid", "multi_margin_loss", "multilabel_margin_loss", "pdist_forward",
+    "cdist_forward", "flash_attention", "hardsigmoid", "multi_margin_loss", "multilabel_margin_loss",
 })  # fmt: skip
 """Rows that PyTorch differentiates only once."""
 

@@ -58,18 +58,19 @@ def einsum(equation: Any, *operands: Any) -> Any:
             raise RuntimeError(f"einsum(): output subscript {label} appears more than once in the output")
     dotted = [f"{DOTS}{i}" for i in range(wide)]
     kept = [axis for label in result for axis in (dotted if label == DOTS else [label])]
-    summed = [axis for axis in dotted if axis not in kept] + sorted(label for label in counts if label not in (DOTS, *kept))
-    aligned = [align(*pair, kept + summed, dotted) for pair in zip(operands, parts, strict=True)]
-    check_sizes(aligned, kept + summed)
+    axes = [*kept, *(axis for axis in dotted if axis not in kept), *sorted(counts.keys() - {DOTS, *kept})]
+    aligned = [align(*pair, axes, dotted) for pair in zip(operands, parts, strict=True)]
+    check_sizes(aligned, axes)
     return contract(aligned, len(kept))
 
 
 def in_letters(*args: Any) -> tuple[str, Any]:
-    """Return the equation and the operands, also where a list of numbers follows each operand, and one the last for the result."""
+    """Return the equation and the operands, also where a list of numbers follows each operand, and one the last, the result."""
     if isinstance(args[0], str):
         return args[0], args[1] if len(args) == 2 and isinstance(args[1], list | tuple) else args[1:]
     letters, count = ascii_uppercase + ascii_lowercase, len(args) // 2 * 2
-    parts = ["".join(DOTS if number is Ellipsis else letters[number] for number in one) for one in (*args[1:count:2], *args[count:])]
+    lists = (*args[1:count:2], *args[count:])
+    parts = ["".join(DOTS if number is Ellipsis else letters[number] for number in one) for one in lists]
     return "->".join([",".join(parts[: count // 2]), *parts[count // 2 :]]), args[:count:2]
 
 
@@ -84,8 +85,8 @@ def align(operand: Any, part: list[str], axes: list[str], dotted: list[str]) -> 
             sizes = operand.shape
             if sizes[first] != sizes[place]:
                 raise RuntimeError(
-                    f"einsum(): subscript {names[place]} is repeated for operand 0 but the sizes don't match, {sizes[place]} != "
-                    f"{sizes[first]}"
+                    f"einsum(): subscript {names[place]} is repeated for operand 0 but the sizes don't match, "
+                    f"{sizes[place]} != {sizes[first]}"
                 )
             operand = operand.diagonal(0, first, place).movedim(-1, first)
             del names[place]
@@ -106,8 +107,8 @@ def check_sizes(operands: list[Any], axes: list[str]) -> None:
             size = operand.shape[dim]
             if 1 not in (size, seen) and size != seen:
                 raise RuntimeError(
-                    f"einsum(): subscript {axis} has size {size} for operand {i} which does not broadcast with previously seen "
-                    f"size {seen}"
+                    f"einsum(): subscript {axis} has size {size} for operand {i} which does not broadcast with previously "
+                    f"seen size {seen}"
                 )
             seen = max(size, seen)
 

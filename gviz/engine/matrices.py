@@ -55,8 +55,9 @@ def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Any:
     """Return the cross product along a dim; without one along the first of size 3."""
     if dim is None:
         warn_once(
-            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use "
-            "torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future release."
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply "
+            "use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future "
+            "release."
         )
         if 3 not in self.shape:
             raise RuntimeError("no dimension of size 3 in input")
@@ -114,7 +115,7 @@ def multi_dot(tensors: Tensors) -> Any:
 def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Any:
     """Return the covariance of the rows. RuntimeError: more than two dims, or weights that do not fit."""
     if input.ndim > 2:
-        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
+        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got {input.ndim}")
     rows: Any = input.view(1, -1) if input.ndim < 2 else input
     for name, given in (("fweights", fweights), ("aweights", aweights)):
         if given is not None and given.numel() != rows.shape[1]:

@@ -8,7 +8,6 @@ from gviz.numbers.words import LinAlgError
 from gviz.autograd.row import composite, op
 from gviz.ops.solving import by_columns, check_matrix, of_batch
 
-
 @composite
 def on_diagonal(value, operation, operand):
     """A value whose diagonal was changed by an operation with a number, or with other values."""
@@ -25,12 +24,10 @@ def linalg_eigh(A, UPLO: str = "L"):
     values, vectors = np.linalg.eigh(A, UPLO)
     return values, by_columns(vectors)
 
-
 @composite("linalg.eigvalsh")
 def linalg_eigvalsh(A, UPLO: str = "L"):
     """The eigenvalues of symmetric matrices."""
     return linalg_eigh(A, UPLO)[0]
-
 
 @composite
 def eigh_backward(values, vectors, L, V):
@@ -57,7 +54,6 @@ def linalg_svd(A, full_matrices: bool = True, *, driver: str | None = None):
     left, values, right = singular(A, full_matrices)
     return by_columns(left), values, by_columns(right)
 
-
 def singular(matrices, full, vectors=True):
     """The singular vectors and values; refuses what is not a number."""
     try:
@@ -69,12 +65,10 @@ def singular(matrices, full, vectors=True):
             "non-finite values."
         ) from None
 
-
 @composite("linalg.svdvals")
 def linalg_svdvals(A, *, driver: str | None = None):
     """The singular values, the largest first."""
     return linalg_svd(A, False)[1]
-
 
 @composite
 def svd_backward(grads, full_matrices, U, S, k, Vh):
@@ -99,7 +93,6 @@ def svd_backward(grads, full_matrices, U, S, k, Vh):
         outside = matmul(matmul(scaled, transpose(Vh, -2, -1)), Vh)
         return matmul(U, matmul(inner, Vh) + scaled - outside)
     return matmul(U, matmul(inner, Vh)) if rows >= columns else matmul(matmul(U, inner), Vh)
-
 
 @composite
 def singular_turns(left, right, U, S, Vh):
@@ -126,11 +119,10 @@ def singular_turns(left, right, U, S, Vh):
 def linalg_qr(A, mode: str = "reduced"):
     check_matrix(A, "linalg.qr", square=False)
     if mode not in ("reduced", "complete", "r"):
-        raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
+        raise RuntimeError(f"qr received unrecognized mode '{mode}', not one of 'reduced' (default), 'r', or 'complete'")
     if mode == "r":
         return np.zeros((0,), A.dtype), by_columns(np.linalg.qr(A, "r"))
     return tuple(by_columns(factor) for factor in np.linalg.qr(A, mode))
-
 
 @composite
 def qr_backward(first, second, Q, R, mode):
@@ -169,7 +161,6 @@ def singular_bound(matrices, atol, rtol, hermitian):
         rtol = 0 if atol else np.finfo(matrices.dtype).eps * max(matrices.shape[-2:])
     return values, np.maximum(atol or 0, rtol * values.max(axis=-1, initial=0))
 
-
 @op("LinalgPinvBackward0", "linalg.pinv", promote="none", self="pinv_backward(grad, result, self)")
 def linalg_pinv(self, rcond: Number = None, hermitian: bool = False, *, atol: Number = None, rtol: Number = None):
     check_matrix(self, "linalg.pinv", square=False)
@@ -177,13 +168,11 @@ def linalg_pinv(self, rcond: Number = None, hermitian: bool = False, *, atol: Nu
     share = np.nan_to_num(bound / values.max(axis=-1, initial=0)) if self.size else 0
     return np.array(np.linalg.pinv(self, share, hermitian), order="C")
 
-
 @op(None, "linalg.matrix_rank", nondiff=("self",))
 def linalg_matrix_rank(self, tol: Number = None, hermitian: bool = False, *, atol: Number = None, rtol: Number = None):
     check_matrix(self, "linalg.matrix_rank", square=False)
     values, bound = singular_bound(self, atol if tol is None else tol, rtol, hermitian)
     return (values > np.expand_dims(bound, -1)).sum(axis=-1)
-
 
 @composite
 def pinv_backward(grad, inverse, A):

@@ -7,7 +7,6 @@ import numpy as np
 from gviz.autograd.row import ARRAYS, composite, op
 from gviz.ops.checks import check_one_dtype
 
-
 @composite("torch.cdist")
 def cdist(x1, x2, p: float = 2.0, compute_mode: str | None = None):
     """The distance of each row to each row of another matrix, or batch of matrices."""
@@ -26,7 +25,6 @@ def cdist(x1, x2, p: float = 2.0, compute_mode: str | None = None):
         left, right = (view(contiguous_of(expand(x, (*batch, *x.shape[-2:]))), (-1, *x.shape[-2:])) for x in (x1, x2))
     return view(euclidean_dist(left, right), (*batch, x1.shape[-2], x2.shape[-2]))
 
-
 @op(
     "CdistBackward0", check=lambda x1, x2: check_one_dtype(x1, x2, "expected scalar type {} but found {}"),
     x1="cdist_backward(contiguous_of(grad), x1, x2, p, result)", x2="cdist_backward_other(grad, x1, x2, p, result)",
@@ -35,15 +33,12 @@ def cdist_forward(x1, x2, p):
     steps = x1[..., :, None, :] - x2[..., None, :, :]
     return ARRAYS["vector_norm"](steps, p, (-1,)) if steps.shape[-1] else np.zeros(steps.shape[:-1], steps.dtype)
 
-
 @composite
 def contiguous_of(value):
     """The value with its elements in the order of the indices."""
     return value if contiguous(value) else clone_contiguous(value)
 
-
 NEVER = 'not_implemented("_cdist_backward")'
-
 
 @op("CdistBackwardBackward0", grad_output=NEVER, x1=NEVER, x2=NEVER, cdist=NEVER)
 def cdist_backward(grad_output, x1, x2, p, cdist):
@@ -60,18 +55,15 @@ def cdist_backward(grad_output, x1, x2, p, cdist):
         each = np.where(far == 0, 0, np.sign(steps) * size * scale / far ** (p - 1))
     return each.sum(axis=-2).astype(x1.dtype, copy=False)
 
-
 @composite
 def cdist_backward_other(grad, x1, x2, p, result):
     """The gradient for the second ones."""
     result = contiguous_of(transpose(result, -2, -1))  # the last argument is made first, as in PyTorch
     return cdist_backward(contiguous_of(transpose(grad, -2, -1)), x2, x1, p, result)
 
-
 @op("EuclideanDistBackward0", x1__x2="euclidean_dist_backward(grad, x1, x2, result)")
 def euclidean_dist(x1, x2):
     return ARRAYS["cdist_forward"](x1, x2, 2.0)
-
 
 @composite
 def euclidean_dist_backward(grad, x1, x2, result):

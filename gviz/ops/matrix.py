@@ -11,7 +11,6 @@ from gviz.ops.checks import check_one_dtype
 
 everywhere(broadcast_shape)
 
-
 def multiply(left, right, names):
     """The product of two matrices; refuses others, and matrices that do not fit."""
     for name, array in zip(names, (left, right), strict=True):
@@ -24,7 +23,6 @@ def multiply(left, right, names):
         names = " != ".join(of(array.dtype).c_name for array in (left, right))
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {names}")
     return left @ right
-
 
 def sum_of(addend, product, beta, alpha):
     """``beta * addend + alpha * product``; the addend has to fit, and counts for nothing (not even a nan) if beta is zero."""
@@ -44,24 +42,20 @@ def sum_of(addend, product, beta, alpha):
 def mm(self, mat2):
     return multiply(self, mat2, ("self", "mat2"))
 
-
 @everywhere
 def column_major(sizes, strides):
     """Whether a matrix lies in memory column by column: its gradient is then computed transposed."""
     return strides[0] == 1 and strides[1] == sizes[0]
-
 
 @composite
 def mm_left(grad, mat2, sizes, strides):
     """The gradient of a product's left factor, in the memory order of that factor."""
     return t(mm(mat2, t(grad))) if column_major(sizes, strides) else mm(grad, t(mat2))
 
-
 @composite
 def mm_right(grad, mat1, sizes, strides):
     """The gradient of a product's right factor, in the memory order of that factor."""
     return t(mm(t(grad), mat1)) if column_major(sizes, strides) else mm(t(mat1), grad)
-
 
 @op(
     "AddmmBackward0", "addmm addmm_", promote="none",
@@ -86,14 +80,13 @@ def mv(self, vec):
     check_one_dtype(self, vec, "addmv input tensors must have the same dtype, but got {1}, {0}, and {1}")
     return self @ vec
 
-
 @op(
     "AddmvBackward0", "addmv addmv_", promote="none",
-    self="maybe_multiply(grad, beta)", mat="maybe_multiply(outer(grad, vec), alpha)", vec="maybe_multiply(mv(t(mat), grad), alpha)",
+    self="maybe_multiply(grad, beta)", mat="maybe_multiply(outer(grad, vec), alpha)",
+    vec="maybe_multiply(mv(t(mat), grad), alpha)",
 )  # fmt: skip
 def addmv(self, mat, vec, *, beta: Number = 1, alpha: Number = 1):
     return sum_of(self, ARRAYS["mv"](mat, vec), beta, alpha)
-
 
 @composite("outer ger")
 def outer(self, vec2):
@@ -103,7 +96,6 @@ def outer(self, vec2):
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {dims}-D")
     return mul(reshape(self, (numel_of(self), 1)), vec2)
 
-
 @op("DotBackward0", "dot", promote="none", self="grad * tensor", tensor="grad * self")
 def dot(self, tensor):
     if self.ndim != 1 or tensor.ndim != 1:
@@ -112,8 +104,8 @@ def dot(self, tensor):
     left, right = len(self), len(tensor)
     if left != right:
         raise RuntimeError(
-            f"inconsistent tensor size, expected tensor [{left}] and src [{right}] to have the same number of elements, but got "
-            f"{left} and {right} elements respectively"
+            f"inconsistent tensor size, expected tensor [{left}] and src [{right}] to have the same number of elements, but "
+            f"got {left} and {right} elements respectively"
         )
     return np.dot(self, tensor)
 
@@ -131,7 +123,6 @@ def bmm(self, mat2):
     check_one_dtype(self, mat2, "expected scalar type {} but found {}")
     return self @ mat2
 
-
 @op(
     "BaddbmmBackward0", "baddbmm baddbmm_", promote="none", self="maybe_multiply(grad, beta)",
     batch1="maybe_multiply(bmm(grad, transpose(batch2, 1, 2)), alpha)",
@@ -140,9 +131,7 @@ def bmm(self, mat2):
 def baddbmm(self, batch1, batch2, *, beta: Number = 1, alpha: Number = 1):
     return sum_of(self, ARRAYS["bmm"](batch1, batch2), beta, alpha)
 
-
 EACH = "expand(unsqueeze(grad, 0), (batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2))"
-
 
 @op(
     "AddbmmBackward0", "addbmm addbmm_", promote="none", self="maybe_multiply(grad, beta)",
@@ -170,12 +159,10 @@ def matmul(self, other):
         return mm(self, other)
     return matmul_folded(self, other) if folds(self, other) else matmul_batched(self, other)
 
-
 @composite("r@")
 def reversed_matmul(self, other):
     """``other @ self``."""
     return matmul(other, self)
-
 
 @everywhere
 def folds(self, other):
@@ -195,7 +182,6 @@ def folds(self, other):
     sizes, strides = array.shape, array.strides
     return not array.size or all(strides[i] == strides[i + 1] * sizes[i + 1] for i in range(len(sizes) - 2))
 
-
 @composite
 def matmul_folded(self, other):
     """A batch of matrices times one matrix or vector: the batch is folded into the rows."""
@@ -209,7 +195,6 @@ def matmul_folded(self, other):
     product = unsafe_view(mm(folded, small), (*shape, small.shape[-1]))
     product = transpose(product, -2, -1) if swapped else product
     return product if contiguous(product) else clone_contiguous(product)
-
 
 @composite
 def matmul_batched(self, other):

@@ -7,7 +7,6 @@ import numpy as np
 from gviz.numbers.shapes import wrap_dim
 from gviz.autograd.row import composite, op
 
-
 @op("LinalgCrossBackward0", "linalg.cross", self="linalg_cross(other, grad, dim)", other="linalg_cross(grad, self, dim)")
 def linalg_cross(self, other, *, dim: int = -1):
     if self.ndim != other.ndim:
@@ -18,7 +17,6 @@ def linalg_cross(self, other, *, dim: int = -1):
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {lengths[0]} and {lengths[1]}")
     (a, b, c), (x, y, z) = np.moveaxis(self, axis, 0), np.moveaxis(other, axis, 0)
     return np.stack([b * z - c * y, c * x - a * z, a * y - b * x], axis)
-
 
 @composite("kron")
 def kron(self, other):
@@ -55,7 +53,6 @@ def matrix_power(self, n: int):
         n //= 2
     return result
 
-
 @op(None, nondiff=("self",))
 def eye_like(self):
     return np.broadcast_to(np.eye(self.shape[-1], dtype=self.dtype), self.shape).copy()
@@ -70,7 +67,6 @@ def trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim):
     wide = (np.expand_dims(a, dims) for a, dims in ((i1, expand1), (i2, expand2), (i3, expand3)))
     return np.prod(np.broadcast_arrays(*wide), axis=0, dtype=i1.dtype).sum(axis=sumdim, dtype=i1.dtype)
 
-
 @composite
 def trilinear_backward(grad, i1, i2, i3, expand1, expand2, expand3, sumdim, wanted):
     """The gradient times the two other factors: a product of three again."""
@@ -79,7 +75,6 @@ def trilinear_backward(grad, i1, i2, i3, expand1, expand2, expand3, sumdim, want
         trilinear(i1, grad, i3, expand1, sumdim, expand3, expand2) if wanted[1] else None,
         trilinear(i1, i2, grad, expand1, expand2, sumdim, expand3) if wanted[2] else None,
     )
-
 
 @composite("torch.bilinear")
 def bilinear(input1, input2, weight, bias: Tensor | None = None):

@@ -17,21 +17,18 @@ def check_matrix(array, name, square=True):
     rows, columns = array.shape[-2:]
     if square and rows != columns:
         raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices")
-    if array.dtype.kind not in "fc":
-        raise RuntimeError(
-            f"{name}: Expected a floating point or complex tensor as input. Got {of(array.dtype).scalar_name}"
-        )
-
+    if array.dtype.kind not in "fc" or array.dtype == np.float16:
+        half = array.dtype.kind == "f"
+        wanted = "Low precision dtypes not supported" if half else "Expected a floating point or complex tensor as input"
+        raise RuntimeError(f"{name}: {wanted}. Got {of(array.dtype).scalar_name}")
 
 def by_columns(matrices):
     """Matrices that lie in memory column by column, as LAPACK's results do in PyTorch."""
     return np.array(matrices.swapaxes(-1, -2), order="C").swapaxes(-1, -2)
 
-
 def of_batch(matrices, number):
     """Which matrix an error is about, where there are several."""
     return f"(Batch element {number}): " if matrices.ndim > 2 else ""
-
 
 def factors(matrices):
     """L and U in one matrix each, and the rows exchanged on the way (counted from 1), as LAPACK gives them."""
@@ -48,10 +45,8 @@ def factors(matrices):
                 matrix[k + 1 :, k + 1 :] -= np.outer(matrix[k + 1 :, k], matrix[k, k + 1 :])
     return packed, pivots
 
-
 FACTORS = ("LU", "pivots")
 """What :func:`factors` gives; saved too, as in PyTorch, though the derivatives here do without."""
-
 
 def column_factors(matrices):
     """The same for a determinant: what lies in memory row by row is factored transposed, as LAPACK wants columns."""
@@ -72,13 +67,11 @@ def linalg_inv(A):
             "because the input matrix is singular."
         ) from None
 
-
 @composite
 def inv_backward(grad, inverse):
     """The gradient between two transposed inverses; the last argument is made first, as in PyTorch."""
     inner = matmul(grad, transpose(inverse, -2, -1))
     return neg(matmul(transpose(inverse, -2, -1), inner))
-
 
 @composite("inverse linalg.inv")
 def inverse(A):
@@ -91,7 +84,6 @@ def inverse(A):
 def linalg_det(A):
     check_matrix(A, "linalg.det")
     return np.asarray(np.linalg.det(A), A.dtype), *column_factors(A)
-
 
 @composite
 def det_backward(grad, result, A):
@@ -106,7 +98,6 @@ def det_backward(grad, result, A):
     sides = transpose(diag_embed(scaled, 0, -2, -1), -2, -1)
     return linalg_solve(transpose(A, -2, -1), sides, True)
 
-
 @op(
     "LinalgSlogdetBackward0", "linalg.slogdet", promote="none", outputs=("sign", "logabsdet"),
     extras=FACTORS, saves=("sign", *FACTORS), A="slogdet_backward(grad, A)",
@@ -116,7 +107,6 @@ def linalg_slogdet(A):
     sign, size = np.linalg.slogdet(A)
     return np.asarray(np.where(np.isnan(size), 0, sign), A.dtype), np.asarray(size, A.dtype), *column_factors(A)
 
-
 @composite
 def slogdet_backward(grads, A):
     """D log |det A| is the transposed inverse; the sign is flat."""
@@ -125,7 +115,6 @@ def slogdet_backward(grads, A):
     diagonal = diag_embed(expand(unsqueeze(grads[1], -1), tuple(A.shape[:-1])), 0, -2, -1)
     sides = transpose(diagonal, -2, -1)
     return linalg_solve(transpose(A, -2, -1), sides, True)
-
 
 @composite("logdet")
 def logdet(A):
@@ -154,13 +143,11 @@ def linalg_solve(A, B, *, left: bool = True):
         raise LinAlgError("torch.linalg.solve: The solver failed because the input matrix is singular.") from None
     return result[..., 0] if vector else result, *factors(A)
 
-
 def solved(A, B, left):
     """The solution of ``A X = B``, which lies in memory by columns, or of ``X A = B``, by rows."""
     if left:
         return by_columns(np.linalg.solve(A, B))
     return np.ascontiguousarray(np.linalg.solve(A.swapaxes(-1, -2), B.swapaxes(-1, -2)).swapaxes(-1, -2))
-
 
 @composite
 def solve_backward(grad, result, A, left, wanted):
@@ -171,7 +158,6 @@ def solve_backward(grad, result, A, left, wanted):
     flipped = transpose(unsqueeze(result, -1) if vector else result, -2, -1)
     matrix = (neg(matmul(side, flipped)) if left else neg(matmul(flipped, side))) if wanted[0] else None
     return matrix, (squeeze_dim(side, -1) if vector else side) if wanted[1] else None
-
 
 @op(
     "LinalgSolveTriangularBackward0", "linalg.solve_triangular", promote="none",
@@ -184,7 +170,6 @@ def linalg_solve_triangular(self, B, *, upper: bool, left: bool = True, unitrian
         steps = np.arange(self.shape[-1])
         triangle[..., steps, steps] = 1
     return solved(triangle, B, left)
-
 
 @composite
 def solve_triangular_backward(grad, self, result, upper, left, unitriangular, wanted):
@@ -203,17 +188,14 @@ def solve_triangular_backward(grad, self, result, upper, left, unitriangular, wa
 def linalg_cholesky_ex(self, upper=False):
     return triangle_of(self, upper, "linalg.cholesky"), np.zeros(self.shape[:-2], np.int32)
 
-
 @composite("linalg.cholesky")
 def linalg_cholesky(A, *, upper: bool = False):
     """The triangle whose product with its transpose is the matrix."""
     return linalg_cholesky_ex(A, upper)[0]
 
-
 @op("CholeskyBackward0", "cholesky", self="cholesky_backward(grad, upper, result)")
 def cholesky(self, upper: bool = False):
     return triangle_of(self, upper, "cholesky")
-
 
 def triangle_of(matrices, upper, name):
     """The triangle whose product with its transpose is the matrix, where that is positive-definite."""
@@ -234,7 +216,6 @@ def triangle_of(matrices, upper, name):
         f"positive-definite (the leading minor of order {order} is not positive-definite)."
     )
 
-
 @composite
 def cholesky_backward(grad, upper, L):
     """Half the symmetric part of the factor times its gradient, between two inverses of the factor."""
@@ -244,7 +225,6 @@ def cholesky_backward(grad, upper, L):
     inner = linalg_solve_triangular(transpose(factor, -2, -1), half, True, True, False)
     return linalg_solve_triangular(factor, inner, False, False, False)
 
-
 @op(
     "CholeskySolveBackward0", "cholesky_solve", saves=("self",),
     self__input2="cholesky_solve_backward(grad, input2, result, upper, grad_input_mask)",
@@ -253,7 +233,6 @@ def cholesky_solve(self, input2, upper: bool = False):
     check_matrix(input2, "cholesky_solve")
     triangle = np.triu(input2).swapaxes(-1, -2) if upper else np.tril(input2)
     return by_columns(np.linalg.solve(triangle.swapaxes(-1, -2), np.linalg.solve(triangle, self)))
-
 
 @composite
 def cholesky_solve_backward(grad, input2, result, upper, wanted):
