@@ -27,9 +27,8 @@ def multiply(left, right, names):
 def sum_of(addend, product, beta, alpha):
     """``beta * addend + alpha * product``; the addend has to fit, and counts for nothing (not even a nan) if beta is zero."""
     ARRAYS["expand"](addend, product.shape)  # its message where it does not
-    for name, factor in (("beta", beta), ("alpha", alpha)):
-        if isinstance(factor, float) and product.dtype.kind in "iub":
-            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+    if product.dtype.kind in "iub":
+        beta, alpha = int(beta), int(alpha)
     addend = addend if beta == 1 else addend * beta if beta else np.zeros_like(addend)
     return addend + (product if alpha == 1 else product * alpha)
 
