@@ -13,10 +13,9 @@ How one product flows from call to gradient:
 4. ``AccumulateGrad`` adds what arrives to the leaf's ``.grad``.
 
 Beside it: ``hooks.py`` (functions of the user that see gradients pass), ``views.py`` and ``inplace.py`` (memory that several
-tensors share), ``packing.py`` (hooks on
-saved tensors), ``anomaly.py``, ``modes.py`` (grad mode, inference mode), ``words.py`` (PyTorch's long messages),
+tensors share), ``anomaly.py``, ``modes.py`` (grad mode, inference mode), ``words.py`` (PyTorch's long messages),
 ``names.py`` (from rows to the public names: functions, methods, operators, in-place forms, and the refusal of a wrong call).
 
-Imports go down only: modes, words < node < tensor < saved, formulas < packing < row < hooks, call < backward < requests <
+Imports go down only: modes, words < node < tensor < saved, formulas < row < hooks, call < backward < requests <
 views < inplace < names. A tensor names no operation and no module above it: those give it methods (``Tensor.register_hook = ...``).
 """

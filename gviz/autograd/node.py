@@ -34,6 +34,7 @@ class Node:
 
     __slots__ = ("_hooks", "_kept", "_next", "_notes", "_outputs", "_seq")
     _row: ClassVar[Any] = None
+    raw_saved: ClassVar[Any]  # ``node._raw_saved_NAME``: the face of the engine gives it
 
     def __init__(self, edges: tuple[Edge | None, ...], outputs: tuple[Any, ...], kept: Any = ()) -> None:
         self._next = edges
@@ -90,7 +91,7 @@ class Node:
     def __dir__(self) -> list[str]:
         """List what PyTorch's nodes have, without the engine's own names."""
         public = ("__", "_saved_", "_raw_saved_", "_input_metadata", "_sequence_nr")
-        own = {"apply", "release", "watch"}
+        own = {"apply", "raw_saved", "release", "watch"}
         return [name for name in object.__dir__(self) if name not in own and (name[0] != "_" or name.startswith(public))]
 
     def __repr__(self) -> str:

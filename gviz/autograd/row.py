@@ -31,7 +31,6 @@ import numpy as np
 from gviz.autograd.formulas import bind, formula, parameters, place_of_declaration, positional
 from gviz.autograd.modes import mode
 from gviz.autograd.node import Node
-from gviz.autograd.packing import raw_saved
 from gviz.autograd.saved import GONE, Packed, Saved, unpack
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.dtypes import WrappedNumber
@@ -171,7 +170,7 @@ class Row:
                 body[f"_saved_{name}"] = property(lambda node, name=name: self.read_saved(node, name))
         for save in self.plan:
             if save.source in ("input", "result", "extra") and save.name not in self.hidden:
-                body[f"_raw_saved_{save.name}"] = property(lambda node, name=save.name: raw_saved(node, name))
+                body[f"_raw_saved_{save.name}"] = property(lambda node, name=save.name: node.raw_saved(name))
         if self.node == "NotImplemented":  # PyTorch gives it the edges that want a gradient, and no others
             body["next_functions"] = property(lambda node: tuple(edge for edge in node._next if edge is not None))
         return type(str(self.node), (Node,), body)

@@ -69,6 +69,7 @@ from typing import Any
 import numpy as np
 
 from gviz.autograd import requests as _requests  # noqa: F401 - gives tensors backward()
+from gviz.engine.autograd import packing as _packing  # noqa: F401 - gives nodes _raw_saved_*
 from gviz.engine import surface
 from gviz.engine.device import FORMATS, STRIDED, Device, Layout, MemoryFormat
 from gviz.numbers import dtypes

@@ -10,7 +10,7 @@ import numpy as np
 
 from gviz.autograd.modes import mode, no_grad
 from gviz.autograd.node import Node
-from gviz.autograd.packing import raw_saved_tensors
+from gviz.engine.autograd.packing import raw_saved_tensors
 from gviz.autograd.saved import GONE, Saved, keep, unpack
 from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.autograd.views import refuse_view, take_place

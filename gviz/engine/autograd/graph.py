@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gviz.autograd.packing import disable_saved_tensors_hooks, saved_tensors_hooks
+from gviz.engine.autograd.packing import disable_saved_tensors_hooks, saved_tensors_hooks
 from gviz.numbers.words import absent
 from gviz.autograd.hooks import Handle
 from gviz.autograd.modes import mode as STATE

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gviz.autograd.modes import mode, no_grad
+from gviz.autograd.node import Node
 from gviz.autograd.saved import GONE, Packed, Saved
 from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.autograd.words import FREED
@@ -172,3 +173,6 @@ class disable_saved_tensors_hooks:
 
     def __exit__(self, *_: object) -> None:
         self.messages.pop()
+
+
+Node.raw_saved = raw_saved
