@@ -17,6 +17,7 @@ from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.autograd.views import refuse_view, take_place
 from gviz.autograd.words import INFERENCE_WRITTEN, RESIZED
 from gviz.numbers import dtypes
+from gviz.numbers.classes import type_text
 from gviz.numbers.words import warn
 
 if TYPE_CHECKING:
@@ -67,7 +68,9 @@ def write_out(name: str, out: Any, operation: Callable[..., Any], args: Iterable
     Raises:
         RuntimeError: an argument requires a gradient, or the dtype of ``out`` cannot hold the result.
     """
-    args, outs = list(args), [out] if isinstance(out, Tensor) else list(out)
+    args, outs = list(args), list(out) if isinstance(out, list | tuple) else [out]
+    if wrong := [value for value in outs if not isinstance(value, Tensor)]:
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_text(wrong[0])}")
     if mode.on and any(isinstance(value, Tensor) and value.requires_grad for value in (*args, *outs)):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "

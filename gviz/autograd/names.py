@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gviz.autograd.call import OPERANDS
+from gviz.autograd.call import OPERANDS, plain_number
 from gviz.autograd.inplace import in_place, reshape_in_place, write_out
 from gviz.autograd.row import NAMED, NUMBERS
 from gviz.autograd.tensor import Tensor
@@ -53,7 +53,7 @@ def number(value: Any) -> Any:
     """Take a number, or a 0-d tensor that stands for one."""
     if isinstance(value, Tensor) and not value._array.ndim and not value.requires_grad:
         return value.item()
-    return value if isinstance(value, NUMBERS) else NO
+    return plain_number(value) if isinstance(value, NUMBERS) else NO
 
 
 def tensors(value: Any) -> Any:

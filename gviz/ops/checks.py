@@ -6,7 +6,7 @@ from typing import Any
 
 from gviz.numbers import dtypes
 
-__all__ = ["check_floats", "check_one_dtype", "no_norm"]
+__all__ = ["check_floats", "check_one_dtype"]
 
 
 def check_one_dtype(first: Any, second: Any, message: str) -> None:
@@ -20,9 +20,3 @@ def check_floats(array: Any, name: str, kernel: str = "") -> None:
     if array.dtype.kind not in "fc":
         dtype = dtypes.of(array.dtype).scalar_name
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {dtype}")
-
-
-def no_norm(dtype: Any) -> RuntimeError:
-    """Return PyTorch's error for a dtype that has no norm."""
-    name = dtypes.of(dtype).scalar_name
-    return RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {name} instead.")

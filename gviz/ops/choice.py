@@ -6,6 +6,7 @@ import numpy as np
 
 from gviz.autograd.row import composite, op
 from gviz.numbers import dtypes
+from gviz.numbers.words import warn
 from gviz.ops.rows import row
 
 row("relu", "ReluBackward0", lambda self: np.maximum(0, self), "relu relu_", self="threshold_backward(grad, result, 0)")
@@ -73,8 +74,11 @@ def clamp_backward_max(grad, self, min, max):
 
 # ------------------------------------------------------------------ by a mask
 def check_condition(condition, self, other):
-    """Refuse a condition that is not made of booleans."""
-    if condition.dtype.kind != "b" and condition.dtype.name != "uint8":
+    """Refuse a condition that is not made of booleans; warn of one of bytes."""
+    if condition.dtype.name == "uint8":
+        warn("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of "
+             "PyTorch. Use a boolean condition instead.")
+    elif condition.dtype.kind != "b":
         name = dtypes.of(condition.dtype).scalar_name
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {name}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.autograd.row import TENSORS, composite, named, op
+from gviz.ops.checks import check_one_dtype
 from gviz.ops.rows import row
 
 BOTH = ("self", "other")
@@ -34,7 +35,7 @@ row("isposinf", None, lambda self: np.isposinf(self), "isposinf", nondiff=("self
 row("isneginf", None, lambda self: np.isneginf(self), "isneginf", nondiff=("self",))
 
 
-@op(None, "isclose", nondiff=BOTH)
+@op(None, "isclose", nondiff=BOTH, check=lambda self, other: check_one_dtype(self, other, "{} did not match {}"))
 def isclose(self, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
     return np.isclose(self, other, rtol, atol, equal_nan)
 

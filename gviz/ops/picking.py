@@ -190,12 +190,3 @@ def put(self, index, source, accumulate: bool = False):
 def put_backward(grad, index, sizes, accumulate):
     """Return the gradient without what was overwritten."""
     return grad if accumulate else put(grad, index, zeros_of(grad, sizes), False)
-
-
-@op(None, nondiff=("self", "other"))
-def isclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    check_one_dtype(self, other, "{} did not match {}")
-    for name, most in (("rtol", rtol), ("atol", atol)):
-        if most < 0:
-            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {most:g}")
-    return np.isclose(self, other, rtol, atol, equal_nan)
