@@ -94,7 +94,7 @@ def check_device(device: Any) -> None:
 def module(name: str, **content: Any) -> ModuleType:
     """Return a module that can be imported as a part of torch."""
     made = sys.modules[f"gviz.engine.{name}"] = ModuleType(f"torch.{name}")
-    vars(made).update(content, __getattr__=absent(made.__name__))
+    vars(made).update(content, __path__=[], __getattr__=absent(made.__name__))
     return made
 
 

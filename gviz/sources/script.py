@@ -136,7 +136,8 @@ def _execute(  # noqa: PLR0917 - what a run is made of
     is_as_filed = script.file != STDIN and not parsed.notes
     known = _source_known(script, is_as_filed=is_as_filed)
     failure = None
-    silent = nullcontext() if torch is None else importlib.import_module("gviz.autograd.modes").silent_numpy()
+    numpy: Any = importlib.import_module("numpy") if torch is not None else None  # whatever filters of warnings a script sets:
+    silent = nullcontext() if torch is None else numpy.errstate(divide="ignore", invalid="ignore", over="ignore")
     with silent, _modes_kept(engine), known, watch, _torch_kept(engine), process as threads:
         error = _run(code, space)
         if error is not None:
