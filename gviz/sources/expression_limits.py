@@ -355,9 +355,9 @@ _SUMS = """
 
 _LARGE_RULES: dict[str, Rule] = {
     **dict.fromkeys(_SUMS.split(), _sum),
-    **dict.fromkeys(("matmul", "mm", "mv", "dot", "vdot", "bmm", "baddbmm", "addmm", "addmv", "addbmm"), _matmul),
+    **dict.fromkeys(("matmul", "mm", "mv", "dot", "bmm", "baddbmm", "addmm", "addmv", "addbmm"), _matmul),
     **dict.fromkeys(
-        ("outer", "ger", "addr", "kron", "tensordot", "cdist", "repeat", "tile", "unfold", "index_select", "embedding"), _times
+        ("outer", "ger", "kron", "tensordot", "cdist", "repeat", "tile", "unfold", "index_select", "embedding"), _times
     ),
     **dict.fromkeys(("inner", "bilinear", "scaled_dot_product_attention"), _times),
     **dict.fromkeys(("expand", "broadcast_to"), _expanded),

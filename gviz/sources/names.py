@@ -62,7 +62,7 @@ _SHAPES = _words(
 
 _MATRICES = _words(
     """
-    matmul mm mv dot vdot inner outer ger bmm baddbmm addbmm addmm addmv addr kron trace det logdet slogdet inverse
+    matmul mm mv dot inner outer ger bmm baddbmm addbmm addmm addmv kron trace det logdet slogdet inverse
     pinverse cross
     """
 )
