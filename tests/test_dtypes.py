@@ -331,9 +331,3 @@ def test_every_number_is_written_as_torch_writes_it(way: str) -> None:
     torch = pytest.importorskip("torch")
     for each, number in itertools.product(dtypes.ALL, NUMBERS):
         assert written(engine, each.name, way, number) == written(torch, each.name, way, number), (each, number)
-
-
-@pytest.mark.parametrize("shapes", [((0, 3), (2, 3, 2)), ((1, 2, 3), (2, 3, 0)), ((2, 2, 0), (1, 0, 2))])
-def test_a_batch_without_elements_has_the_second_factors_dtype(shapes: tuple[tuple[int, ...], ...]) -> None:
-    first, second = (engine.zeros(s, dtype=d) for s, d in zip(shapes, (engine.float64, engine.float32), strict=True))
-    assert engine.matmul(first, second).dtype is engine.float32
