@@ -61,10 +61,11 @@ def linalg_inv(A):
         return by_columns(np.linalg.inv(A)), np.zeros(A.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
         packed = factors(A)[0].reshape(-1, *A.shape[-2:])
-        number, place = np.argwhere(np.diagonal(packed, axis1=-2, axis2=-1) == 0)[0]
+        zeros = np.diagonal(packed, axis1=-2, axis2=-1) == 0
+        number = zeros.any(axis=-1).argmax()
         raise LinAlgError(
-            f"linalg.inv: {of_batch(A, number)}The diagonal element {place + 1} is zero, the inversion could not be completed "
-            "because the input matrix is singular."
+            f"linalg.inv: {of_batch(A, number)}The diagonal element {zeros[number].argmax() + 1} is zero, the inversion could "
+            "not be completed because the input matrix is singular."
         ) from None
 
 @composite
