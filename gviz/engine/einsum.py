@@ -184,7 +184,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Any:
 def inner(input: Tensor, other: Tensor) -> Any:
     """Return the sums of products over the last dims."""
     if not input.ndim or not other.ndim:
-        return input * other
+        return call["mul"](input, other)
     if input.shape[-1] != other.shape[-1]:
         shapes = " and ".join(str(list(one.shape)) for one in (input, other))
         raise RuntimeError(f"inner() the last dimension must match on both input tensors but got shapes {shapes}")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from gviz.autograd import names
-from gviz.numbers.words import LinAlgError as LinAlgError
-from gviz.numbers.words import absent
+from gviz.numbers.words import LinAlgError, absent
+
+__all__ = ["LinAlgError"]
 
 names.install({"linalg": globals()})
 __getattr__ = absent("torch.linalg")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.norms import matrix_norm
 from gviz.numbers.results import result_class
 from gviz.numbers.words import warn, warn_once
+
+if TYPE_CHECKING:
+    Tensors = list[Any] | tuple[Any, ...]
 
 __all__: list[str] = []
 
@@ -123,8 +126,8 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
                 f"cov(): expected {name} to have the same numel as there are observations in the input but got "
                 f"{given.numel()} != {rows.shape[1]}"
             )
-    weights: Any = fweights if aweights is None else aweights if fweights is None else fweights * aweights
-    total = from_array(np.asarray(rows.shape[1]), None) if weights is None else weights.sum()
+    weights: Any = fweights if aweights is None else aweights if fweights is None else call["mul"](fweights, aweights)
+    total: Any = from_array(np.asarray(rows.shape[1]), None) if weights is None else weights.sum()
     mean = (rows if weights is None else rows * weights).sum(1) / total
     free = total - correction if correction else total
     if aweights is not None and correction:

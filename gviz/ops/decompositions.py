@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.numbers.words import LinAlgError
 from gviz.autograd.row import composite, op
+from gviz.numbers.words import LinAlgError
 from gviz.ops.solving import by_columns, check_matrix, of_batch
+
 
 @composite
 def on_diagonal(value, operation, operand):

@@ -7,6 +7,7 @@ import numpy as np
 from gviz.autograd.row import ARRAYS, composite, op
 from gviz.ops.checks import check_one_dtype
 
+
 @composite("torch.cdist")
 def cdist(x1, x2, p: float = 2.0, compute_mode: str | None = None):
     """The distance of each row to each row of another matrix, or batch of matrices."""

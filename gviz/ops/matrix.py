@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gviz.autograd.row import ARRAYS, composite, everywhere, op
 from gviz.numbers.dtypes import of
 from gviz.numbers.shapes import broadcast_shape
-from gviz.autograd.row import ARRAYS, composite, everywhere, op
 from gviz.ops.checks import check_one_dtype
 
 everywhere(broadcast_shape)

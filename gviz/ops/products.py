@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.numbers.shapes import wrap_dim
 from gviz.autograd.row import composite, op
+from gviz.numbers.shapes import wrap_dim
+
 
 @op("LinalgCrossBackward0", "linalg.cross", self="linalg_cross(other, grad, dim)", other="linalg_cross(grad, self, dim)")
 def linalg_cross(self, other, *, dim: int = -1):

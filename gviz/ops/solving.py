@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gviz.autograd.row import composite, op
 from gviz.numbers.dtypes import of
 from gviz.numbers.words import LinAlgError
-from gviz.autograd.row import composite, op
 
 
 # ------------------------------------------------------------------ what PyTorch gets from LAPACK
