@@ -116,7 +116,7 @@ def pooled(dims: int, row: str, input: Tensor, kernel_size: Any, stride: Any, pa
     if input.ndim not in (dims + 1, dims + 2):
         raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
     if dims > 1:
-        stride = () if stride is None or stride == [] else tuple_of(stride, dims)
+        stride = () if stride in (None, (), []) else tuple_of(stride, dims)
         return call[row](input, tuple_of(kernel_size, dims), stride, tuple_of(padding, dims), *more)
     kernel_size = tuple_of(kernel_size, 1)
     stride = tuple_of(stride, 1) if stride else kernel_size
