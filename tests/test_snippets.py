@@ -11,7 +11,7 @@ from snippets import programs, recorded, transcript
 from gviz import engine
 from gviz.numbers.words import WARNED
 
-WRONG_CALL = re.compile(r"(TypeError'?>?).*(?:\n \* \(.*)*")
+WRONG_CALL = re.compile(r"(TypeError'?>?).*(?:\n(?: \* \(|      didn't match ).*)*")
 
 
 def told(printed: str) -> str:

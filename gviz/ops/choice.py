@@ -6,6 +6,7 @@ import numpy as np
 
 from gviz.autograd.row import composite, op
 from gviz.numbers import dtypes
+from gviz.numbers.shapes import broadcast_shape
 from gviz.numbers.words import warn
 from gviz.ops.rows import row
 
@@ -100,13 +101,18 @@ def where_alone(condition):
 def nonzero_places(self):
     return np.nonzero(np.atleast_1d(self))
 
-@op("MaskedFillBackward1", "masked_fill .masked_fill_", nondiff=("mask",), promote="none", self="masked_fill(grad, mask, 0)",
-    value="sum_all(masked_select(grad, mask))")
-def masked_fill_tensor(self, mask, value):
-    return np.asarray(np.where(mask, dtypes.number(value.item(), self.dtype, half=True), self), order="C")
-
-@op("MaskedFillBackward0", "masked_fill .masked_fill_", nondiff=("mask",), promote="none", self="masked_fill(grad, mask, 0)")
-def masked_fill(self, mask, value):
+def filled(self, mask, value):
+    """Return the array with a number where the mask holds."""
+    broadcast_shape(mask.shape, self.shape)
     if mask.dtype.kind != "b":
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {dtypes.of(mask.dtype).c_name}")
     return np.asarray(np.where(mask, dtypes.number(value, self.dtype, half=True), self), order="C")
+
+@op("MaskedFillBackward1", "masked_fill .masked_fill_", nondiff=("mask",), promote="none", self="masked_fill(grad, mask, 0)",
+    value="sum_all(masked_select(grad, mask))")
+def masked_fill_tensor(self, mask, value):
+    return filled(self, mask, value.item())
+
+@op("MaskedFillBackward0", "masked_fill .masked_fill_", nondiff=("mask",), promote="none", self="masked_fill(grad, mask, 0)")
+def masked_fill(self, mask, value):
+    return filled(self, mask, value)
