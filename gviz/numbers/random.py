@@ -7,8 +7,7 @@ more elements, where PyTorch itself uses other logarithms and sines on other pro
 and the last bit of float64 numbers with bounds, or with a mean.
 
 Functions take the shape and the dtype of the result (a float or complex type, of which both parts are drawn; else the default
-one), and the generator that they draw from (else the default one). They refuse what PyTorch refuses, in its words.
-numpy.random is loaded at the first draw: it costs 10 ms.
+one), and the generator that they draw from (else the default one). numpy.random is loaded at the first draw: it costs 10 ms.
 """
 
 from __future__ import annotations
@@ -24,25 +23,25 @@ from gviz.numbers.classes import BuiltIn, type_text
 from gviz.numbers.dtypes import cast, get_default_dtype, int64, no_kernel, of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     Array = np.ndarray[Any, Any]
     DType = np.dtype[Any]
 
 __all__ = [
-    "Generator", "bernoulli", "default_generator", "drawn", "exponential", "integers", "multinomial", "normal", "rand", "randint",
-    "randn", "randperm", "uniform",
+    "Generator", "bernoulli", "default_generator", "exponential", "integers", "multinomial", "normal", "rand", "randint", "randn",
+    "randperm", "uniform",
 ]  # fmt: skip
 
-_WIDE_RANGE = 1 << 28  # from here on PyTorch takes two words for an integer
-_BLOCK = 16  # elements of which PyTorch makes normal numbers at once
+WIDE_RANGE = 1 << 28  # from here on PyTorch takes two words for an integer
+BLOCK = 16  # elements of which PyTorch makes normal numbers at once
+FIRST_SEED = 67280421310721  # that of every new torch.Generator
+WORDS = 624  # of a Mersenne Twister's state
+FLOAT64 = np.dtype(np.float64)
 
-_FIRST_SEED = 67280421310721  # that of every new torch.Generator
-_WORDS = 624  # of a Mersenne Twister's state
-
-_STATE = np.dtype(
+STATE = np.dtype(
     [
-        ("seed", "<u8"), ("left", "<i4"), ("seeded", "<i4"), ("next", "<u8"), ("words", "<u8", (_WORDS,)),
+        ("seed", "<u8"), ("left", "<i4"), ("seeded", "<i4"), ("next", "<u8"), ("words", "<u8", (WORDS,)),
         ("normal_x", "<f8"), ("normal_y", "<f8"), ("normal_rho", "<f8"), ("normal_is_valid", "<i4"), ("gap", "V4"),
         ("normal_float", "<f4"), ("normal_float_is_valid", "?"), ("end", "V3"),
     ]
@@ -64,7 +63,7 @@ class Generator(metaclass=BuiltIn):
         if str(device) != "cpu":
             raise RuntimeError(f"gviz's engine computes on the CPU only; got a generator for device '{device}'")
         self.device = device
-        self._begin(_FIRST_SEED)
+        self._begin(FIRST_SEED)
 
     def _begin(self, seed: int) -> None:
         self._seed = seed
@@ -72,7 +71,7 @@ class Generator(metaclass=BuiltIn):
         self._kept: float | None = None  # the second of two normal numbers
 
     def manual_seed(self, seed: int) -> Generator:
-        """Begin again at ``seed``, -2**63 to 2**64 - 1, of which only the lower 32 bits count; returns the generator itself."""
+        """Begin again at ``seed``, -2**63 to 2**64 - 1, of which only the lower 32 bits count; return the generator itself."""
         if isinstance(seed, bool) or not hasattr(type(seed), "__index__"):
             raise RuntimeError(f"manual_seed expected a long, but got {type_text(seed)}")
         number = operator.index(seed)
@@ -87,29 +86,26 @@ class Generator(metaclass=BuiltIn):
         return self._seed
 
     def initial_seed(self) -> int:
-        """The seed that the stream began at, 0 to 2**64 - 1."""
+        """Return the seed that the stream began at, 0 to 2**64 - 1."""
         return self._seed
 
     @property
     def state(self) -> Array:
         """Where the stream is: 5056 bytes, laid out as PyTorch does; it can be set to go back."""
-        state, is_fresh = np.zeros(1, _STATE), self._stream is None
+        state, is_fresh = np.zeros(1, STATE), self._stream is None
         inner: dict[str, Any] = self._words().get_state(legacy=False)["state"]
-        position = inner["pos"]
         state["seed"], state["seeded"], state["words"] = self._seed, 1, inner["key"]
-        state["left"] = _WORDS - position + 1
-        state["next"] = 0 if is_fresh else position
+        state["left"], state["next"] = WORDS - inner["pos"] + 1, 0 if is_fresh else inner["pos"]
         if self._kept is not None:
             state["normal_is_valid"], state["normal_y"] = 1, self._kept
         return state.view(np.uint8)
 
     @state.setter
     def state(self, state: Array) -> None:
-        raw = state.tobytes()
-        if len(raw) != _STATE.itemsize:
+        if state.size != STATE.itemsize:
             raise RuntimeError("RNG state is wrong size")
-        fields = np.frombuffer(raw, _STATE)[0]
-        position = _WORDS if fields["left"] == 1 else int(fields["next"])
+        fields = np.frombuffer(state.tobytes(), STATE)[0]
+        position = WORDS if fields["left"] == 1 else int(fields["next"])
         self._begin(int(fields["seed"]))
         self._words().set_state(("MT19937", fields["words"].astype(np.uint32), position, 0, 0.0))
         self._kept = float(fields["normal_y"]) if fields["normal_is_valid"] else None
@@ -120,33 +116,31 @@ class Generator(metaclass=BuiltIn):
         return self._stream
 
     def draw(self, count: int) -> Array:
-        """The next words of the stream, uint32."""
+        """Return the next words of the stream, uint32."""
         return self._words().randint(0, 1 << 32, size=count, dtype=np.uint32)
 
     def draw_wide(self, count: int) -> Array:
-        """The next numbers of two words each, the first one high; uint64."""
+        """Return the next numbers of two words each, the first one high; uint64."""
         words = self.draw(2 * count).astype(np.uint64)
         return words[0::2] << np.uint64(32) | words[1::2]
 
-    def draw_unit(self, count: int, dtype: DType) -> Array:
-        """Uniform numbers in [0, 1): float64 of 53 bits, for any other type float32 of 24 bits."""
+    def draw_unit(self, count: int, dtype: DType = FLOAT64) -> Array:
+        """Return uniform numbers in [0, 1): float64 of 53 bits, for any other type float32 of 24 bits."""
         if dtype.itemsize == 8:
             return (self.draw_wide(count) & np.uint64((1 << 53) - 1)) * 2.0**-53
         return (self.draw(count) & np.uint32((1 << 24) - 1)).astype(np.float32) * np.float32(2.0**-24)
 
     def draw_normal(self, count: int) -> list[float]:
-        """Standard normal numbers one by one, in double precision: Box-Muller makes two, the second is kept."""
-        found = [] if self._kept is None or not count else [self._kept]
-        if found:
-            self._kept = None
-        pairs = (count - len(found) + 1) // 2
-        unit = self.draw_unit(2 * pairs, np.dtype(np.float64)).tolist()
+        """Return standard normal numbers one by one, in double precision: Box-Muller makes two, the second is kept."""
+        numbers = [] if self._kept is None or not count else [self._kept]
+        self._kept = None if numbers else self._kept
+        unit = self.draw_unit((count - len(numbers) + 1) // 2 * 2).tolist()
         for u1, u2 in zip(unit[0::2], unit[1::2], strict=True):
             radius, angle = math.sqrt(-2.0 * math.log1p(-u2)), 2.0 * math.pi * u1
-            found += radius * math.cos(angle), radius * math.sin(angle)
-        if len(found) > count:
-            self._kept = found.pop()
-        return found
+            numbers += radius * math.cos(angle), radius * math.sin(angle)
+        if len(numbers) > count:
+            self._kept = numbers.pop()
+        return numbers
 
 
 default_generator = Generator()
@@ -154,27 +148,31 @@ default_generator = Generator()
 default_generator.seed()
 
 
+def float_type(dtype: DType | None, kernel: str) -> DType:
+    """Return the type to draw in. NotImplementedError: an integer one has no such kernel."""
+    wanted = get_default_dtype().np if dtype is None else dtype
+    if wanted.kind not in "fc":
+        raise no_kernel(kernel, wanted)
+    return wanted
+
+
 def rand(shape: Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Array:
-    """Uniform numbers in [0, 1) (``torch.rand``)."""
+    """Return uniform numbers in [0, 1) (``torch.rand``)."""
     return uniform(shape, 0.0, 1.0, dtype, generator)
 
 
 def randn(shape: Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Array:
-    """Standard normal numbers (``torch.randn``)."""
+    """Return standard normal numbers (``torch.randn``)."""
     return normal(shape, 0.0, 1.0, dtype, generator)
 
 
 def uniform(
     shape: Sequence[int], low: float = 0.0, high: float = 1.0, dtype: DType | None = None, generator: Generator | None = None
 ) -> Array:
-    """Uniform numbers from ``low`` up to, not including, ``high`` (``Tensor.uniform_``)."""
-    wanted = _float_type(dtype, "check_uniform_bounds")
+    """Return uniform numbers from ``low`` up to, not including, ``high`` (``Tensor.uniform_``)."""
+    wanted = float_type(dtype, "check_uniform_bounds")
     if wanted.kind == "c":
-        parts = uniform((*shape, 2), low, high, _part(wanted), generator)
-        return parts.view(wanted)[..., 0]
-    for name, bound in (("from", low), ("to", high)):
-        if not abs(bound) <= np.finfo(wanted).max:
-            raise RuntimeError(f"{name} is out of bounds for {of(wanted).c_name}")
+        return uniform((*shape, 2), low, high, of(wanted).to_real().np, generator).view(wanted)[..., 0]
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     unit = (generator or default_generator).draw_unit(math.prod(shape), wanted)
@@ -182,72 +180,66 @@ def uniform(
     if start != 0 or stop != 1:
         # PyTorch's processor instruction multiplies and adds with one rounding, which for float32 is float64 rounded
         unit = (unit * np.float64(stop - start) + np.float64(start)).astype(unit.dtype, copy=False)
-    found = unit.astype(wanted, copy=False)
-    found[found == wanted.type(high)] = wanted.type(low)  # what is rounded up to the excluded bound goes to the other
-    return found.reshape(shape)
+    numbers = unit.astype(wanted, copy=False)
+    numbers[numbers == wanted.type(high)] = wanted.type(low)  # what is rounded up to the excluded bound goes to the other
+    return numbers.reshape(shape)
 
 
 def normal(
-    shape: Sequence[int], mean: float = 0.0, std: float = 1.0, dtype: DType | None = None, generator: Generator | None = None,
-    singly: bool = False,
-) -> Array:  # fmt: skip
-    """Normal numbers with that mean and standard deviation (``Tensor.normal_``).
-
-    Where elements lie in another order than that of the indices, PyTorch draws them one by one, however many they are.
-    """
-    wanted = _float_type(dtype, "normal_kernel_cpu")
+    shape: Sequence[int], mean: float = 0.0, std: float = 1.0, dtype: DType | None = None, generator: Generator | None = None
+) -> Array:
+    """Return normal numbers with that mean and standard deviation (``Tensor.normal_``)."""
+    wanted, source, count = float_type(dtype, "normal_kernel_cpu"), generator or default_generator, math.prod(shape)
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if wanted.kind == "c":
-        parts = normal((*shape, 2), 0.0, std / math.sqrt(2), _part(wanted), generator).view(wanted)[..., 0]
-        return parts + wanted.type(mean) if mean else parts
-    source = generator or default_generator
-    count = math.prod(shape)
-    if count < _BLOCK or singly:
-        values = np.array([value * std + mean for value in source.draw_normal(count)], np.float64)
-        return cast(values, wanted).reshape(shape)
-    whole = count - count % _BLOCK
+        parts = normal((*shape, 2), 0.0, std / math.sqrt(2), of(wanted).to_real().np, generator)
+        return parts.view(wanted)[..., 0] + wanted.type(mean)
+    if count < BLOCK:
+        return cast(np.array([value * std + mean for value in source.draw_normal(count)], np.float64), wanted).reshape(shape)
+    whole = count - count % BLOCK
     # the rest is drawn and forgotten but for float16: PyTorch makes the last block anew, over what is there
-    data = np.empty(count, np.float64 if wanted.itemsize == 8 else np.float32)
-    data[:whole] = _normal_blocks(source.draw_unit(whole if wanted.itemsize == 2 else count, wanted)[:whole], mean, std)
+    numbers = np.empty(count, np.float64 if wanted.itemsize == 8 else np.float32)
+    numbers[:whole] = normal_blocks(source.draw_unit(whole if wanted.itemsize == 2 else count, wanted)[:whole], mean, std)
     if whole < count:
-        data[-_BLOCK:] = _normal_blocks(source.draw_unit(_BLOCK, wanted), mean, std)
-    return data.astype(wanted, copy=False).reshape(shape)
+        numbers[-BLOCK:] = normal_blocks(source.draw_unit(BLOCK, wanted), mean, std)
+    return numbers.astype(wanted, copy=False).reshape(shape)
 
 
-def _normal_blocks(unit: Array, mean: float, std: float) -> Array:
-    """Box-Muller in blocks of 16: the first eight make the radius, the others the angle."""
-    kind = unit.dtype.type
-    blocks = unit.reshape(-1, 2, _BLOCK // 2)
-    radius = np.sqrt(kind(-2) * np.log(kind(1) - blocks[:, 0]))
-    angle = kind(2 * math.pi) * blocks[:, 1]
-    found: Array = np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=1).reshape(-1)
-    found *= std
-    found += mean
-    return found
+def normal_blocks(unit: Array, mean: float, std: float) -> Array:
+    """Return normal numbers by Box-Muller in blocks of 16: the first eight make the radius, the others the angle."""
+    blocks = unit.reshape(-1, 2, BLOCK // 2)
+    radius, angle = np.sqrt(-2 * np.log(1 - blocks[:, 0])), 2 * math.pi * blocks[:, 1]
+    numbers: Array = np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=1).reshape(-1)
+    return numbers * std + mean
 
 
 def randint(low: int, high: int, shape: Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Array:
-    """Integers from ``low`` up to, not including, ``high`` (``torch.randint``), int64 unless another type is asked for."""
+    """Return integers from ``low`` up to, not including, ``high`` (``torch.randint``), int64 unless another type is asked for."""
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    kind = int64 if dtype is None else of(dtype)
-    if kind.np.kind in "iub" or kind.np.itemsize == 2:
-        limits: Any = np.iinfo(kind.np) if kind.np.kind in "iu" else None
-        least, most = (limits.min, limits.max) if limits else (0, 1) if kind.np.kind == "b" else (-65504, 65504)
+    wanted, span = of(int64.np if dtype is None else dtype), high - low
+    if wanted.np.kind in "iu":
         for name, value in (("from", low), ("to - 1", high - 1)):
-            if not least <= value <= most:
-                raise RuntimeError(f"{name} is out of bounds for {kind.c_name}")
+            if not np.iinfo(wanted.np).min <= value <= np.iinfo(wanted.np).max:
+                raise RuntimeError(f"{name} is out of bounds for {wanted.c_name}")
     source, count = generator or default_generator, math.prod(shape)
-    span = high - low
-    drawn = source.draw(count).astype(np.uint64) if span < _WIDE_RANGE else source.draw_wide(count)
+    words = source.draw(count).astype(np.uint64) if span < WIDE_RANGE else source.draw_wide(count)
     # the sum wraps around in 64 bits, so it is right for a span beyond 2**63 too
-    numbers: Array = (drawn % np.uint64(span) + np.uint64(low % (1 << 64))).view(np.int64).reshape(shape)
-    return numbers.astype(int64.np if dtype is None else dtype, copy=False)
+    numbers: Array = (words % np.uint64(span) + np.uint64(low % (1 << 64))).view(np.int64).reshape(shape)
+    return numbers.astype(wanted.np, copy=False)
+
+
+def integers(shape: Sequence[int], dtype: DType, generator: Generator | None = None) -> Array:
+    """Return integers from 0 to the largest that a type holds without a gap (``Tensor.random_`` without bounds)."""
+    source, count = generator or default_generator, math.prod(shape)
+    top = 1 << (np.finfo(dtype).nmant + 1) if dtype.kind == "f" else 1 if dtype.kind == "b" else int(np.iinfo(dtype).max)
+    words = source.draw_wide(count) if dtype in (np.float64, np.int64) else source.draw(count).astype(np.uint64)
+    return (words % np.uint64(top + 1)).astype(dtype).reshape(shape)
 
 
 def randperm(n: int, generator: Generator | None = None) -> Array:
-    """The integers 0 to ``n`` - 1 in random order (``torch.randperm``), int64."""
+    """Return the integers 0 to ``n`` - 1 in random order (``torch.randperm``), int64."""
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     steps = max(n - 1, 0)
@@ -258,80 +250,43 @@ def randperm(n: int, generator: Generator | None = None) -> Array:
     return np.array(order, np.int64)
 
 
-def bernoulli(
-    p: float | Array, shape: Sequence[int] | None = None, dtype: DType | None = None, generator: Generator | None = None
-) -> Array:
-    """Ones with probability ``p``, else zeros (``torch.bernoulli``, ``Tensor.bernoulli_``, the mask of a dropout).
+def bernoulli(p: Any, shape: Sequence[int] = (), dtype: DType | None = None, generator: Generator | None = None) -> Array:
+    """Return ones with probability ``p``, else zeros (``torch.bernoulli``, ``Tensor.bernoulli_``, the mask of a dropout).
 
     The probability may be an array, whose shape and type the result then has. With one for all it is what PyTorch gives on
     processors other than Intel's, where MKL's own generator makes the mask.
     """
     source = generator or default_generator
     if isinstance(p, np.ndarray):
-        if p.dtype.kind != "f":
-            raise no_kernel("bernoulli_tensor_cpu_p_", p.dtype)
         if not ((p >= 0) & (p <= 1)).all():
             raise RuntimeError(
                 "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  "
                 "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
             )
-        unit = source.draw_unit(p.size, np.dtype(np.float64) if p.dtype.itemsize == 8 else np.dtype(np.float32))
-        return (unit.reshape(p.shape) < p).astype(dtype or p.dtype)
+        return (source.draw_unit(p.size, float_type(p.dtype, "bernoulli_tensor_cpu_p_")).reshape(p.shape) < p).astype(dtype or p.dtype)
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
-    if dtype is not None and dtype.kind == "c":
-        raise no_kernel("bernoulli_scalar_cpu_", dtype)
-    size = tuple(shape or ())
-    unit = source.draw_unit(math.prod(size), np.dtype(np.float64)).reshape(size)
-    return (unit < p).astype(dtype or get_default_dtype().np)
+    return (source.draw_unit(math.prod(shape)).reshape(shape) < p).astype(dtype or get_default_dtype().np)
 
 
 def exponential(shape: Sequence[int], rate: float = 1.0, generator: Generator | None = None) -> Array:
-    """Exponential numbers (``Tensor.exponential_``), float64: a logarithm of a uniform number of double precision each."""
-    unit = (generator or default_generator).draw_unit(math.prod(shape), np.dtype(np.float64))
-    tiny = np.finfo(np.float64).eps / 2
+    """Return exponential numbers (``Tensor.exponential_``), float64: a logarithm of a uniform number of double precision each."""
+    unit, tiny = (generator or default_generator).draw_unit(math.prod(shape)), np.finfo(np.float64).eps / 2
     return (np.where(unit >= 1 - tiny, -tiny, np.log1p(-unit)) * (-1.0 / rate)).reshape(shape)
 
 
-def integers(shape: Sequence[int], dtype: DType, generator: Generator | None = None) -> Array:
-    """Integers from 0 to the largest that a type holds without a gap (``Tensor.random_`` without bounds)."""
-    source, count = generator or default_generator, math.prod(shape)
-    top = 1 << (np.finfo(dtype).nmant + 1) if dtype.kind == "f" else 1 if dtype.kind == "b" else int(np.iinfo(dtype).max)
-    drawn = source.draw_wide(count) if dtype in (np.float64, np.int64) else source.draw(count).astype(np.uint64)
-    return (drawn % np.uint64(top + 1)).astype(dtype).reshape(shape)
-
-
-def drawn(array: Array, draw: Callable[[list[int]], Array]) -> Array:
-    """Numbers for an array's elements, drawn in the order in which these lie in memory."""
-    order = sorted(range(array.ndim), key=lambda dim: -array.strides[dim])
-    return draw([array.shape[dim] for dim in order]).transpose(np.argsort(order))
-
-
 def multinomial(weights: Array, count: int, replacement: bool, generator: Generator | None = None) -> Array:
-    """Indices drawn with the weights of each row (``torch.multinomial``), int64.
+    """Return indices drawn with the weights of each row (``torch.multinomial``), int64.
 
     Without replacement each weight races against an exponential number of its own; with it, uniform numbers are looked up among
     the running sums.
     """
     if not replacement or count == 1:
-        race = weights / drawn(weights, lambda shape: exponential(shape, 1.0, generator)).astype(weights.dtype)
+        race = weights / exponential(weights.shape, 1.0, generator).astype(weights.dtype)
         return np.argsort(-race, axis=-1, kind="stable")[..., :count]
     rows = weights.reshape(-1, weights.shape[-1])
     sums = np.cumsum(rows, axis=-1, dtype=weights.dtype)
     sums = sums / sums[:, -1:]
-    unit = (generator or default_generator).draw_unit(len(rows) * count, np.dtype(np.float64)).reshape(len(rows), count)
-    found = [np.searchsorted(row[:-1].astype(np.float64), u) for row, u in zip(sums, unit, strict=True)]
-    return np.array(found, np.int64).reshape(*weights.shape[:-1], count)
-
-
-def _float_type(dtype: DType | None, kernel: str) -> DType:
-    """The type to draw in; an integer one has no such kernel."""
-    wanted = get_default_dtype().np if dtype is None else dtype
-    if wanted.kind not in "fc":
-        raise no_kernel(kernel, wanted)
-    return wanted
-
-
-def _part(wanted: DType) -> DType:
-    """The type of a complex number's parts."""
-    return of(wanted).to_real().np
+    unit = (generator or default_generator).draw_unit(len(rows) * count).reshape(len(rows), count)
+    places = [np.searchsorted(row[:-1].astype(np.float64), u) for row, u in zip(sums, unit, strict=True)]
+    return np.array(places, np.int64).reshape(*weights.shape[:-1], count)

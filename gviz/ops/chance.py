@@ -14,13 +14,12 @@ NONE = "zeros_like(grad)"
 
 @op("UniformBackward0", self=NONE)
 def uniform_fill(self, low=0.0, high=1.0, generator=None):
-    return random.drawn(self, lambda shape: random.uniform(shape, low, high, self.dtype, generator))
+    return random.uniform(self.shape, low, high, self.dtype, generator)
 
 
 @op("NormalBackward0", self=NONE)
 def normal_fill(self, mean=0.0, std=1.0, generator=None):
-    singly = not self.flags.c_contiguous
-    return random.drawn(self, lambda shape: random.normal(shape, mean, std, self.dtype, generator, singly))
+    return random.normal(self.shape, mean, std, self.dtype, generator)
 
 
 @op("ExponentialBackward0", self=NONE)
@@ -32,12 +31,12 @@ def exponential_fill(self, lambd=1.0, generator=None):
         )
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
-    return random.drawn(self, lambda shape: random.exponential(shape, lambd, generator)).astype(self.dtype)
+    return random.exponential(self.shape, lambd, generator).astype(self.dtype)
 
 
 @op("BernoulliBackward2", self=NONE)
 def bernoulli_one(self, p=0.5, generator=None):
-    return random.drawn(self, lambda shape: random.bernoulli(p, shape, self.dtype, generator))
+    return random.bernoulli(p, self.shape, self.dtype, generator)
 
 
 alike("bernoulli_of", "NotImplemented", "bernoulli_one", self='refuse_derivative("bernoulli")')
@@ -45,25 +44,25 @@ alike("bernoulli_of", "NotImplemented", "bernoulli_one", self='refuse_derivative
 
 @op("BernoulliBackward1", promote="none", self=NONE, p=NONE)
 def bernoulli_each(self, p, generator=None):
-    return random.bernoulli(np.broadcast_to(p, self.shape), None, self.dtype, generator)
+    return random.bernoulli(np.broadcast_to(p, self.shape), (), self.dtype, generator)
 
 
-row("bernoulli", "BernoulliBackward0", lambda self, generator=None: random.bernoulli(self, None, None, generator), self=NONE)
+row("bernoulli", "BernoulliBackward0", lambda self, generator=None: random.bernoulli(self, generator=generator), self=NONE)
 
 
 @op("RandomBackward0", self=NONE)
 def random_from(self, low, high, generator=None):
-    return random.drawn(self, lambda shape: random.randint(low, high, shape, self.dtype, generator))
+    return random.randint(low, high, self.shape, self.dtype, generator)
 
 
 @op("RandomBackward1", self=NONE)
 def random_to(self, high, generator=None):
-    return random.drawn(self, lambda shape: random.randint(0, high, shape, self.dtype, generator))
+    return random.randint(0, high, self.shape, self.dtype, generator)
 
 
 @op("RandomBackward2", self=NONE)
 def random_all(self, generator=None):
-    return random.drawn(self, lambda shape: random.integers(shape, self.dtype, generator))
+    return random.integers(self.shape, self.dtype, generator)
 
 
 def check_spread(std):

@@ -11,7 +11,7 @@ from gviz.numbers import random
 from gviz.numbers import dtypes
 from gviz.autograd.inplace import in_place
 from gviz.autograd.row import TENSORS as call
-from gviz.engine.surface.creation import finish, plain, sized, sizes, zeros_like
+from gviz.engine.surface.creation import finish, plain, sized, sizes
 from gviz.autograd.tensor import Tensor, from_array
 
 
@@ -51,20 +51,13 @@ def randperm(n: int, *, dtype: Any = None, device: Any = None, generator: Any = 
     return finish(random.randperm(n, generator).astype(plain(dtype, dtypes.int64)), False, device)
 
 
-def alike(make: Any, fill: str) -> Any:
-    """A function that makes random numbers in the shape of another tensor, and in its order in memory."""
+def alike(make: Any) -> Any:
+    """Return a function that makes random numbers in the shape of another tensor."""
 
     def make_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
-        if is_turned(input):
-            return finish(call[fill](zeros_like(input, dtype=dtype))._array, requires_grad, device)
         return make(input._array.shape, dtype=dtype or input.dtype, requires_grad=requires_grad, device=device)
 
     return make_like
-
-
-def is_turned(tensor: Tensor) -> bool:
-    """Whether elements lie in memory in another order than that of the indices."""
-    return not tensor._array.flags.c_contiguous and 0 not in tensor._array.strides
 
 
 def randint_like(
@@ -72,8 +65,6 @@ def randint_like(
 ) -> Any:
     """Random integers in the shape of another tensor."""
     low, high = (0, low) if high is None else (low, high)
-    if is_turned(input):
-        return finish(call["random_from"](zeros_like(input, dtype=dtype), low, high)._array, requires_grad, device)
     return randint(low, high, input._array.shape, dtype=dtype or input.dtype, requires_grad=requires_grad, device=device)
 
 
@@ -143,7 +134,7 @@ METHODS: dict[str, Any] = {
 FUNCTIONS: dict[str, Any] = {
     "randint_like": randint_like, "normal": normal,
     "rand": rand, "randn": randn, "randint": randint, "randperm": randperm,
-    "rand_like": alike(rand, "uniform_fill"), "randn_like": alike(randn, "normal_fill"),
+    "rand_like": alike(rand), "randn_like": alike(randn),
     "manual_seed": face.manual_seed, "seed": face.seed, "initial_seed": face.initial_seed,
     "Generator": random.Generator, "default_generator": random.default_generator,
     "get_rng_state": face.get_rng_state, "set_rng_state": face.set_rng_state,
