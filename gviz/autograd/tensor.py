@@ -141,7 +141,7 @@ class Tensor:
     @property
     def output_nr(self) -> int:
         """Which output of :attr:`grad_fn` this is."""
-        return 0 if self.is_leaf else int(self._edge[1])
+        return int(self._edge[1]) if self._edge.__class__ is tuple else 0
 
     @property
     def retains_grad(self) -> bool:
