@@ -12,6 +12,7 @@ from weakref import ref
 import numpy as np
 
 from gviz.autograd.modes import mode
+from gviz.autograd.node import AccumulateGrad
 from gviz.autograd.row import TENSORS, save_result
 from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.autograd.views import refuse_view, take_place
@@ -112,6 +113,8 @@ def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any, 
     if result._edge is not None:
         tensor._edge = result._edge
         tensor.rare().seen = version.count
+    elif tensor._edge.__class__ is ref:  # a leaf: the node in existing graphs stays as it was
+        tensor._edge = ref(AccumulateGrad(tensor))
     return tensor
 
 

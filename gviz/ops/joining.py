@@ -103,8 +103,8 @@ def filled(grads, sizes):
 @composite
 def unbind_backward(grads, dim, sizes):
     """The outputs' gradients stacked again."""
-    dim = wrap_dim(dim, len(sizes))
-    return stack(filled(grads, [(*sizes[:dim], *sizes[dim + 1 :])] * len(grads)), dim)
+    axis = wrap_dim(dim, len(sizes))
+    return stack(filled(grads, [(*sizes[:axis], *sizes[axis + 1 :])] * len(grads)), dim)
 
 SPLIT = "split_backward(grad, {}, dim, self_sym_sizes)"
 

@@ -56,7 +56,7 @@ def places_repeated(repeats, *, output_size=None):
 # ------------------------------------------------------------------ turned round
 @op("FlipBackward0", "flip", self="flip(grad, dims)")
 def flip(self, dims: Size):
-    return np.array(np.flip(self, wrap_dims(dims, self.ndim)), order="C")
+    return np.flip(self, wrap_dims(dims, self.ndim)).copy("K")
 
 brief("fliplr", lambda self: flip(self, (1,)))
 brief("flipud", lambda self: flip(self, (0,)))
@@ -70,18 +70,18 @@ def negated(numbers):
 def roll(self, shifts: Ints, dims: Ints = ()):
     if len(shifts) != (len(dims) or 1):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
-    return np.roll(self, shifts, [wrap_dim(d, self.ndim) for d in dims]) if dims else np.roll(self, shifts[0])
+    return np.asarray(np.roll(self, shifts, [wrap_dim(d, self.ndim) for d in dims] if dims else None), order="C")
 
 @op("Rot90Backward0", "rot90", self="rot90(grad, -k, dims)")
 def rot90(self, k: int = 1, dims: Size = (0, 1)):
-    return np.array(np.rot90(self, k, wrap_dims(dims, self.ndim)), order="C")
+    return np.rot90(self, k, wrap_dims(dims, self.ndim)).copy("K")
 
 # ------------------------------------------------------------------ triangles and diagonals
 def matrix(array, name):
-    """Return the array; refuse one without rows and columns."""
+    """Return the array in the order of its indices; refuse one without rows and columns."""
     if array.ndim < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-    return array
+    return np.asarray(array, order="C")
 
 row(
     "tril", "TrilBackward0", lambda self, diagonal=0: np.tril(matrix(self, "tril"), diagonal), "tril .tril_",
@@ -147,8 +147,8 @@ def diagonal_places(self, sizes):
 @op("UnfoldBackward0", ".unfold", view=True, self="unfold_backward(grad, self_sym_sizes, dimension, size, step)")
 def unfold(self, dimension: int, size: int, step: int):
     dim = wrap_dim(dimension, self.ndim)
-    if size > self.shape[dim]:
-        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {self.shape[dim]} but size is {size}")
+    if not 0 <= size <= self.shape[dim] or step <= 0:
+        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {self.shape[dim]} but size is {size} and step {step}")
     return sliding_window_view(self, size, dim, writeable=True)[(slice(None),) * dim + (slice(None, None, step),)]
 
 @op("UnfoldBackwardBackward0", grad_in="unfold(grad, dim, size, step)")
