@@ -8,51 +8,20 @@
     y.backward()
     w.grad                     # tensor(5.)
 
-How one operation flows from call to gradient, for the product in that program:
+The engine is four rooms, and imports go down only. A line belongs to the room of what it speaks of:
 
-1. ``w + 1`` and the product are calls of rows of the table. The row of the product (``ops/arithmetic.py``) says everything::
+- of numbers only: ``gviz/numbers`` (dtypes, promotion, shapes, data to arrays, printing, random numbers);
+- of gradients, whatever the operation: ``gviz/autograd``, the small engine itself; its first page says how a product flows from
+  the call to the gradient;
+- of one operation: its row in ``gviz/ops``, which says everything about it: formula, forward, public names, call form;
+- of how PyTorch's library presents things: here. Creation, indexing, conversion, copies, random functions, what PyTorch composes
+  in Python (``einsum.py``, ``matrices.py``, ``norms.py``, ``searching.py``); loaded when they are named: ``autograd``, ``linalg``,
+  ``nn``, ``optim``, ``special``. ``readers/`` is the table as text, for ``gviz ops``.
 
-       row("mul", "MulBackward0", lambda self, other: self * other, self="grad * other", other="grad * self")
-
-   ``surface/arithmetic.py`` gives it its public names (``*``, ``torch.mul``, ``Tensor.mul``); what a row may say is told in
-   ``op.py``.
-2. At the first call ``Row.ready`` reads the formulas, makes the class ``MulBackward0`` (``derivatives.node_class``) and the
-   function: here ``makers.two_inputs`` (for ``exp`` and its like ``makers.one_input``), written out because they are hot; any
-   other row, and any operands at all, go through ``general.py``. All do the same: the forward on the arrays, a tensor around
-   what it gives and, if an input requires a gradient, a node.
-3. The node (``node.Node``) keeps ``_left`` and ``_right``, the nodes of its inputs (for a leaf ``node.link`` gives its
-   ``AccumulateGrad``); ``_kept``, what the formulas name, here (other, self); ``_shape``; and ``_seq``, its creation number.
-   The result holds the node as ``_edge`` (``tensor.Tensor``).
-4. ``y.backward()`` starts with a one (``requests.start_gradient``). ``backward.reach`` collects the nodes below, youngest
-   first, and ``backward.sweep`` runs each once: its class's ``_apply`` evaluates the formulas on arrays (here
-   ``derivatives.apply_crossed``), a broadcast gradient is summed back (``towards.fit``), and the result waits in ``_pending``
-   on the next node.
-5. ``AccumulateGrad._apply`` adds what has arrived to ``w.grad``.
-6. With ``create_graph=True`` the same formulas run on tensors (``derivatives.tensor_apply``) and record a graph of their own.
-
-To read the engine, read ``op.py``, ``node.py``, ``tensor.py`` and ``backward.py``, then ``makers.py`` and ``derivatives.py``.
-To find an operation: ``gviz ops NAME`` tells its row, and the line of ``ops/`` where it stands. A public name stands in a table
-at the end of a file of ``surface/`` with the key of its row (those of ``nn.functional``, ``linalg`` and ``special`` are
-functions there; indexing with brackets is ``surface/indexing.py``).
+``fast.py`` lies above all of them: the same rows and the plain backward pass, faster. ``GVIZ_FAST=0`` leaves it out.
 
 The grad mode and a running backward pass belong to the whole process, not to a thread as in PyTorch: programs that build
 graphs in several threads at once need the real one.
-
-Around it:
-
-- ``formulas.py`` (from a derivative's text to a function), ``requests.py`` (what ``backward()`` and ``grad()`` are asked),
-  ``face.py`` (what a node shows to people), ``saved.py`` (what is saved, versions), ``towards.py`` (other backward passes),
-  ``hooks.py`` (what few nodes have), ``inplace.py`` and ``views.py`` (writing in place, CopySlices), ``modes.py`` (no_grad and
-  its kin), ``elements.py`` (what a tensor is apart from the graph), ``layout.py`` (the order of results in memory),
-  ``copying.py`` (copy and pickle), ``random.py`` (PyTorch's random numbers);
-- ``ops/`` (the table), ``surface/`` (its public names);
-- ``data/``: what is known of numbers apart from tensors: ``dtypes.py``, ``limits.py`` (finfo, iinfo), ``shapes.py``,
-  ``unpack.py`` (lists to arrays), ``printing.py``, ``words.py``, ``classes.py`` and ``results.py`` (messages,
-  names of types in them, named results);
-- ``calls/``: what PyTorch takes, and what a wrong call is told: ``signatures.py`` (its call forms), ``refusals.py``,
-  ``handed.py`` and ``listing.py`` (its words), ``kernels.py`` (dtypes that its kernels lack), ``device.py``;
-- ``readers/``: the table as text, for people: ``catalogue.py`` (``gviz ops``), ``symbols.py`` (formulas of numbers and names);
-- loaded when named: ``autograd``, ``backends``, ``cuda``, ``linalg``, ``nn``, ``optim``, ``special``.
 
 What is not here raises AttributeError in PyTorch's words; ``Tensor(3, 5)`` and ``empty`` hold zeros.
 """
