@@ -139,16 +139,16 @@ def linalg_solve(A, B, *, left: bool = True):
             f"({A.shape[-2]}x{A.shape[-1]} and {sides.shape[-2]}x{sides.shape[-1]})"
         )
     try:
-        result = solved(A, sides, left)
+        result = solved(A, sides, left) if left else np.ascontiguousarray(solved(A, sides, left))
     except np.linalg.LinAlgError:
         raise LinAlgError("torch.linalg.solve: The solver failed because the input matrix is singular.") from None
     return result[..., 0] if vector else result, *factors(A)
 
 def solved(A, B, left):
-    """The solution of ``A X = B``, which lies in memory by columns, or of ``X A = B``, by rows."""
+    """The solution of ``A X = B`` or of ``X A = B``."""
     if left:
         return by_columns(np.linalg.solve(A, B))
-    return np.ascontiguousarray(np.linalg.solve(A.swapaxes(-1, -2), B.swapaxes(-1, -2)).swapaxes(-1, -2))
+    return np.linalg.solve(A.swapaxes(-1, -2), B.swapaxes(-1, -2)).swapaxes(-1, -2)
 
 @composite
 def solve_backward(grad, result, A, left, wanted):
