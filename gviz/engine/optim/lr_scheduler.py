@@ -24,12 +24,6 @@ EARLY = (
     "first value of the learning rate schedule. See more details at "
     "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 )
-EPOCH = (
-    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
-    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed form is "
-    "used instead of the new chainable form, where available. Please open an issue if you are unable to replicate your use "
-    "case: https://github.com/pytorch/pytorch/issues/new/choose."
-)
 FRESH = (
     "param 'initial_lr' is not specified in param_groups[{}] when resuming scheduler with last_epoch >= 0.\n"
     "This typically happens when:\n"
@@ -42,17 +36,13 @@ class LRScheduler(Portable):
     """Base of the schedules: ``step()`` sets each group's learning rate for the next epoch."""
 
     __module__, _importable = "torch.optim.lr_scheduler", "gviz.engine.optim.lr_scheduler"
-    _get_closed_form_lr: Any = None
-    """The learning rates of ``last_epoch`` from that number alone, where a schedule has such a form."""
 
     def __init_subclass__(cls) -> None:
         if cls.__module__ == __name__:
             cls.__module__ = LRScheduler.__module__
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
-        from gviz.engine.optim import Optimizer
-
-        if not isinstance(optimizer, Optimizer):
+        if not hasattr(optimizer, "param_groups"):
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
         self.optimizer = optimizer
         vars(optimizer).setdefault("_opt_called", False)
@@ -62,45 +52,39 @@ class LRScheduler(Portable):
             elif "initial_lr" not in group:
                 raise KeyError(FRESH.format(i))
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
-        self.last_epoch = last_epoch
-        self._step_count = 0
-        self._is_initial = True
+        self.last_epoch, self._step_count, self._is_initial = last_epoch, 0, True
         self.step()
         self._is_initial = False
 
-    def get_lr(self) -> Iterable[float]:
-        """The learning rates of this epoch, from those of the last; meant for ``step``."""
+    def get_lr(self) -> list[float]:
+        """Return the learning rates of this epoch, from those of the last; meant for ``step``."""
         raise NotImplementedError
 
     def current(self) -> list[float]:
-        """The learning rates that the groups have, with a warning where not ``step`` asks."""
+        """Return the learning rates that the groups have, with a warning where not ``step`` asks."""
         if not self._get_lr_called_within_step:
             warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.")
         return [group["lr"] for group in self.optimizer.param_groups]
 
     def get_last_lr(self) -> list[float]:
-        """The learning rates that were set last."""
+        """Return the learning rates that were set last."""
         return self._last_lr
 
-    def step(self, epoch: int | None = None) -> None:
-        """Go on by one epoch, or to that one."""
+    def step(self) -> None:
+        """Go on by one epoch."""
         if self._step_count == 1 and not self.optimizer._opt_called:
             warn(EARLY)
         self._step_count += 1
-        if epoch is not None:
-            warn(EPOCH)
-        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        self.last_epoch += 1
         self._get_lr_called_within_step = True
-        try:
-            rates = list(self.get_lr() if epoch is None else (self._get_closed_form_lr or self.get_lr)())
-        finally:
-            self._get_lr_called_within_step = False
+        rates = list(self.get_lr())
+        self._get_lr_called_within_step = False
         for group, lr in zip(self.optimizer.param_groups, rates, strict=True):
             group["lr"] = lr
-        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+        self._last_lr = rates
 
     def state_dict(self) -> dict[str, Any]:
-        """All that it keeps, but the optimizer."""
+        """Return all that it keeps but the optimizer."""
         return {name: value for name, value in vars(self).items() if name != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -112,26 +96,25 @@ class LambdaLR(LRScheduler):
     """The initial learning rate times a function of the epoch."""
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
-        self.optimizer, count = optimizer, len(optimizer.param_groups)
+        count = len(optimizer.param_groups)
         self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, list | tuple) else [lr_lambda] * count
         if len(self.lr_lambdas) != count:
             raise ValueError(f"Expected {count} lr_lambdas, but got {len(self.lr_lambdas)}")
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> Iterable[float]:
-        """As the functions say."""
+    def get_lr(self) -> list[float]:
+        """Return what the functions say."""
         self.current()
         return [base * factor(self.last_epoch) for base, factor in zip(self.base_lrs, self.lr_lambdas, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
-        """All that it keeps, but the optimizer; of callable objects what they keep, of functions nothing."""
-        state = super().state_dict()
-        del state["lr_lambdas"]  # which PyTorch puts last
+        """Return all that it keeps but the optimizer; of callable objects what they keep, of functions nothing."""
+        state = {name: value for name, value in super().state_dict().items() if name != "lr_lambdas"}  # which PyTorch puts last
         return {**state, "lr_lambdas": [None if isinstance(f, FunctionType) else dict(vars(f)) for f in self.lr_lambdas]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on from there, with the own functions."""
-        vars(self).update({name: value for name, value in state_dict.items() if name != "lr_lambdas"})
+        super().load_state_dict({name: value for name, value in state_dict.items() if name != "lr_lambdas"})
         for own, kept in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=False):
             vars(own).update(kept or {})
 
@@ -143,13 +126,10 @@ class StepLR(LRScheduler):
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> Iterable[float]:
-        """As before, or times ``gamma``."""
+    def get_lr(self) -> list[float]:
+        """Return the learning rates as before, or times ``gamma``."""
         rates = self.current()
         return rates if self.last_epoch == 0 or self.last_epoch % self.step_size else [lr * self.gamma for lr in rates]
-
-    def _get_closed_form_lr(self) -> list[float]:
-        return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
 
 
 class MultiStepLR(LRScheduler):
@@ -159,13 +139,9 @@ class MultiStepLR(LRScheduler):
         self.milestones, self.gamma = Counter(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> Iterable[float]:
-        """As before, or times ``gamma`` for each milestone that is now."""
+    def get_lr(self) -> list[float]:
+        """Return the learning rates as before, or times ``gamma`` for each milestone that is now."""
         return [lr * self.gamma ** self.milestones[self.last_epoch] for lr in self.current()]
-
-    def _get_closed_form_lr(self) -> list[float]:
-        passed = sum(count for epoch, count in self.milestones.items() if epoch <= self.last_epoch)
-        return [base * self.gamma**passed for base in self.base_lrs]
 
 
 class ExponentialLR(LRScheduler):
@@ -175,12 +151,9 @@ class ExponentialLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> Iterable[float]:
-        """As before, times ``gamma``."""
+    def get_lr(self) -> list[float]:
+        """Return the learning rates as before, times ``gamma``."""
         return self.current() if self._is_initial else [lr * self.gamma for lr in self.current()]
-
-    def _get_closed_form_lr(self) -> list[float]:
-        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -190,22 +163,16 @@ class CosineAnnealingLR(LRScheduler):
         self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> Iterable[float]:
-        """The next point of the cosine from the last, so that what else changes the learning rate stays."""
+    def get_lr(self) -> list[float]:
+        """Return the next point of the cosine from the last, so that what else changes the learning rate stays."""
         rates, epoch, least = self.current(), self.last_epoch, self.eta_min
         if self._is_initial:
             return rates
-        if self._step_count == 1 and epoch > 0:
-            return self._get_closed_form_lr()
         if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # the last point was the least, which no factor leaves
             rise = 1 - math.cos(math.pi / self.T_max)
             return [lr + (base - least) * rise / 2 for lr, base in zip(rates, self.base_lrs, strict=True)]
         factor = (1 + math.cos(math.pi * epoch / self.T_max)) / (1 + math.cos(math.pi * (epoch - 1) / self.T_max))
         return [factor * (lr - least) + least for lr in rates]
-
-    def _get_closed_form_lr(self) -> list[float]:
-        wave = 1 + math.cos(math.pi * self.last_epoch / self.T_max)
-        return [self.eta_min + (base - self.eta_min) * wave / 2 for base in self.base_lrs]
 
 
 __getattr__ = absent("torch.optim.lr_scheduler")
