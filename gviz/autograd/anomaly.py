@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import traceback
 import warnings
 from typing import Any
@@ -13,12 +14,17 @@ from gviz.autograd.node import AccumulateGrad, Node
 from gviz.autograd.tensor import Tensor
 from gviz.numbers.words import warn
 
+GVIZ = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+RUNNER = os.path.join(GVIZ, "sources", "script.py")
+
 __all__ = ["check", "detect_anomaly", "set_detect_anomaly", "warn_of"]
 
 
 def note_forward(node: Node) -> None:
-    """Keep the lines that led to this node."""
-    stack = [frame for frame in traceback.extract_stack() if "/gviz/" not in frame.filename.replace("\\", "/")]
+    """Keep the lines that led to this node: those of the program, without the engine's, or what runs a script."""
+    stack = traceback.extract_stack()
+    runs = max((i for i, frame in enumerate(stack) if frame.filename == RUNNER), default=-1)
+    stack = [frame for frame in stack[runs + 1 :] if not frame.filename.startswith(GVIZ)]
     node.metadata["traceback_"] = traceback.format_list(stack)
 
 

@@ -207,7 +207,7 @@ def _lacks(error: BaseException, message: str, script: Script) -> str | None:
 
 def _is_engines(kind: type) -> bool:
     """Whether a class is the engine's own, or derived from one of its classes other than object."""
-    return kind.__module__.startswith("gviz.engine") or kind.__module__ == "torch" or kind.__module__.startswith("torch.")
+    return f"{kind.__module__}.".startswith(("gviz.engine.", "gviz.autograd.", "gviz.numbers.", "torch."))
 
 
 def _similar_name(error: BaseException, frame: FrameType | None) -> str | None:
