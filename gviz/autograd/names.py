@@ -175,6 +175,7 @@ class Name:
         self.word = word
         self.short = operator(word).strip("_") or word.rpartition(".")[2]
         self.declared: list[tuple[Any, Any]] = []
+        self.made: Any = None
         self.bound = False
 
     @cached_property
@@ -263,10 +264,10 @@ def writing(function: Any, *, reshapes: bool = False) -> Any:
 
 
 def install(spaces: dict[str, dict[str, Any]]) -> None:
-    """Bind the names of all rows that were declared since the last call.
+    """Bind the names of all rows that were declared since the last call: methods and operators at once, functions to their module.
 
     Args:
-        spaces: the namespaces of modules: ``{"torch": ..., "F": ..., "linalg": ...}``; other words stay unbound for now.
+        spaces: the namespaces of modules: ``{"torch": ..., "F": ..., "linalg": ...}``; functions of others wait for theirs.
     """
     while NAMED:
         words, function, call = NAMED.pop(0)
@@ -275,17 +276,17 @@ def install(spaces: dict[str, dict[str, Any]]) -> None:
             name.declared.append((function, call))
             vars(name).pop("forms", None)
     for word, name in NAMES.items():
-        space = word.rpartition(".")[0] or ("" if word.startswith(".") else "torch")
-        if name.bound or (space and space not in spaces):
-            continue
-        name.bound, function = True, name.function()
-        if dunder := operator(word):
-            function = writing(function) if dunder.startswith("__i") and dunder != "__invert__" else function
-            setattr(Tensor, dunder, function if word in UNARY else as_operator(function))
-            continue
-        if name.short.endswith("_"):
-            function = writing(function, reshapes=getattr(name.declared[0][1], "reshapes", False))
-        if "." not in word or not space:
-            setattr(Tensor, name.short, function)
-        if space:
-            spaces[space][name.short] = function
+        if name.made is None:
+            name.made = function = name.function()
+            if dunder := operator(word):
+                function = writing(function) if dunder.startswith("__i") and dunder != "__invert__" else function
+                setattr(Tensor, dunder, function if word in UNARY else as_operator(function))
+                continue
+            if name.short.endswith("_"):
+                name.made = function = writing(function, reshapes=getattr(name.declared[0][1], "reshapes", False))
+            if not word.rpartition(".")[0]:
+                setattr(Tensor, name.short, function)
+        space = word.rpartition(".")[0] or ("" if word.startswith(".") or operator(word) else "torch")
+        if space in spaces and not name.bound:
+            name.bound = True
+            spaces[space][name.short] = name.made

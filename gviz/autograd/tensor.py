@@ -18,7 +18,8 @@ from gviz.autograd.modes import mode
 from gviz.autograd.node import AccumulateGrad, Edge, next_seq
 from gviz.autograd.words import COMPLEX, DETACHED_VIEW, NON_LEAF_FLAG, NON_LEAF_GRAD, USE_DETACH
 from gviz.numbers.classes import type_text
-from gviz.numbers.dtypes import of
+from gviz.numbers.dtypes import dtype, of
+from gviz.numbers.printing import Size, size
 
 __all__ = ["Tensor", "Version", "edge_of", "from_array"]
 
@@ -207,6 +208,34 @@ class Tensor:
         if self._rare is not None or other._rare is not None:
             self.rare().inference = other.is_inference()
         self._array = other._array
+
+    # ---------------------------------------------------------------- elements
+    @property
+    def shape(self) -> Size:
+        """The sizes of the dims."""
+        return size(self._array.shape)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dims."""
+        return int(self._array.ndim)
+
+    @property
+    def dtype(self) -> dtype:
+        """The element type."""
+        return of(self._array.dtype)
+
+    def item(self) -> Any:
+        """Return the only element, as a Python number."""
+        if self._array.size != 1:
+            raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
+        return self._array.item()
+
+    def __bool__(self) -> bool:
+        if self._array.size == 1:
+            return bool(self._array.item())
+        count = "more than one value" if self._array.size else "no values"
+        raise RuntimeError(f"Boolean value of Tensor with {count} is ambiguous")
 
     # ---------------------------------------------------------------- memory
     @property

@@ -11,7 +11,7 @@ from gviz.autograd.row import named
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.copying import deep, pickled, shallow
 from gviz.engine.device import CPU, STRIDED, Device, Layout
-from gviz.numbers import dtypes, printing
+from gviz.numbers import printing
 from gviz.numbers.shapes import steps_of, wrap_dim
 from gviz.numbers.words import warn_once
 from gviz.ops.shape import as_strided, permute, transpose
@@ -39,11 +39,6 @@ class Elements(Tensor):
     """The methods of tensors that are about the array. They are given to Tensor itself."""
 
     # ---------------------------------------------------------------- sizes
-    @property
-    def shape(self) -> printing.Size:
-        """The sizes of the dims."""
-        return printing.size(self._array.shape)
-
     def size(self, dim: int | None = None) -> Any:
         """Return all sizes, or that of one dim."""
         return self.shape if dim is None else self._array.shape[dim_of(self, dim)]
@@ -62,7 +57,6 @@ class Elements(Tensor):
         return int(self._array.size)
 
     ndimension, nelement = dim, numel
-    ndim = property(dim)
 
     def __len__(self) -> int:
         if not self._array.ndim:
@@ -70,11 +64,6 @@ class Elements(Tensor):
         return len(self._array)
 
     # ---------------------------------------------------------------- elements in memory
-    @property
-    def dtype(self) -> dtypes.dtype:
-        """The element type."""
-        return dtypes.of(self._array.dtype)
-
     @property
     def device(self) -> Device:
         """Always the CPU."""
@@ -122,23 +111,11 @@ class Elements(Tensor):
         return 0 if self._base is None else (self.data_ptr() - self._base.data_ptr()) // self.element_size()
 
     # ---------------------------------------------------------------- Python's numbers
-    def item(self) -> Any:
-        """Return the only element, as a Python number."""
-        if self._array.size != 1:
-            raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
-        return self._array.item()
-
     def tolist(self) -> Any:
         """Return a number, or nested lists of numbers."""
         return self._array.tolist()
 
-    def __bool__(self) -> bool:
-        if self._array.size == 1:
-            return bool(self._array.item())
-        count = "more than one value" if self._array.size else "no values"
-        raise RuntimeError(f"Boolean value of Tensor with {count} is ambiguous")
-
-    is_nonzero = __bool__
+    is_nonzero = Tensor.__bool__
     real = property(lambda self: self.conj())
 
     def __float__(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from gviz.autograd import names
 from gviz.autograd.row import ARRAYS, ROWS, TENSORS
 
 __all__ = ["ARRAYS", "FAMILIES", "ROWS", "TENSORS"]
@@ -17,3 +18,4 @@ FAMILIES = (
 
 for family in FAMILIES:
     import_module(f"gviz.ops.{family}")
+names.install({})  # tensors get their methods and operators; functions wait for the module that they belong to

@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.ops import ARRAYS
+from gviz.autograd.modes import enable_grad
+from gviz.autograd.requests import grad
+from gviz.autograd.tensor import Tensor, from_array
+from gviz.ops import ARRAYS, TENSORS
+from gviz.ops.rows import CALLS
 from gviz.static.dtypes import is_array
 from gviz.static.shapes import listed
 from gviz.static.structures import leaves, refilled
@@ -51,6 +55,11 @@ def getitem(x: Any, index: Any) -> Any:
     return x[index]
 
 
+def shape_of(x: Any) -> tuple[int, ...]:
+    """The shape of an array, or of one of the engine's tensors."""
+    return np.shape(x._array if isinstance(x, Tensor) else x)
+
+
 def put_back(part: Any, x: Any, index: Any) -> Any:
     """Zeros, and numbers where an index took them from."""
     out = np.zeros_like(x)
@@ -65,8 +74,9 @@ def products(x: Any, y: Any, left: bool, right: bool) -> Any:
 
 def prod_axes(x: Any, axes: tuple[int, ...], keep: bool) -> Any:
     """The product along several axes."""
-    places = sorted({a % len(x.shape) for a in axes}, reverse=True)
-    sizes = tuple(1 if i in places else n for i, n in enumerate(x.shape))
+    shape = shape_of(x)
+    places = sorted({a % len(shape) for a in axes}, reverse=True)
+    sizes = tuple(1 if i in places else n for i, n in enumerate(shape))
     for place in places:
         x = x.prod(place)
     return x.reshape(sizes) if keep else x
@@ -74,8 +84,8 @@ def prod_axes(x: Any, axes: tuple[int, ...], keep: bool) -> Any:
 
 def choose(condition: Any, one: Any, other: Any) -> Any:
     """One of two by a condition for all, for each row or for each element."""
-    lead = len(one.shape) - len(condition.shape)
-    if lead > 0 and len(condition.shape) == 1:
+    lead = len(shape_of(one)) - len(shape_of(condition))
+    if lead > 0 and len(shape_of(condition)) == 1:
         condition = condition.reshape((-1, *(1,) * lead))
     return np.where(condition, one, other) if is_array(one) else one.where(condition, other)
 
@@ -83,6 +93,23 @@ def choose(condition: Any, one: Any, other: Any) -> Any:
 def slice_by(x: Any, begin: Any, end: Any, step: Any, kinds: Any) -> Any:
     """Some of the elements, by numbers that may be known only now."""
     return x[index_of(kinds, begin, end, step)]
+
+
+def put_back_by(part: Any, x: Any, begin: Any, end: Any, step: Any, kinds: Any) -> Any:
+    """Zeros, and numbers where such a slice took them from."""
+    return put_back(part, x, index_of(kinds, begin, end, step))
+
+
+def take(x: Any, places: Any, axis: int) -> Any:
+    """The elements at some places of an axis."""
+    return x[(slice(None),) * (axis % x.ndim) + (places,)]
+
+
+def give_back(part: Any, x: Any, places: Any, axis: int) -> Any:
+    """Zeros, and the sums of the numbers that were taken from a place."""
+    out = np.zeros_like(x)
+    np.add.at(out, (slice(None),) * (axis % x.ndim) + (places,), part)
+    return out
 
 
 def index_of(kinds: Any, *ends: Any) -> tuple[Any, ...]:
@@ -112,15 +139,24 @@ OWN: dict[str, Callable[..., Any]] = {
     "size_of": lambda x, kind: kind(np.size(x)), "sizes": np.shape, "numel": np.size,
     "strides": lambda x: tuple(s // x.itemsize for s in x.strides), "fill": lambda size, value: np.full(tuple(size), value),
     "range": lambda start, limit, delta: np.arange(start, limit, delta, dtype=np.asarray(start).dtype),
-    "take": lambda x, places, axis: x[(slice(None),) * (axis % len(x.shape)) + (places,)],
+    "put_back_by": put_back_by, "take": take, "give_back": give_back,
     "reshape": lambda x, size: x.reshape(tuple(int(n) for n in size)),
-    "transpose": lambda x, order: np.transpose(x, order) if isinstance(x, np.ndarray) else x.permute(*map(int, order)),
+    "shape_like": lambda part, x: part.reshape(np.shape(x)),
+    "transpose": lambda x, order: np.transpose(x, order), "turn_back": lambda part, order: np.transpose(part, np.argsort(order)),
 }  # fmt: skip
 
 
 FORMULAS: dict[str, dict[str, Any]] = {
     "getitem": {"x": lambda grad, x, index: put_back(grad, x, index)},
     "put_back": {"part": lambda grad, index: getitem(grad, index)},
+    "slice_by": {"x": lambda grad, x, begin, end, step, kinds: put_back_by(grad, x, begin, end, step, kinds)},
+    "put_back_by": {"part": lambda grad, begin, end, step, kinds: slice_by(grad, begin, end, step, kinds)},
+    "take": {"x": lambda grad, x, places, axis: give_back(grad, x, places, axis)},
+    "give_back": {"part": lambda grad, places, axis: take(grad, places, axis)},
+    "reshape": {"x": lambda grad, x: shape_like(grad, x)},
+    "shape_like": {"part": lambda grad, part: shape_like(grad, part)},
+    "transpose": {"x": lambda grad, order: turn_back(grad, order)},
+    "turn_back": {"part": lambda grad, order: transpose(grad, order)},
     "spread_sum": {"part": lambda grad, part: spread_like(grad, part)},
     "spread_like": {"part": lambda grad, part: spread_sum(grad, part)},
     "pow_tensor": {  # TensorFlow has 0 where the base is not positive, and nan for 0 ** 0; PyTorch nan and 0
@@ -133,9 +169,17 @@ FORMULAS: dict[str, dict[str, Any]] = {
 """The derivatives of some of these, and where TensorFlow's is another than PyTorch's, in the form of the engine's rows."""
 
 
+NUMPYS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative}
+"""Rows that an operator of Python's is for: numpy's functions, which may write over an operand."""
+
+
 def function_of(key: str) -> Any:
-    """The function of that key on arrays: a row of the engine's table, or one of the static graph's own."""
-    return OWN[key] if key in OWN else ARRAYS[key]
+    """The function of that key on arrays: one of the static graph's own, numpy's where a row only calls that, or the row's."""
+    if key in OWN or key in NUMPYS:
+        return OWN.get(key) or NUMPYS[key]
+    code = ARRAYS[key].__code__
+    is_numpys = code.co_names[:1] == ("np",) and any(code.co_code == call.__code__.co_code for call in CALLS.values())
+    return getattr(np, code.co_names[1]) if is_numpys else ARRAYS[key]
 
 
 def by_engine(key: str, args: tuple[Any, ...], place: int, which: tuple[int, ...], grads: tuple[Any, ...]) -> Any:
@@ -148,26 +192,22 @@ def by_engine(key: str, args: tuple[Any, ...], place: int, which: tuple[int, ...
         which: the outputs that have a gradient.
         grads: those gradients.
     """
-    import gviz.engine as torch
-    from gviz.autograd.row import TENSORS
-    from gviz.autograd.tensor import from_array
-
-    nested = any(isinstance(v, torch.Tensor) for v in leaves(args))  # the derivative of a derivative
+    nested = any(isinstance(v, Tensor) for v in leaves(args))  # the derivative of a derivative
     items: list[Any] = [from_array(np.asarray(v), None) if is_array(v) else v for v in leaves(args)]
-    items = [v.detach() if isinstance(v, torch.Tensor) and not v.requires_grad else v for v in items]
-    tensors = [v for v in items if isinstance(v, torch.Tensor)]
+    items = [v.detach() if isinstance(v, Tensor) and not v.requires_grad else v for v in items]
+    tensors = [v for v in items if isinstance(v, Tensor)]
     if not tensors[place].requires_grad:
         tensors[place].requires_grad_()
-    with torch.enable_grad():
+    with enable_grad():
         out = (OWN[key] if key in OWN else TENSORS[key])(*refilled(args, iter(items)))
         outs = [out[i] for i in which] if isinstance(out, (tuple, list)) else [out]
-        weights = [g if isinstance(g, torch.Tensor) else from_array(np.asarray(g), None) for g in grads]
+        weights = [g if isinstance(g, Tensor) else from_array(np.asarray(g), None) for g in grads]
         pairs = [(o, g) for o, g in zip(outs, weights, strict=True) if o.requires_grad]
         found = None
         if pairs:
             ends, weights = map(list, zip(*pairs, strict=True))
-            found = torch.autograd.grad(ends, tensors[place], weights, create_graph=nested, allow_unused=True)[0]
-        found = torch.zeros_like(tensors[place]) if found is None else found
+            found = grad(ends, tensors[place], weights, create_graph=nested, allow_unused=True)[0]
+    found = from_array(np.zeros_like(tensors[place]._array), None) if found is None else found
     return found if nested else found._array
 
 

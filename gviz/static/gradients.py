@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gviz.autograd.formulas import bind, parameters
+from gviz.ops import ARRAYS, ROWS
 from gviz.static.arrays import ones
 from gviz.static.control import unit_of
 from gviz.static.convert import convert, make
@@ -156,9 +158,6 @@ def of_operation(op: Operation, grads: Sequence[Tensor | None]) -> Iterable[tupl
 
 def derivatives(key: str, args: tuple[Any, ...], result: Tensor, grad: Tensor | None) -> Iterable[tuple[Tensor, Tensor | None]]:
     """What the row of that key declares for each of its tensors; by the engine at run time where it declares nothing."""
-    from gviz.autograd.formulas import bind, parameters
-    from gviz.ops import ROWS
-
     row = ROWS.get(key)
     if key in FORMULAS:
         forward, formulas = OWN[key] if key in OWN else ROWS[key].forward, FORMULAS[key]
@@ -219,9 +218,8 @@ TYPE_OF = {key: name for name, key in KEYS.items() if name != "Rint"} | {"where"
 @cache
 def symbols() -> dict[str, Any]:
     """The namespace in which a formula's names add operations; made at the first derivative."""
-    from gviz.ops import ARRAYS
-
-    own = {"__builtins__": builtins, "__name__": "gviz.static.symbols"}
+    own: dict[str, Any] = {"__builtins__": builtins, "__name__": "gviz.static.symbols"}
+    own["maybe_multiply"] = lambda grad, number: grad if number == 1 else grad * number
     return {k: symbol(k) for k, f in (ARRAYS | OWN).items() if callable(f)} | own
 
 
