@@ -15,7 +15,6 @@ from gviz.autograd.tensor import Tensor
 from gviz.numbers.words import warn
 
 GVIZ = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
-RUNNER = os.path.join(GVIZ, "sources", "script.py")
 
 __all__ = ["check", "detect_anomaly", "set_detect_anomaly", "warn_of"]
 
@@ -23,8 +22,8 @@ __all__ = ["check", "detect_anomaly", "set_detect_anomaly", "warn_of"]
 def note_forward(node: Node) -> None:
     """Keep the lines that led to this node: those of the program, without the engine's, or what runs a script."""
     stack = traceback.extract_stack()
-    runs = max((i for i, frame in enumerate(stack) if frame.filename == RUNNER), default=-1)
-    stack = [frame for frame in stack[runs + 1 :] if not frame.filename.startswith(GVIZ)]
+    start = max((i for i, frame in enumerate(stack, 1) if frame.filename == os.path.join(GVIZ, "sources", "script.py")), default=0)
+    stack = [frame for frame in stack[start:] if not frame.filename.startswith(GVIZ)]
     node.metadata["traceback_"] = traceback.format_list(stack)
 
 

@@ -121,9 +121,7 @@ class set_grad_enabled(GradMode):
     """Set the grad mode at once; as a context manager, put it back at the end of the block."""
 
     def __init__(self, mode: Any) -> None:
-        if not isinstance(mode, bool):
-            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}")
-        self.on = mode
+        self.on = bool(mode)
         super().__enter__()
 
     def __enter__(self) -> None:

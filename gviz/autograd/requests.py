@@ -39,13 +39,8 @@ def backward(
 ) -> None:  # fmt: skip
     """Add the gradients of ``tensors`` to the ``.grad`` of the leaves below them.
 
-    Args:
-        tensors: one tensor (or gradient edge) or several.
-        grad_tensors: a gradient for each; None for ones of a one-element tensor.
-        retain_graph: keep saved tensors; default: as ``create_graph``.
-        create_graph: record the computation of the gradients.
-        grad_variables: the old name of ``grad_tensors``.
-        inputs: accumulate only into these.
+    Each starts with its gradient of ``grad_tensors`` (by its old name ``grad_variables``), or with a one. Saved tensors are kept
+    with ``retain_graph``, or if ``create_graph`` records all; with ``inputs`` only these are given a gradient.
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.backward.html
     """

@@ -80,15 +80,8 @@ def keep(value: Any) -> Any:
 
 
 def unpack(node: Node, value: Any, number: int | None = None) -> Any:
-    """Return a saved thing as a derivative, or the user, sees it.
-
-    Args:
-        node: the node that has saved it.
-        value: what the node keeps.
-        number: which output of the node an array is; None if it is no output.
-
-    Raises:
-        RuntimeError: it was freed, modified in place or detached since.
+    """Return what a node keeps as a derivative sees it (an array is its output of that number); refuse it if it was freed or
+    written since.
     """
     if value is GONE:
         raise RuntimeError(FREED)

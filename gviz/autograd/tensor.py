@@ -16,7 +16,7 @@ import numpy as np
 
 from gviz.autograd.modes import mode
 from gviz.autograd.node import AccumulateGrad, Edge, next_seq
-from gviz.autograd.words import COMPLEX, DETACHED_VIEW, NON_LEAF_FLAG, NON_LEAF_GRAD, USE_DETACH
+from gviz.autograd.words import COMPLEX, DETACHED_VIEW, NON_LEAF_FLAG, NON_LEAF_GRAD, USE_DETACH, WRONG_GRAD_DTYPE, WRONG_GRAD_SIZE
 from gviz.numbers.classes import type_text
 from gviz.numbers.dtypes import dtype, of
 from gviz.numbers.printing import Size, size
@@ -50,9 +50,7 @@ class Rare:
         inference: whether it was made in inference mode.
     """
 
-    __slots__ = (
-        "accumulator", "base", "detached", "grad", "hooks", "inference", "origin", "post_hooks", "retains", "seen",
-    )  # fmt: skip
+    __slots__ = ("accumulator", "base", "detached", "grad", "hooks", "inference", "origin", "post_hooks", "retains", "seen")
 
     def __init__(self) -> None:
         self.grad: Tensor | None = None
@@ -118,9 +116,6 @@ class Tensor:
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set :attr:`requires_grad` and return the tensor."""
-        if not isinstance(requires_grad, bool):
-            name = type_text(requires_grad)
-            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {name}")
         if requires_grad and self._array.dtype.kind not in "fc":
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if not requires_grad or self.is_leaf:
@@ -231,12 +226,6 @@ class Tensor:
             raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
         return self._array.item()
 
-    def __bool__(self) -> bool:
-        if self._array.size == 1:
-            return bool(self._array.item())
-        count = "more than one value" if self._array.size else "no values"
-        raise RuntimeError(f"Boolean value of Tensor with {count} is ambiguous")
-
     # ---------------------------------------------------------------- memory
     @property
     def _version(self) -> int:
@@ -273,17 +262,9 @@ def refuse_gradient(tensor: Tensor, grad: Any) -> None:
         raise RuntimeError("can't assign Variable as its own grad")
     ours, theirs = of(tensor._array.dtype), of(grad._array.dtype)
     if ours is not theirs:
-        raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{theirs.c_name}' to a tensor with grad_dtype '{ours.scalar_name}'. The "
-            "gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype "
-            "attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of "
-            "a tensor and its gradient may break downstream systems that assume they match."
-        )
+        raise RuntimeError(WRONG_GRAD_DTYPE.format(theirs.c_name, ours.scalar_name))
     if grad._array.shape != tensor._array.shape:
-        raise RuntimeError(
-            f"attempting to assign a gradient of size '{list(grad._array.shape)}' to a tensor of size "
-            f"'{list(tensor._array.shape)}'. Please ensure that the gradient and the tensor are the same size"
-        )
+        raise RuntimeError(WRONG_GRAD_SIZE.format(list(grad._array.shape), list(tensor._array.shape)))
 
 
 def from_array(array: Any, edge: Any) -> Tensor:

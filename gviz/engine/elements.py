@@ -115,7 +115,13 @@ class Elements(Tensor):
         """Return a number, or nested lists of numbers."""
         return self._array.tolist()
 
-    is_nonzero = Tensor.__bool__
+    def __bool__(self) -> bool:
+        if self._array.size == 1:
+            return bool(self._array.item())
+        count = "more than one value" if self._array.size else "no values"
+        raise RuntimeError(f"Boolean value of Tensor with {count} is ambiguous")
+
+    is_nonzero = __bool__
     real = property(lambda self: self.conj())
 
     def __float__(self) -> float:

@@ -17,27 +17,8 @@ __all__ = [
     "type_name",
     "warn",
     "warn_once",
-    "wrong_grad_dtype",
-    "wrong_grad_size",
 ]
 
-NON_LEAF_GRAD = (
-    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
-    "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() "
-    "on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. "
-    "See github.com/pytorch/pytorch/pull/30531 for more information."
-)
-COMPLEX = "gradients of complex tensors are not in gviz's engine; run with --engine torch"
-NON_LEAF_FLAG = "you can only change requires_grad flags of leaf variables."
-USE_DETACH = (
-    " If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
-)
-DETACHED_VIEW = (
-    "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
-    "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
-    "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
-    "torch/optim/optimizer.py as the solution."
-)
 COPIED_NON_LEAF = (
     "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
     "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
@@ -47,15 +28,6 @@ TENSOR_OPTIONS = (
     "TensorOptions(dtype={}, device=cpu, layout=Strided, requires_grad=false (default), pinned_memory=false (default), "
     "memory_format=(nullopt))"
 )
-RESIZED = (
-    "An output with one or more elements was resized since it had shape {}, which does not match the required output shape {}. "
-    "This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have zero elements. "
-    "You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
-)
-EXPANDED = (
-    "Use of {} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. "
-    "This also applies to advanced indexing e.g. tensor[{}] = {}"
-)
 WRITTEN_VIEW = (
     "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
     "Tensor. This is not supported by the current autograd engine. You should either make sure the input is not a view (using "
@@ -64,24 +36,6 @@ WRITTEN_VIEW = (
     "https://discuss.pytorch.org/ if you need help to do this change."
 )
 """Sentences of PyTorch's that are too long to stand where they are raised."""
-
-
-def wrong_grad_size(shape: Any, given: Any) -> str:
-    """What PyTorch says when a gradient of another size is assigned."""
-    return (
-        f"attempting to assign a gradient of size '{list(given)}' to a tensor of size '{list(shape)}'. "
-        "Please ensure that the gradient and the tensor are the same size"
-    )
-
-
-def wrong_grad_dtype(ours: Any, theirs: Any) -> str:
-    """What is said where a gradient of another dtype is assigned."""
-    return (
-        f"attempting to assign a gradient with dtype '{of(theirs).c_name}' to a tensor with grad_dtype "
-        f"'{of(ours).scalar_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You "
-        "can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with "
-        "caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match."
-    )
 
 
 ROOMS = ("gviz.engine", "gviz.ops", "gviz.autograd", "gviz.numbers")
