@@ -11,7 +11,7 @@ from gviz.autograd.row import NUMBERS, TENSORS, composite, everywhere, named, op
 from gviz.autograd.tensor import Tensor
 from gviz.autograd.words import COMPLEX
 from gviz.numbers import dtypes
-from gviz.ops.rows import function, row
+from gviz.ops.rows import brief, function, row
 
 MASKS = {
     2: "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
@@ -81,10 +81,8 @@ def rsub_scalar(self, other, *, alpha: Number = 1):
     self, other = alike(self, other)
     return other - scaled(self, alpha)
 
-@composite("r-")
-def reversed_sub(self, other: Operand):
-    return sub(full_as(self, other), self) if in_formula(other) else rsub_scalar(self, other)
-
+brief("r-", lambda self, other: sub(full_as(self, other), self) if in_formula(other) else rsub_scalar(self, other),
+    other="Operand")
 row("add_scalar", "AddBackward1", lambda self, other: common(self, other) + other, self="grad")
 row("sub_scalar", "SubBackward1", lambda self, other: common(self, other) - other, self="grad")
 row("full_as", None, lambda self, value: np.full_like(self, value), nondiff=("self",))
@@ -162,13 +160,8 @@ def pow_base(self, exponent):
     exponent, self = alike(exponent, self)
     return integer_power(self, exponent) if exponent.dtype.kind in "iub" else self**exponent
 
-@composite("r**")
-def reversed_pow(self, other: Operand):
-    return pow_base(other, self)
-
-@composite("square square_")
-def square(self):
-    return power(self, 2)
+brief("r**", lambda self, other: pow_base(other, self), other="Operand")
+brief("square square_", lambda self: power(self, 2))
 
 @named("float_power .float_power_")
 def float_power(self: Operand, exponent: Operand):

@@ -92,14 +92,9 @@ def where(condition: Tensor, self, other):
 def where_method(self, condition, other: Operand):
     return where(condition, self, other)
 
-@composite("torch.where")
-def where_alone(condition):
-    """Return the indices where a condition holds."""
-    return nonzero_places(condition)
-
-@op(None, outputs=("...",), nondiff=("self",))
-def nonzero_places(self):
-    return np.nonzero(np.atleast_1d(self))
+@op(None, "torch.where", outputs=("...",), nondiff=("condition",))
+def nonzero_places(condition):
+    return np.nonzero(np.atleast_1d(condition))
 
 def filled(self, mask, value):
     """Return the array with a number where the mask holds."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.autograd.row import TENSORS, composite, named, op
+from gviz.autograd.row import TENSORS, named, op
 from gviz.ops.checks import check_one_dtype
-from gviz.ops.rows import row
+from gviz.ops.rows import brief, row
 
 BOTH = ("self", "other")
 
@@ -63,12 +63,5 @@ for key, sign, forward in (
 ):
     row(key, None, forward, f"{key} .{key}_ {sign}", numbers=True, nondiff=BOTH, promote="pointwise")
 row("bitwise_not", None, np.invert, "bitwise_not .bitwise_not_ ~x", nondiff=("self",))
-
-
-@composite("r<<")
-def reversed_left_shift(self, other: Operand):
-    return bitwise_left_shift(other, self)
-
-@composite("r>>")
-def reversed_right_shift(self, other: Operand):
-    return bitwise_right_shift(other, self)
+brief("r<<", lambda self, other: bitwise_left_shift(other, self), other="Operand")
+brief("r>>", lambda self, other: bitwise_right_shift(other, self), other="Operand")

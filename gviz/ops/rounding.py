@@ -6,7 +6,7 @@ import numpy as np
 
 from gviz.autograd.row import ARRAYS, composite, op
 from gviz.ops.arithmetic import alike
-from gviz.ops.rows import row
+from gviz.ops.rows import brief, row
 
 FLAT = "zeros_like(grad)"
 row("floor", "FloorBackward0", np.floor, "floor floor_", self=FLAT)
@@ -42,10 +42,6 @@ def div_mode_other(grad, self, other, rounding_mode):
 def floor_divide(self, other):
     check_divisor(self, other)
     return np.floor_divide(self, other)
-
-@composite("r//")
-def reversed_floor_divide(self, other: Operand):
-    return floor_divide(other, self)
 
 def check_divisor(self, other):
     """Refuse to divide integers by zero."""
@@ -85,11 +81,8 @@ row("remainder_base", "NotImplemented", lambda self, other: rest(*alike(other, s
     other='refuse_derivative("remainder")')
 row("fmod", "FmodBackward1", towards_zero, "fmod .fmod_", self="grad", other='neg(grad) * div_mode(self, other, "trunc")')
 row("fmod_scalar", "FmodBackward0", lambda self, other: towards_zero(*alike(self, other)), "fmod .fmod_", self="grad")
-
-
-@composite("r%")
-def reversed_remainder(self, other: Operand):
-    return remainder_base(other, self)
+brief("r%", lambda self, other: remainder_base(other, self), other="Operand")
+brief("r//", lambda self, other: floor_divide(other, self), other="Operand")
 
 
 # ------------------------------------------------------------------ one bound
