@@ -94,13 +94,13 @@ class Pass:
             if mode.anomaly:
                 anomaly.warn_of(node)
             raise
-        if mode.anomaly:
-            anomaly.check(node, outs)
-        outs = [fitted(out, edge, node) if want and out is not None else None for out, edge, want in zip(outs, edges, mask)]  # noqa: B905
+        outs = [None if out is None or edge is None else fitted(out, edge, node) for out, edge in zip(outs, edges)]  # noqa: B905
         if node._hooks is not None and node._hooks.after:
             outs = after_node(node, tuple(outs), grads)
-        if not self.keep:  # after all that may refuse the gradients
+        if not self.keep:  # after all that may refuse the gradients, but for anomaly mode
             node.release()
+        if mode.anomaly:
+            anomaly.check(node, tuple(outs))
         for edge, out in zip(edges, outs):  # noqa: B905 - a leaf has neither
             if edge is not None:
                 self.give(edge, out)

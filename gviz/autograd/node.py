@@ -18,7 +18,7 @@ Edge = tuple["Node", int]
 next_seq = count(1).__next__
 """Return the next creation number: a node is always younger than its inputs."""
 
-YOUNGEST = float("inf")
+YOUNGEST = 2**64 - 1
 
 
 class Node:
@@ -107,7 +107,7 @@ class AccumulateGrad(Node):
     def __init__(self, variable: Any) -> None:
         super().__init__((), ((variable._array.shape, variable._array.dtype),))
         self.variable = variable
-        self._seq = YOUNGEST  # type: ignore[assignment]
+        self._seq = YOUNGEST
 
     def apply(self, grads: list[Any], mask: list[bool]) -> Any:
         """Add to the leaf's gradient."""
