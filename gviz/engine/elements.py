@@ -10,7 +10,7 @@ from gviz.autograd.modes import mode
 from gviz.autograd.row import named
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.copying import deep, pickled, shallow
-from gviz.engine.device import CPU, STRIDED, Device, Layout
+from gviz.engine.device import CPU, STRIDED
 from gviz.numbers import printing
 from gviz.numbers.shapes import steps_of, wrap_dim
 from gviz.numbers.words import warn_once
@@ -64,20 +64,8 @@ class Elements(Tensor):
         return len(self._array)
 
     # ---------------------------------------------------------------- elements in memory
-    @property
-    def device(self) -> Device:
-        """Always the CPU."""
-        return CPU
-
-    @property
-    def layout(self) -> Layout:
-        """Always ``torch.strided``."""
-        return STRIDED
-
-    @property
-    def is_cuda(self) -> bool:
-        """Always False."""
-        return False
+    device, layout, is_cuda = property(lambda _: CPU), property(lambda _: STRIDED), property(lambda _: False)
+    itemsize, nbytes = property(lambda self: self._array.itemsize), property(lambda self: self._array.nbytes)
 
     def get_device(self) -> int:
         """Return -1: it is not on a GPU."""
@@ -98,9 +86,6 @@ class Elements(Tensor):
     def element_size(self) -> int:
         """Return the bytes of one element."""
         return int(self._array.itemsize)
-
-    itemsize = property(element_size)
-    nbytes = property(lambda self: self._array.nbytes)
 
     def data_ptr(self) -> int:
         """Return the address of the first element."""

@@ -284,39 +284,14 @@ def as_strided_backward(grad, sizes, strides, size, stride, offset, start=0):
     start, offset = start - shared, offset - shared
     if not all(size) or not all(sizes):
         return zeros_of(grad, sizes)
-    for i in reversed(range(len(size))):
-        if size[i] == 1:
-            grad = squeeze_dim(grad, i)
-        elif not stride[i]:
-            grad = sum_dim(grad, (i,))
-    to = [(n, s) for n, s in zip(size, stride, strict=True) if n > 1 and s]
-    target = tuple([n for n, _ in to]), tuple([s for _, s in to]), offset
     memory = zeros_of(grad, (max(offset + span(size, stride), start + span(sizes, strides)),))
-    if may_meet(to):
-        memory = overwritten(memory, "add_at", reshape(grad, (-1,)), strided_places(memory, *target))
-    else:
-        memory = overwritten(memory, "copy_into", grad, part=("as_strided", *target))
+    memory = index_add(memory, 0, strided_places(memory, size, stride, offset), reshape(grad, (-1,)))
     return as_strided(memory, sizes, strides, start)
-
-@composite
-def add_at(memory, values, places):
-    """Values added to one dim at places, of which some may be the same."""
-    return index_add(memory, 0, places, values)
 
 @everywhere
 def span(sizes, strides):
     """Return how many elements of memory those sizes and strides reach over."""
     return 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=False)) if all(sizes) else 0
-
-@everywhere
-def may_meet(steps):
-    """Return whether two elements may lie in one place."""
-    reached = 0
-    for count, step in sorted(steps, key=lambda pair: pair[1]):
-        if step <= reached:
-            return True
-        reached += (count - 1) * step
-    return False
 
 @op(None, nondiff=("self",))
 def strided_places(self, size, stride, offset):
