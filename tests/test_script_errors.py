@@ -187,7 +187,7 @@ def test_forgotten_brackets_are_recognised(folder: Folder, mistake: str) -> None
 
 def test_superfluous_brackets_lack_none(folder: Folder) -> None:
     reading = folder.run(HEAD + "y = x * 2\ny.shape()\n")
-    assert texts(reading, "error")[0].partition("\n")[0].endswith("TypeError: 'torch.Size' object is not callable")
+    assert texts(reading, "error")[0].partition("\n")[0].endswith("TypeError: 'Size' object is not callable")
     assert "brackets" not in texts(reading, "error")[0]
 
 

@@ -12,7 +12,7 @@ from signatures import places
 
 from gviz import engine
 from gviz.engine.calls.signatures import lines
-from gviz.numbers import dtypes
+from gviz.numbers.unpack import infer
 
 CALLS: dict[str, Callable[[Any, Any], tuple[tuple[Any, ...], dict[str, Any]]]] = {
     "nothing": lambda x, t: ((), {}),
@@ -99,7 +99,7 @@ def test_what_is_of_pytorch_is_refused_by_that_name() -> None:
     calls: list[Callable[[], Any]] = [
         lambda: ours + theirs, lambda: theirs * ours, lambda: ours == theirs, lambda: theirs @ ours,
         lambda: engine.add(ours, theirs), lambda: engine.exp(theirs),
-        lambda: ours[torch.tensor([0])], lambda: ours[torch.tensor(0), ...], lambda: dtypes.infer([1.0, theirs[0]]),
+        lambda: ours[torch.tensor([0])], lambda: ours[torch.tensor(0), ...], lambda: infer([1.0, theirs[0]]),
         lambda: engine.zeros(3, dtype=torch.float64), lambda: ours.backward(theirs), lambda: engine.nn.Parameter(theirs),
         lambda: engine.nn.functional.mse_loss(ours, theirs), lambda: engine.optim.SGD([theirs], lr=0.1),
     ]  # fmt: skip

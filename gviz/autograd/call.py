@@ -13,8 +13,7 @@ from gviz.autograd.saved import keep
 from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.autograd.words import COMPLEX
 from gviz.numbers import dtypes
-from gviz.numbers.classes import type_text
-from gviz.numbers.results import result_class
+from gviz.numbers.classes import result_class, type_text
 from gviz.numbers.shapes import broadcast_shape, steps_of
 from gviz.numbers.words import no_memory
 

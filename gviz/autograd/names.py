@@ -93,6 +93,7 @@ VARIOUS = 0x04 | 0x08
 ALIASES = {
     "axis": "dim", "keepdims": "keepdim", "input": "self", "x": "self", "a": "self", "x1": "self", "x2": "other",
     "axis0": "dim0", "axis1": "dim1", "tensor": "self", "split_size": "split_size_or_sections",
+    "from": "low", "to": "high",
 }  # fmt: skip
 """Numpy's names of parameters, and PyTorch's names of the first."""
 
@@ -133,7 +134,7 @@ class Form:
             kind = kind or ("Tensors" if name in lists else usual if name in tensors else "Number")
             self.parameters.append(Parameter(name, kind, bool(none) or default is None, default, i >= self.places))
         self.names = {parameter.name for parameter in self.parameters}
-        self.sizes_one_by_one = self.places > 0 and self.parameters[self.places - 1].kind == "Size"
+        self.sizes_one_by_one = [p.kind for p in self.parameters[: self.places]] in (["Size"], ["Tensor", "Size"])
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
         """Return the arguments in order, each as its kind takes it; None if the call is not of this form."""

@@ -39,8 +39,17 @@ import numpy as np
 
 from gviz.autograd import requests as _requests  # noqa: F401 - gives tensors backward()
 from gviz.engine.autograd import packing as _packing  # noqa: F401 - gives nodes _raw_saved_*
-from gviz.engine import surface
+from gviz import ops as _ops  # noqa: F401 - the table
+from gviz.autograd import names
+from gviz.engine import conversion, creation, einsum, elements, indexing, matrices, norms, sampling, searching
 from gviz.engine.device import FORMATS, STRIDED, Device, Layout, MemoryFormat
+from gviz.engine.random import Generator as Generator
+from gviz.engine.random import default_generator as default_generator
+from gviz.engine.random import get_rng_state as get_rng_state
+from gviz.engine.random import initial_seed as initial_seed
+from gviz.engine.random import manual_seed as manual_seed
+from gviz.engine.random import seed as seed
+from gviz.engine.random import set_rng_state as set_rng_state
 from gviz.numbers import dtypes
 from gviz.numbers.dtypes import dtype as dtype
 from gviz.numbers.dtypes import get_default_dtype as get_default_dtype
@@ -58,7 +67,6 @@ from gviz.autograd.modes import is_grad_enabled as is_grad_enabled
 from gviz.autograd.modes import is_inference_mode_enabled as is_inference_mode_enabled
 from gviz.autograd.modes import no_grad as no_grad
 from gviz.autograd.modes import set_grad_enabled as set_grad_enabled
-from gviz.engine.surface import creation
 from gviz.autograd.tensor import Tensor as Tensor
 
 __version__ = "2.13.0+cpu"
@@ -83,7 +91,7 @@ globals().update(
 device, layout, strided, memory_format = Device, Layout, STRIDED, MemoryFormat
 globals().update(FORMATS)
 e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi
-surface.install(globals())
+names.install({"torch": globals()})
 if os.environ.get("GVIZ_FAST") != "0":
     importlib.import_module("gviz.engine.fast").install(globals())
 

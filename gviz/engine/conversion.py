@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from gviz.autograd.row import TENSORS as call
 from gviz.autograd.row import named
 from gviz.autograd.tensor import Tensor
+from gviz.engine.creation import copied, full
 from gviz.engine.device import check_device
-from gviz.engine.surface import creation
 from gviz.numbers import dtypes
 from gviz.numbers.words import type_name
-from gviz.ops.copies import filled
+
+if TYPE_CHECKING:
+    from typing import Any as Dtype, Any as Number, Any as Size
 
 __all__ = ["to"]
 
@@ -89,27 +89,31 @@ def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Tensor:
 Tensor._make_subclass = staticmethod(make_subclass)
 
 
-def new_filled(fill: float) -> Any:
-    """Return ``x.new_zeros`` and its kin, which make a tensor of the same dtype."""
-
-    def make(self: Tensor, *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, **_: Any) -> Tensor:
-        kind = self._array.dtype if dtype is None else dtypes.as_dtype(dtype).np
-        return creation.finish(filled(np.empty(creation.sizes(size), kind), fill), requires_grad, device)
-
-    return make
+@named(".new_zeros .new_empty")
+def new_zeros(
+    self: Tensor, size: Size, *, dtype: Dtype = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """Return zeros of the same dtype."""
+    return full(size, 0, dtype=dtype or self._array.dtype, device=device, requires_grad=requires_grad)
 
 
-for word, value in {"zeros": 0, "ones": 1, "empty": 0}.items():
-    named(f".new_{word}")(new_filled(value))
+@named(".new_ones")
+def new_ones(
+    self: Tensor, size: Size, *, dtype: Dtype = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """Return ones of the same dtype."""
+    return full(size, 1, dtype=dtype or self._array.dtype, device=device, requires_grad=requires_grad)
 
 
 @named(".new_full")
-def new_full(self: Tensor, size: Any, fill_value: Any, **options: Any) -> Tensor:
+def new_full(
+    self: Tensor, size: Size, fill_value: Number, *, dtype: Dtype = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """Return a tensor of the same dtype, filled with a number."""
-    return new_filled(fill_value)(self, size, **options)
+    return full(size, fill_value, dtype=dtype or self._array.dtype, device=device, requires_grad=requires_grad)
 
 
 @named(".new_tensor")
-def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def new_tensor(self: Tensor, data: Any, *, dtype: Dtype = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Return a tensor of data, of the same dtype unless another one is wanted."""
-    return creation.copied(data, dtype or self.dtype, device, requires_grad, "tensor.new_tensor")
+    return copied(data, dtype or self._array.dtype, device, requires_grad, "tensor.new_tensor")

@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING, Any
 from numpy.lib.stride_tricks import as_strided
 
 from gviz.autograd.tensor import Tensor, from_array
-from gviz.numbers.words import COPIED_NON_LEAF, warn
+from gviz.numbers.words import warn
 from gviz.ops.shape import flat_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["Portable", "deep", "pickled", "shallow"]
+
+COPIED_NON_LEAF = (
+    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+    "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+    "see https://github.com/pytorch/pytorch/pull/103001"
+)
 
 UNPICKLED = (
     "backward hook {!r} on tensor will not be serialized.  If this is expected, you can decorate the function with "

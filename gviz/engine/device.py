@@ -6,7 +6,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from gviz.numbers.classes import BuiltIn, type_text
+from gviz.numbers.classes import type_text
 from gviz.numbers.words import absent
 
 __all__ = ["CPU", "FORMATS", "STRIDED", "Device", "Layout", "MemoryFormat", "backends", "check_device", "cuda"]
@@ -17,7 +17,7 @@ DEVICES = (
 )  # fmt: skip
 
 
-class Named(metaclass=BuiltIn):
+class Named:
     """A constant with a name."""
 
     __module__ = "torch"
@@ -47,7 +47,7 @@ STRIDED = Layout("strided")
 FORMATS = {name: MemoryFormat(name) for name in ("contiguous_format", "preserve_format")}
 
 
-class Device(metaclass=BuiltIn):
+class Device:
     """``torch.device``: only the CPU is there."""
 
     __slots__ = ("index", "type")

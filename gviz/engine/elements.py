@@ -127,11 +127,16 @@ class Elements(Tensor):
         return bool((self._array == getattr(element, "_array", element)).any())
 
     def __repr__(self) -> str:
-        return printing.tensor_text(self)
+        try:
+            name = None if self.grad_fn is None else type(self.grad_fn).__name__
+        except RuntimeError:  # a view whose base was written, which it forbids
+            name = "Invalid"
+        return printing.format_tensor(self._array, requires_grad=self.requires_grad, grad_fn_name=name)
 
     def __format__(self, format_spec: str) -> str:
-        """Return a single element formatted as its number, other tensors as their text."""
-        return printing.format_with(self._array, format_spec, lambda: repr(self), type(self).__name__)
+        """Return a 0-d tensor formatted as its number, other tensors as their text."""
+        number = self._array.ndim == 0 and type(self) is Tensor
+        return format(self.item(), format_spec) if number else object.__format__(self, format_spec)
 
     def __iter__(self) -> Iterator[Any]:
         """Return the slices along the first dim, as ``unbind`` gives them."""

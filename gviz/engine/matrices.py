@@ -11,7 +11,7 @@ from gviz.autograd.row import TENSORS as call
 from gviz.autograd.row import named
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.norms import matrix_norm
-from gviz.numbers.results import result_class
+from gviz.numbers.classes import result_class
 from gviz.numbers.words import warn, warn_once
 
 if TYPE_CHECKING:

@@ -1,20 +1,18 @@
-"""Element types, how two of them combine, and how Python data becomes an array.
+"""Element types, and how two of them combine: by category (bool < integer < float < complex), and tensors with dimensions
+before 0-d tensors before Python numbers.
 
-PyTorch's rules over numpy arrays: the names (``torch.float32``), type promotion by category (bool < integer <
-float < complex; tensors with dimensions before 0-d tensors before Python numbers) and the inference that
-``torch.tensor`` does on nested lists. Source: https://docs.pytorch.org/docs/2.13/tensor_attributes.html.
-Python's own ``bool``, ``int`` and ``float`` are written ``builtins.bool`` ... here: the short names are element types.
+Source: https://docs.pytorch.org/docs/2.13/tensor_attributes.html. Python's own ``bool``, ``int`` and ``float`` are written
+``builtins.bool`` ... here: the short names are element types.
 """
 
 from __future__ import annotations
 
 import builtins
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.numbers.classes import BuiltIn, type_text
+from gviz.numbers.classes import type_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     Number = builtins.bool | builtins.int | builtins.float | complex
 
 
-class dtype(metaclass=BuiltIn):
+class dtype:
     """An element type, as ``torch.float32``; there is one object for each.
 
     Attributes:
@@ -56,13 +54,13 @@ class dtype(metaclass=BuiltIn):
         return named, (self.name,)
 
     def to_complex(self) -> dtype:
-        """The complex type with parts of this type (of float16 complex64: numpy has no half complex); integers have none."""
+        """Return the complex type with parts of this type (of float16 complex64: numpy has no half complex); integers have none."""
         if self.np.kind not in "fc":
             raise RuntimeError(f"Unknown Complex ScalarType for {self.scalar_name}")
         return complex128 if self.name in {"float64", "complex128"} else complex64
 
     def to_real(self) -> dtype:
-        """The type of the parts of a complex type; every other type is its own."""
+        """Return the type of the parts of a complex type; every other type is its own."""
         return {"complex64": float32, "complex128": float64}.get(self.name, self)
 
 
@@ -81,19 +79,17 @@ complex128 = dtype("complex128", "ComplexDouble", "c10::complex<double>")
 ALL = (float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, bool)
 """Every element type."""
 
-_SUPPORTED = (
-    "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool"
-)
-
 half, float, double, short, int, long, cfloat, cdouble = float16, float32, float64, int16, int32, int64, complex64, complex128
 
-SHORT = {"half": half, "float": float, "double": double, "short": short, "int": int, "long": long}
-NAMES: dict[str, dtype] = {each.name: each for each in ALL} | SHORT | {"cfloat": cfloat, "cdouble": cdouble}
+SUPPORTED = "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool"
+NAMES: dict[str, dtype] = {each.name: each for each in ALL} | {
+    "half": half, "float": float, "double": double, "short": short, "int": int, "long": long, "cfloat": cfloat, "cdouble": cdouble,
+}  # fmt: skip
 """Each name that PyTorch's module has for an element type, the short ones included."""
 
 
 def named(name: str) -> dtype:
-    """The element type of a name, "float32" or "long"."""
+    """Return the element type of a name, "float32" or "long"."""
     return NAMES[name]
 
 
@@ -101,7 +97,7 @@ _OF_PYTHON: dict[Any, dtype] = {builtins.float: float64, builtins.int: int64, bu
 
 
 def as_dtype(given: Any, argument: str = "argument 'dtype'") -> dtype:
-    """The element type that an argument means: Python's own ``float``, ``int``, ``bool`` and ``complex`` are the wide ones."""
+    """Return the element type that an argument means: Python's own ``float``, ``int``, ``bool`` and ``complex`` are the wide ones."""
     if isinstance(given, dtype):
         return given
     if isinstance(given, type) and given in _OF_PYTHON:
@@ -109,33 +105,27 @@ def as_dtype(given: Any, argument: str = "argument 'dtype'") -> dtype:
     raise TypeError(f"{argument} must be torch.dtype, not {type_text(given)}")
 
 
-def number(value: Any, kind: np.dtype[Any], *, half: builtins.bool = False, name: str = "") -> Any:
-    """A number of Python's as one of a dtype's, as C++ converts what is written into a tensor; refuses what is out of range.
+def number(value: Any, dtype: np.dtype[Any], *, half: builtins.bool = False) -> Any:
+    """Return a Python number as one of a dtype's, as C++ converts what is written into a tensor; refuse what is out of range.
 
-    A negative number may wrap around in uint8, as long as its size fits. Float16's range counts where ``half`` says so: where a
-    whole tensor is filled it does not. Messages call the dtype by ``name``, else by its C++ name.
+    A negative number may wrap around in uint8, as long as its size fits.
     """
-    if value.__class__ is builtins.float and kind.name in ("float32", "float64") and -1e38 < value < 1e38:
-        return kind.type(value)  # nearly all that is written
-    if not isinstance(value, complex | builtins.int | builtins.float | np.generic):
-        raise TypeError(f"a {type_text(value)} is no number")
-    if isinstance(value, complex) and kind.kind in "iuf" and not value.imag:
+    if value.__class__ is builtins.float and dtype.name in ("float32", "float64") and -1e38 < value < 1e38:
+        return dtype.type(value)  # nearly all that is written
+    if isinstance(value, complex) and not value.imag:
         value = value.real
-    fits = kind.kind in "bc" or not isinstance(value, complex)
-    if fits and kind.kind in "iu":
-        limits, whole = np.iinfo(kind), isinstance(value, builtins.int | np.integer)
+    fits = dtype.kind in "bc" or not isinstance(value, complex)
+    if fits and dtype.kind in "iu":
+        limits, whole = np.iinfo(dtype), isinstance(value, builtins.int | np.integer)
         low, high = (-limits.max if whole and not limits.min else limits.min), limits.max
         fits = low <= value <= (high if whole else builtins.float(high))  # as a float, int64's end is 2**63
         value = builtins.int(value) % 256 if fits and value < 0 == limits.min else value
-    elif fits and (kind.name in ("float32", "complex64") or (half and kind.name == "float16")):
-        most = builtins.float(np.finfo(kind).max)
-        fits = not any(most < abs(part) < math.inf for part in (value.real, value.imag))
-    if not fits:
-        c_name = f"{kind.name}_t" if kind.kind in "iu" and kind.name != "int32" else of(kind).c_name
-        c_name = "double" if kind.name == "float16" and not half else c_name
-        raise RuntimeError(f"value cannot be converted to type {name or c_name} without overflow")
     with np.errstate(all="ignore"):
-        return np.asarray(value).astype(kind)[()]
+        result = np.asarray(value).astype(dtype)[()] if fits else value
+    if not fits or (dtype.kind in "fc" and abs(value) < np.inf and not np.isfinite(result)):
+        name = f"{dtype.name}_t" if dtype.kind in "iu" and dtype.name != "int32" else of(dtype).c_name
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+    return result
 
 
 _OF: dict[np.dtype[Any], dtype] = {each.np: each for each in ALL}
@@ -143,7 +133,7 @@ _default = float32
 
 
 def of(array_dtype: np.dtype[Any]) -> dtype:
-    """The element type of an array, by its numpy dtype; refuses one that PyTorch does not have, in its words.
+    """Return the element type of an array, by its numpy dtype; refuse one that PyTorch does not have, in its words.
 
     >>> of(np.dtype("int64"))
     torch.int64
@@ -153,21 +143,21 @@ def of(array_dtype: np.dtype[Any]) -> dtype:
     name = array_dtype.type.__name__
     if name in {"uint16", "uint32", "uint64"}:  # PyTorch has them, with hardly an operation
         raise TypeError(f"torch.{name} is not in gviz's engine; convert the array first, as with array.astype('int64')")
-    raise TypeError(f"can't convert np.ndarray of type numpy.{name}. The only supported types are: {_SUPPORTED}.")
+    raise TypeError(f"can't convert np.ndarray of type numpy.{name}. The only supported types are: {SUPPORTED}.")
 
 
 def no_kernel(kernel: str, array_dtype: np.dtype[Any]) -> NotImplementedError:
-    """PyTorch's error for a type that one of its kernels does not take."""
+    """Return PyTorch's error for a type that one of its kernels does not take."""
     return NotImplementedError(f"\"{kernel}\" not implemented for '{of(array_dtype).scalar_name}'")
 
 
 def get_default_dtype() -> dtype:
-    """The type that Python floats get; float32 until :func:`set_default_dtype`."""
+    """Return the type that Python floats get: float32 until :func:`set_default_dtype`."""
     return _default
 
 
 def set_default_dtype(d: Any) -> None:
-    """Let Python floats become ``d``: float16, float32 or float64; refuses other types."""
+    """Let Python floats become ``d``: float16, float32 or float64; refuse other types."""
     if not isinstance(d, dtype) or not d.is_floating_point:
         start = "" if isinstance(d, dtype) else "invalid dtype object: "
         raise TypeError(f"{start}only floating-point types are supported as the default type")
@@ -181,7 +171,7 @@ _CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 
 
 def _promote(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
-    """What numpy says, but for a float or complex type beside an integer one, whose width then counts for nothing."""
+    """Return numpy's answer, but for a float or complex type beside an integer one, whose width then counts for nothing."""
     ranks = _CATEGORY[a.kind], _CATEGORY[b.kind]
     if ranks[0] != ranks[1] and min(ranks) < 2:
         return a if ranks[0] > ranks[1] else b
@@ -192,7 +182,7 @@ _PROMOTED = {(a.np, b.np): _promote(a.np, b.np) for a in ALL for b in ALL}
 
 
 def promote(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
-    """The type that holds both, by PyTorch's table (``torch.promote_types``).
+    """Return the type that holds both, by PyTorch's table (``torch.promote_types``).
 
     >>> promote(np.dtype("int64"), np.dtype("float32")), promote(np.dtype("uint8"), np.dtype("int8"))
     (dtype('float32'), dtype('int16'))
@@ -201,18 +191,17 @@ def promote(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def promote_types(type1: Any, type2: Any) -> dtype:
-    """``torch.promote_types``: :func:`promote` for element types; refuses what is none."""
-    argument = "promote_types(): argument 'type{0}' (position {0})"
-    return _OF[promote(as_dtype(type1, argument.format(1)).np, as_dtype(type2, argument.format(2)).np)]
+    """``torch.promote_types``: :func:`promote` for element types."""
+    return _OF[promote(as_dtype(type1).np, as_dtype(type2).np)]
 
 
 def can_cast(from_: np.dtype[Any], to: np.dtype[Any]) -> builtins.bool:
-    """Whether a result of one type may be written into a tensor of another: never down a category."""
+    """Return whether a result of one type may be written into a tensor of another: never down a category."""
     return _CATEGORY[from_.kind] <= _CATEGORY[to.kind]
 
 
 def number_type(value: Any) -> np.dtype[Any]:
-    """The type of a Python (or numpy) number among tensors: bool, int64, or the default float or complex type."""
+    """Return the type of a Python (or numpy) number among tensors: bool, int64, or the default float or complex type."""
     if isinstance(value, builtins.bool | np.bool_):
         return bool.np
     if isinstance(value, builtins.int | np.integer):
@@ -225,7 +214,7 @@ def number_type(value: Any) -> np.dtype[Any]:
 
 
 def _combine(higher: np.dtype[Any] | None, lower: np.dtype[Any] | None) -> np.dtype[Any] | None:
-    """What operands of a higher priority make of the type of lower ones: those only raise the category."""
+    """Return the type of operands of two priorities: the lower ones only raise the category."""
     if higher is None or lower is None:
         return lower if higher is None else higher
     if _CATEGORY[higher.kind] >= _CATEGORY[lower.kind]:
@@ -243,7 +232,7 @@ class WrappedNumber(np.ndarray):
 
 
 def result_type(*operands: Array | Number) -> np.dtype[Any]:
-    """The type in which PyTorch computes with these operands, arrays and numbers (``torch.result_type``).
+    """Return the type in which PyTorch computes with these operands, arrays and numbers (``torch.result_type``).
 
     It is that of the arrays with dimensions; 0-d arrays, and after them numbers (also numpy's), count only where their
     category (bool < integer < float < complex) is higher.
@@ -264,73 +253,11 @@ def result_type(*operands: Array | Number) -> np.dtype[Any]:
     return _default.np if result is None else result
 
 
-# Data to arrays ----------------------------------------------------------------------------------------------------
-
-MAX_DIMS = 64
-"""Dimensions that an array can have: numpy's limit."""
-
-_FLOAT32_SAFE = 3.4e38
-"""Smaller numbers fit into float32; from here on numpy would warn about the infinity that PyTorch makes in silence."""
-
-
-def infer(data: Any, dtype: dtype | None = None) -> Array:
-    """The array that ``torch.tensor(data, dtype=dtype)`` holds; always a new one.
-
-    Args:
-        data: a number, a sequence of sequences of numbers (any depth up to :data:`MAX_DIMS`), or a numpy array.
-            Tensors may be among the numbers: what has a ``dtype`` of this module is one.
-        dtype: the element type wanted; else Python floats get the default type, integers int64, bools bool, numpy
-            arrays and scalars keep theirs, and several in one sequence are promoted.
-
-    Raises:
-        ValueError, TypeError, RuntimeError, OverflowError: data is ragged, no number, or does not fit; PyTorch's texts.
-
-    >>> infer([[1, 2.5]])
-    array([[1. , 2.5]], dtype=float32)
-    """
-    kind = type(data)
-    if dtype is not None:
-        dtype = as_dtype(dtype)
-    elif kind is builtins.float:  # the hot ones: a script's plain numbers
-        if _default is not float32 or -_FLOAT32_SAFE < data < _FLOAT32_SAFE:
-            return np.array(data, _default.np)
-    elif kind is builtins.bool or (kind is builtins.int and -(1 << 63) <= data < 1 << 63):
-        return np.array(data, bool.np if kind is builtins.bool else int64.np)
-    if isinstance(data, np.ndarray):
-        wanted = check_numpy(data).dtype if dtype is None else dtype.np
-        return cast(check_numpy(data), wanted).copy(order="C")
-    if dtype is None and isinstance(data, np.generic) and not isinstance(data, (str, bytes)):
-        return np.array(data, of(data.dtype).np)
-    from gviz.numbers.unpack import unpack
-
-    return unpack(data, dtype)
-
-
-def check_numpy(array: Any) -> Array:
-    """The array itself; refuses what shares no memory with a tensor: no array, negative strides, another byte order."""
-    if not isinstance(array, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type_text(array)})")
-    if any(stride < 0 for stride in array.strides):
-        raise ValueError(
-            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
-            "supported. (You can probably work around this by making a copy of your array  with array.copy().) "
-        )
-    if not array.dtype.isnative:
-        raise ValueError(
-            "given numpy array has byte order different from the native byte order. "
-            "Conversion between byte orders is currently not supported."
-        )
-    of(array.dtype)
-    return array
-
-
 def cast(array: Array, wanted: np.dtype[Any]) -> Array:
-    """``array.astype(wanted)`` as PyTorch does it, silent; the array itself where it has that type already."""
+    """Return ``array.astype(wanted)``, in silence; the array itself if it has that type already."""
     if array.dtype == wanted:
         return array
     if array.dtype.kind == "c" and wanted.kind in "iuf":
         array = array.real
     with np.errstate(all="ignore"):
-        if wanted == float16.np and array.dtype == float64.np:
-            array = array.astype(float32.np)  # PyTorch rounds twice
         return array.astype(wanted)

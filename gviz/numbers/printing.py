@@ -10,11 +10,10 @@ from __future__ import annotations
 import operator
 from math import isfinite, prod
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from gviz.numbers.classes import BuiltIn, type_text
 from gviz.numbers.dtypes import bool as bool_dtype
 from gviz.numbers.dtypes import get_default_dtype, int64, of
 
@@ -24,19 +23,17 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-_DEFAULT = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80}
-_PROFILES: dict[str, dict[str, Any]] = {
-    "default": _DEFAULT, "short": {**_DEFAULT, "precision": 2, "edgeitems": 2}, "full": {**_DEFAULT, "threshold": float("inf")},
-}  # fmt: skip
+_DEFAULT: dict[str, Any] = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80}
+_PROFILES: dict[str | None, dict[str, Any]] = {"default": {}, "short": {"precision": 2, "edgeitems": 2}, "full": {"threshold": float("inf")}}
 _options = SimpleNamespace(**_DEFAULT, sci_mode=None)
-"""What :func:`set_printoptions` sets, for the whole process as in PyTorch."""
+"""How tensors are printed, for the whole process as in PyTorch."""
 
 
 def set_printoptions(
     precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None, linewidth: int | None = None,
     profile: str | None = None, sci_mode: bool | None = None,
 ) -> None:  # fmt: skip
-    """Say how tensors are printed from now on (``torch.set_printoptions``).
+    """Set how tensors are printed from now on (``torch.set_printoptions``).
 
     Args:
         precision: digits after the point, 4 at first.
@@ -48,24 +45,20 @@ def set_printoptions(
             every call.
     """
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    chosen = _PROFILES.get(profile or "", {}) | {name: value for name, value in given.items() if value is not None}
-    for name, value in chosen.items():
-        setattr(_options, name, value)
-    _options.sci_mode = sci_mode
+    if profile in _PROFILES:
+        vars(_options).update(_DEFAULT | _PROFILES[profile])
+    vars(_options).update({name: value for name, value in given.items() if value is not None}, sci_mode=sci_mode)
 
 
-def format_tensor(
-    array: Array, *, requires_grad: bool = False, grad_fn_name: str | None = None, class_name: str = "tensor"
-) -> str:
-    """The text that ``print(tensor)`` gives: of a class, "tensor" but for subclasses, with the name of its grad_fn's class.
+def format_tensor(array: Array, *, requires_grad: bool = False, grad_fn_name: str | None = None) -> str:
+    """Return the text that ``print(tensor)`` gives, with the name of its grad_fn's class.
 
     >>> print(format_tensor(np.array([1.0, 2.5], "float32"), grad_fn_name="MulBackward0"))
     tensor([1.0000, 2.5000], grad_fn=<MulBackward0>)
     """
     default, dtype = get_default_dtype(), of(array.dtype)
-    prefix = class_name + "("
     suffixes = []
-    if array.ndim != 1 if not array.size else not _options.edgeitems:
+    if array.ndim != 1 and not array.size:
         suffixes.append(f"size={array.shape}")
     if dtype not in ({default, default.to_complex(), int64, bool_dtype} if array.size else {default}):
         suffixes.append(f"dtype={dtype}")
@@ -73,30 +66,12 @@ def format_tensor(
         suffixes.append(f"grad_fn=<{grad_fn_name}>")
     elif requires_grad:
         suffixes.append("requires_grad=True")
-    body = _format_body(array, len(prefix)) if array.size else "[]"
-    return _append(prefix + body, suffixes, len(prefix))
-
-
-def parameter_text(text: str) -> str:
-    """How a Parameter prints: ``text``, its tensor's, under PyTorch's heading."""
-    return "Parameter containing:\n" + text
-
-
-def format_with(array: Array, spec: str, whole: Callable[[], str], class_name: str = "Tensor") -> str:
-    """What ``format(tensor, spec)`` gives, as in ``f"{loss:.2f}"``: the number of a 0-d tensor, else the ``whole`` text.
-
-    Raises:
-        TypeError: a format for more than a number, or for that of a subclass, with Python's text.
-    """
-    if array.ndim == 0 and class_name == "Tensor":
-        return format(array.item(), spec)
-    if spec:
-        raise TypeError(f"unsupported format string passed to {class_name}.__format__")
-    return whole()
+    indent = len("tensor(")
+    return _append("tensor(" + (_format_body(array, indent) if array.size else "[]"), suffixes, indent)
 
 
 def _append(text: str, suffixes: list[str], indent: int) -> str:
-    """Suffixes after the elements, each on a line of its own where the last line has no room."""
+    """Return the text with suffixes after the elements, each on a line of its own where the last line has no room."""
     column = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if column + len(suffix) + 2 > _options.linewidth:
@@ -165,12 +140,10 @@ class _Complex:
 
 
 def _format_body(array: Array, indent: int) -> str:
-    """The elements in their brackets, the first bracket at column ``indent``."""
+    """Return the elements in their brackets, the first bracket at column ``indent``."""
     shown = array
     is_cut = [False] * array.ndim  # the axes of which only the edges are shown
     if array.size > _options.threshold:
-        if not _options.edgeitems and array.ndim:
-            return "[...]"
         for axis, length in enumerate(array.shape):
             if length > 2 * _options.edgeitems:
                 edge = range(_options.edgeitems)
@@ -184,7 +157,7 @@ def _format_body(array: Array, indent: int) -> str:
 
 
 def _bracket(values: list[Any], is_cut: list[bool], form: Callable[[Any], str], indent: int, per_line: int) -> str:
-    """One level of brackets; it calls itself as deep as the tensor has dimensions, at most 64."""
+    """Return one level of brackets; it calls itself as deep as the tensor has dimensions, at most 64."""
     if len(is_cut) == 1:
         texts = [form(value) for value in values]
         if is_cut[0]:
@@ -202,7 +175,7 @@ def _bracket(values: list[Any], is_cut: list[bool], form: Callable[[Any], str], 
 # Shapes ------------------------------------------------------------------------------------------------------------
 
 
-class Size(tuple[int, ...], metaclass=BuiltIn):
+class Size(tuple[int, ...]):
     """A tensor's shape: a tuple that prints as PyTorch's ``torch.Size([2, 3])`` and stays one when cut or joined."""
 
     __slots__ = ()
@@ -210,64 +183,39 @@ class Size(tuple[int, ...], metaclass=BuiltIn):
 
     def __new__(cls, lengths: Iterable[Any] = (), /) -> Self:
         """Check each length; :func:`size` is the quick way for what is known to be a shape."""
-        checked = []
-        for length in lengths:
-            try:
-                checked.append(operator.index(length))
-            except TypeError:
-                wrong = f"(item {len(checked)} is '{type_text(length)}')"
-                raise TypeError(f"torch.Size() takes an iterable of 'int' {wrong}") from None
-        return super().__new__(cls, checked)
+        return super().__new__(cls, map(operator.index, lengths))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled by the function, since the class has another module's name."""
+        """Pickle it by the function, since the class has another module's name."""
         return size, (tuple(self),)
 
     def __repr__(self) -> str:
-        return "torch.Size([" + ", ".join(map(str, self)) + "])"
+        return f"torch.Size({list(self)})"
 
     def numel(self) -> int:
-        """How many elements a tensor of this shape has; 1 without dimensions."""
+        """Return how many elements a tensor of this shape has; 1 without dimensions."""
         return prod(self)
 
-    @overload
-    def __getitem__(self, index: SupportsIndex) -> int: ...
-    @overload
-    def __getitem__(self, index: slice) -> Size: ...
-    def __getitem__(self, index: SupportsIndex | slice) -> int | Size:
-        found = tuple.__getitem__(self, index)
-        return size(found) if isinstance(found, tuple) else found
+    def __getitem__(self, index: Any) -> Any:
+        part = tuple.__getitem__(self, index)
+        return size(part) if isinstance(part, tuple) else part
 
-    def __add__(self, other: object) -> Size:
-        if not isinstance(other, tuple):
-            raise TypeError(f"can only concatenate tuple (not {type_text(other)}) to torch.Size")
-        return Size((*self, *other))
+    def __add__(self, other: Any) -> Size:
+        return size(tuple.__add__(self, other))
 
-    def __radd__(self, other: object) -> Size:
-        return Size((*other, *self)) if isinstance(other, tuple) else NotImplemented
+    def __radd__(self, other: Any) -> Size:
+        return size((*other, *self)) if isinstance(other, tuple) else NotImplemented
 
     def __mul__(self, times: SupportsIndex) -> Size:
-        if not hasattr(type(times), "__index__"):
-            raise TypeError(f"can't multiply sequence by non-int of type '{type_text(times)}'")
         return size(tuple.__mul__(self, times))
 
     __rmul__ = __mul__
 
 
 def size(shape: tuple[int, ...]) -> Size:
-    """The :class:`Size` of an array's shape, unchecked and quick.
+    """Return the :class:`Size` of an array's shape, unchecked and quick.
 
     >>> size((2, 3)), size((2, 3))[1:] + (4,), size((2, 3)).numel()
     (torch.Size([2, 3]), torch.Size([3, 4]), 6)
     """
     return tuple.__new__(Size, shape)
-
-
-def tensor_text(tensor: Any) -> str:
-    """A tensor as PyTorch prints it."""
-    try:
-        node = tensor.grad_fn
-        name = None if node is None else type(node).__name__
-    except RuntimeError:  # a view whose base was written, which it forbids
-        name = "Invalid"
-    return format_tensor(tensor._array, requires_grad=tensor.requires_grad, grad_fn_name=name)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.numbers.classes import BuiltIn, type_text
+from gviz.numbers.classes import type_text
 from gviz.numbers.dtypes import cast, get_default_dtype, int64, no_kernel, of
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ STATE = np.dtype(
 """PyTorch's layout of a generator's state, 5056 bytes."""
 
 
-class Generator(metaclass=BuiltIn):
+class Generator:
     """A stream of random numbers (``torch.Generator``), on the CPU.
 
     >>> rand((2,), generator=Generator().manual_seed(0))
@@ -172,7 +172,8 @@ def uniform(
     """Return uniform numbers from ``low`` up to, not including, ``high`` (``Tensor.uniform_``)."""
     wanted = float_type(dtype, "check_uniform_bounds")
     if wanted.kind == "c":
-        return uniform((*shape, 2), low, high, of(wanted).to_real().np, generator).view(wanted)[..., 0]
+        parts = uniform((*shape, 2), low, high, of(wanted).to_real().np, generator)
+        return parts.view(wanted).reshape(shape)
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     unit = (generator or default_generator).draw_unit(math.prod(shape), wanted)

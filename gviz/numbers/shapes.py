@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,44 +12,33 @@ __all__ = ["broadcast_shape", "check_written", "steps_of", "wrap_dim", "wrap_dim
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
-    """A dimension counted from 0, whatever the sign it was given with; refuses one that is out of range."""
+    """Return a dimension counted from 0, whatever the sign it was given with; refuse one that is out of range."""
     size = max(ndim, 1)
     if not -size <= dim < size:
-        if not -(1 << 63) <= dim < 1 << 63:
-            raise ValueError("Overflow when unpacking long long")
         raise IndexError(f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {dim})")
     return dim % size
 
 
 def wrap_dims(dims: Iterable[int], ndim: int) -> tuple[int, ...]:
-    """Several of them, each at most once."""
-    wrapped: list[int] = []
-    for dim in dims:
-        one = wrap_dim(dim, ndim)
-        if one in wrapped:
-            raise RuntimeError(f"dim {one} appears multiple times in the list of dims")
-        wrapped.append(one)
+    """Return several of them; refuse one that is named twice."""
+    wrapped = [wrap_dim(dim, ndim) for dim in dims]
+    for i, dim in enumerate(wrapped):
+        if dim in wrapped[:i]:
+            raise RuntimeError(f"dim {dim} appears multiple times in the list of dims")
     return tuple(wrapped) if ndim else ()
 
 
 def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The common shape of operands; refuses those that have none, in PyTorch's words."""
-    result: list[int] = []
+    """Return the common shape of operands; refuse those that have none, in PyTorch's words."""
+    result: list[int] = []  # from the last dimension
     for shape in shapes:
-        for offset in range(1, len(shape) + 1):
-            size = shape[-offset]
-            if offset > len(result):
-                result.insert(0, size)
-            elif result[-offset] != size:
-                if result[-offset] == 1:
-                    result[-offset] = size
-                elif size != 1:
-                    where = max(len(result), len(shape)) - offset
-                    raise RuntimeError(
-                        f"The size of tensor a ({result[-offset]}) must match the size of tensor b ({size}) at "
-                        f"non-singleton dimension {where}"
-                    )
-    return tuple(result)
+        pairs = list(zip_longest(result, reversed(shape), fillvalue=1))
+        for i, (a, b) in enumerate(pairs):
+            if a != b and 1 not in (a, b):
+                place = f"at non-singleton dimension {len(pairs) - 1 - i}"
+                raise RuntimeError(f"The size of tensor a ({a}) must match the size of tensor b ({b}) {place}")
+        result = [b if a == 1 else a for a, b in pairs]
+    return tuple(reversed(result))
 
 
 def check_written(shape: Sequence[int], written: Sequence[int]) -> None:
@@ -60,8 +50,7 @@ def check_written(shape: Sequence[int], written: Sequence[int]) -> None:
 def steps_of(array: Any) -> tuple[int, ...]:
     """Return strides in elements; of an empty array as if it had one element along each dimension, where numpy says 0."""
     if array.size or any(array.strides):
-        item = array.itemsize
-        return tuple(s // item for s in array.strides)
+        return tuple(s // array.itemsize for s in array.strides)
     steps, step = [], 1
     for size in reversed(array.shape):
         steps.append(step)

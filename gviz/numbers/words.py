@@ -1,4 +1,4 @@
-"""PyTorch's words: sentences too long to stand where they are raised, warnings, names of types."""
+"""Warnings and messages that several rooms share."""
 
 from __future__ import annotations
 
@@ -9,40 +9,13 @@ from typing import Any
 
 from gviz.numbers.dtypes import of
 
-__all__ = [
-    "LinAlgError",
-    "absent",
-    "bound",
-    "no_memory",
-    "type_name",
-    "warn",
-    "warn_once",
-]
-
-COPIED_NON_LEAF = (
-    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
-    "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
-    "see https://github.com/pytorch/pytorch/pull/103001"
-)
-TENSOR_OPTIONS = (
-    "TensorOptions(dtype={}, device=cpu, layout=Strided, requires_grad=false (default), pinned_memory=false (default), "
-    "memory_format=(nullopt))"
-)
-WRITTEN_VIEW = (
-    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
-    "Tensor. This is not supported by the current autograd engine. You should either make sure the input is not a view (using "
-    ".clone() for example) or make your Function only return one Tensor (potentially splitting it into two Functions: one "
-    "doing the inplace that returns a single Tensor and a second one that does the other operations). You can ask on the forum "
-    "https://discuss.pytorch.org/ if you need help to do this change."
-)
-"""Sentences of PyTorch's that are too long to stand where they are raised."""
-
+__all__ = ["LinAlgError", "absent", "bound", "no_memory", "type_name", "warn", "warn_once"]
 
 ROOMS = ("gviz.engine", "gviz.ops", "gviz.autograd", "gviz.numbers")
 
 
 def warn(message: str) -> None:
-    """PyTorch's warning, at the line of the program that called the engine."""
+    """Give PyTorch's warning at the line of the program that called the engine."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(ROOMS):
         level, frame = level + 1, frame.f_back
@@ -53,14 +26,14 @@ WARNED: set[str] = set()
 
 
 def warn_once(message: str, kind: str = "") -> None:
-    """A warning that PyTorch gives once per process, or of which it gives one of a kind."""
+    """Give a warning once in a process, or once for its kind."""
     if (kind or message) not in WARNED:
         WARNED.add(kind or message)
         warn(message)
 
 
 def no_memory(error: Any) -> Exception:
-    """PyTorch's error for numpy's, which says what array there was no room for; any other as it is."""
+    """Return PyTorch's error for numpy's, which names the array that there was no room for; any other as it is."""
     if not hasattr(error, "shape"):
         return error  # type: ignore[no-any-return]
     return RuntimeError(
@@ -70,7 +43,7 @@ def no_memory(error: Any) -> Exception:
 
 
 def type_name(dtype: Any) -> str:
-    """PyTorch's old type name, as its messages use it: ``torch.FloatTensor``."""
+    """Return PyTorch's old type name, as its messages use it: ``torch.FloatTensor``."""
     return f"torch.{of(dtype).scalar_name}Tensor"
 
 
@@ -103,7 +76,7 @@ def bound(
 
 
 def absent(module: str) -> Any:
-    """The ``__getattr__`` of a module: what is not there is missing in PyTorch's words."""
+    """Return the ``__getattr__`` of a module, which says in PyTorch's words that a name is not there."""
 
     def missing(name: str) -> Any:
         raise AttributeError(f"module '{module}' has no attribute '{name}'")

@@ -119,7 +119,7 @@ def numpy_index(array, indices):
     for index in indices:
         if index is None:
             where.append(slice(None))
-        elif index.dtype.kind == "b" or index.dtype == np.uint8:
+        elif index.dtype.kind == "b":
             check_mask(array, index, len(where))
             where += np.nonzero(index)
         elif index.dtype not in (np.int64, np.int32):

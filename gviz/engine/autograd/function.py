@@ -16,9 +16,17 @@ from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.autograd.views import refuse_view, take_place
 from gviz.autograd.words import FREED
 from gviz.numbers.classes import type_text
-from gviz.numbers.words import WRITTEN_VIEW, absent
+from gviz.numbers.words import absent
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
+
+WRITTEN_VIEW = (
+    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
+    "Tensor. This is not supported by the current autograd engine. You should either make sure the input is not a view (using "
+    ".clone() for example) or make your Function only return one Tensor (potentially splitting it into two Functions: one "
+    "doing the inplace that returns a single Tensor and a second one that does the other operations). You can ask on the forum "
+    "https://discuss.pytorch.org/ if you need help to do this change."
+)
 
 
 class FunctionCtx:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
 from gviz.engine.nn.options import MADE, Layer, each
-from gviz.engine.surface.creation import empty
+from gviz.engine.creation import empty
 from gviz.numbers import dtypes
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from gviz.engine.nn.module import Module
 from gviz.engine.nn.parameter import Parameter
-from gviz.engine.surface.creation import empty
+from gviz.engine.creation import empty
 
 __all__ = ["LAYERS", "MADE", "Layer", "each"]
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from gviz.autograd.tensor import Tensor, from_array
-from gviz.numbers.printing import parameter_text
 from gviz.numbers.words import absent, type_name
 
 __all__ = ["Buffer", "Parameter", "typename"]
@@ -28,7 +27,7 @@ class Parameter(Tensor):
         return made.requires_grad_(requires_grad)
 
     def __repr__(self) -> str:
-        return parameter_text(super().__repr__())
+        return f"Parameter containing:\n{super().__repr__()}"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:

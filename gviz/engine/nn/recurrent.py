@@ -11,7 +11,7 @@ from gviz.autograd.row import TENSORS as call
 from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
 from gviz.engine.nn.options import MADE, Layer
-from gviz.engine.surface.creation import zeros
+from gviz.engine.creation import zeros
 from gviz.numbers.words import warn
 
 USUAL = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
@@ -66,7 +66,7 @@ class Cell(Remembering):
             found = self(input.unsqueeze(0), states)
             return tuple(state.squeeze(0) for state in found) if self.states > 1 else found.squeeze(0)
         if hx is None:
-            states = (zeros(input.shape[0], self.hidden_size, dtype=input.dtype),) * self.states
+            states = (zeros((input.shape[0], self.hidden_size), dtype=input.dtype.np),) * self.states
         else:
             states = tuple(hx) if self.states > 1 else (hx,)
         if input.shape[1] != self.input_size:
@@ -171,7 +171,7 @@ class Recurrent(Remembering):
         """Run all layers over a batch of sequences, whose first dimension are the steps."""
         wanted = (sum(map(len, self.suffixes)), input.shape[1], self.hidden_size)
         if hx is None:
-            hx = zeros(wanted, dtype=input.dtype)
+            hx = zeros(wanted, dtype=input.dtype.np)
         if hx.shape != wanted:
             raise RuntimeError(f"Expected hidden size {wanted}, got {list(hx.shape)}")
         states, last = iter(hx.unbind(0)), []

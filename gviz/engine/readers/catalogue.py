@@ -19,7 +19,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from gviz.autograd import inplace
-from gviz.engine import ops, surface
+from gviz import ops
 from gviz.autograd.node import AccumulateGrad, Node
 from gviz.autograd.row import COMPOSITES, ROWS, TENSORS, Row
 from gviz.engine.readers.symbols import formula_text, meaning
@@ -43,7 +43,7 @@ WRITTEN: dict[type[Node], str] = {
 BEHIND = ("_function", "forward", "fget")
 """Where the function of a layer or of a property is."""
 
-FOLLOWED = ("gviz.engine.surface", "gviz.engine.nn", "gviz.engine.linalg", "gviz.autograd.inplace")
+FOLLOWED = ("gviz.engine.nn", "gviz.engine.linalg", "gviz.autograd.inplace")
 """Modules whose functions choose rows: what they call in each other is followed."""
 
 SIGNS = {
@@ -244,9 +244,7 @@ def computes(function: FunctionType) -> bool:
 
 def named_values() -> Iterator[tuple[str, Any]]:
     """Every public function, method and operator of the engine: (as people write it, the function)."""
-    tables = [table for table, (methods, _) in surface.TABLES.items() if methods]
-    declared = [vars(part).get(table, {}) for part in surface.FAMILIES for table in tables]
-    for name in dict.fromkeys(name for names in declared for name in names):
+    for name in vars(Tensor):
         if written := method_form(name):
             yield written, vars(Tensor)[name]
     for module, home in MODULES.items():

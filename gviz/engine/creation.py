@@ -1,0 +1,255 @@
+"""Functions that make tensors: from data, filled, in steps; the old constructors (``torch.FloatTensor``)."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gviz.autograd.row import named
+from gviz.autograd.tensor import Tensor, from_array
+from gviz.engine.device import check_device
+from gviz.numbers import dtypes
+from gviz.numbers.classes import type_text
+from gviz.numbers.dtypes import get_default_dtype, number, number_type
+from gviz.numbers.printing import Size as Shape
+from gviz.numbers.unpack import check_numpy, infer
+from gviz.numbers.words import warn, warn_once
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from typing import Any as Dtype, Any as Number, Any as Size
+
+__all__ = ["LegacyType", "checked", "copied", "empty", "finish", "full", "zeros"]
+
+MAX_BYTES = 64 * 2**30
+"""A tensor larger than this is refused before numpy tries."""
+
+
+def finish(array: Any, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Return a tensor around a fresh array, requiring a gradient if asked for, which integers cannot."""
+    if device is not None:
+        check_device(device)
+    tensor = from_array(array, None)
+    if requires_grad:
+        if array.dtype.kind not in "fc":
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        tensor.requires_grad = True
+    return tensor
+
+
+def checked(size: Sequence[int]) -> tuple[int, ...]:
+    """Return a shape; refuse what is not a whole number, a negative dimension, and what has no room in memory."""
+    for n in size:
+        if not hasattr(n, "__index__"):
+            raise TypeError(f"empty(): argument 'size' must be tuple of ints, not {type_text(n)}")
+    if any(n < 0 for n in size):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
+    if (total := 8 * prod(size)) > MAX_BYTES:
+        raise RuntimeError(
+            f"[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory: you tried to allocate {total} "
+            "bytes. Error code 12 (Cannot allocate memory)"
+        )
+    return tuple(size)
+
+
+# ------------------------------------------------------------------ from data
+@named("torch.tensor")
+def tensor(
+    data: Any, *, dtype: Dtype = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
+    """Return a tensor of a number, nested lists, or an array, copied.
+
+    Numbers become float32, integers int64, booleans bool, unless another dtype is wanted; an array keeps its dtype.
+    """
+    return copied(data, dtype, device, requires_grad, "torch.tensor")
+
+
+def copied(data: Any, dtype: Any, device: Any, requires_grad: bool, function: str) -> Tensor:
+    """Return a tensor of data; of a tensor's with a warning that names the function called."""
+    if isinstance(data, Tensor):
+        warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() "
+            f"or sourceTensor.detach().clone().requires_grad_(True), rather than {function}(sourceTensor)."
+        )
+        data = data._array
+    return finish(infer(data, dtype), device, requires_grad)
+
+
+@named("torch.as_tensor torch.asarray")
+def as_tensor(data: Any, *, dtype: Dtype = None, device: Any = None) -> Tensor:
+    """Return the tensor itself, a tensor on an array's memory, or a new tensor."""
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtypes.of(dtype))
+    if isinstance(data, np.ndarray) and dtype in (None, data.dtype):
+        return from_numpy(data)
+    return finish(infer(data, dtype), device)
+
+
+@named("torch.from_numpy")
+def from_numpy(array: Any) -> Tensor:
+    """Return a tensor on the array's memory."""
+    if isinstance(array, np.ndarray) and not array.flags.writeable:
+        warn_once(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing "
+            "to this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
+            "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program."
+        )
+    return from_array(check_numpy(array).view(), None)  # what becomes of that array's shape is not the tensor's
+
+
+# ------------------------------------------------------------------ filled
+def empty(shape: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """Return zeros of one length or of several, as the layers of nn make them: of an element type, or the default one."""
+    wanted = get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+    return zeros(shape if isinstance(shape, list | tuple) else (shape,), dtype=wanted.np, device=device)
+
+
+@named("torch.zeros torch.empty")
+def zeros(size: Size, *, dtype: Dtype = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Return zeros, also where PyTorch leaves the memory as it was."""
+    return full(size, 0, dtype=dtype or get_default_dtype().np, device=device, requires_grad=requires_grad)
+
+
+@named("torch.ones")
+def ones(size: Size, *, dtype: Dtype = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Return ones."""
+    return full(size, 1, dtype=dtype or get_default_dtype().np, device=device, requires_grad=requires_grad)
+
+
+@named("torch.full")
+def full(
+    size: Size, fill_value: Number, *, dtype: Dtype = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """Return one value everywhere; its kind decides the dtype."""
+    dtype = dtype or number_type(fill_value)
+    return finish(np.full(checked(size), number(fill_value, dtype), dtype), device, requires_grad)
+
+
+@named("torch.eye")
+def eye(n: int, m: int | None = None, *, dtype: Dtype = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Return the identity matrix."""
+    return finish(np.eye(*checked((n, n if m is None else m)), dtype=dtype or get_default_dtype().np), device, requires_grad)
+
+
+@named("torch.zeros_like torch.empty_like")
+def zeros_like(
+    self: Tensor, *, dtype: Dtype = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Return zeros in the shape of a tensor."""
+    return full_like(self, 0, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+@named("torch.ones_like")
+def ones_like(
+    self: Tensor, *, dtype: Dtype = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Return ones in the shape of a tensor."""
+    return full_like(self, 1, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+@named("torch.full_like")
+def full_like(
+    self: Tensor, fill_value: Number, *, dtype: Dtype = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Return one value everywhere, in the shape of a tensor."""
+    dtype = dtype or self._array.dtype
+    return finish(np.full(self._array.shape, number(fill_value, dtype), dtype), device, requires_grad)
+
+
+# ------------------------------------------------------------------ in steps
+@named("torch.arange")
+def arange_to(
+    end: Number, *, dtype: Dtype = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """Return the numbers from 0 up to end."""
+    return arange(0, end, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+@named("torch.arange")
+def arange(
+    start: Number, end: Number, step: Number = 1, *, dtype: Dtype = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return the numbers from start up to end, in steps; integers if all three are."""
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    whole = all(isinstance(value, int) for value in (start, end, step))
+    count = -((start - end) // step) if whole else int(np.ceil((end - start) / step))
+    values = start + np.arange(*checked((count,))) * step
+    return finish(values.astype(dtype or (np.int64 if whole else get_default_dtype().np)), device, requires_grad)
+
+
+@named("torch.linspace")
+def linspace(
+    start: Number, end: Number, steps: int, *, dtype: Dtype = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return so many numbers from start to end, both included."""
+    dtype = dtype or get_default_dtype().np
+    return finish(evenly(start, end, steps, dtype).astype(dtype), device, requires_grad)
+
+
+@named("torch.logspace")
+def logspace(
+    start: Number, end: Number, steps: int, base: float = 10.0, *, dtype: Dtype = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return powers of a base, their exponents in equal steps."""
+    powers = np.float64(base) ** evenly(start, end, steps, np.dtype(np.float64))
+    return finish(powers.astype(dtype or get_default_dtype().np), device, requires_grad)
+
+
+def evenly(start: Any, end: Any, steps: int, dtype: Any) -> Any:
+    """Return numbers in equal steps of that type, counted from both ends towards the middle."""
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    exact = dtype if dtype.kind in "fc" else np.dtype(np.float64)
+    low, high = exact.type(number(start, dtype)), exact.type(number(end, dtype))
+    step, index = (high - low) / exact.type(max(steps - 1, 1)), np.arange(steps)
+    step = step.astype(np.result_type(exact, np.float64))  # multiplied and added with one rounding, as PyTorch's processor does
+    return np.where(index < max(steps // 2, 1), low + step * index, high - step * (steps - 1 - index))
+
+
+# ------------------------------------------------------------------ old forms
+class LegacyType:
+    """``torch.FloatTensor`` and its kin: call it to make a tensor of that dtype, by shape or by values."""
+
+    def __init__(self, name: str, dtype: Any) -> None:
+        self.__name__, self.dtype, self.legacy_dtype = name, dtype, dtype
+
+    def __call__(self, *data: Any) -> Tensor:
+        return legacy(self, *data)
+
+    def __instancecheck__(self, value: object) -> bool:
+        return isinstance(value, Tensor) and value.dtype is self.dtype
+
+    def __repr__(self) -> str:
+        return f"<class 'torch.{self.__name__}'>"
+
+
+def legacy(cls: Any, *data: Any) -> Tensor:
+    """Return ``Tensor(3, 5)`` by shape, ``Tensor([1, 2])`` by values, ``Tensor(x)`` on the memory of a tensor."""
+    dtype = getattr(cls, "legacy_dtype", None) or get_default_dtype()
+    first = data[0] if len(data) == 1 else None
+    if isinstance(first, Tensor):
+        array = first._array
+    elif isinstance(first, list | tuple | range | np.ndarray) and not isinstance(first, Shape):
+        array = infer(first, dtype.np)
+    elif data and not isinstance(first, Shape) and not all(hasattr(one, "__index__") for one in data):
+        raise TypeError(f"new(): data must be a sequence (got {type_text(data[0])})")
+    else:
+        array = np.zeros(checked(first if isinstance(first, Shape) else data or (0,)), dtype.np)
+    tensor: Tensor = object.__new__(cls if isinstance(cls, type) and issubclass(cls, Tensor) else Tensor)
+    tensor._array, tensor._edge, tensor._rare, tensor._version_cell = array, None, None, None
+    return tensor
+
+
+Tensor.__new__ = lambda cls, *data: legacy(cls, *data)  # type: ignore[method-assign,assignment]

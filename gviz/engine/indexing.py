@@ -1,0 +1,184 @@
+"""``x[key]`` and ``x[key] = value``: a key is taken apart into select, slice, unsqueeze and index tensors, as PyTorch does."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from gviz.autograd.inplace import in_place
+from gviz.autograd.row import TENSORS as call
+from gviz.autograd.tensor import Tensor, from_array
+from gviz.numbers.classes import type_text
+from gviz.numbers.dtypes import number
+from gviz.numbers.unpack import infer
+from gviz.numbers.words import type_name, warn
+
+__all__ = ["get_item", "set_item"]
+
+INT64_MAX = 2**63 - 1
+INVALID = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
+SEQUENCE = (
+    "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
+    "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which "
+    "will result either in an error or a different result"
+)
+LONGEST_TUPLE = 32
+"""A list that is shorter and holds lists, slices, tensors, None or ... is taken as a tuple."""
+
+
+def get_item(self: Tensor, key: Any) -> Any:
+    """Return ``x[key]``: ints select, slices slice, None adds a dimension, tensors, lists and masks gather."""
+    result, indices = taken_apart(self, key)
+    if indices is None:
+        return result if result is not self else call["alias"](self)
+    return call["index"](result, indices)
+
+
+def set_item(tensor: Tensor, key: Any, value: Any) -> None:
+    """Do ``x[key] = value``: write through a view where the key gives one, else as ``index_put_``."""
+    if not isinstance(value, Tensor):
+        if not isinstance(value, bool | int | float | complex | np.generic):
+            raise TypeError(f"can't assign a {type_text(value)} to a {type_name(tensor._array.dtype)}")
+        value = from_array(np.asarray(number(value, tensor._array.dtype)), None)
+    part, indices = taken_apart(tensor, key, writing=True)
+    if indices is not None:
+        in_place(call["index_put"], part, indices, without_leading_ones(value, always=False), False)
+        return
+    shape = part._array.shape
+    if value._array.shape != shape:
+        if not value._array.ndim:
+            in_place(call["fill_tensor"], part, value)
+            return
+        value = without_leading_ones(value, always=True)
+        value = value if value._array.shape == shape else call["expand"](value, shape)
+    in_place(call["copy_into"], part, value)
+
+
+def without_leading_ones(source: Tensor, *, always: bool) -> Tensor:
+    """Return a view of the tensor without its first dimensions of size one; itself if there are none, unless asked for always."""
+    have = source._array.shape
+    first = next((i for i, size in enumerate(have) if size != 1), len(have))
+    shorter: Tensor = call["view"](source, have[first:]) if first or always else source
+    return shorter
+
+
+# ------------------------------------------------------------------ keys
+def taken_apart(tensor: Tensor, key: Any, *, writing: bool = False) -> tuple[Tensor, list[Any] | None]:
+    """Apply the parts of a key that give views; what is left are index tensors.
+
+    Args:
+        tensor: what is indexed.
+        key: what stands in the brackets.
+        writing: whether the part is then written to; the whole tensor is then not viewed first.
+
+    Returns:
+        (the tensor after views, a list of index tensors and None for each dimension, or None if there are no index tensors)
+
+    Raises:
+        IndexError: there are too many indices, or an index does not fit.
+        TypeError: an index is of a type that PyTorch does not take.
+    """
+    if isinstance(key, slice):
+        return sliced(tensor, 0, key, whole=not writing), None
+    if key.__class__ is int:
+        return selected(tensor, 0, key, 0), None
+    if not isinstance(key, tuple):
+        if nested := is_nested(key):
+            warn(SEQUENCE)
+        key = tuple(key) if nested else (key,)
+    parts = [as_index(part) for part in key]
+    left = tensor._array.ndim - sum(indexed_dims(part) for part in parts)
+    if left < 0:
+        raise IndexError(f"too many indices for tensor of dimension {tensor._array.ndim}")
+    dim, indices = 0, list[Any]()
+    for position, part in enumerate(parts):
+        if part is Ellipsis:
+            dim += left
+        elif part is None:
+            tensor = call["unsqueeze"](tensor, dim)
+            dim += 1
+        elif isinstance(part, slice):
+            tensor = sliced(tensor, dim, part, whole=False)
+            dim += 1
+        elif isinstance(part, int):
+            tensor = selected(tensor, dim, part, position)
+        else:
+            if not part._array.ndim:  # a truth value: a new dimension that is kept or empty
+                tensor = call["unsqueeze"](tensor, dim)
+                part = from_array(np.zeros(int(part._array), np.int64), None)  # noqa: PLW2901 - the index that it stands for
+            indices += [None] * (dim - len(indices)) + [part]
+            dim += indexed_dims(part)
+    return tensor, indices or None
+
+
+def is_nested(key: Any) -> bool:
+    """Return whether a list stands for a tuple."""
+    if not isinstance(key, list) or len(key) >= LONGEST_TUPLE:
+        return False
+    return any(one is None or one is Ellipsis or isinstance(one, list | tuple | slice | Tensor | np.ndarray) for one in key)
+
+
+def as_index(part: Any) -> Any:
+    """Return a part of a key as None, an ellipsis, a slice, an int, a truth value (0-d) or an index tensor."""
+    if part is None or part is Ellipsis or isinstance(part, slice):
+        return part
+    if isinstance(part, bool | np.bool_):
+        return from_array(np.asarray(part), None)
+    if isinstance(part, Tensor):
+        array = part._array
+        if array.dtype == np.uint8:
+            warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
+            return from_array(array.astype(bool), None)
+        if array.dtype.kind not in "bi":
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        return int(array) if not array.ndim and array.dtype.kind == "i" else part
+    if isinstance(part, np.ndarray | list | tuple | range):
+        array = infer(part)
+        return as_index(from_array(array if array.dtype in (np.bool_, np.uint8) else array.astype(np.int64), None))
+    if not hasattr(part, "__index__"):
+        raise IndexError(INVALID.format(type_text(part)))
+    return operator.index(part)
+
+
+def indexed_dims(part: Any) -> int:
+    """Return how many dimensions of the tensor a part of a key takes."""
+    if part is None or part is Ellipsis:
+        return 0
+    return int(part._array.ndim) if isinstance(part, Tensor) and part._array.dtype.kind == "b" else 1
+
+
+def selected(tensor: Tensor, dim: int, position: int, real_dim: int) -> Tensor:
+    """Select one position of a dimension; refuse one that is out of range: the dimension is counted as in the key."""
+    shape = tensor._array.shape
+    if not shape:
+        raise IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
+            "tensor to a number"
+        )
+    size = shape[dim] if dim < len(shape) else 0  # a second ellipsis leads past the last dimension
+    if not -size <= position < size:
+        raise IndexError(f"index {position} is out of bounds for dimension {real_dim} with size {size}")
+    return call["select"](tensor, dim, position)
+
+
+def sliced(tensor: Tensor, dim: int, part: slice, *, whole: bool) -> Tensor:
+    """Slice a dimension; return the tensor itself if that leaves all of it, unless the slice is the whole key."""
+    part.indices(0)  # checks the types, and refuses a step of 0
+    start, stop, step = (
+        default if bound is None else operator.index(bound)
+        for bound, default in ((part.start, 0), (part.stop, INT64_MAX), (part.step, 1))
+    )
+    if step < 0:
+        raise ValueError("step must be greater than zero")
+    shape = tensor._array.shape
+    if not shape:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    if not whole and start == 0 and stop >= max(shape[dim : dim + 1], default=0) and step == 1:
+        return tensor
+    return call["slice_row"](tensor, dim, start, stop, step)
+
+
+setattr(Tensor, "__getitem__", get_item)
+setattr(Tensor, "__setitem__", set_item)
