@@ -17,7 +17,7 @@ import numpy as np
 
 from gviz.autograd.call import OPERANDS, plain_number
 from gviz.autograd.inplace import in_place, reshape_in_place, write_out
-from gviz.autograd.row import NAMED, NUMBERS
+from gviz.autograd.row import NAMED, NUMBERS, TENSORS
 from gviz.autograd.tensor import Tensor
 from gviz.numbers.classes import MIXED, is_pytorchs, type_text
 from gviz.numbers.dtypes import as_dtype
@@ -49,6 +49,17 @@ def wholes(value: Any) -> Any:
     return NO if NO in numbers else numbers
 
 
+def each(count: int) -> Any:
+    """Return the kind of one whole number for each of so many dimensions: one stands for all; None is left to the row."""
+
+    def take(value: Any) -> Any:
+        several = tuple(value) if isinstance(value, list | tuple) else (value,)
+        several = tuple(one if one is None else whole(one) for one in (several * count if len(several) == 1 else several))
+        return several if len(several) == count and NO not in several else NO
+
+    return take
+
+
 def number(value: Any) -> Any:
     """Take a number, or a 0-d tensor that stands for one."""
     if isinstance(value, Tensor) and not value._array.ndim and not value.requires_grad:
@@ -77,6 +88,9 @@ KINDS: dict[str, tuple[str, Any]] = {
     "Tensors": ("tuple of Tensors", tensors),
     "int": ("int", whole),
     "Ints": ("tuple of ints", wholes),
+    "Ints1": ("tuple of ints", each(1)),
+    "Ints2": ("tuple of ints", each(2)),
+    "Ints3": ("tuple of ints", each(3)),
     "Size": ("tuple of ints", lambda value: wholes(value) if isinstance(value, list | tuple) else NO),
     "bool": ("bool", one_of(bool)),
     "float": ("float", number),
@@ -121,7 +135,7 @@ class Parameter(NamedTuple):
 class Form:
     """One form of a call: its parameters, read from a function's signature, and what is called with them in their order."""
 
-    def __init__(self, function: Any, call: Any) -> None:
+    def __init__(self, function: Any, call: Any, *, inplace: bool = False) -> None:
         code, notes, defaults = function.__code__, function.__annotations__, function.__defaults__ or ()
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         values = dict(zip(reversed(names[: code.co_argcount]), reversed(defaults), strict=False)) | (function.__kwdefaults__ or {})
@@ -133,6 +147,10 @@ class Form:
             default = values.get(name, MUST)
             kind = kind or ("Tensors" if name in lists else usual if name in tensors else "Number")
             self.parameters.append(Parameter(name, kind, bool(none) or default is None, default, i >= self.places))
+        if inplace:
+            self.call = switched(call, self.places)
+            self.parameters.insert(self.places, Parameter("inplace", "Any", True, False, False))
+            self.places += 1
         self.names = {parameter.name for parameter in self.parameters}
         self.sizes_one_by_one = [p.kind for p in self.parameters[: self.places]] in (["Size"], ["Tensor", "Size"])
 
@@ -169,6 +187,16 @@ class Form:
         return f"({', '.join(parts)})"
 
 
+def switched(row: Any, place: int) -> Any:
+    """Return the call of a row with one argument more: whether it is in place, by the row with an underscore if there is one."""
+
+    def call(*values: Any) -> Any:
+        rest = *values[:place], *values[place + 1 :]
+        return in_place(TENSORS.get(f"{row.key}_", row), *rest) if values[place] else TENSORS[row.key](*rest)
+
+    return call
+
+
 class Name:
     """A public name: the forms of its rows, in their order, made when it is first called."""
 
@@ -182,7 +210,8 @@ class Name:
     @cached_property
     def forms(self) -> list[Form]:
         """The forms of its rows."""
-        return [Form(function, call) for function, call in self.declared]
+        inplace = self.word.startswith("F.") and not self.word.endswith("_")
+        return [Form(function, call, inplace=inplace and getattr(call, "inplace", False)) for function, call in self.declared]
 
     def function(self) -> Any:
         """Return the function of the name: the first form that fits the call; any number of arguments is left to Python."""

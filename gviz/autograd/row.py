@@ -79,6 +79,7 @@ class Row:
     view: bool = False
     reshapes: bool = False
     numbers: bool = False
+    inplace: bool = False
     scalar: str = ""
     promote: str = ""
     shows: dict[str, Any] = {}  # noqa: RUF012 - never written
@@ -278,6 +279,7 @@ def op(node: str | None, names: str = "", /, *, key: str | None = None, **declar
             outputs: names of several outputs, those with gradients first; ``("...",)`` for a list of them.
             view: whether the result shares the input's memory.
             reshapes: whether its in-place names give the tensor another shape, and write nothing.
+            inplace: whether its name in ``nn.functional`` takes ``inplace``.
             numbers: whether a public name takes a number for a tensor; scalar: the row that a number means in a derivative that
                 is recorded (``MulBackward1``).
             promote: "pointwise" (to one dtype, the default for several inputs), "float" (and integers to float), "none".

@@ -99,9 +99,9 @@ SUBMODULES = ("autograd", "backends", "cuda", "linalg", "nn", "optim", "special"
 
 
 FUNCTIONAL = frozenset({
-    "adaptive_avg_pool1d", "avg_pool1d", "celu", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
-    "conv_transpose3d", "cosine_similarity", "dropout", "group_norm", "hardshrink", "layer_norm", "max_pool1d", "max_pool2d",
-    "max_pool3d", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "rms_norm", "rrelu", "selu", "threshold",
+    "adaptive_avg_pool1d", "avg_pool1d", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+    "conv_transpose3d", "cosine_similarity", "dropout", "group_norm", "layer_norm", "max_pool1d", "max_pool2d",
+    "max_pool3d", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "rms_norm",
 })  # fmt: skip
 """Functions of ``nn.functional`` that ``torch`` offers under the same name, with the same arguments by position."""
 

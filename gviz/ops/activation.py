@@ -1,4 +1,7 @@
-"""Activations: rows whose derivative is an operation of its own, as in PyTorch (``elu_backward``), and the linear layer."""
+"""Activations, most with a row for their derivative, as in PyTorch; the linear layer. Rows that end in ``_`` are in place.
+
+In place the input is gone, so that the derivative is told by the result.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,24 @@ import math
 
 import numpy as np
 
-from gviz.autograd.row import composite, op
-from gviz.ops.rows import row
+from gviz.autograd.row import ARRAYS, composite, op
+from gviz.numbers import random
+from gviz.ops.rows import alike, brief, row
 
 ERF = np.frompyfunc(math.erf, 1, 1)
 ROOT = math.sqrt(2 / math.pi)
 FLAT = "zeros_like(grad)"
 
 
-def second(key, node, forward, formula, self=FLAT):
-    """The row of a derivative whose second derivative is flat, or told."""
-    row(key, node, forward, grad_output=formula, self=self)
+def activation(key, forward, formula, names=None, node=""):
+    """The row of an activation, in ``nn.functional`` with ``inplace``."""
+    node = node or key.title().replace("_", "")
+    row(key, f"{node}Backward0", forward, f"F.{key}" if names is None else names, inplace=True, self=formula)
+
+
+def slope(key, node, forward, formula, self=FLAT):
+    """The row of a derivative: for the gradient that comes in it is itself, for the input flat if nothing is said."""
+    row(key, f"{node}BackwardBackward0", forward, grad_output=formula, self=self)
 
 
 def check_slope(name, slope, is_result):
@@ -29,19 +39,34 @@ def check_slope(name, slope, is_result):
 
 
 # ------------------------------------------------------------------ piecewise linear
-LEAKY, HARD, SHRUNK = "leaky_relu_backward(grad, self, negative_slope, False)", "hardtanh_backward(grad, self, min_val, max_val)", "{}(grad, self, lambd)"
-row("leaky_relu", "LeakyReluBackward0", lambda self, negative_slope=0.01: np.where(self > 0, self, self * negative_slope), self=LEAKY)
-row("hardtanh", "HardtanhBackward0", lambda self, min_val=-1.0, max_val=1.0: np.clip(self, min_val, max_val), self=HARD)
-row(
-    "threshold", "ThresholdBackward0",
-    lambda self, threshold, value: np.where(self <= threshold, self.dtype.type(value), self),
-    self="threshold_backward(grad, self, threshold)",
-)  # fmt: skip
-second(
-    "hardtanh_backward", "HardtanhBackwardBackward0",
-    lambda grad_output, self, min_val, max_val: np.where((self <= min_val) | (self >= max_val), self.dtype.type(0), grad_output), HARD,
-)  # fmt: skip
+LEAKY, HARD = "leaky_relu_backward(grad, self, negative_slope, False)", "hardtanh_backward(grad, self, min_val, max_val)"
+SHRUNK, SOFT = "shrink_backward(grad, self, lambd)", "softshrink_backward(grad, self, lambd)"
 
+def clipped(self, min_val=-1.0, max_val=1.0):
+    """Return the values kept within bounds."""
+    return np.clip(self, min_val, max_val)
+
+def outside(self, lambd):
+    """Return which elements are further from zero than that."""
+    return np.abs(self) > lambd
+
+activation("leaky_relu", lambda self, negative_slope=0.01: np.where(self > 0, self, self * negative_slope), LEAKY)
+alike("leaky_relu_", "LeakyReluBackward1", "leaky_relu", "F.leaky_relu_",
+      self="leaky_relu_backward(grad, result, negative_slope, True)")
+activation("hardtanh", clipped, HARD, "F.hardtanh F.hardtanh_")
+activation("relu6", lambda self, *, min_val=0, max_val=6: clipped(self, min_val, max_val), HARD, node="Hardtanh")
+slope("hardtanh_backward", "Hardtanh", lambda grad_output, self, min_val, max_val:
+      np.where((self <= min_val) | (self >= max_val), self.dtype.type(0), grad_output), HARD)
+activation("threshold", lambda self, threshold, value: np.where(self <= threshold, self.dtype.type(value), self),
+           "threshold_backward(grad, self, threshold)", "F.threshold torch.threshold")
+alike("threshold_", "ThresholdBackward1", "threshold", "F.threshold_ torch.threshold_")
+row("hardshrink", "HardshrinkBackward0", lambda self, lambd=0.5: self * outside(self, lambd), "F.hardshrink hardshrink",
+    self=SHRUNK)
+row("softshrink", "SoftshrinkBackward0", lambda self, lambd=0.5: (self - np.copysign(lambd, self)) * outside(self, lambd),
+    "F.softshrink", self=SOFT)
+row("shrink_backward", "HardshrinkBackwardBackward0", lambda grad_out, self, lambd: grad_out * outside(self, lambd),
+    grad_out=SHRUNK, self=FLAT)
+slope("softshrink_backward", "Softshrink", lambda grad_output, self, lambd: grad_output * outside(self, lambd), SOFT)
 
 @op("LeakyReluBackwardBackward0", grad_output=LEAKY, self=FLAT)
 def leaky_relu_backward(grad_output, self, negative_slope, self_is_result):
@@ -49,28 +74,27 @@ def leaky_relu_backward(grad_output, self, negative_slope, self_is_result):
     return np.where(self > 0, grad_output, grad_output * negative_slope)
 
 
-def outside(self, lambd):
-    """What is further from zero than that."""
-    return np.abs(self) > lambd
+# ------------------------------------------------------------------ slopes that are learned, or random
+@composite("F.prelu prelu")
+def prelu(self, weight):
+    """A leaky relu whose slope is learned, one for all or one per channel."""
+    rank, channels = len(self.shape), self.shape[1] if len(self.shape) > 1 else 1
+    if numel_of(weight) not in (1, channels):
+        raise RuntimeError(
+            f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {numel_of(weight)} and channel "
+            f"size = {channels}."
+        )
+    if len(weight.shape) != rank:
+        weight = view(weight, (1, -1, *(1,) * (rank - 2)) if rank > 1 else (1,) * rank)
+    return prelu_kernel(self, weight)
 
+row("prelu_kernel", "PreluKernelBackward0", lambda self, weight: np.where(self > 0, self, weight * self),
+    self__weight="prelu_kernel_backward(grad, self, weight)")
 
-HARDSHRINK, SOFTSHRINK = SHRUNK.format("shrink_backward"), SHRUNK.format("softshrink_backward")
-row("hardshrink", "HardshrinkBackward0", lambda self, lambd=0.5: self * outside(self, lambd), self=HARDSHRINK)
-row("softshrink", "SoftshrinkBackward0", lambda self, lambd=0.5: (self - np.copysign(lambd, self)) * outside(self, lambd), self=SOFTSHRINK)
-row("shrink_backward", "HardshrinkBackwardBackward0", lambda grad_out, self, lambd: grad_out * outside(self, lambd), grad_out=HARDSHRINK, self=FLAT)
-second("softshrink_backward", "SoftshrinkBackwardBackward0", lambda grad_output, self, lambd: grad_output * outside(self, lambd), SOFTSHRINK)
-row("prelu_kernel", "PreluKernelBackward0", lambda self, weight: np.where(self > 0, self, weight * self), self__weight="prelu_kernel_backward(grad, self, weight)")
-
-
-@op(
-    "PreluKernelBackwardBackward0", outputs=("grad_input", "grad_weight"),
-    grad_output="prelu_double_backward(grads[0], grads[1], self, weight)", self="prelu_cross(grads[1], grad_output, self)",
-    weight="prelu_cross(grads[0], grad_output, self)",
-)  # fmt: skip
+@op("PreluKernelBackwardBackward0", outputs=("grad_input", "grad_weight"), self="prelu_cross(grads[1], grad_output, self)",
+    weight="prelu_cross(grads[0], grad_output, self)", grad_output="prelu_double_backward(grads[0], grads[1], self, weight)")
 def prelu_kernel_backward(grad_output, self, weight):
-    positive = self > 0
-    return np.where(positive, grad_output, weight * grad_output), np.where(positive, 0, self * grad_output)
-
+    return np.where(self > 0, grad_output, weight * grad_output), np.where(self > 0, 0, self * grad_output)
 
 @composite
 def prelu_double_backward(grad_self, grad_weight, self, weight):
@@ -79,63 +103,79 @@ def prelu_double_backward(grad_self, grad_weight, self, weight):
     low = added(parts[::-1])  # the right one is made first, as in PyTorch
     return where(greater_equal(self, 0), 0.0 if grad_self is None else grad_self, low)
 
-
 @composite
 def prelu_cross(grad, grad_output, self):
     """What both mixed second derivatives are: the gradient where the input is negative."""
     return zeros_like(self) if grad is None else where(greater_equal(self, 0), 0.0, grad_output * grad)
 
+RANDOM = "rrelu_with_noise_backward(grad, {}, noise, lower, upper, training, {})"
 
-# ------------------------------------------------------------------ smooth ones
-row("silu", "SiluBackward0", lambda self: self / (1 + np.exp(-self)), self="silu_backward(grad, self)")
-row("mish", "MishBackward0", lambda self: self * np.tanh(np.logaddexp(0, self)), self="mish_backward(grad, self)")
-row("hardswish", "HardswishBackward0", lambda self: self * np.clip(self + 3, 0, 6) / 6, self="hardswish_backward(grad, self)")
-row("hardsigmoid", "HardsigmoidBackward0", lambda self: np.clip(self + 3, 0, 6) / 6, self="hardsigmoid_backward(grad, self)")
-row(
-    "elu", "EluBackward0",
-    lambda self, alpha=1.0, scale=1, input_scale=1: np.where(
-        self > 0, self * scale, np.expm1(np.minimum(0, self) * input_scale) * (alpha * scale)
-    ),
-    self="elu_backward(grad, alpha, scale, input_scale, False, self)",
-)  # fmt: skip
-row(
-    "celu", "CeluBackward0", lambda self, alpha=1.0: np.where(self > 0, self, np.expm1(np.minimum(0, self) / alpha) * alpha),
-    self="elu_backward(grad, alpha, 1, 1.0 / alpha, False, self)",
-)  # fmt: skip
+@op("RreluWithNoiseBackward0", "F.rrelu torch.rrelu", inplace=True, extras=("noise",), self=RANDOM.format("self", False))
+def rrelu(self, lower=1 / 8, upper=1 / 3, training: bool = False):
+    if not training:
+        return self * np.where(self > 0, self.dtype.type(1), self.dtype.type((lower + upper) / 2)), np.zeros_like(self)
+    noise, below = np.ones_like(self), self <= 0
+    noise[below] = random.uniform((int(below.sum()),), lower, upper, np.dtype(np.float64), None)
+    return self * noise, noise
+
+alike("rrelu_", "RreluWithNoiseBackward1", "rrelu", "F.rrelu_ torch.rrelu_", self=RANDOM.format("result", True))
+
+@op("RreluWithNoiseBackwardBackward0", nondiff=("noise",), grad_output=RANDOM.format("self", False), self=FLAT)
+def rrelu_with_noise_backward(grad_output, self, noise, lower, upper, training, self_is_result):
+    if training and upper - lower > 1e-6:
+        return grad_output * noise
+    return ARRAYS["leaky_relu_backward"](grad_output, self, (lower + upper) / 2, self_is_result)
 
 
-@op(
-    "EluBackwardBackward0", grad_output="elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result)",
-    self_or_result="elu_double_backward(grad * grad_output * input_scale, alpha, scale, input_scale, is_result, self_or_result)",
-)  # fmt: skip
+# ------------------------------------------------------------------ exponential below zero
+ELU = "elu_backward(grad, alpha, scale, input_scale, {})"
+CELU = "elu_backward(grad, alpha, 1, 1.0 / alpha, {})"
+
+def bent(self, alpha=1.0, *, scale=1, input_scale=1):
+    """Return ``scale * x`` above zero, an exponential that falls to ``-alpha * scale`` below."""
+    return np.where(self > 0, self * scale, np.expm1(np.minimum(0, self) * input_scale) * (alpha * scale))
+
+activation("elu", bent, ELU.format("False, self"))
+activation("selu", lambda self, *, alpha=1.6732632423543772, scale=1.0507009873554805, input_scale=1:
+           bent(self, alpha, scale=scale), ELU.format("False, self"), "F.selu torch.selu", node="Elu")
+activation("celu", lambda self, alpha=1.0: bent(self, alpha, input_scale=1 / alpha), CELU.format("False, self"),
+           "F.celu torch.celu")
+alike("elu_", "EluBackward1", "elu", "F.elu_", self=ELU.format("True, result"))
+alike("selu_", "EluBackward1", "selu", "F.selu_ torch.selu_", self=ELU.format("True, result"))
+alike("celu_", "CeluBackward1", "celu", "F.celu_ torch.celu_", self=CELU.format("True, result"))
+
+@op("EluBackwardBackward0", grad_output="elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result)",
+    self_or_result="elu_double_backward(grad * grad_output * input_scale, alpha, scale, input_scale, is_result, "
+    "self_or_result)")
 def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result):
     check_slope("elu", alpha, is_result)
     low = np.minimum(self_or_result, 0)
     inner = low + alpha * scale if is_result else np.exp(low * input_scale) * (alpha * scale)
     return np.where(self_or_result <= 0, grad_output * input_scale * inner, grad_output * scale)
 
-
 @composite
 def elu_double_backward(both, alpha, scale, input_scale, is_result, self_or_result):
     """The second derivative below zero; told by the result it is the same for every one."""
-    slope = both if is_result else elu_backward(both, alpha, scale, input_scale, is_result, self_or_result)
-    return slope * cast_like(less(self_or_result, 0), both)
+    bend = both if is_result else elu_backward(both, alpha, scale, input_scale, is_result, self_or_result)
+    return bend * cast_like(less(self_or_result, 0), both)
 
 
+# ------------------------------------------------------------------ smooth ones
 GELU = "gelu_backward(grad, self, approximate)"
+activation("silu", lambda self: self / (1 + np.exp(-self)), "silu_backward(grad, self)")
+activation("mish", lambda self: self * np.tanh(np.logaddexp(0, self)), "mish_backward(grad, self)")
+brief("F.softsign", lambda input: input / (absolute(input) + 1))
+brief("F.tanhshrink", lambda input: input - tanh(input))
 
-
-@op("GeluBackward0", self=GELU)
-def gelu(self, approximate="none"):
+@op("GeluBackward0", "F.gelu", self=GELU)
+def gelu(self, approximate: str = "none"):
     if approximate == "tanh":
         return 0.5 * self * (1 + np.tanh(ROOT * (self + 0.044715 * self**3)))
     return self * normal_below(self)
 
-
 def normal_below(array):
-    """The share of the normal distribution below each value."""
+    """Return the share of the normal distribution below each value."""
     return 0.5 * (1 + np.asarray(ERF(array * math.sqrt(0.5)), array.dtype))
-
 
 @op("GeluBackwardBackward0", grad_output=GELU, self="gelu_double_backward(grad, grad_output, self, approximate)")
 def gelu_backward(grad_output, self, approximate="none"):
@@ -144,24 +184,20 @@ def gelu_backward(grad_output, self, approximate="none"):
         return grad_output * 0.5 * (1 + inner + self * (1 - inner * inner) * ROOT * (1 + 3 * 0.044715 * self * self))
     return grad_output * (normal_below(self) + self * np.exp(self * self * -0.5) / math.sqrt(2 * math.pi))
 
-
 @composite
 def gelu_double_backward(grad, grad_output, self, approximate):
     """The second derivative of x times a normal distribution."""
     square = self * self
     density = 0.3989422804014327 * exp(-0.5 * square)
     bend = square * density
-    bend = 2 * density - bend
-    return grad * grad_output * bend
-
+    return grad * grad_output * (2 * density - bend)
 
 @composite
 def silu_backward(grad, self):
     """D (x s(x)) = s (1 + x (1 - s)), of operations that have derivatives themselves."""
     share_below = sigmoid(self)
-    slope = self * sub(scalar_like(self, 1.0), share_below) + 1.0  # made first, as in PyTorch
-    return grad * share_below * slope
-
+    rise = self * sub(scalar_like(self, 1.0), share_below) + 1.0  # made first, as in PyTorch
+    return grad * share_below * rise
 
 @composite
 def mish_backward(grad, self):
@@ -171,21 +207,15 @@ def mish_backward(grad, self):
     rest = sub(scalar_like(self, 1.0), inside * inside)
     return grad * (inside + self * share_below * rest)
 
-
-@op("SoftplusBackward0", self="softplus_backward(grad, self, beta, threshold)")
+@op("SoftplusBackward0", "F.softplus", self="softplus_backward(grad, self, beta, threshold)")
 def softplus(self, beta=1, threshold=20):
     scaled = self * beta
     return np.where(scaled > threshold, self, np.log1p(np.exp(np.minimum(scaled, threshold))) / beta)
 
-
-@op(
-    "SoftplusBackwardBackward0", grad_output="softplus_backward(grad, self, beta, threshold)",
-    self="softplus_double_backward(grad * grad_output, self, beta, threshold)",
-)  # fmt: skip
+@op("SoftplusBackwardBackward0", grad_output="softplus_backward(grad, self, beta, threshold)",
+    self="softplus_double_backward(grad * grad_output, self, beta, threshold)")
 def softplus_backward(grad_output, self, beta, threshold):
-    scaled = self * beta
-    return np.where(scaled > threshold, grad_output, grad_output / (1 + np.exp(-scaled)))
-
+    return np.where(self * beta > threshold, grad_output, grad_output / (1 + np.exp(-self * beta)))
 
 @composite
 def softplus_double_backward(grad, self, beta, threshold):
@@ -193,20 +223,15 @@ def softplus_double_backward(grad, self, beta, threshold):
     x = self * beta
     return sigmoid_backward(grad, sigmoid(x)) * cast_like(less(x, threshold), grad) * beta
 
-
-@op("LogSigmoidBackward0", extras=("buffer",), self="log_sigmoid_backward(grad, self, buffer)")
+@op("LogSigmoidBackward0", "F.logsigmoid", extras=("buffer",), self="log_sigmoid_backward(grad, self, buffer)")
 def log_sigmoid(self):
     buffer = np.exp(-np.abs(self))
     return np.minimum(self, 0) - np.log1p(buffer), buffer
 
-
-@op(
-    "LogSigmoidBackwardBackward0", nondiff=("buffer",), grad_output="log_sigmoid_backward(grad, self, buffer)",
-    self="log_sigmoid_double_backward(grad * grad_output, self)",
-)  # fmt: skip
+@op("LogSigmoidBackwardBackward0", nondiff=("buffer",), grad_output="log_sigmoid_backward(grad, self, buffer)",
+    self="log_sigmoid_double_backward(grad * grad_output, self)")
 def log_sigmoid_backward(grad_output, self, buffer):
     return grad_output * np.where(self < 0, 1, buffer) / (1 + buffer)
-
 
 @composite
 def log_sigmoid_double_backward(grad, self):
@@ -215,21 +240,62 @@ def log_sigmoid_double_backward(grad, self):
     return grad * (z - 1) * z
 
 
-second(
-    "hardswish_backward", "HardswishBackwardBackward0",
-    lambda grad_output, self: np.where(self <= -3, 0, np.where(self < 3, grad_output * (self / 3 + 0.5), grad_output)),
-    "hardswish_backward(grad, self)", "where(logical_and(greater(self, -3), less(self, 3)), grad * grad_output / 3.0, 0.0)",
-)  # fmt: skip
+# ------------------------------------------------------------------ smooth ones, of straight lines
+activation("hardswish", lambda self: self * np.clip(self + 3, 0, 6) / 6, "hardswish_backward(grad, self)")
+activation("hardsigmoid", lambda self: np.clip(self + 3, 0, 6) / 6, "hardsigmoid_backward(grad, self)")
+slope("hardswish_backward", "Hardswish",
+      lambda grad_output, self: np.where(self <= -3, 0, np.where(self < 3, grad_output * (self / 3 + 0.5), grad_output)),
+      "hardswish_backward(grad, self)", "where(logical_and(greater(self, -3), less(self, 3)), grad * grad_output / 3.0, 0.0)")
+row("hardsigmoid_backward", "NotImplemented", lambda grad_output, self: np.where((self > -3) & (self < 3), grad_output / 6, 0),
+    grad_output__self='refuse_derivative("hardsigmoid_backward")')
 
 
-@op("NotImplemented", grad_output__self='refuse_derivative("hardsigmoid_backward")')
-def hardsigmoid_backward(grad_output, self):
-    return np.where((self > -3) & (self < 3), grad_output / 6, 0)
+# ------------------------------------------------------------------ gates, and the linear layer
+@op("GluBackward0", "F.glu", self="glu_backward(grad, self, dim)")
+def glu(self, dim: int = -1):
+    if (size := self.shape[dim]) % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim % self.ndim} is size {size}")
+    value, gate = np.split(self, 2, dim)
+    return value / (1 + np.exp(-gate))
 
+@op("GluBackwardBackward0", grad_output="glu_gradient(grad, self, dim)",
+    self="glu_double_backward(grad, grad_output, self, dim)")
+def glu_backward(grad_output, self, dim):
+    value, gate = np.split(self, 2, dim)
+    part = 1 / (1 + np.exp(-gate))
+    return np.concatenate((grad_output * part, grad_output * value * part * (1 - part)), dim)
 
-# ------------------------------------------------------------------ the linear layer
 @composite
-def linear(input, weight, bias=None):
+def halves(value, dim):
+    """Both halves along a dimension."""
+    size = value.shape[dim] // 2
+    return slice_row(value, dim, 0, size, 1), slice_row(value, dim, size, 2 * size, 1)
+
+@composite
+def glu_gradient(grad, self, dim):
+    """The gradient of a gate's gradient for what came in."""
+    both = grad * glu_backward(fill(zeros_like(halves(self, dim)[0]), 1), self, dim)
+    size = both.shape[dim] // 2
+    second = slice_row(both, dim, size, 2 * size, 1)
+    return slice_row(both, dim, 0, size, 1) + second
+
+@composite
+def glu_double_backward(grad, grad_output, self, dim):
+    """The second derivative of a gate, in PyTorch's order."""
+    value, gate = halves(self, dim)
+    part = sigmoid(gate)
+    rest = 1 - part
+    rise = part * rest
+    to_value, to_gate = halves(grad, dim)
+    both = to_gate * value
+    first = to_gate * grad_output * rise
+    bend = part * rise
+    bend = rise * rest - bend
+    second = to_value * grad_output * rise
+    return cat([first, both * grad_output * bend + second], dim)
+
+@composite("F.linear")
+def linear(input, weight, bias: Tensor | None = None):
     """``input @ weight.T + bias``, as the nodes that PyTorch makes for it."""
     if bias is None:
         return matmul(input, t(weight))

@@ -10,7 +10,8 @@ from gviz.numbers.shapes import broadcast_shape
 from gviz.numbers.words import warn
 from gviz.ops.rows import row
 
-row("relu", "ReluBackward0", lambda self: np.maximum(0, self), "relu relu_", self="threshold_backward(grad, result, 0)")
+row("relu", "ReluBackward0", lambda self: np.maximum(0, self), "relu relu_ F.relu F.relu_", inplace=True,
+    self="threshold_backward(grad, result, 0)")
 
 
 @op("ThresholdBackwardBackward0", grad_output="threshold_backward(grad, self, threshold)", self="zeros_like(grad)")

@@ -29,7 +29,7 @@ function("acos", "AcosBackward0", np.arccos, "acos arccos acos_ arccos_", self="
 function("atan", "AtanBackward0", np.arctan, "atan arctan atan_ arctan_", self="grad / (self * self + 1)")
 function("sinh", "SinhBackward0", np.sinh, self="grad * cosh(self)")
 function("cosh", "CoshBackward0", np.cosh, self="grad * sinh(self)")
-function("tanh", "TanhBackward0", np.tanh, self="tanh_backward(grad, result)")
+function("tanh", "TanhBackward0", np.tanh, "tanh tanh_ F.tanh", self="tanh_backward(grad, result)")
 function("deg2rad", "Deg2RadBackward0", lambda self: self * 0.017453292519943295, self="grad * 0.017453292519943295")
 function("rad2deg", "Rad2DegBackward0", lambda self: self * 57.29577951308232, self="grad * 57.29577951308232")
 for name, forward, slope in (
@@ -47,7 +47,7 @@ def tanh_backward(grad_output, output):
 
 
 # ------------------------------------------------------------------ sigmoid and its inverse, sinc
-function("sigmoid", "SigmoidBackward0", lambda self: 1 / (1 + np.exp(-self)), "sigmoid sigmoid_ special.expit",
+function("sigmoid", "SigmoidBackward0", lambda self: 1 / (1 + np.exp(-self)), "sigmoid sigmoid_ special.expit F.sigmoid",
     self="sigmoid_backward(grad, result)")
 function("sinc", "SincBackward0", lambda self: np.sinc(self).astype(self.dtype), "sinc sinc_ special.sinc",
     self="sinc_backward(grad, self)")

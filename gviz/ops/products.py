@@ -77,7 +77,7 @@ def trilinear_backward(grad, i1, i2, i3, expand1, expand2, expand3, sumdim, want
         trilinear(i1, i2, grad, expand1, expand2, sumdim, expand3) if wanted[2] else None,
     )
 
-@composite("torch.bilinear")
+@composite("torch.bilinear F.bilinear")
 def bilinear(input1, input2, weight, bias: Tensor | None = None):
     """``x1 @ A @ x2`` for each matrix A of the weight, plus a bias."""
     left, right = (reshape(one, (-1, one.shape[-1])) for one in (input1, input2))

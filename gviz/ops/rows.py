@@ -38,5 +38,5 @@ def function(key, node, forward, names=None, **declared: Any):
 def alike(key, node, other, names="", **derivatives: str):
     """Store a row that is another one but for its node, and derivatives told by the result: an in-place form, not a view."""
     same = ROWS[other]
-    declared = {name: getattr(same, name) for name in ("nondiff", "lists", "outputs", "promote", "hidden")}
+    declared = {name: getattr(same, name) for name in ("nondiff", "lists", "outputs", "extras", "promote", "hidden")}
     row(key, node, same.forward, names, **{**declared, **same.texts, **derivatives})

@@ -28,17 +28,9 @@ if TYPE_CHECKING:
     Tensor = Any  # whose methods the table gives
 
 __all__ = [
-    "batch_norm", "bilinear", "embedding", "group_norm", "instance_norm", "layer_norm", "linear", "local_response_norm",
+    "batch_norm", "embedding", "group_norm", "instance_norm", "layer_norm", "local_response_norm",
     "normalize", "one_hot", "rms_norm", "scaled_dot_product_attention",
 ]  # fmt: skip
-
-
-linear = call["linear"]
-
-
-def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Return ``x W y`` for each output's matrix ``W``."""
-    return call["bilinear"](input1, input2, weight, bias)
 
 
 # ------------------------------------------------------------------ tables of vectors
