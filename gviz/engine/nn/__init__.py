@@ -9,10 +9,10 @@ from __future__ import annotations
 from gviz.engine.nn import containers, declared, functional, init, layers, norms, parameter, recurrent, utils  # noqa: F401 - declare
 from gviz.engine.nn.module import Module
 from gviz.engine.nn.options import LAYERS
-from gviz.engine.nn.parameter import Buffer, Parameter
+from gviz.engine.nn.parameter import Parameter
 from gviz.numbers.words import absent
 
-__all__ = ["Buffer", "Module", "Parameter", "functional", "init", "parameter", "utils"]
+__all__ = ["Module", "Parameter", "functional", "init", "parameter", "utils"]
 
 HELD = {name: getattr(containers, name) for name in containers.__all__} | LAYERS
 globals().update(HELD)

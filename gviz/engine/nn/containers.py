@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import groupby
-from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from gviz.autograd.tensor import Tensor
@@ -14,7 +13,7 @@ from gviz.engine.nn.parameter import Parameter
 from gviz.numbers.words import type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Self
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
@@ -45,12 +44,6 @@ class Holder(Module):
     def __delitem__(self, key: Any) -> None:
         del self.held[key]
 
-    def __contains__(self, key: Any) -> bool:
-        return any(key is one or key == one for one in self)
-
-    def __iter__(self) -> Iterator[Any]:
-        raise NotImplementedError
-
     def pop(self, key: Any) -> Any:
         """Take something out."""
         found = self[key]
@@ -61,24 +54,26 @@ class Holder(Module):
 class Numbered(Holder):
     """Things by number, with the manners of Python's lists."""
 
-    def place(self, position: Any) -> str:
-        """Return the name at a number."""
-        if not -len(self) <= index(position) < len(self):
-            raise IndexError(f"index {index(position)} is out of range")
-        return list(self.held)[position]
+    def named(self, position: Any) -> Any:
+        """Return the name at a number, or the names of a slice."""
+        try:
+            return list(self.held)[position]
+        except IndexError:
+            raise IndexError(f"index {position} is out of range") from None
 
     def __getitem__(self, position: Any) -> Any:
+        names = self.named(position)
         if not isinstance(position, slice):
-            return self.held[self.place(position)]
-        chosen = OrderedDict(list(self.held.items())[position])
+            return self.held[names]
+        chosen = OrderedDict((name, self.held[name]) for name in names)
         return type(self)(chosen if isinstance(self, Sequential) else chosen.values())
 
     def __setitem__(self, position: int, value: Any) -> None:
-        setattr(self, self.place(position), value)
+        setattr(self, self.named(position), value)
 
     def __delitem__(self, position: Any) -> None:
-        names = list(self.held)
-        for name in names[position] if isinstance(position, slice) else [self.place(position)]:
+        names = self.named(position)
+        for name in names if isinstance(position, slice) else [names]:
             del self.held[name]
         self.number(list(self))
 
@@ -101,8 +96,6 @@ class Numbered(Holder):
 
     def extend(self, values: Iterable[Any]) -> Self:
         """Add several."""
-        if not isinstance(values, Iterable):
-            raise TypeError(f"{type(self).__name__}.extend should be called with an iterable, but got {type(values).__name__}")
         for value in list(values):
             self.append(value)
         return self
@@ -128,14 +121,6 @@ class Sequential(Numbered):
 
     def __add__(self, values: Any) -> Sequential:
         return Sequential(*self, *values)
-
-    def __mul__(self, times: int) -> Sequential:
-        return Sequential(*list(self) * times)
-
-    __rmul__ = __mul__
-
-    def __imul__(self, times: int) -> Self:
-        return self.extend(list(self) * (times - 1))
 
     def forward(self, input: Any) -> Any:
         """Call each module on what the one before gave."""

@@ -44,6 +44,11 @@ class _IncompatibleKeys(NamedTuple):
 _IncompatibleKeys.__module__ = "torch.nn.modules.module"
 
 
+def cast(dtype: str) -> Any:
+    """Return a method that casts to that type."""
+    return lambda self: self.to(getattr(dtypes, dtype))
+
+
 class Module(Portable, Hooks):
     """A layer or a network: assign parameters and other modules to it, and write ``forward``."""
 
@@ -89,9 +94,6 @@ class Module(Portable, Hooks):
                 del self.__dict__[home][name]
                 return
         super().__delattr__(name)
-
-    def __dir__(self) -> list[str]:
-        return sorted({*object.__dir__(self), *self._parameters, *self._buffers, *self._modules})
 
     def admit(self, home: str, name: str, value: Any) -> None:
         """Add a parameter, a buffer or a module under a name. TypeError: it is another thing; KeyError: the name cannot be."""
@@ -183,7 +185,7 @@ class Module(Portable, Hooks):
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def get_submodule(self, target: str) -> Any:
-        """Return the module of that dotted name."""
+        """Return the module, or the parameter, of that dotted name."""
         found: Any = self
         for part in target.split(".") if target else ():
             if not hasattr(found, part):
@@ -191,13 +193,7 @@ class Module(Portable, Hooks):
             found = getattr(found, part)
         return found
 
-    def get_parameter(self, target: str) -> Any:
-        """Return the parameter of that dotted name."""
-        return self.get_submodule(target)
-
-    def get_buffer(self, target: str) -> Any:
-        """Return the buffer of that dotted name."""
-        return self.get_submodule(target)
+    get_parameter = get_buffer = get_submodule
 
     # ---------------------------------------------------------------- state
     def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict[str, Tensor]:
@@ -284,21 +280,7 @@ class Module(Portable, Hooks):
         """Return the module, which is on the CPU."""
         return self
 
-    def double(self) -> Self:
-        """Cast to float64."""
-        return self.to(dtypes.float64)
-
-    def half(self) -> Self:
-        """Cast to float16."""
-        return self.to(dtypes.float16)
-
-    def type(self, dst_type: Any) -> Self:
-        """Cast to that type."""
-        return self.to(dst_type)
-
-    def float(self) -> Self:
-        """Cast to float32."""
-        return self.to(dtypes.float32)
+    type, double, float, half = to, cast("float64"), cast("float32"), cast("float16")
 
     # ---------------------------------------------------------------- text
     def extra_repr(self) -> str:

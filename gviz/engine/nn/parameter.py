@@ -9,7 +9,7 @@ import numpy as np
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.words import absent, type_name
 
-__all__ = ["Buffer", "Parameter", "typename"]
+__all__ = ["Parameter", "typename"]
 
 
 class Parameter(Tensor):
@@ -43,11 +43,6 @@ def rebuild(data: Tensor, requires_grad: bool, notes: dict[str, Any]) -> Paramet
     made: Parameter = Parameter(data, requires_grad)
     made.__dict__.update(notes)
     return made
-
-
-def Buffer(data: Tensor | None = None, *, persistent: bool = True) -> Tensor:
-    """Return the same memory out of the graph: gviz registers buffers by ``register_buffer``."""
-    return from_array(np.empty(0, np.float32), None) if data is None else data.detach().requires_grad_(data.requires_grad)
 
 
 def typename(value: Any) -> str:

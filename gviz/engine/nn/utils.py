@@ -22,24 +22,18 @@ def gradients(parameters: Any) -> list[Any]:
     return [t.grad for t in ([parameters] if isinstance(parameters, Tensor) else parameters) if t.grad is not None]
 
 
-def get_total_norm(tensors: Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Tensor:
-    """Return the norm of all of them as one vector."""
-    norms = np.array([np.linalg.norm(t._array.reshape(-1), float(norm_type)) for t in tensors] or np.zeros(1, np.float32))
-    total = np.linalg.norm(norms, float(norm_type)).astype(norms.dtype)
-    if error_if_nonfinite and not np.isfinite(total):
-        raise RuntimeError(
-            f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite, so it cannot be clipped. "
-            "To disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
-        )
-    return from_array(total, None)
-
-
 def clip_grad_norm_(
     parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Any = None
 ) -> Tensor:
     """Scale gradients down so that their norm together is at most ``max_norm``; return the norm before."""
-    grads = gradients(parameters)
-    total: Any = get_total_norm(grads, norm_type, error_if_nonfinite)
+    grads, order = gradients(parameters), float(norm_type)
+    norms = np.array([np.linalg.norm(grad._array.reshape(-1), order) for grad in grads] or np.zeros(1, np.float32))
+    total: Any = from_array(np.linalg.norm(norms, order).astype(norms.dtype), None)
+    if error_if_nonfinite and not np.isfinite(total._array):
+        raise RuntimeError(
+            f"The total norm of order {order} for gradients from `parameters` is non-finite, so it cannot be clipped. To disable "
+            "this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
+        )
     scale = (max_norm / (total + 1e-6)).clamp(max=1.0)
     with no_grad():
         for grad in grads:
