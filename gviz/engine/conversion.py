@@ -57,7 +57,7 @@ def in_type(self: Tensor, dtype: Any = None) -> Any:
     wanted = {type_name(each.np): each for each in dtypes.ALL}.get(dtype) if isinstance(dtype, str) else dtype
     wanted = getattr(wanted, "legacy_dtype", wanted)
     if not isinstance(wanted, dtypes.dtype):
-        raise ValueError(f"invalid type: '{dtype}'")
+        raise ValueError(f"invalid type: '{dtype}'")  # noqa: TRY004 - as PyTorch does
     return to(self, wanted)
 
 
@@ -86,7 +86,7 @@ def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Tensor:
     return made
 
 
-Tensor._make_subclass = staticmethod(make_subclass)
+Tensor._make_subclass = staticmethod(make_subclass)  # type: ignore[attr-defined]
 
 
 @named(".new_zeros .new_empty")

@@ -50,7 +50,7 @@ def memory(tensor: Any) -> tuple[Any, int]:
 
 
 def deep(tensor: Any, memo: dict[Any, Any]) -> Any:
-    """Return a leaf with its own memory, which it shares with the copies of those that share it now. RuntimeError: not a leaf."""
+    """Return a leaf with its own memory, shared with the copies of those that share it now. RuntimeError: it is not a leaf."""
     if not tensor.is_leaf:
         raise RuntimeError(COPIED_NON_LEAF)
     if id(tensor) in memo:
@@ -91,7 +91,8 @@ class Portable:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Reduce it as Python does, but for the name."""
-        function, args, *state = super().__reduce_ex__(protocol)  # type: ignore[misc]
+        reduced: Any = super().__reduce_ex__(protocol)
+        function, args, *state = reduced
         if type(self).__module__.startswith("torch.") and args[0] is type(self):
             return renewed, (self._importable, type(self).__name__, *args[1:]), *state
         return function, args, *state

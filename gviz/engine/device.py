@@ -1,4 +1,4 @@
-"""What there is of devices: the CPU, one layout, the order of indices; and modules for scripts that ask whether there is more."""
+"""What there is of devices: the CPU, one layout, the order of indices; and modules for scripts that ask for more."""
 
 from __future__ import annotations
 

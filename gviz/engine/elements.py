@@ -29,9 +29,9 @@ NUMBER_OF_GRAPH = (
     "Consider using tensor.detach() first."
 )
 T_OF_OTHERS = (
-    "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a "
-    "future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse "
-    "the dimensions of a tensor."
+    "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in "
+    "a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
+    "reverse the dimensions of a tensor."
 )
 
 
@@ -169,14 +169,14 @@ class Elements(Tensor):
 
     # ---------------------------------------------------------------- transposed, copied, written
     @property
-    def T(self) -> Tensor:  # noqa: N802 - PyTorch's name
+    def T(self) -> Tensor:
         """The dims in reverse."""
         if self._array.ndim not in (0, 2):
             warn_once(T_OF_OTHERS)
         return permute(self, tuple(reversed(range(self._array.ndim))))
 
     @property
-    def mT(self) -> Tensor:  # noqa: N802 - PyTorch's name
+    def mT(self) -> Tensor:
         """The last two dims exchanged."""
         if self._array.ndim < 2:
             raise RuntimeError(

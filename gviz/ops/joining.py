@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from gviz.autograd.row import ARRAYS, composite, everywhere, op
 from gviz.numbers.shapes import wrap_dim
 from gviz.ops.picking import present_dim
 from gviz.ops.rows import brief
+
 
 # ------------------------------------------------------------------ joining
 @op(
@@ -139,7 +142,7 @@ def piece_sizes(size, length):
 def pieces(array, sizes, dim):
     """Return views of consecutive pieces along a dim."""
     ends = np.cumsum((0, *sizes)).tolist()
-    return [array[(*(slice(None),) * dim, slice(start, end))] for start, end in zip(ends, ends[1:], strict=False)]
+    return [array[(*(slice(None),) * dim, slice(start, end))] for start, end in pairwise(ends)]
 
 @composite
 def split_backward(grads, sizes, dim, full):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
@@ -147,8 +149,10 @@ def diagonal_places(self, sizes):
 @op("UnfoldBackward0", ".unfold", view=True, self="unfold_backward(grad, self_sym_sizes, dimension, size, step)")
 def unfold(self, dimension: int, size: int, step: int):
     dim = wrap_dim(dimension, self.ndim)
-    if not 0 <= size <= self.shape[dim] or step <= 0:
-        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {self.shape[dim]} but size is {size} and step {step}")
+    if size > self.shape[dim]:
+        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {self.shape[dim]} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
     return sliding_window_view(self, size, dim, writeable=True)[(slice(None),) * dim + (slice(None, None, step),)]
 
 @op("UnfoldBackwardBackward0", grad_in="unfold(grad, dim, size, step)")
@@ -163,7 +167,7 @@ def is_bool(value):
     return getattr(value, "_array", value).dtype.kind == "b"
 
 @composite("torch.broadcast_tensors")
-def broadcast_tensors(*tensors):
+def broadcast_tensors(*tensors: Any):
     """All expanded to their common shape."""
     tensors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else tensors
     shape = broadcast_shape(*[tuple(one.shape) for one in tensors])
