@@ -3,8 +3,8 @@
 How one product flows from call to gradient:
 
 1. A **row** (``row.py``) says everything about an operation: its forward on arrays, the class of its node, a formula per input.
-2. A **call** (``call.py``) takes the arrays out of the operands, brings them to one dtype, runs the forward and wraps the result
-   in a :class:`~gviz.autograd.tensor.Tensor`. If an input requires a gradient it makes a **node** (``node.py``), whose
+2. A **call** (``call.py``) takes the arrays out of the operands, brings them to one dtype, runs the forward and wraps the
+   result in a :class:`~gviz.autograd.tensor.Tensor`. If an input requires a gradient it makes a **node** (``node.py``), whose
    ``next_functions`` are the edges of the inputs, and saves what the formulas name (``saved.py``). The edge of the result is
    (node, 0).
 3. **backward** (``backward.py``) counts the edges that lead to each node and runs the nodes that are ready, the youngest first.
@@ -16,6 +16,6 @@ Beside it: ``hooks.py`` (functions of the user that see gradients pass), ``views
 tensors share), ``anomaly.py``, ``modes.py`` (grad mode, inference mode), ``words.py`` (PyTorch's long messages),
 ``names.py`` (from rows to the public names: functions, methods, operators, in-place forms, and the refusal of a wrong call).
 
-Imports go down only: modes, words < node < tensor < saved, formulas < row < hooks, call < backward < requests <
-views < inplace < names. A tensor names no operation and no module above it: those give it methods (``Tensor.register_hook = ...``).
+Imports go down only: modes, words < node < tensor < saved, formulas < row < hooks, call < backward < requests < views <
+inplace < names. A tensor names no operation and no module above it: those give it methods (``Tensor.register_hook = ...``).
 """

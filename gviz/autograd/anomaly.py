@@ -21,8 +21,10 @@ __all__ = ["check", "detect_anomaly", "set_detect_anomaly", "warn_of"]
 
 def note_forward(node: Node) -> None:
     """Keep the lines that led to this node: those of the program, without the engine's, or what runs a script."""
-    stack = traceback.extract_stack()
-    start = max((i for i, frame in enumerate(stack, 1) if frame.filename == os.path.join(GVIZ, "sources", "script.py")), default=0)
+    stack: list[traceback.FrameSummary] = traceback.extract_stack()
+    start = max(
+        (i for i, frame in enumerate(stack, 1) if frame.filename == os.path.join(GVIZ, "sources", "script.py")), default=0
+    )
     stack = [frame for frame in stack[start:] if not frame.filename.startswith(GVIZ)]
     node.metadata["traceback_"] = traceback.format_list(stack)
 

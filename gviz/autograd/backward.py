@@ -1,7 +1,7 @@
 """The backward pass.
 
-One loop for all: a node runs when every edge that leads to it has been served, the youngest of those that are ready first, a leaf
-at once. Gradients are tensors; with ``create_graph`` the grad mode is on meanwhile, and that is the whole difference.
+One loop for all: a node runs when every edge that leads to it has been served, the youngest of those that are ready first, a
+leaf at once. Gradients are tensors; with ``create_graph`` the grad mode is on meanwhile, and that is the whole difference.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Pass:
 
     def leads(self, edge: Any) -> bool:
         """Return whether a gradient that is wanted comes from there."""
-        return edge[0] in self.needed or edge[0] in self.caught
+        return edge[0] in self.caught or (self.needed is not None and edge[0] in self.needed)
 
     def give(self, edge: Any, gradient: Any) -> None:
         """Add a gradient to those that wait for a node."""

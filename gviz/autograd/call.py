@@ -68,7 +68,9 @@ def in_order(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[A
     values |= dict(zip(row.parameters, args, strict=False)) | kwargs
     wrong = [name for name in (*row.parameters, *kwargs) if name not in values or name not in row.parameters]
     if wrong or missing < 0:
-        raise TypeError(f"{row.key}({', '.join(row.parameters)}) does not take these arguments: {', '.join(wrong) or 'too many'}")
+        raise TypeError(
+            f"{row.key}({', '.join(row.parameters)}) does not take these arguments: {', '.join(wrong) or 'too many'}"
+        )
     return tuple(values[name] for name in row.parameters)
 
 
@@ -219,4 +221,4 @@ def mark_view(view: Tensor, source: Tensor, origin: str) -> None:
         rare.origin = "inference" if mode.inference else "no_grad"
 
 
-Row.__call__ = call  # type: ignore[attr-defined]
+Row.__call__ = call  # type: ignore[method-assign]

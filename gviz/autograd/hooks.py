@@ -115,9 +115,9 @@ def move_retained(tensor: Tensor, old: Any, new: Any) -> None:
     hooks_of(new[0]).retained[new[1]] = ref(tensor)
 
 
-Tensor.register_hook = register_hook  # type: ignore[attr-defined]
-Tensor.register_post_accumulate_grad_hook = register_post_accumulate_grad_hook  # type: ignore[attr-defined]
-Tensor.retain_grad = retain_grad  # type: ignore[attr-defined]
+Tensor.register_hook = register_hook
+Tensor.register_post_accumulate_grad_hook = register_post_accumulate_grad_hook
+Tensor.retain_grad = retain_grad
 Node.register_hook = lambda self, hook: append(hooks_of(self).after, hook)  # type: ignore[attr-defined]
 Node.register_prehook = lambda self, hook: append(hooks_of(self).before, hook)  # type: ignore[attr-defined]
 
@@ -146,7 +146,11 @@ def before_node(node: Node, grads: list[Any], *, tensors_only: bool = False) -> 
         tensor = keeper()
         if tensor is not None and grads[number] is not None:
             rare, grad = tensor.rare(), grads[number]
-            rare.grad = (grad if grad.requires_grad else from_array(grad._array.copy(), None)) if rare.grad is None else rare.grad + grad
+            rare.grad = (
+                (grad if grad.requires_grad else from_array(grad._array.copy(), None))
+                if rare.grad is None
+                else rare.grad + grad
+            )
     for hook in () if tensors_only else tuple(hooks.before):
         grads = list(hooked(hook, tuple(grads)))
     return grads

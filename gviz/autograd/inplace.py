@@ -1,7 +1,7 @@
 """Writing in place: what PyTorch forbids, versions, and the graph afterwards.
 
-An in-place form is made from the ordinary operation: it runs on a twin that keeps the old values and the old place in the graph,
-its result is written into the tensor's memory, and the tensor takes the result's place in the graph (``views.py``).
+An in-place form is made from the ordinary operation: it runs on a twin that keeps the old values and the old place in the
+graph, its result is written into the tensor's memory, and the tensor takes the result's place in the graph (``views.py``).
 """
 
 from __future__ import annotations

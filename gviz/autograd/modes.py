@@ -70,7 +70,8 @@ class GradMode:
         @functools.wraps(function)
         def generate(*args: Any, **kwargs: Any) -> Any:
             inner = function(*args, **kwargs)
-            step, values = inner.send, (None,)
+            step: Any = inner.send
+            values: tuple[Any, ...] = (None,)
             while True:
                 try:
                     with self.clone():
@@ -114,7 +115,8 @@ class inference_mode(GradMode):
 
     def clone(self) -> GradMode:
         """Return a fresh manager of the same mode."""
-        return inference_mode(bool(self.inference))
+        manager: GradMode = inference_mode(bool(self.inference))
+        return manager
 
 
 class set_grad_enabled(GradMode):

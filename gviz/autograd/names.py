@@ -1,10 +1,10 @@
 """From rows to public names: a row, or a composite, says which names it has, and its Python signature is the form of the call.
 
 A name is a word: ``sum`` (a function of ``torch`` and a method), ``.view`` (a method), ``torch.cat`` (a function), ``F.relu``,
-``linalg.det``; ``add_`` is a method that writes in place; ``+``, ``r+`` and ``+=`` are Python's operators. Several rows may share
-a name: as in PyTorch the first form that fits the call is taken, in the order of the rows. The annotation of a parameter says what
-it takes (:data:`KINDS`); a parameter without one is a tensor, or a number if it is an option of a row. A call that fits no form is
-refused here, for all names alike.
+``linalg.det``; ``add_`` is a method that writes in place; ``+``, ``r+`` and ``+=`` are Python's operators. Several rows may
+share a name: as in PyTorch the first form that fits the call is taken, in the order of the rows. The annotation of a parameter
+says what it takes (:data:`KINDS`); a parameter without one is a tensor, or a number if it is an option of a row. A call that
+fits no form is refused here, for all names alike.
 """
 
 from __future__ import annotations
@@ -138,7 +138,9 @@ class Form:
     def __init__(self, function: Any, call: Any, *, inplace: bool = False) -> None:
         code, notes, defaults = function.__code__, function.__annotations__, function.__defaults__ or ()
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        values = dict(zip(reversed(names[: code.co_argcount]), reversed(defaults), strict=False)) | (function.__kwdefaults__ or {})
+        values = dict(zip(reversed(names[: code.co_argcount]), reversed(defaults), strict=False)) | (
+            function.__kwdefaults__ or {}
+        )
         lists, usual = getattr(call, "lists", ("tensors",)), "Operand" if getattr(call, "numbers", False) else "Tensor"
         tensors = [names[i] for i in call.inputs] if hasattr(call, "inputs") else [n for n in names if values.get(n) is None]
         self.call, self.places, self.parameters = call, code.co_argcount, []
@@ -261,7 +263,7 @@ NAMES: dict[str, Name] = {}
 
 
 def operator(word: str) -> str:
-    """Return ``__add__`` for ``+``, ``__radd__`` for ``r+``, ``__iadd__`` for ``+=``, ``__neg__`` for ``-x``; "" for another word."""
+    """Return ``__add__`` for ``+``, ``__radd__`` for ``r+``, ``__iadd__`` for ``+=``, ``__neg__`` for ``-x``, else ""."""
     if word in UNARY or word in SIGNS:
         return UNARY.get(word) or f"__{SIGNS[word]}__"
     if word[:1] == "r" and word[1:] in SIGNS:
@@ -294,7 +296,7 @@ def writing(function: Any, *, reshapes: bool = False) -> Any:
 
 
 def install(spaces: dict[str, dict[str, Any]]) -> None:
-    """Bind the names of all rows that were declared since the last call: methods and operators at once, functions to their module.
+    """Bind the names of all rows declared since the last call: methods and operators at once, functions to their module.
 
     Args:
         spaces: the namespaces of modules: ``{"torch": ..., "F": ..., "linalg": ...}``; functions of others wait for theirs.

@@ -1,17 +1,16 @@
-"""What a program asks for: ``backward()`` and ``grad()``. Requests are checked here and handed to the loop in ``backward.py``."""
+"""The requests of a program, ``backward()`` and ``grad()``: they are checked here and handed to the loop in ``backward.py``."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
 from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gviz.autograd.backward import Pass
-from gviz.autograd.node import Node
+from gviz.autograd.node import Node  # noqa: TC001 - a named tuple reads its types
 from gviz.autograd.row import TENSORS
 from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.autograd.words import CYCLE
@@ -39,8 +38,8 @@ def backward(
 ) -> None:  # fmt: skip
     """Add the gradients of ``tensors`` to the ``.grad`` of the leaves below them.
 
-    Each starts with its gradient of ``grad_tensors`` (by its old name ``grad_variables``), or with a one. Saved tensors are kept
-    with ``retain_graph``, or if ``create_graph`` records all; with ``inputs`` only these are given a gradient.
+    Each starts with its gradient of ``grad_tensors`` (by its old name ``grad_variables``), or with a one. Saved tensors are
+    kept with ``retain_graph``, or if ``create_graph`` records all; with ``inputs`` only these are given a gradient.
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.backward.html
     """
@@ -101,7 +100,7 @@ def tensor_backward(
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
-Tensor.backward = tensor_backward  # type: ignore[method-assign]
+Tensor.backward = tensor_backward
 
 
 def as_tuple(given: Any) -> tuple[Any, ...]:
@@ -126,7 +125,7 @@ def place_of(one: Any) -> tuple[Any, int]:
     edge = edge_of(one)
     if edge is None and not one.requires_grad:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
-    return (one, 0) if edge is None else edge  # type: ignore[return-value] # a view made under no_grad is never reached
+    return (one, 0) if edge is None else edge
 
 
 def roots_of(tensors: Any, given: Any) -> list[tuple[Any, Any]]:

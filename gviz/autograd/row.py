@@ -2,27 +2,28 @@
 
 A row says everything about an operation::
 
-    @op("MulBackward0", "mul multiply mul_ * r* *=", numbers=True, self="grad * other", other="grad * self")
+    @op("MulBackward0", "mul mul_ * r* *=", numbers=True, self="grad * other", other="grad * self")
     def mul(self, other):
         return self * other
 
 - The decorated function is the forward, on numpy arrays. Its parameters that have a formula, or are named in ``nondiff``, are
   tensors; all others are options.
 - The text gives the public names, and the signature with its annotations is the call form (``names.py``).
-- Each keyword is the derivative for that input, as in PyTorch's ``derivatives.yaml``: of ``grad`` (``grads`` of several outputs)
-  and of what it names, which the operation saves: an input, an option, ``result`` or the name of an output, or a fact about an
-  input (``self_sym_sizes``, ``self_sym_strides``). A tensor that one of several derivatives uses is saved only if that one is
+- Each keyword is the derivative for that input, as in PyTorch's ``derivatives.yaml``: of ``grad`` (``grads`` of several
+  outputs) and of what it names, which the operation saves: an input, an option, ``result`` or the name of an output, or a fact
+  about an input (``self_sym_sizes``, ``self_sym_strides``). A tensor that one of several derivatives uses is saved only if that one is
   needed.
 
-A formula calls table functions by their names, looked up in a namespace: ``TENSORS`` (rows that record, or compute while the grad
-mode is off), ``ARRAYS`` (the forwards alone: static graphs, symbols). A ``@composite`` is a plain function over rows, in every
-namespace. The call of a row is in ``call.py``.
+A formula calls table functions by their names, looked up in a namespace: ``TENSORS`` (rows that record, or compute while the
+grad mode is off), ``ARRAYS`` (the forwards alone: static graphs, symbols). A ``@composite`` is a plain function over rows, in
+every namespace. The call of a row is in ``call.py``.
 """
 
 from __future__ import annotations
 
 import builtins
 import functools
+import operator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -58,15 +59,14 @@ class Save(NamedTuple):
     """One thing that a row saves.
 
     Fields:
-        name: as formulas and ``_saved_NAME`` call it.
-        source: "input", "option", "result" (a shown output), "extra" (an array for the derivatives only), or the name of a fact.
-        index: of the parameter, or of the output (facts of outputs count down from -1).
-        guard: the edge that has to be wanted; None if it is always saved.
+        name: as formulas and ``_saved_NAME`` call it. source: "input", "option", "result" (a shown output), "extra" (an array
+        for the derivatives only), or the name of a fact. index: of the parameter, or of the output (facts of outputs count
+        down from -1). guard: the edge that has to be wanted; None if it is always saved.
     """
 
     name: str
     source: str
-    index: int
+    place: int
     guard: int | None
 
 
@@ -138,7 +138,7 @@ class Row:
     @cached_property
     def numbered(self) -> list[int | None]:
         """For each saved thing the number of the output that it is, None if it is no output."""
-        return [save.index if save.source == "result" else None for save in self.plan]
+        return [save.place if save.source == "result" else None for save in self.plan]
 
     def planned(self, name: str) -> Save:
         """Return where the saved thing of that name comes from, and PyTorch's guard on it."""
@@ -165,13 +165,13 @@ class Row:
     def cls(self) -> Any:
         """The class of its nodes."""
         body: dict[str, Any] = {"__slots__": (), "_row": self, "__module__": "builtins", "release": release, "watch": watch}
-        body["apply"] = lambda node, grads, mask: self.derive(node, grads, mask)
+        body["apply"] = lambda node, grads, mask: self.derive(node, grads, mask)  # noqa: PLW0108 - a function binds, a method does not
         for name in [*(save.name for save in self.plan), *self.shows]:
             if name not in self.hidden:
-                body[f"_saved_{name}"] = property(lambda node, name=name: self.read_saved(node, name))
+                body[f"_saved_{name}"] = property(functools.partial(self.read_saved, name=name))
         for save in self.plan:
             if save.source in ("input", "result", "extra") and save.name not in self.hidden:
-                body[f"_raw_saved_{save.name}"] = property(lambda node, name=save.name: node.raw_saved(name))
+                body[f"_raw_saved_{save.name}"] = property(operator.methodcaller("raw_saved", save.name))
         if self.node == "NotImplemented":  # PyTorch gives it the edges that want a gradient, and no others
             body["next_functions"] = property(lambda node: tuple(edge for edge in node._next if edge is not None))
         return type(str(self.node), (Node,), body)
@@ -232,7 +232,9 @@ def release(node: Node) -> None:
     """Drop the saved tensors; numbers stay readable, and so does None where nothing was kept, as in PyTorch."""
     tensors = ("input", "result", "extra")
     plan = node._row.plan
-    node._kept = [GONE if save.source in tensors and value is not None else value for save, value in zip(plan, node._kept, strict=True)]
+    node._kept = [
+        GONE if save.source in tensors and value is not None else value for save, value in zip(plan, node._kept, strict=True)
+    ]
 
 
 def watch(node: Node, number: int, version: Version) -> None:
@@ -305,7 +307,7 @@ def op(node: str | None, names: str = "", /, *, key: str | None = None, **declar
 
 
 def composite(function: Any) -> Any:
-    """Register a plain function over rows in every namespace; it may branch, and makes no node. ``@composite("names")`` names it."""
+    """Register a plain function over rows in every namespace; it may branch, and makes no node. A text gives it names."""
     if isinstance(function, str):
 
         def store(named: Any) -> Any:

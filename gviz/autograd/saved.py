@@ -1,7 +1,8 @@
 """What a node keeps of a call, and how it is read back.
 
-A saved input is the tensor itself. A saved result is its array, never the tensor (that would be a cycle of references), and gets
-its edge back when it is read. Memory that may have been written since is kept with its version at that time (:class:`Saved`).
+A saved input is the tensor itself. A saved result is its array, never the tensor (that would be a cycle of references), and
+gets its edge back when it is read. Memory that may have been written since is kept with its version at that time
+(:class:`Saved`).
 """
 
 from __future__ import annotations
@@ -80,9 +81,7 @@ def keep(value: Any) -> Any:
 
 
 def unpack(node: Node, value: Any, number: int | None = None) -> Any:
-    """Return what a node keeps as a derivative sees it (an array is its output of that number); refuse it if it was freed or
-    written since.
-    """
+    """Return what a node keeps as a derivative sees it (an array is its output of that number); refuse it if freed or written."""
     if value is GONE:
         raise RuntimeError(FREED)
     if value.__class__ is list:

@@ -1,9 +1,9 @@
 """The tensor: a numpy array with its place in the backward graph.
 
 A tensor has the array; the edge ((node, number of its output); for a leaf that requires a gradient a weak reference to its
-AccumulateGrad; else None); the version of its memory; and the state that only some tensors have (gradient, hooks, base of a view).
-It knows no operation and no module above: ``hooks.py``, ``backward.py``, ``requests.py``, ``views.py`` and the face of the engine
-give it their methods.
+AccumulateGrad; else None); the version of its memory; and the state that only some tensors have (gradient, hooks, base of a
+view). It knows no operation and no module above: ``hooks.py``, ``backward.py``, ``requests.py``, ``views.py`` and the face of
+the engine give it their methods.
 """
 
 from __future__ import annotations
@@ -16,7 +16,15 @@ import numpy as np
 
 from gviz.autograd.modes import mode
 from gviz.autograd.node import AccumulateGrad, Edge, next_seq
-from gviz.autograd.words import COMPLEX, DETACHED_VIEW, NON_LEAF_FLAG, NON_LEAF_GRAD, USE_DETACH, WRONG_GRAD_DTYPE, WRONG_GRAD_SIZE
+from gviz.autograd.words import (
+    COMPLEX,
+    DETACHED_VIEW,
+    NON_LEAF_FLAG,
+    NON_LEAF_GRAD,
+    USE_DETACH,
+    WRONG_GRAD_DTYPE,
+    WRONG_GRAD_SIZE,
+)
 from gviz.numbers.classes import type_text
 from gviz.numbers.dtypes import dtype, of
 from gviz.numbers.printing import Size, size
@@ -75,8 +83,15 @@ class Tensor:
     _rare: Rare | None
     _version_cell: Version | None
     if TYPE_CHECKING:  # the methods that modules above give it
+        backward: Any
+        receive: Any
+        refresh: Any
+        register_hook: Any
+        register_post_accumulate_grad_hook: Any
+        retain_grad: Any
 
         def __getattr__(self, name: str) -> Any: ...
+        def __add__(self, other: Any) -> Any: ...
 
     def rare(self) -> Rare:
         """Return the state that only some tensors have; it is made when it is first asked for."""

@@ -1,7 +1,7 @@
 """Views after somebody wrote in place: the base's node, the views' new edges, and what PyTorch forbids.
 
-Where a view is written its base gets a :class:`CopySlices` node, and every other view of that base finds its new edge when it is
-next used (:func:`refresh`).
+Where a view is written its base gets a :class:`CopySlices` node, and every other view of that base finds its new edge when it
+is next used (:func:`refresh`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from gviz.autograd.modes import enable_grad
 from gviz.autograd.node import Node, short_name
 from gviz.autograd.row import TENSORS
 from gviz.autograd.tensor import Tensor, edge_of, from_array
-from gviz.numbers.shapes import steps_of
 from gviz.autograd.words import FREED, VIEW_OF_BLOCK, VIEW_OF_FUNCTION, VIEW_OF_SEVERAL
+from gviz.numbers.shapes import steps_of
 
 __all__ = ["CopySlices", "refuse_view", "take_place"]
 
@@ -47,7 +47,7 @@ def refuse_view(view: Tensor, *, indirect: bool = False) -> None:
 def offset(view: Any, base: Any) -> int:
     """How many elements of the base's memory lie before a view's first one."""
     places = [one.__array_interface__["data"][0] for one in (view, base)]
-    return (places[0] - places[1]) // int(view.itemsize)
+    return int(places[0] - places[1]) // int(view.itemsize)
 
 
 class CopySlices(Node):
@@ -63,7 +63,7 @@ class CopySlices(Node):
         self.layout = array.shape, steps_of(array)
         self.part = view._array.shape, steps_of(view._array), offset(view._array, array)
 
-    def apply(self, grads: list[Any], mask: tuple[bool, ...]) -> tuple[Any, ...]:
+    def apply(self, grads: list[Any], mask: list[bool]) -> Any:
         """The gradients of the old base and of what was written."""
         if self.written is None:
             raise RuntimeError(FREED)
@@ -86,7 +86,7 @@ class CopySlices(Node):
 
 def write(target: Tensor, source: Tensor) -> Tensor:
     """A tensor with another's values written in place: recorded, if the grad mode is on (``inplace.py`` says how)."""
-    return target.copy_(source)  # type: ignore[attr-defined,no-any-return]
+    return target.copy_(source)
 
 
 def move_edge(tensor: Tensor, edge: Any) -> None:

@@ -74,12 +74,12 @@ RESIZED = (
     "You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
 )
 WRONG_GRAD_DTYPE = (
-    "attempting to assign a gradient with dtype '{}' to a tensor with grad_dtype '{}'. The gradient must match the tensor's grad_dtype "
-    "(defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any "
-    "dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that "
-    "assume they match."
+    "attempting to assign a gradient with dtype '{}' to a tensor with grad_dtype '{}'. The gradient must match the tensor's "
+    "grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to "
+    "allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems "
+    "that assume they match."
 )
 WRONG_GRAD_SIZE = (
-    "attempting to assign a gradient of size '{}' to a tensor of size '{}'. Please ensure that the gradient and the tensor are the "
-    "same size"
+    "attempting to assign a gradient of size '{}' to a tensor of size '{}'. Please ensure that the gradient and the tensor are "
+    "the same size"
 )

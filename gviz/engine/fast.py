@@ -1,12 +1,12 @@
 """The same rows, faster: hot calls and the plain backward pass, written out for the usual case.
 
-The core is one clear lane. This file lies above it, and nothing knows it but one line of ``engine/__init__.py``: ``GVIZ_FAST=0``
-leaves it out, and every result stays the same. It is made from the rows:
+The core is one clear lane. This file lies above it, and nothing knows it but one line of ``engine/__init__.py``:
+``GVIZ_FAST=0`` leaves it out, and every result stays the same. It is made from the rows:
 
-- The call of a hot row (:func:`unary`, :func:`binary`) skips the binding of arguments and the promotion of dtypes if its operands
-  are plain: tensors of one float dtype, or a tensor and a Python number. Any other call goes the usual way.
-- A backward pass without hooks, anomaly mode, ``create_graph`` and custom nodes (:func:`run`) runs the formulas on arrays, in the
-  namespace ``ARRAYS``, instead of on tensors.
+- The call of a hot row (:func:`unary`, :func:`binary`) skips the binding of arguments and the promotion of dtypes if its
+  operands are plain: tensors of one float dtype, or a tensor and a Python number. Any other call goes the usual way.
+- A backward pass without hooks, anomaly mode, ``create_graph`` and custom nodes (:func:`run`) runs the formulas on arrays, in
+  the namespace ``ARRAYS``, instead of on tensors.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from gviz.autograd.tensor import Tensor, edge_of, from_array
 
 __all__ = ["install"]
 
-HOT = "add sub mul div neg absolute exp log sqrt sin cos tanh sigmoid relu".split()
+HOT = ("add", "sub", "mul", "div", "neg", "absolute", "exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu")
 """Rows of one or two tensors, which save nothing but constants, their input or result, or each input for the other."""
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 UNUSUAL = (ValueError, TypeError, RuntimeWarning, FloatingPointError, MemoryError)
@@ -44,7 +44,7 @@ ndarray, new = np.ndarray, object.__new__
 # ------------------------------------------------------------------ calls
 def constants(row: Row) -> tuple[Any, ...]:
     """Return the options that a row saves, at their defaults."""
-    return tuple(row.defaults[save.index - len(row.parameters)] for save in row.plan if save.source == "option")
+    return tuple(row.defaults[save.place - len(row.parameters)] for save in row.plan if save.source == "option")
 
 
 def recorded(data: Any, cls: Any, edges: tuple[Any, ...], edge: Any, kept: tuple[Any, ...]) -> Tensor:
@@ -102,7 +102,7 @@ def unary(row: Row, usual: Any) -> Any:
 def binary(row: Row, usual: Any) -> Any:  # noqa: C901 - the hot path, written out
     """Return the function of two tensors, or a tensor and a number, which saves constants or each input for the other."""
     forward, cls, kept, numbers = row.forward, row.cls, constants(row), row.numbers
-    crossed = [(save.index, save.guard) for save in row.plan] == [(1, 0), (0, 1)]
+    crossed = [(save.place, save.guard) for save in row.plan] == [(1, 0), (0, 1)]
     unsaved = not crossed and len(kept) < len(row.plan)
 
     def call(input: Any, other: Any, surplus: Any = NOTHING) -> Any:  # noqa: C901, PLR0911, PLR0912
@@ -230,7 +230,7 @@ def of_two(first: Any, first_at: int | None, second: Any, second_at: int | None,
 
 
 DERIVATIVES: dict[type, Any] = {}
-"""For each class of nodes its derivative on arrays, and what is left of its saved tensors; None if only the usual way can run it."""
+"""For each class of nodes: derivative on arrays, saved tensors when freed, whether there are any; None: the usual way only."""
 
 
 def derivative_of(cls: type) -> Any:
@@ -275,7 +275,7 @@ def order_of(roots: Any) -> list[Any] | None:
     return nodes[leaves:]  # a leaf has the greatest number of all
 
 
-def run(self: Pass) -> None:
+def run(self: Pass) -> None:  # noqa: C901, PLR0912 - the hot path, written out
     """Run a plain pass on arrays; any other one the usual way."""
     plain = not (self.create or self.only is not None or self.catch is not None or mode.anomaly)
     nodes = order_of(self.roots) if plain else None
@@ -337,10 +337,10 @@ def fitted(out: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 def install(namespace: dict[str, Any]) -> None:
     """Put the fast functions in the place of the usual ones: in the table, the namespace ``torch`` and the tensor class."""
     makers = {ROWS[key]: unary if len(ROWS[key].edges) == 1 else binary for key in HOT}
-    for row, maker in makers.items():
-        TENSORS[row.key] = maker(row, row)
+    for row, make in makers.items():
+        TENSORS[row.key] = make(row, row)
     for word, name in names.NAMES.items():
-        maker = makers.get(name.declared[0][1])
+        maker: Any = makers.get(name.declared[0][1])
         if maker is None or len(name.declared) > 1 or word.endswith(("_", "=")) or "." in word[1:]:
             continue
         method = names.operator(word) or name.short
