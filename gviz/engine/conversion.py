@@ -13,7 +13,9 @@ from gviz.numbers import dtypes
 from gviz.numbers.words import type_name
 
 if TYPE_CHECKING:
-    from typing import Any as Dtype, Any as Number, Any as Size
+    from typing import Any as Dtype
+    from typing import Any as Number
+    from typing import Any as Size
 
 __all__ = ["to"]
 

@@ -19,8 +19,9 @@ from gviz.numbers.words import warn, warn_once
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from typing import Any as Dtype, Any as Number, Any as Size
+    from typing import Any as Dtype
+    from typing import Any as Number
+    from typing import Any as Size
 
 __all__ = ["LegacyType", "checked", "copied", "empty", "finish", "full", "zeros"]
 
@@ -226,6 +227,7 @@ class LegacyType:
         self.__name__, self.dtype, self.legacy_dtype = name, dtype, dtype
 
     def __call__(self, *data: Any) -> Tensor:
+        """Return a tensor of that dtype."""
         return legacy(self, *data)
 
     def __instancecheck__(self, value: object) -> bool:
@@ -252,4 +254,4 @@ def legacy(cls: Any, *data: Any) -> Tensor:
     return tensor
 
 
-Tensor.__new__ = lambda cls, *data: legacy(cls, *data)  # type: ignore[method-assign,assignment]
+Tensor.__new__ = staticmethod(legacy)  # type: ignore[method-assign,assignment]

@@ -11,6 +11,7 @@ from gviz.autograd.row import named
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.copying import deep, pickled, shallow
 from gviz.engine.device import CPU, STRIDED
+from gviz.engine.indexing import get_item, set_item
 from gviz.numbers import printing
 from gviz.numbers.shapes import steps_of, wrap_dim
 from gviz.numbers.words import warn_once
@@ -192,6 +193,7 @@ class Elements(Tensor):
         line.fill_(fill_value)
         return self
 
+    __getitem__, __setitem__ = get_item, set_item
     __copy__, __deepcopy__, __reduce__ = shallow, deep, pickled
 
 

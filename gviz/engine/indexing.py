@@ -57,7 +57,7 @@ def set_item(tensor: Tensor, key: Any, value: Any) -> None:
 
 
 def without_leading_ones(source: Tensor, *, always: bool) -> Tensor:
-    """Return a view of the tensor without its first dimensions of size one; itself if there are none, unless asked for always."""
+    """Return a view of a tensor without its first dimensions of size one; itself if there are none, but for ``always``."""
     have = source._array.shape
     first = next((i for i, size in enumerate(have) if size != 1), len(have))
     shorter: Tensor = call["view"](source, have[first:]) if first or always else source
@@ -178,7 +178,3 @@ def sliced(tensor: Tensor, dim: int, part: slice, *, whole: bool) -> Tensor:
     if not whole and start == 0 and stop >= max(shape[dim : dim + 1], default=0) and step == 1:
         return tensor
     return call["slice_row"](tensor, dim, start, stop, step)
-
-
-setattr(Tensor, "__getitem__", get_item)
-setattr(Tensor, "__setitem__", set_item)

@@ -12,24 +12,22 @@ from gviz.numbers import random
 from gviz.numbers.dtypes import get_default_dtype
 
 if TYPE_CHECKING:
-    from typing import Any as Dtype, Any as Size
+    from typing import Any as Dtype
+    from typing import Any as Size
+
     from gviz.autograd.tensor import Tensor
 
 INT64 = np.dtype(np.int64)
 
 
 @named("torch.rand")
-def rand(
-    size: Size, *, generator: Any = None, dtype: Dtype = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
+def rand(size: Size, *, generator: Any = None, dtype: Dtype = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Return uniform numbers in [0, 1)."""
     return finish(random.rand(checked(size), dtype, generator), device, requires_grad)
 
 
 @named("torch.randn")
-def randn(
-    size: Size, *, generator: Any = None, dtype: Dtype = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
+def randn(size: Size, *, generator: Any = None, dtype: Dtype = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Return standard normal numbers."""
     return finish(random.randn(checked(size), dtype, generator), device, requires_grad)
 
@@ -44,16 +42,15 @@ def randint_to(
 
 @named("torch.randint")
 def randint(
-    low: int, high: int, size: Size, *, generator: Any = None, dtype: Dtype = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
+    low: int, high: int, size: Size, *, generator: Any = None, dtype: Dtype = None, device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
     """Return integers from low up to, not including, high."""
     return finish(random.randint(low, high, checked(size), dtype or INT64, generator), device, requires_grad)
 
 
 @named("torch.randperm")
-def randperm(
-    n: int, *, generator: Any = None, dtype: Dtype = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
+def randperm(n: int, *, generator: Any = None, dtype: Dtype = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Return the numbers below n in random order."""
     return finish(random.randperm(n, generator).astype(dtype or INT64), device, requires_grad)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 from operator import itemgetter
-from types import FunctionType
 from typing import Any
 
-__all__ = ["MIXED", "Results", "call_after", "is_pytorchs", "left_over", "lent", "result_class", "type_text"]
+__all__ = ["MIXED", "Results", "is_pytorchs", "result_class", "type_text"]
 
 MIXED = "gviz's engine and PyTorch do not mix"
 CLASS_STATEMENT = 1 << 9
@@ -42,26 +41,3 @@ def result_class(name: str, names: tuple[str, ...]) -> Any:
     """Return the class of that name, with a property for each output."""
     properties = {each: property(itemgetter(i)) for i, each in enumerate(names)}
     return type(name, (Results,), {"names": names, "__module__": "torch.return_types"} | properties)
-
-
-def call_after(owner: str, *kinds: type) -> None:
-    """Let Python's messages call the methods of a class by another: that which has them in PyTorch."""
-    for kind in kinds:
-        for name, method in vars(kind).items():
-            method = getattr(method, "__func__", method)  # noqa: PLW2901 - __new__ is a static one
-            if isinstance(method, FunctionType):
-                method.__qualname__ = f"{owner}.{name}"
-
-
-def lent(method: Any, owner: str) -> Any:
-    """Return a copy of a method for another class, by which messages call it."""
-    made = FunctionType(method.__code__, method.__globals__, method.__name__, method.__defaults__, method.__closure__)
-    made.__doc__, made.__kwdefaults__, made.__qualname__ = method.__doc__, method.__kwdefaults__, f"{owner}.{method.__name__}"
-    return made
-
-
-def left_over(operand: Any) -> Any:
-    """Return what an operator gives for an operand that it does not know: Python names both types then."""
-    if is_pytorchs(type(operand)):
-        raise TypeError(MIXED)
-    return NotImplemented

@@ -1,6 +1,6 @@
-"""Element types, and how two of them combine: by category (bool < integer < float < complex), and tensors with dimensions
-before 0-d tensors before Python numbers.
+"""Element types, and how two of them combine.
 
+The category counts first (bool < integer < float < complex); tensors with dimensions before 0-d ones before Python numbers.
 Source: https://docs.pytorch.org/docs/2.13/tensor_attributes.html. Python's own ``bool``, ``int`` and ``float`` are written
 ``builtins.bool`` ... here: the short names are element types.
 """
@@ -54,7 +54,7 @@ class dtype:
         return named, (self.name,)
 
     def to_complex(self) -> dtype:
-        """Return the complex type with parts of this type (of float16 complex64: numpy has no half complex); integers have none."""
+        """Return the complex type with parts of this type (of float16 complex64: numpy has no half complex)."""
         if self.np.kind not in "fc":
             raise RuntimeError(f"Unknown Complex ScalarType for {self.scalar_name}")
         return complex128 if self.name in {"float64", "complex128"} else complex64
@@ -81,9 +81,9 @@ ALL = (float64, float32, float16, complex64, complex128, int64, int32, int16, in
 
 half, float, double, short, int, long, cfloat, cdouble = float16, float32, float64, int16, int32, int64, complex64, complex128
 
-SUPPORTED = "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool"
 NAMES: dict[str, dtype] = {each.name: each for each in ALL} | {
-    "half": half, "float": float, "double": double, "short": short, "int": int, "long": long, "cfloat": cfloat, "cdouble": cdouble,
+    "half": half, "float": float, "double": double, "short": short, "int": int, "long": long,
+    "cfloat": cfloat, "cdouble": cdouble,
 }  # fmt: skip
 """Each name that PyTorch's module has for an element type, the short ones included."""
 
@@ -97,7 +97,7 @@ _OF_PYTHON: dict[Any, dtype] = {builtins.float: float64, builtins.int: int64, bu
 
 
 def as_dtype(given: Any, argument: str = "argument 'dtype'") -> dtype:
-    """Return the element type that an argument means: Python's own ``float``, ``int``, ``bool`` and ``complex`` are the wide ones."""
+    """Return the element type that an argument means; Python's own ``float``, ``int`` and ``complex`` are the wide ones."""
     if isinstance(given, dtype):
         return given
     if isinstance(given, type) and given in _OF_PYTHON:
@@ -105,7 +105,7 @@ def as_dtype(given: Any, argument: str = "argument 'dtype'") -> dtype:
     raise TypeError(f"{argument} must be torch.dtype, not {type_text(given)}")
 
 
-def number(value: Any, dtype: np.dtype[Any], *, half: builtins.bool = False) -> Any:
+def number(value: Any, dtype: np.dtype[Any]) -> Any:
     """Return a Python number as one of a dtype's, as C++ converts what is written into a tensor; refuse what is out of range.
 
     A negative number may wrap around in uint8, as long as its size fits.
@@ -143,7 +143,8 @@ def of(array_dtype: np.dtype[Any]) -> dtype:
     name = array_dtype.type.__name__
     if name in {"uint16", "uint32", "uint64"}:  # PyTorch has them, with hardly an operation
         raise TypeError(f"torch.{name} is not in gviz's engine; convert the array first, as with array.astype('int64')")
-    raise TypeError(f"can't convert np.ndarray of type numpy.{name}. The only supported types are: {SUPPORTED}.")
+    supported = "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8"
+    raise TypeError(f"can't convert np.ndarray of type numpy.{name}. The only supported types are: {supported}, and bool.")
 
 
 def no_kernel(kernel: str, array_dtype: np.dtype[Any]) -> NotImplementedError:

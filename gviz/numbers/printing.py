@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 _DEFAULT: dict[str, Any] = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80}
-_PROFILES: dict[str | None, dict[str, Any]] = {"default": {}, "short": {"precision": 2, "edgeitems": 2}, "full": {"threshold": float("inf")}}
+_PROFILES: dict[str | None, dict[str, Any]] = {
+    "default": {}, "short": {"precision": 2, "edgeitems": 2}, "full": {"threshold": float("inf")},
+}  # fmt: skip
 _options = SimpleNamespace(**_DEFAULT, sci_mode=None)
 """How tensors are printed, for the whole process as in PyTorch."""
 

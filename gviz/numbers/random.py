@@ -20,18 +20,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.numbers.classes import type_text
-from gviz.numbers.dtypes import cast, get_default_dtype, int64, no_kernel, of
+from gviz.numbers.dtypes import cast, get_default_dtype, no_kernel, of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     Array = np.ndarray[Any, Any]
     DType = np.dtype[Any]
-
-__all__ = [
-    "Generator", "bernoulli", "default_generator", "exponential", "integers", "multinomial", "normal", "rand", "randint", "randn",
-    "randperm", "uniform",
-]  # fmt: skip
 
 WIDE_RANGE = 1 << 28  # from here on PyTorch takes two words for an integer
 BLOCK = 16  # elements of which PyTorch makes normal numbers at once
@@ -216,19 +211,14 @@ def normal_blocks(unit: Array, mean: float, std: float) -> Array:
 
 
 def randint(low: int, high: int, shape: Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Array:
-    """Return integers from ``low`` up to, not including, ``high`` (``torch.randint``), int64 unless another type is asked for."""
+    """Return integers from ``low`` up to, not including, ``high`` (``torch.randint``), int64 by default."""
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    wanted, span = of(int64.np if dtype is None else dtype), high - low
-    if wanted.np.kind in "iu":
-        for name, value in (("from", low), ("to - 1", high - 1)):
-            if not np.iinfo(wanted.np).min <= value <= np.iinfo(wanted.np).max:
-                raise RuntimeError(f"{name} is out of bounds for {wanted.c_name}")
-    source, count = generator or default_generator, math.prod(shape)
+    source, count, span = generator or default_generator, math.prod(shape), high - low
     words = source.draw(count).astype(np.uint64) if span < WIDE_RANGE else source.draw_wide(count)
     # the sum wraps around in 64 bits, so it is right for a span beyond 2**63 too
     numbers: Array = (words % np.uint64(span) + np.uint64(low % (1 << 64))).view(np.int64).reshape(shape)
-    return numbers.astype(wanted.np, copy=False)
+    return numbers.astype(dtype or np.int64, copy=False)
 
 
 def integers(shape: Sequence[int], dtype: DType, generator: Generator | None = None) -> Array:
@@ -252,26 +242,20 @@ def randperm(n: int, generator: Generator | None = None) -> Array:
 
 
 def bernoulli(p: Any, shape: Sequence[int] = (), dtype: DType | None = None, generator: Generator | None = None) -> Array:
-    """Return ones with probability ``p``, else zeros (``torch.bernoulli``, ``Tensor.bernoulli_``, the mask of a dropout).
+    """Return ones with probability ``p``, else zeros (``torch.bernoulli``, the mask of a dropout); an array has one for each.
 
-    The probability may be an array, whose shape and type the result then has. With one for all it is what PyTorch gives on
-    processors other than Intel's, where MKL's own generator makes the mask.
+    With one for all it is what PyTorch gives on processors other than Intel's, where MKL's own generator makes the mask.
     """
-    source = generator or default_generator
-    if isinstance(p, np.ndarray):
-        if not ((p >= 0) & (p <= 1)).all():
-            raise RuntimeError(
-                "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  "
-                "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
-            )
-        return (source.draw_unit(p.size, float_type(p.dtype, "bernoulli_tensor_cpu_p_")).reshape(p.shape) < p).astype(dtype or p.dtype)
-    if not 0 <= p <= 1:
-        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
-    return (source.draw_unit(math.prod(shape)).reshape(shape) < p).astype(dtype or get_default_dtype().np)
+    source, own = generator or default_generator, isinstance(p, np.ndarray)
+    if not np.all((p >= 0) & (p <= 1)):
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    shape, wanted = (p.shape, float_type(p.dtype, "bernoulli")) if own else (shape, FLOAT64)
+    ones: Array = source.draw_unit(math.prod(shape), wanted).reshape(shape) < p
+    return ones.astype(dtype or (wanted if own else get_default_dtype().np))
 
 
 def exponential(shape: Sequence[int], rate: float = 1.0, generator: Generator | None = None) -> Array:
-    """Return exponential numbers (``Tensor.exponential_``), float64: a logarithm of a uniform number of double precision each."""
+    """Return exponential numbers (``Tensor.exponential_``), float64: logarithms of uniform numbers of double precision."""
     unit, tiny = (generator or default_generator).draw_unit(math.prod(shape)), np.finfo(np.float64).eps / 2
     return (np.where(unit >= 1 - tiny, -tiny, np.log1p(-unit)) * (-1.0 / rate)).reshape(shape)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from gviz.numbers.dtypes import of
 
-__all__ = ["LinAlgError", "absent", "bound", "no_memory", "type_name", "warn", "warn_once"]
+__all__ = ["LinAlgError", "absent", "no_memory", "type_name", "warn", "warn_once"]
 
 ROOMS = ("gviz.engine", "gviz.ops", "gviz.autograd", "gviz.numbers")
 
@@ -45,34 +45,6 @@ def no_memory(error: Any) -> Exception:
 def type_name(dtype: Any) -> str:
     """Return PyTorch's old type name, as its messages use it: ``torch.FloatTensor``."""
     return f"torch.{of(dtype).scalar_name}Tensor"
-
-
-def bound(
-    name: str, options: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], before: int = 0, needs: str = ""
-) -> dict[str, Any]:
-    """The values of options that were given by position or by name: those of ``...`` must be, those behind a ``*`` by name.
-
-    Raises:
-        TypeError: they do not fit, in Python's words: ``before`` arguments stand before them, ``needs`` is the function's name
-            where one is missing, if it is another.
-    """
-    values = {option: value for option, value in options.items() if option != "*"}
-    placed = list(options)[: list(options).index("*") if "*" in options else None]
-    given = dict(zip(placed, args, strict=False))
-    for option in kwargs:
-        if option not in values or option in given:
-            what = "got multiple values for argument" if option in values else "got an unexpected keyword argument"
-            raise TypeError(f"{name}() {what} '{option}'")
-    if len(args) > len(placed):
-        most, least = len(placed) + before, before + sum(options[option] is ... for option in placed)
-        takes = f"from {least} to {most}" if least < most else str(most)
-        given_now = len(args) + before
-        raise TypeError(f"{name}() takes {takes} positional argument{'s' * (most > 1)} but {given_now} were given")
-    values |= given | kwargs
-    if names := [repr(option) for option, value in values.items() if value is ...]:
-        told = names[0] if len(names) == 1 else ", ".join(names[:-1]) + "," * (len(names) > 2) + f" and {names[-1]}"
-        raise TypeError(f"{needs or name}() missing {len(names)} required positional argument{'s' * (len(names) > 1)}: {told}")
-    return values
 
 
 def absent(module: str) -> Any:

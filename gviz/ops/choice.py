@@ -45,7 +45,7 @@ def clamp_scalar(self, min: Number | None = None, max: Number | None = None):
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if self.dtype.kind != "f":
         self = self.astype(dtypes.result_type(self, *(v for v in (min, max) if v is not None)), copy=False)
-    low, high = (None if bound is None else dtypes.number(bound, self.dtype, half=True) for bound in (min, max))
+    low, high = (None if bound is None else dtypes.number(bound, self.dtype) for bound in (min, max))
     data = self if low is None else np.maximum(low, self)
     return data.copy() if high is None is low else data if high is None else np.minimum(high, data)
 
@@ -102,7 +102,7 @@ def filled(self, mask, value):
     broadcast_shape(mask.shape, self.shape)
     if mask.dtype.kind != "b":
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {dtypes.of(mask.dtype).c_name}")
-    return np.asarray(np.where(mask, dtypes.number(value, self.dtype, half=True), self), order="C")
+    return np.asarray(np.where(mask, dtypes.number(value, self.dtype), self), order="C")
 
 @op("MaskedFillBackward1", "masked_fill .masked_fill_", nondiff=("mask",), promote="none", self="masked_fill(grad, mask, 0)",
     value="sum_all(masked_select(grad, mask))")

@@ -1,4 +1,4 @@
-"""The rows of indexing: select, slice, index, index_put. How a key in brackets becomes calls of them: ``engine/indexing.py``."""
+"""Indexing: select, slice, index, index_put. How a key in brackets becomes calls of them: ``engine/indexing.py``."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def placed(part, sizes, dim, index):
 
 @composite
 def slice_gradient(grad, sizes, dim, start, end, step):
-    """Return the gradient of a part in its place among zeros; PyTorch shows the largest number for an end that was not given."""
+    """Return the gradient of a part in its place among zeros; an end that was not given is the largest number."""
     return slice_backward(grad, sizes, dim, start or 0, 2**63 - 1 if end is None else end, step)
 
 
@@ -141,7 +141,7 @@ def check_mask(array, mask, dim):
 
 
 def check_positions(indexed):
-    """Refuse indices that do not broadcast together, or lie outside of their dimensions, counted among those that are indexed."""
+    """Refuse indices that do not broadcast together, or lie outside of their dimensions, counted among the indexed."""
     shapes = [index.shape for index, _ in indexed]
     try:
         count = np.prod(np.broadcast_shapes(*shapes))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.ops.checks import check_one_dtype
+from gviz.autograd.row import composite, op
 from gviz.numbers.dtypes import number, of
 from gviz.numbers.shapes import broadcast_shape, wrap_dim
-from gviz.autograd.row import composite, op
+from gviz.ops.checks import check_one_dtype
 from gviz.ops.rows import row
 
 
@@ -28,7 +28,10 @@ def check_index(self, dim, index, name):
 
 
 # ------------------------------------------------------------------ slices
-@op("IndexSelectBackward0", "index_select", nondiff=("index",), self="index_add(zeros_of(grad, self_sym_sizes), dim, index, grad)")
+@op(
+    "IndexSelectBackward0", "index_select", nondiff=("index",),
+    self="index_add(zeros_of(grad, self_sym_sizes), dim, index, grad)",
+)
 def index_select(self, dim: int, index):
     check_index(self, dim, index, "index_select")
     return np.take(self, index.reshape(-1), dim) if self.ndim else self.copy()
