@@ -39,21 +39,21 @@ def first_is_more(self, other):
 
 
 # ------------------------------------------------------------------ clamp
-@op("ClampBackward1", "clamp clip clamp_ clip_", self="clamp_backward_self(grad, self, min, max)")
-def clamp_scalar(self, min: Number | None = None, max: Number | None = None):
+@op("ClampBackward0", "clamp clip clamp_ clip_", promote="pointwise", self="clamp_backward_self(grad, self, min, max)",
+    min="clamp_backward_min(grad, self, min, max)", max="clamp_backward_max(grad, self, min, max)")
+def clamp_tensor(self, min: Tensor | None = None, max: Tensor | None = None):
     if min is None is max:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    data = self if min is None else np.maximum(self, min)
+    return data if max is None else np.minimum(data, max)
+
+@op("ClampBackward1", "clamp clip clamp_ clip_", self="clamp_backward_self(grad, self, min, max)")
+def clamp_scalar(self, min: Number | None = None, max: Number | None = None):
     if self.dtype.kind != "f":
         self = self.astype(dtypes.result_type(self, *(v for v in (min, max) if v is not None)), copy=False)
     low, high = (None if bound is None else dtypes.number(bound, self.dtype) for bound in (min, max))
     data = self if low is None else np.maximum(low, self)
-    return data.copy() if high is None is low else data if high is None else np.minimum(high, data)
-
-@op("ClampBackward0", "clamp clip clamp_ clip_", promote="pointwise", self="clamp_backward_self(grad, self, min, max)",
-    min="clamp_backward_min(grad, self, min, max)", max="clamp_backward_max(grad, self, min, max)")
-def clamp_tensor(self, min: Tensor | None = None, max: Tensor | None = None):
-    data = self if min is None else np.maximum(self, min)
-    return data if max is None else np.minimum(data, max)
+    return data if high is None else np.minimum(high, data)
 
 @composite
 def clamp_backward_self(grad, self, min, max):
