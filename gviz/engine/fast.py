@@ -1,12 +1,9 @@
 """The same rows, faster: hot calls and the plain backward pass, written out for the usual case.
 
-The core is one clear lane. This file lies above it, and nothing knows it but one line of ``engine/__init__.py``:
-``GVIZ_FAST=0`` leaves it out, and every result stays the same. It is made from the rows:
-
-- The call of a hot row (:func:`unary`, :func:`binary`) skips the binding of arguments and the promotion of dtypes if its
-  operands are plain: tensors of one float dtype, or a tensor and a Python number. Any other call goes the usual way.
-- A backward pass without hooks, anomaly mode, ``create_graph`` and custom nodes (:func:`run`) runs the formulas on arrays, in
-  the namespace ``ARRAYS``, instead of on tensors.
+This file lies above the engine, and nothing knows it but one line of ``engine/__init__.py``: ``GVIZ_FAST=0`` leaves it out, and
+every result stays the same. The call of a hot row (:func:`unary`, :func:`binary`) skips the binding of arguments and the
+promotion of dtypes if its operands are plain: tensors of one float dtype, or a tensor and a Python number. A backward pass without
+hooks, anomaly mode, ``create_graph`` and custom nodes (:func:`run`) runs the formulas on arrays instead of on tensors.
 """
 
 from __future__ import annotations
@@ -212,18 +209,11 @@ def of_two(first: Any, first_at: int | None, second: Any, second_at: int | None,
     def apply(node: Any, grad: Any) -> Any:
         left, right = node._next
         if left is not None:
-            if first_at is None:
-                left = first(grad)
-            else:
-                value = node._kept[first_at]
-                plain = value.__class__ is Tensor and value._rare is None and value._version_cell is None
-                left = first(grad, value._array if plain else array_of(node, value, numbers[first_at]))
+            left = first(grad) if first_at is None else first(grad, array_of(node, node._kept[first_at], numbers[first_at]))
         if right is not None:
-            if second_at is None:
-                return left, second(grad)
-            value = node._kept[second_at]
-            plain = value.__class__ is Tensor and value._rare is None and value._version_cell is None
-            right = second(grad, value._array if plain else array_of(node, value, numbers[second_at]))
+            right = (
+                second(grad) if second_at is None else second(grad, array_of(node, node._kept[second_at], numbers[second_at]))
+            )
         return left, right
 
     return apply
