@@ -29,12 +29,9 @@ __all__ = ["install"]
 HOT = ("add", "sub", "mul", "div", "neg", "absolute", "exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu")
 """Rows of one or two tensors, which save nothing but constants, their input or result, or each input for the other."""
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
-UNUSUAL = (ValueError, TypeError, RuntimeWarning, FloatingPointError, MemoryError)
-"""Errors of a forward after which the usual way is taken, which says them in PyTorch's words."""
-LARGE = 2048
-"""Elements from which a sum in place is quicker than one in new memory."""
-NOTHING: Any = object()
-"""Stands for an argument that was not given: ``*args`` costs as much as a tenth of an operation."""
+UNUSUAL = (ValueError, TypeError, RuntimeWarning, FloatingPointError, MemoryError)  # the usual way says them in PyTorch's words
+LARGE = 2048  # elements from which a sum in place is quicker than one in new memory
+NOTHING: Any = object()  # stands for an argument that was not given: ``*args`` costs as much as a tenth of an operation
 ndarray, new = np.ndarray, object.__new__
 
 
@@ -227,11 +224,9 @@ def derivative_of(cls: type) -> Any:
     """Return the entry of a class of nodes, which is made when it is first asked for."""
     if cls not in DERIVATIVES:
         row: Any = getattr(cls, "_row", None)
-        if row is None or row.outputs:
-            DERIVATIVES[cls] = None
-        else:
-            tensors = [save.source in ("input", "result", "extra") for save in row.plan]
-            DERIVATIVES[cls] = derivative(row), (GONE,) * len(tensors) if all(tensors) else (), any(tensors)
+        tensors = [save.source in ("input", "result", "extra") for save in row.plan] if row is not None else []
+        gone = (GONE,) * len(tensors) if all(tensors) else ()
+        DERIVATIVES[cls] = None if row is None or row.outputs else (derivative(row), gone, any(tensors))
     return DERIVATIVES[cls]
 
 
