@@ -59,7 +59,7 @@ def slice_gradient(grad, sizes, dim, start, end, step):
 @composite("narrow")
 def narrow(self: Tensor, dim: int, start: int, length: int):
     """Return ``length`` elements from ``start`` on."""
-    size = self.shape[dim]
+    size = self.shape[wrap_dim(dim, len(self.shape))]
     if not -size <= start <= size:
         raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
     start = start + size if start < 0 else start
