@@ -168,7 +168,7 @@ def uniform(
     wanted = float_type(dtype, "check_uniform_bounds")
     if wanted.kind == "c":
         parts = uniform((*shape, 2), low, high, of(wanted).to_real().np, generator)
-        return parts.view(wanted).reshape(shape)
+        return np.reshape(parts.view(wanted), shape)
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     unit = (generator or default_generator).draw_unit(math.prod(shape), wanted)
@@ -249,7 +249,7 @@ def bernoulli(p: Any, shape: Sequence[int] = (), dtype: DType | None = None, gen
     source, own = generator or default_generator, isinstance(p, np.ndarray)
     if not np.all((p >= 0) & (p <= 1)):
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    shape, wanted = (p.shape, float_type(p.dtype, "bernoulli")) if own else (shape, FLOAT64)
+    shape, wanted = (p.shape, float_type(p.dtype, "bernoulli_tensor_cpu_p_")) if own else (shape, FLOAT64)
     ones: Array = source.draw_unit(math.prod(shape), wanted).reshape(shape) < p
     return ones.astype(dtype or (wanted if own else get_default_dtype().np))
 
