@@ -129,7 +129,12 @@ class Parameter(NamedTuple):
     def __str__(self) -> str:
         """Return it as PyTorch's messages write it."""
         default = "" if self.default is MUST else f" = {self.default}"
-        return f"{KINDS[self.kind][0]} {'input' if self.name == 'self' else self.name}{default}"
+        return f"{KINDS[self.kind][0]} {self.shown}{default}"
+
+    @property
+    def shown(self) -> str:
+        """Its name as messages have it."""
+        return "input" if self.name == "self" else self.name
 
 
 class Form:
@@ -158,13 +163,9 @@ class Form:
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
         """Return the arguments in order, each as its kind takes it; None if the call is not of this form."""
-        last = self.places - 1
-        if self.sizes_one_by_one and len(args) > last and not isinstance(args[last], list | tuple):
-            args = (*args[:last], args[last:])
+        args, words, values = self.gathered(args), self.words(kwargs) if kwargs else {}, []
         if len(args) > self.places:
             return None
-        words = {key if key in self.names else ALIASES.get(key, key): value for key, value in kwargs.items()} if kwargs else {}
-        values = []
         for i, parameter in enumerate(self.parameters):
             if i < len(args):
                 value = args[i]
@@ -180,6 +181,33 @@ class Form:
                 return None
             values.append(taken)
         return None if words else values
+
+    def gathered(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return arguments by position; sizes that were given one by one as one of them."""
+        last = self.places - 1
+        one_by_one = self.sizes_one_by_one and len(args) > last and not isinstance(args[last], list | tuple)
+        return (*args[:last], args[last:]) if one_by_one else args
+
+    def words(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Return arguments by keyword, under the names of the parameters."""
+        return {key if key in self.names else ALIASES.get(key, key): value for key, value in kwargs.items()}
+
+    def fault(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """Return what is wrong with a call that is not of this form: an argument of another kind, one too few or too many."""
+        args, words = self.gathered(args), self.words(kwargs)
+        given = words | dict(zip((parameter.name for parameter in self.parameters), args, strict=False))
+        for i, parameter in enumerate(self.parameters):
+            if parameter.name in given and parameter.take(value := given[parameter.name]) is NO:
+                place = f" (position {i + 1})" if i < len(args) else ""
+                wrong = [one for one in value if whole(one) is NO] if isinstance(value, list | tuple) else []
+                found = f"but found element of type {type_text(wrong[0])}" if wrong else f"not {type_text(value)}"
+                return f"(): argument '{parameter.shown}'{place} must be {KINDS[parameter.kind][0]}, {found}"
+        missing = [f'"{p.shown}"' for p in self.parameters if p.default is MUST and p.name not in given]
+        if missing:
+            return f"() missing {len(missing)} required positional argument{'s' * (len(missing) > 1)}: {', '.join(missing)}"
+        if len(args) > self.places:
+            return f"() takes {self.places} positional argument{'s' * (self.places > 1)} but {len(args)} were given"
+        return f"() got an unexpected keyword argument '{next(key for key in words if key not in self.names)}'"
 
     def __str__(self) -> str:
         """Return it as PyTorch's messages write it."""
@@ -233,21 +261,12 @@ class Name:
 
     def refusal(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """Return the message for a call that fits no form: what is wrong with it if there is one form, else all forms."""
-        types = [*map(type_text, args), *(f"{key}={type_text(value)}" for key, value in kwargs.items())]
         if any(is_pytorchs(type(value)) for value in (*args, *kwargs.values())):
             return f"{self.short}(): {MIXED}"
         if len(self.forms) == 1:
-            form = self.forms[0]
-            for i, (parameter, value) in enumerate(zip(form.parameters, args, strict=False)):
-                if parameter.take(value) is NO:
-                    name, kind = "input" if parameter.name == "self" else parameter.name, KINDS[parameter.kind][0]
-                    return f"{self.short}(): argument '{name}' (position {i + 1}) must be {kind}, not {type_text(value)}"
-            missing = [p for p in form.parameters[len(args) : form.places] if p.default is MUST and p.name not in kwargs]
-            if missing and not kwargs:
-                plural = "s" * (len(missing) > 1)
-                names = ", ".join(f'"{p.name}"' for p in missing)
-                return f"{self.short}() missing {len(missing)} required positional argument{plural}: {names}"
+            return f"{self.short}{self.forms[0].fault(args, kwargs)}"
         listed = "".join(f" * {form}\n" for form in self.forms)
+        types = [*map(type_text, args), *(f"{key}={type_text(value)}" for key, value in kwargs.items())]
         got = f"got ({', '.join(types)}), but expected one of:\n{listed}"
         return f"{self.short}() received an invalid combination of arguments - {got}"
 
