@@ -314,7 +314,6 @@ PROGRAMS = {
         s, l = torch.nn.Sequential(*m), torch.nn.ModuleList(m)
         text = repr(s[1:]) + repr(l[::2]) + repr(s[-1]) + repr(l + [m[0]]) + repr(s + s[:1])
         s[3]
-        l['a']
         text = repr(l.pop(1)) + repr(l) + repr(s.pop(0)) + repr(s)
         l += [m[1]]
         l.insert(1, m[2]) and None

@@ -1,7 +1,7 @@
 """Layers that are a function and its options: activations, losses, poolings, borders ... one line each.
 
-A line gives the name, the function (of ``functional.py``, or one written here) and the options as Python's parameters. The layer
-shows all of them as ``name=value`` unless ``shown`` says how.
+A line gives the name, the function (of ``functional.py``, or one written here) and the options as Python's parameters. The
+layer shows all of them as ``name=value`` unless ``shown`` says how.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from gviz.engine.nn.loss_functions import told_of_old
 from gviz.engine.nn.options import Layer, each
 
 
-def declare(home: str, name: str, function: Any, takes: str = "", shown: str | None = None, base: Any = Layer, **more: Any) -> None:
+def declare(home: str, name: str, function: Any, takes: str = "", shown: Any = None, base: Any = Layer, **more: Any) -> None:
     """Add a layer that PyTorch has in that file; what else is said of it goes to :class:`Layer`."""
-    body = {"_shown": shown, "__doc__": f":func:`functional.{function}` as a layer." if isinstance(function, str) else f"``{name}``."}
     function = getattr(F, function) if isinstance(function, str) else function
-    type(name, (base,), body, home=home, takes=takes, function=function, **more)
+    type(name, (base,), {"_shown": shown, "__doc__": f"``{name}``."}, home=home, takes=takes, function=function, **more)
 
 
 # ------------------------------------------------------------------ activations
@@ -54,7 +53,8 @@ class Dropping(Layer):
 
 
 for name in ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d"):
-    declare("dropout", name, name.lower(), "p=0.5, inplace=False", "p={self.p}, inplace={self.inplace}", Dropping, more="training")
+    shown = "p={self.p}, inplace={self.inplace}"
+    declare("dropout", name, name.lower(), "p=0.5, inplace=False", shown, Dropping, more="training")
 
 
 # ------------------------------------------------------------------ losses
@@ -89,17 +89,18 @@ loss("CrossEntropyLoss", "cross_entropy", f"{CLASSES}, label_smoothing=0.0")
 loss("HingeEmbeddingLoss", "hinge_embedding_loss", f"margin=1.0, {OLD}")
 loss("MarginRankingLoss", "margin_ranking_loss", f"margin=0.0, {OLD}", "input1, input2, target")
 loss("CosineEmbeddingLoss", "cosine_embedding_loss", f"margin=0.0, {OLD}", "input1, input2, target")
-loss("PoissonNLLLoss", "poisson_nll_loss", "log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction='mean'",
-     "log_input, target")  # fmt: skip
+loss("PoissonNLLLoss", "poisson_nll_loss",
+     "log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction='mean'", "log_input, target")  # fmt: skip
 loss("GaussianNLLLoss", "gaussian_nll_loss", "*, full=False, eps=1e-6, reduction='mean'", "input, target, var")
-loss("TripletMarginLoss", "triplet_margin_loss", f"margin=1.0, p=2.0, eps=1e-6, swap=False, {OLD}", "anchor, positive, negative")
+loss("TripletMarginLoss", "triplet_margin_loss", f"margin=1.0, p=2.0, eps=1e-6, swap=False, {OLD}",
+     "anchor, positive, negative")  # fmt: skip
 declare("distance", "CosineSimilarity", "cosine_similarity", "dim=1, eps=1e-8", "", inputs="x1, x2")
 declare("distance", "PairwiseDistance", "pairwise_distance", "p=2.0, eps=1e-6, keepdim=False", "", inputs="x1, x2")
 
 
 # ------------------------------------------------------------------ windows
 class Window(Layer):
-    """A pooling, or a border: a stride that is not given is the size of the window; options named in ``tuples`` are kept as tuples."""
+    """A pooling, or a border: a stride that is not given is the window's size; ``tuples`` names options that are kept as tuples."""
 
     _tuples: ClassVar[dict[str, int]] = {}
 
@@ -146,4 +147,5 @@ declare("normalization", "LocalResponseNorm", "local_response_norm", "size, alph
 declare("fold", "Unfold", "unfold", "kernel_size, dilation=1, padding=0, stride=1")
 declare("fold", "Fold", "fold", "output_size, kernel_size, dilation=1, padding=0, stride=1")
 declare("flatten", "Flatten", lambda input, start_dim, end_dim: input.flatten(start_dim, end_dim), "start_dim=1, end_dim=-1")
-declare("flatten", "Unflatten", lambda input, dim, unflattened_size: input.unflatten(dim, unflattened_size), "dim, unflattened_size")
+declare("flatten", "Unflatten", lambda input, dim, unflattened_size: input.unflatten(dim, unflattened_size),
+        "dim, unflattened_size")  # fmt: skip

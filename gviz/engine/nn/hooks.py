@@ -121,11 +121,11 @@ class BackwardHookFunction(Function):
 
 
 class BackwardHook:
-    """The backward hooks of one call of a module; ``grads`` are those of its outputs, from when they arrive until they went through."""
+    """The backward hooks of one call of a module; ``grads`` are those of its outputs, until they went through."""
 
     def __init__(self, module: Any) -> None:
         self.module, self.grads, self.places, self.count = module, None, None, 0
-        self.hooks, self.pre_hooks = ([hook.call for hook in some] for some in (module._backward_hooks, module._backward_pre_hooks))
+        self.hooks, self.pre_hooks = list(module._backward_hooks), list(module._backward_pre_hooks)
 
     def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the arguments, their tensors behind a node."""
@@ -144,12 +144,12 @@ class BackwardHook:
     def before(self, grads: Any, places: Any) -> Any:
         """Return what the node behind the module passes on: the gradients of the outputs after the pre-hooks."""
         for hook in self.pre_hooks:
-            grads = replaced(hook(self.module, grads), grads, "pre hook", "grad_output")
+            grads = replaced(hook.call(self.module, grads), grads, "pre hook", "grad_output")
         self.grads = grads
         if self.places is None:  # no gradient will go through the module
             warn(NO_INPUTS)
             for hook in self.hooks:
-                new = hook(self.module, (None,) * self.count, grads)
+                new = hook.call(self.module, (None,) * self.count, grads)
                 if new is not None and not (isinstance(new, tuple) and all(one is None for one in new)):
                     raise RuntimeError(NO_GRADIENT)
             self.grads = None
@@ -161,7 +161,7 @@ class BackwardHook:
             return grads
         found = spread(grads, self.places, self.count)
         for hook in self.hooks:
-            found = replaced(hook(self.module, found, self.grads), found, "hook", "grad_input")
+            found = replaced(hook.call(self.module, found, self.grads), found, "hook", "grad_input")
         self.grads = None
         return tuple(found[i] for i in self.places or ())
 
@@ -174,7 +174,7 @@ def replaced(new: Any, grads: Any, hook: str, what: str) -> Any:
 
 
 def marked(values: tuple[Any, ...], hooked: Callable[..., Any]) -> tuple[Any, Any]:
-    """Return values with their tensors behind a node that calls the hook, and where these are; None where none requires a gradient."""
+    """Return values with their tensors behind a node that calls the hook, and their places; None if there is no gradient."""
     places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
     if not (mode.on and any(values[i].requires_grad for i in places)):
         return values, None

@@ -95,10 +95,10 @@ class UpsamplingBilinear2d(UpsamplingNearest2d, home="upsampling"):
 
 
 LOOKED_UP = {"padding_idx": None, "max_norm": None, "norm_type": 2.0, "scale_grad_by_freq": False, "sparse": False}
-TABLE = f"num_embeddings, embedding_dim, {', '.join(f'{k}={v}' for k, v in LOOKED_UP.items())}, _weight=None, _freeze=False, {MADE}"
+TABLE = "num_embeddings, embedding_dim, " + ", ".join(f"{name}={value}" for name, value in LOOKED_UP.items())
 
 
-class Embedding(Layer, home="sparse", takes=TABLE):
+class Embedding(Layer, home="sparse", takes=f"{TABLE}, _weight=None, _freeze=False, {MADE}"):
     """A table of vectors, looked up by number."""
 
     _shapes: ClassVar = {"weight": "num_embeddings embedding_dim"}
@@ -182,7 +182,7 @@ class Convolution(Layer):
         shown = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         zeros, ones = ((number,) * len(self.kernel_size) for number in (0, 1))
         shown += self.unusual({"padding": zeros, "dilation": ones, "output_padding": zeros, "groups": 1})
-        return shown + ", bias=False" * (self.bias is None) + f", padding_mode={self.padding_mode}" * (self.padding_mode != "zeros")
+        return shown + ", bias=False" * (self.bias is None) + self.unusual({"padding_mode": "zeros"})
 
 
 class Transposed(Convolution):
@@ -209,7 +209,8 @@ class Transposed(Convolution):
 
 
 SIZES, LAST = "in_channels, out_channels, kernel_size, stride=1, padding=0", f"padding_mode='zeros', {MADE}"
-SLID, TURNED = f"{SIZES}, dilation=1, groups=1, bias=True, {LAST}", f"{SIZES}, output_padding=0, groups=1, bias=True, dilation=1, {LAST}"
+SLID = f"{SIZES}, dilation=1, groups=1, bias=True, {LAST}"
+TURNED = f"{SIZES}, output_padding=0, groups=1, bias=True, dilation=1, {LAST}"
 for dims in (1, 2, 3):
     type(f"Conv{dims}d", (Convolution,), {"dims": dims}, home="conv", takes=SLID)
     type(f"ConvTranspose{dims}d", (Transposed,), {"dims": dims}, home="conv", takes=TURNED)

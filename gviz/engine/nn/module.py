@@ -69,7 +69,8 @@ class Module(Portable, Hooks):
         for home, (kind, what, wanted) in HOMES.items():
             if isinstance(value, kind) and home != "_buffers":
                 if home not in own:
-                    raise AttributeError(f"cannot assign {'module' if kind is Hooks else 'parameters'} before Module.__init__() call")
+                    what = "module" if kind is Hooks else "parameters"
+                    raise AttributeError(f"cannot assign {what} before Module.__init__() call")
                 for other in (own, *(own[one] for one in HOMES if one != home)):
                     other.pop(name, None)
                 own["_non_persistent_buffers_set"].discard(name)

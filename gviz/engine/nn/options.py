@@ -28,7 +28,7 @@ def each(value: Any, count: int) -> tuple[Any, ...]:
 
 def method(kind: type, name: str, takes: str, gives: str, **names: Any) -> Any:
     """Write a method from its parameters and what it returns, so that Python itself binds arguments and refuses wrong ones."""
-    function = eval(f"lambda self, {takes}: {gives}", {**names, "__name__": __name__})  # noqa: S307 - lines of gviz's own declarations
+    function = eval(f"lambda self, {takes}: {gives}", {**names, "__name__": __name__})  # noqa: S307 - lines of gviz's own
     function.__name__, function.__qualname__, function.__module__ = name, f"{kind.__name__}.{name}", kind.__module__
     setattr(kind, name, function)
     return function.__code__.co_varnames[1:]
@@ -45,7 +45,7 @@ class Layer(Module):
     bias: Any
 
     def __init_subclass__(
-        cls, home: str = "", takes: str | None = None, function: Any = None, inputs: str = "input", more: str = "", less: str = ""
+        cls, home: str = "", takes: Any = None, function: Any = None, inputs: str = "input", more: str = "", less: str = ""
     ) -> None:
         """Declare a layer; a subclass of the user's declares nothing.
 

@@ -31,8 +31,8 @@ def clip_grad_norm_(
     total: Any = from_array(np.linalg.norm(norms, order).astype(norms.dtype), None)
     if error_if_nonfinite and not np.isfinite(total._array):
         raise RuntimeError(
-            f"The total norm of order {order} for gradients from `parameters` is non-finite, so it cannot be clipped. To disable "
-            "this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
+            f"The total norm of order {order} for gradients from `parameters` is non-finite, so it cannot be clipped. To "
+            "disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
         )
     scale = (max_norm / (total + 1e-6)).clamp(max=1.0)
     with no_grad():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -166,7 +167,7 @@ class Optimizer(Portable):
         tensors = [p for group in self.param_groups for p in group["params"]]
         self.state = defaultdict(dict)
         for i, kept in state_dict["state"].items():
-            self.state[tensors[i]] = {k: v.clone() if isinstance(v, Tensor) else v for k, v in kept.items()}  # type: ignore[attr-defined]
+            self.state[tensors[i]] = {k: deepcopy(v) for k, v in kept.items()}
 
     def __repr__(self) -> str:
         text = f"{type(self).__name__} ("
