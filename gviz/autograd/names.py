@@ -20,7 +20,7 @@ from gviz.autograd.inplace import in_place, reshape_in_place, write_out
 from gviz.autograd.row import NAMED, NUMBERS, TENSORS
 from gviz.autograd.tensor import Tensor
 from gviz.numbers.classes import MIXED, is_pytorchs, type_text
-from gviz.numbers.dtypes import as_dtype
+from gviz.numbers.dtypes import OF_PYTHON, as_dtype
 from gviz.numbers.dtypes import dtype as DtypeClass
 
 __all__ = ["NAMES", "Form", "Name", "install"]
@@ -96,7 +96,7 @@ KINDS: dict[str, tuple[str, Any]] = {
     "float": ("float", number),
     "Number": ("Number", number),
     "str": ("str", one_of(str)),
-    "Dtype": ("torch.dtype", lambda value: as_dtype(value).np if isinstance(value, DtypeClass | type) else NO),
+    "Dtype": ("torch.dtype", lambda value: as_dtype(value).np if isinstance(value, DtypeClass) or (isinstance(value, type) and value in OF_PYTHON) else NO),
     "Any": ("object", lambda value: value),
 }
 """By annotation: what messages call it, and the value as a row takes it."""
@@ -199,15 +199,18 @@ class Form:
         for i, parameter in enumerate(self.parameters):
             if parameter.name in given and parameter.take(value := given[parameter.name]) is NO:
                 place = f" (position {i + 1})" if i < len(args) else ""
-                wrong = [one for one in value if whole(one) is NO] if isinstance(value, list | tuple) else []
-                found = f"but found element of type {type_text(wrong[0])}" if wrong else f"not {type_text(value)}"
-                return f"(): argument '{parameter.shown}'{place} must be {KINDS[parameter.kind][0]}, {found}"
+                kind, found = KINDS[parameter.kind][0], f"not {type_text(value)}"
+                if kind == "tuple of ints" and isinstance(value, list | tuple) and value:
+                    wrong = next((one for one in value if whole(one) is NO), value)
+                    found = f"but found element of type {type_text(wrong)}" if len(value) > 1 else f"not {type_text(wrong)}"
+                return f"(): argument '{parameter.shown}'{place} must be {kind}, {found}"
         missing = [f'"{p.shown}"' for p in self.parameters if p.default is MUST and p.name not in given]
         if missing:
-            return f"() missing {len(missing)} required positional argument{'s' * (len(missing) > 1)}: {', '.join(missing)}"
+            return f"() missing {len(missing)} required positional arguments: {', '.join(missing)}"
         if len(args) > self.places:
             return f"() takes {self.places} positional argument{'s' * (self.places > 1)} but {len(args)} were given"
-        return f"() got an unexpected keyword argument '{next(key for key in words if key not in self.names)}'"
+        unknown = [key for key in words if key not in self.names]
+        return f"() got an unexpected keyword argument '{unknown[0]}'" if unknown else "() got multiple values for an argument"
 
     def __str__(self) -> str:
         """Return it as PyTorch's messages write it."""

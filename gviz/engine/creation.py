@@ -228,7 +228,7 @@ class LegacyType:
 
     def __call__(self, *data: Any) -> Tensor:
         """Return a tensor of that dtype."""
-        return legacy(self, *data)
+        return new(self, *data)
 
     def __instancecheck__(self, value: object) -> bool:
         return isinstance(value, Tensor) and value.dtype is self.dtype
@@ -237,7 +237,7 @@ class LegacyType:
         return f"<class 'torch.{self.__name__}'>"
 
 
-def legacy(cls: Any, *data: Any) -> Tensor:
+def new(cls: Any, *data: Any) -> Tensor:
     """Return ``Tensor(3, 5)`` by shape, ``Tensor([1, 2])`` by values, ``Tensor(x)`` on the memory of a tensor."""
     dtype = getattr(cls, "legacy_dtype", None) or get_default_dtype()
     first = data[0] if len(data) == 1 else None
@@ -254,4 +254,4 @@ def legacy(cls: Any, *data: Any) -> Tensor:
     return tensor
 
 
-Tensor.__new__ = staticmethod(legacy)  # type: ignore[method-assign,assignment]
+Tensor.__new__ = staticmethod(new)  # type: ignore[method-assign,assignment]

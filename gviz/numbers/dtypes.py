@@ -93,22 +93,22 @@ def named(name: str) -> dtype:
     return NAMES[name]
 
 
-_OF_PYTHON: dict[Any, dtype] = {builtins.float: float64, builtins.int: int64, builtins.bool: bool, complex: complex128}
+OF_PYTHON: dict[Any, dtype] = {builtins.float: float64, builtins.int: int64, builtins.bool: bool, complex: complex128}
 
 
 def as_dtype(given: Any, argument: str = "argument 'dtype'") -> dtype:
     """Return the element type that an argument means; Python's own ``float``, ``int`` and ``complex`` are the wide ones."""
     if isinstance(given, dtype):
         return given
-    if isinstance(given, type) and given in _OF_PYTHON:
-        return _OF_PYTHON[given]
+    if isinstance(given, type) and given in OF_PYTHON:
+        return OF_PYTHON[given]
     raise TypeError(f"{argument} must be torch.dtype, not {type_text(given)}")
 
 
-def number(value: Any, dtype: np.dtype[Any]) -> Any:
+def number(value: Any, dtype: np.dtype[Any], name: str = "") -> Any:
     """Return a Python number as one of a dtype's, as C++ converts what is written into a tensor; refuse what is out of range.
 
-    A negative number may wrap around in uint8, as long as its size fits.
+    A negative number may wrap around in uint8, as long as its size fits. Messages call the dtype by ``name``, else as C++ does.
     """
     if value.__class__ is builtins.float and dtype.name in ("float32", "float64") and -1e38 < value < 1e38:
         return dtype.type(value)  # nearly all that is written
@@ -123,8 +123,8 @@ def number(value: Any, dtype: np.dtype[Any]) -> Any:
     with np.errstate(all="ignore"):
         result = np.asarray(value).astype(dtype)[()] if fits else value
     if not fits or (dtype.kind in "fc" and abs(value) < np.inf and not np.isfinite(result)):
-        name = f"{dtype.name}_t" if dtype.kind in "iu" and dtype.name != "int32" else of(dtype).c_name
-        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+        c_name = f"{dtype.name}_t" if dtype.kind in "iu" and dtype.name != "int32" else of(dtype).c_name
+        raise RuntimeError(f"value cannot be converted to type {name or c_name} without overflow")
     return result
 
 

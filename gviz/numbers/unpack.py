@@ -107,14 +107,14 @@ def stored(values: list[Any], array_type: np.dtype[Any]) -> Array:
     if array_type.kind not in "iu":
         return cast(np.array(values, {"f": np.float64, "c": np.complex128}.get(array_type.kind, array_type)), array_type)
     if not all(isinstance(value, int) for value in values):
-        return np.array([number(value, array_type) for value in values], array_type)
+        return np.array([number(value, array_type, array_type.name) for value in values], array_type)
     try:
         array = np.array(values, np.int64)
     except OverflowError:
         raise ValueError("Overflow when unpacking long long") from None
     limits = np.iinfo(array_type)
     if array.size and not limits.min <= array.min() <= array.max() <= limits.max:
-        return np.array([number(value, array_type) for value in values], array_type)
+        return np.array([number(value, array_type, array_type.name) for value in values], array_type)
     return array.astype(array_type, copy=False)
 
 
