@@ -54,7 +54,7 @@ def listed() -> dict[str, Operation]:
 def test_every_row_is_listed_with_what_it_saves_and_its_formulas(listed: dict[str, Operation], key: str) -> None:
     row, told = ROWS[key], listed[key]
     assert told.grad_fn == row.node
-    assert told.saved == tuple(f"_saved_{name}" for name in row.saved_names())
+    assert told.saved == tuple(name for name in dir(row.cls) if name.startswith("_saved_"))
     assert [inputs.split(", ") for inputs, _ in told.formulas] == [name.split("__") for name in row.formulas]
     assert all(formula and "<" not in formula.replace(" < ", "").replace(" <= ", "") for _, formula in told.formulas)
     assert bool(told.formulas) == (row.node is not None)
@@ -111,7 +111,7 @@ def test_an_option_that_is_called_like_a_row_makes_no_function_part_of_it(listed
 
 
 def test_a_function_of_several_operations_is_listed_with_each() -> None:
-    assert "torch.max" in next(operation for operation in operations() if operation.key == "maximum").part_of
+    assert "torch.kron" in next(operation for operation in operations() if operation.key == "mul").part_of
     parts = {operation.grad_fn for operation in operations() if "torch.matmul" in operation.part_of}
     assert {"MmBackward0", "MvBackward0", "DotBackward0", "BmmBackward0"} <= parts
     assert sorted(operation.key for operation in matching("matmul")) == sorted(
@@ -139,7 +139,7 @@ def test_a_composite_that_branches_is_told_in_words() -> None:
     assert symbols.meaning("div_backward_other").endswith("= -grad * self / other / other")
     for name, function in COMPOSITES.items():
         told = symbols.meaning(name)
-        assert " = " in told or told.endswith(": " + function.__doc__.partition("\n")[0])
+        assert " = " in told or told.endswith(": " + (function.__doc__ or "").partition("\n")[0])
     assert symbols.meaning("maybe_multiply").startswith("maybe_multiply(grad, number): ")
 
 
@@ -195,7 +195,13 @@ def test_the_line_that_a_row_stands_in_is_told(listed: dict[str, Operation]) -> 
         file, _, line = operation.source.partition(":")
         text = (ROOT / file).read_text(encoding="utf-8").split("\n", int(line) - 1)[-1]
         loop = text.startswith(" ")  # rows that are alike are made in one
-        assert loop or re.match(rf'@op\(|(row|function|alike)\(\s*"{operation.key}"', text), (operation, text[:80])
+        assert loop or re.match(rf'@op\(|\w+\(\s*"{operation.key}"', text), (operation, text[:80])
+
+
+def test_what_a_row_takes_is_told(listed: dict[str, Operation]) -> None:
+    assert listed["mul"].takes == ("(Tensor input, Tensor other)",)
+    assert "(Tensor input, Tensor other, *, Number alpha = 1)" in listed["add"].takes
+    assert "torch.max" in listed["maximum"].forms
 
 
 def test_overloads_are_rows_of_their_own(gviz: Program) -> None:

@@ -99,6 +99,7 @@ def _record(operation: Operation) -> dict[str, Any]:
         "name": operation.key,
         "grad_fn": operation.grad_fn,
         "called_as": operation.forms,
+        "takes": operation.takes,
         "part_of": operation.part_of,
         "in_derivative_of": operation.derivative_of,
         "saves": operation.saved,
@@ -119,6 +120,7 @@ def _facts(operation: Operation) -> Iterator[tuple[str, str]]:
     """What there is to say of an operation: (what, text)."""
     yield "is", operation.note
     yield "called as", ", ".join(operation.forms)
+    yield from (("takes", form) for form in operation.takes)
     yield "part of", _some(operation.part_of)
     yield "saves", ", ".join(operation.saved)
     for inputs, formula in operation.formulas:

@@ -57,7 +57,7 @@ def mm_right(grad, mat1, sizes, strides):
     return t(mm(t(grad), mat1)) if column_major(sizes, strides) else mm(t(mat1), grad)
 
 @op(
-    "AddmmBackward0", "addmm addmm_", promote="none",
+    "AddmmBackward0", "addmm .addmm_", promote="none",
     self="maybe_multiply(grad, beta)",
     mat1="maybe_multiply(mm_left(grad, mat2, mat1_sym_sizes, mat1_sym_strides), alpha)",
     mat2="maybe_multiply(mm_right(grad, mat1, mat2_sym_sizes, mat2_sym_strides), alpha)",
@@ -123,7 +123,7 @@ def bmm(self, mat2):
     return self @ mat2
 
 @op(
-    "BaddbmmBackward0", "baddbmm baddbmm_", promote="none", self="maybe_multiply(grad, beta)",
+    "BaddbmmBackward0", "baddbmm .baddbmm_", promote="none", self="maybe_multiply(grad, beta)",
     batch1="maybe_multiply(bmm(grad, transpose(batch2, 1, 2)), alpha)",
     batch2="maybe_multiply(bmm(transpose(batch1, 1, 2), grad), alpha)",
 )  # fmt: skip
@@ -133,7 +133,7 @@ def baddbmm(self, batch1, batch2, *, beta: Number = 1, alpha: Number = 1):
 EACH = "expand(unsqueeze(grad, 0), (batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2))"
 
 @op(
-    "AddbmmBackward0", "addbmm addbmm_", promote="none", self="maybe_multiply(grad, beta)",
+    "AddbmmBackward0", "addbmm .addbmm_", promote="none", self="maybe_multiply(grad, beta)",
     batch1=f"maybe_multiply(bmm({EACH}, transpose(batch2, 1, 2)), alpha)",
     batch2=f"maybe_multiply(bmm(transpose(batch1, 1, 2), {EACH}), alpha)",
 )  # fmt: skip

@@ -15,7 +15,7 @@ def running(accumulate, array, dim):
     return accumulate(lines, wrap_dim(dim, array.ndim), array.dtype).reshape(array.shape)
 
 @op(
-    "CumsumBackward0", "cumsum cumsum_", hidden=("self_sym_dtype",),
+    "CumsumBackward0", "cumsum .cumsum_", hidden=("self_sym_dtype",),
     self="cumsum_backward(cast_like(grad, self_sym_dtype), dim)",
 )  # fmt: skip
 def cumsum(self, dim: int, *, dtype: Dtype = None):
@@ -31,7 +31,7 @@ def reversed_cumsum(value, dim):
     """Return running sums from the end."""
     return flip(cumsum(flip(value, (dim,)), dim), (dim,))
 
-@op("CumprodBackward0", "cumprod cumprod_", self="cumprod_backward(cast_like(grad, self), self, dim, result)")
+@op("CumprodBackward0", "cumprod .cumprod_", self="cumprod_backward(cast_like(grad, self), self, dim, result)")
 def cumprod(self, dim: int, *, dtype: Dtype = None):
     return running(np.multiply.accumulate, summed(self, dtype), dim)
 

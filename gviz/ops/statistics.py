@@ -193,7 +193,7 @@ def dist_backward(grad, difference, p, result):
     """Return the gradient of a norm of everything."""
     return norm_backward(grad, difference, float(p), result, (), True)
 
-@op("RenormBackward0", "renorm renorm_", self="renorm_backward(grad, self, p, dim, maxnorm)")
+@op("RenormBackward0", "renorm .renorm_", self="renorm_backward(grad, self, p, dim, maxnorm)")
 def renorm(self, p: Number, dim: int, maxnorm: Number):
     norms = ARRAYS["vector_norm"](self, p, all_but(dim, self.ndim), True)
     return np.where(norms > maxnorm, self * (maxnorm / (norms + 1e-7)), self).astype(self.dtype)

@@ -142,7 +142,8 @@ OWN: dict[str, Callable[..., Any]] = {
     "put_back_by": put_back_by, "take": take, "give_back": give_back,
     "reshape": lambda x, size: x.reshape(tuple(int(n) for n in size)),
     "shape_like": lambda part, x: part.reshape(np.shape(x)),
-    "transpose": lambda x, order: np.transpose(x, order), "turn_back": lambda part, order: np.transpose(part, np.argsort(order)),
+    "transpose": lambda x, order: np.transpose(x, order),
+    "turn_back": lambda part, order: np.transpose(part, np.argsort(order)),
 }  # fmt: skip
 
 

@@ -1,8 +1,4 @@
-"""Formulas as readable text: the table's derivatives run on symbols, a namespace like that of arrays or tensors.
-
-``lambda grad, other: grad * other`` gives ``grad * other``. A name of the table is written as a call, and what a composite
-stands for is told too: as a formula where it is one, else in words, for composites may branch, which symbols cannot.
-"""
+"""Formulas as readable text: the table's derivatives run on symbols, in a namespace where each name writes down its call."""
 
 from __future__ import annotations
 
@@ -30,17 +26,9 @@ SIGNS = {
 }  # fmt: skip
 """Rows that are written with a sign: how the whole holds together, and what its two sides need."""
 
-BUILT_IN = ("len", "reversed", "tuple")
-"""Python's functions that formulas use, written as calls too."""
-
 
 class Symbol:
-    """A text that takes part in arithmetic.
-
-    Args:
-        text: as it is written.
-        binding: how tightly it holds together.
-    """
+    """A text that takes part in arithmetic, and how tightly it holds together."""
 
     def __init__(self, text: str, binding: int = ATOM) -> None:
         self.text = text
@@ -62,7 +50,7 @@ class Symbol:
 
 
 def written(value: Any) -> str:
-    """A value as it stands in a formula: a symbol by its text; a slice (without step), a tuple, a list by its parts."""
+    """Return a value as it stands in a formula: a symbol by its text; a slice (without step), a tuple, a list by its parts."""
     if isinstance(value, Symbol):
         return value.text
     if isinstance(value, slice):
@@ -74,13 +62,13 @@ def written(value: Any) -> str:
 
 
 def inside(value: Any, binding: int) -> str:
-    """A value as an operand, in brackets where it holds less tightly than what is around it."""
+    """Return a value as an operand, in brackets if it holds less tightly than what is around it."""
     own = value.binding if isinstance(value, Symbol) else ATOM
     return written(value) if own >= binding else f"({written(value)})"
 
 
 def signed(sign: str, binding: int, left: int, right: int) -> Callable[[Any, Any], Symbol]:
-    """A function of two that is written with a sign between them."""
+    """Return a function of two that is written with a sign between them."""
     return lambda a, b: Symbol(f"{inside(a, left)} {sign} {inside(b, right)}", binding)
 
 
@@ -91,7 +79,7 @@ for key, method in {"add": "add", "sub": "sub", "mul": "mul", "div": "truediv", 
 
 
 def called(name: str) -> Callable[..., Symbol]:
-    """A function of the table that writes down its own call."""
+    """Return a function of the table that writes down its own call."""
 
     def write(*args: Any, **kwargs: Any) -> Symbol:
         given = [*map(written, args), *(f"{key}={written(value)}" for key, value in kwargs.items())]
@@ -101,13 +89,13 @@ def called(name: str) -> Callable[..., Symbol]:
 
 
 def namespace() -> dict[str, Any]:
-    """The table's names, each writing down its call."""
-    names = [*BUILT_IN, *(name for name, value in TENSORS.items() if callable(value))]
+    """Return the table's names, each writing down its call."""
+    names = ["len", "reversed", "tuple", *(name for name, value in TENSORS.items() if callable(value))]
     return {"__builtins__": builtins, **{name: called(name) for name in names}, **WRITTEN, "neg": Symbol.__neg__}
 
 
 def formula_text(formula: Any) -> str:
-    """A formula as text.
+    """Return a formula as text.
 
     >>> formula_text(lambda grad, self, other: grad * -(self - other) / 2)
     'grad * -(self - other) / 2'
@@ -116,7 +104,7 @@ def formula_text(formula: Any) -> str:
 
 
 def meaning(name: str) -> str:
-    """What a composite stands for, as ``name(self) = self * 2``; in words where it is no single formula."""
+    """Return what a composite stands for, as ``name(self) = self * 2``; in words if it branches, which symbols cannot."""
     composite = COMPOSITES[name]
     head = f"{name}({', '.join(parameters(composite))})"
     if not any("JUMP" in step.opname for step in dis.get_instructions(composite)):
