@@ -218,8 +218,6 @@ def test_many_operations_are_a_table_with_a_line_each(gviz: Program) -> None:
     assert {line.split()[0] for line in gviz("ops", "mul*").out.splitlines() if line.startswith("Mul")} == {
         "MulBackward0",
         "MulBackward1",
-        "MultiMarginLossBackward0",
-        "MultilabelMarginLossBackward0",
     }
 
 

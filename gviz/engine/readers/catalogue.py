@@ -158,7 +158,7 @@ def names_of(function: Any) -> Iterator[str]:
 
 def is_form(name: str, called: Any, row: Row, rows: set[str]) -> bool:
     """Return whether a function of these rows is a name of one: it is called so, chooses among few, or only calls it."""
-    if called is row or (is_operator(name) and len(rows) < 5):
+    if called is row or (is_operator(name) and len(rows) < 6):
         return True
     bare, family = name.rpartition(".")[2].removesuffix("_"), str(row.node).partition("Backward")[0].lower()
     if f"{row.key}_".startswith(f"{bare}_") or family == bare.replace("_", ""):
