@@ -18,15 +18,6 @@ def turned(numbers: Any = None) -> Any:
     return torch.tensor(NUMBERS if numbers is None else numbers).t().contiguous().t().requires_grad_()
 
 
-def test_random_numbers_are_drawn_in_the_order_of_the_memory() -> None:
-    torch.manual_seed(0)
-    drawn = torch.zeros(3, 2).t().uniform_()
-    assert [[round(x, 4) for x in row] for row in drawn.tolist()] == [[0.4963, 0.0885, 0.3074], [0.7682, 0.132, 0.6341]]
-    torch.manual_seed(0)
-    drawn = torch.zeros(4, 5).t().normal_()
-    assert [round(x, 4) for x in drawn[0].tolist()] == [1.541, -1.3986, -0.5966, 0.1227]
-
-
 def test_elements_are_put_and_taken_by_the_order_of_the_indices() -> None:
     x, places = turned(), torch.tensor([1, 5])
     put = x.detach().put(places, torch.tensor([7.0, 9.0]))
@@ -44,8 +35,8 @@ def test_a_volume_of_classes_may_lie_in_any_order() -> None:
 @pytest.mark.parametrize(
     ("call", "strides"),
     [
-        (lambda x: x.clone(), (1, 2)), (torch.zeros_like, (1, 2)), (lambda x: x.flip(0), (1, 2)),
-        (lambda x: x.sort(0).values, (1, 2)), (lambda x: x.cumsum(0), (3, 1)), (lambda x: x.softmax(1), (3, 1)),
+        (lambda x: x.clone(), (1, 2)), (lambda x: x.flip(0), (1, 2)),
+        (lambda x: x.cumsum(0), (3, 1)), (lambda x: x.softmax(1), (3, 1)),
         (lambda x: x.masked_fill(x > 1, 0.0), (3, 1)), (lambda x: x.rot90(), (2, 1)), (lambda x: x.rot90(2), (1, 2)),
         (lambda x: x.index_select(1, torch.tensor([0, 2])), (2, 1)), (lambda x: x.topk(2).indices, (2, 1)),
         (lambda x: x.gather(0, torch.tensor([[0, 1, 1]])), (3, 1)), (lambda x: F.pad(x, (1, 0)), (4, 1)),

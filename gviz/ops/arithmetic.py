@@ -31,7 +31,7 @@ def scaled(array, alpha):
     """Return ``alpha * array``; refuse a factor of another kind."""
     if array.dtype.kind in "iub" and isinstance(alpha, float):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
-    return array if alpha == 1 else array * np.asarray(alpha, array.dtype)
+    return array if alpha == 1 else array * np.asarray(alpha).astype(array.dtype)
 
 
 def common(self, number):

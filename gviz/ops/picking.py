@@ -62,7 +62,8 @@ def index_add(self, dim: int, index, source, *, alpha: Number = 1):
         raise RuntimeError(f"index_add_(): Number of indices {both}")
     result = np.array(self, order="C")
     flat = np.atleast_1d(result)
-    np.add.at(flat, along(flat, dim, index.reshape(-1)), source if alpha == 1 else source * np.asarray(alpha, source.dtype))
+    source = source if alpha == 1 else source * np.asarray(alpha).astype(source.dtype)
+    np.add.at(flat, along(flat, dim, index.reshape(-1)), source)
     return result
 
 
