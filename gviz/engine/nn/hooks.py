@@ -6,9 +6,9 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Module.html#torch.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from gviz.autograd.hooks import Handle
+from gviz.autograd.hooks import Handle, append
 from gviz.autograd.modes import mode
 from gviz.autograd.tensor import Tensor
 from gviz.engine.autograd.function import Function
@@ -28,27 +28,22 @@ NO_GRADIENT = "Backward hook for Modules where no input requires gradient should
 NOT_TENSORS = "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
 
 
-class Hook(NamedTuple):
-    """A hook, and how it is called."""
-
-    call: Callable[..., Any]
-    with_kwargs: bool = False
-
-
-def register(hooks: list[Hook], hook: Hook, prepend: bool) -> Handle:
+def register(hooks: list[Any], hook: Callable[..., Any], prepend: bool) -> Handle:
     """Add a hook at the end, or before the others."""
-    hooks.insert(0 if prepend else len(hooks), hook)
-    return Handle(hooks, hook)
+    handle = append(hooks, hook)
+    if prepend:
+        hooks.insert(0, hooks.pop())
+    return handle
 
 
 class Hooks:
     """The part of a module that calls it with its hooks."""
 
     forward: Callable[..., Any]
-    _backward_hooks: list[Hook]
-    _backward_pre_hooks: list[Hook]
-    _forward_hooks: list[Hook]
-    _forward_pre_hooks: list[Hook]
+    _backward_hooks: list[Any]
+    _backward_pre_hooks: list[Any]
+    _forward_hooks: list[Any]
+    _forward_pre_hooks: list[Any]
 
     def __init__(self) -> None:
         self.__dict__.update(_backward_hooks=[], _backward_pre_hooks=[], _forward_hooks=[], _forward_pre_hooks=[])
@@ -58,49 +53,45 @@ class Hooks:
 
         With ``with_kwargs`` it is called with the keywords too, and returns both.
         """
-        return register(self._forward_pre_hooks, Hook(hook, with_kwargs), prepend)
+
+        def positional(module: Any, args: Any, kwargs: Any) -> Any:
+            new = hook(module, args)
+            return None if new is None else (new if isinstance(new, tuple) else (new,), kwargs)
+
+        return register(self._forward_pre_hooks, hook if with_kwargs else positional, prepend)
 
     def register_forward_hook(self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False) -> Handle:
         """Call ``hook(module, args, output)`` after each forward; what it returns replaces the output.
 
         With ``with_kwargs`` the keywords stand before the output.
         """
-        return register(self._forward_hooks, Hook(hook, with_kwargs), prepend)
+        called = hook if with_kwargs else lambda module, args, kwargs, output: hook(module, args, output)
+        return register(self._forward_hooks, called, prepend)
 
     def register_full_backward_pre_hook(self, hook: Any, prepend: bool = False) -> Handle:
         """Call ``hook(module, grad_output)`` before the gradients go through the module; what it returns replaces them."""
-        return register(self._backward_pre_hooks, Hook(hook), prepend)
+        return register(self._backward_pre_hooks, hook, prepend)
 
     def register_full_backward_hook(self, hook: Any, prepend: bool = False) -> Handle:
         """Call ``hook(module, grad_input, grad_output)`` when they went through; what it returns replaces ``grad_input``."""
-        return register(self._backward_hooks, Hook(hook), prepend)
+        return register(self._backward_hooks, hook, prepend)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run ``forward``, with the hooks around it."""
         if not (self._backward_hooks or self._backward_pre_hooks or self._forward_hooks or self._forward_pre_hooks):
             return self.forward(*args, **kwargs)
-        args, kwargs = self.before_forward(args, kwargs)
+        for hook in tuple(self._forward_pre_hooks):
+            if (new := hook(self, args, kwargs)) is not None:
+                if not isinstance(new, tuple) or len(new) != 2:
+                    raise RuntimeError(f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {new}.")
+                args, kwargs = new
         backward = BackwardHook(self) if self._backward_hooks or self._backward_pre_hooks else None
         args = backward.inputs(args) if backward else args
         result = self.forward(*args, **kwargs)
         for hook in tuple(self._forward_hooks):
-            new = hook.call(self, args, kwargs, result) if hook.with_kwargs else hook.call(self, args, result)
+            new = hook(self, args, kwargs, result)
             result = result if new is None else new
         return backward.outputs(result) if backward else result
-
-    def before_forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
-        """Return the arguments after the hooks that come before."""
-        for hook in tuple(self._forward_pre_hooks):
-            new = hook.call(self, args, kwargs) if hook.with_kwargs else hook.call(self, args)
-            if new is None:
-                continue
-            if not hook.with_kwargs:
-                args = new if isinstance(new, tuple) else (new,)
-            elif isinstance(new, tuple) and len(new) == 2:
-                args, kwargs = new
-            else:
-                raise RuntimeError(f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {new}.")
-        return args, kwargs
 
 
 class BackwardHookFunction(Function):
@@ -144,12 +135,12 @@ class BackwardHook:
     def before(self, grads: Any, places: Any) -> Any:
         """Return what the node behind the module passes on: the gradients of the outputs after the pre-hooks."""
         for hook in self.pre_hooks:
-            grads = replaced(hook.call(self.module, grads), grads, "pre hook", "grad_output")
+            grads = replaced(hook(self.module, grads), grads, "pre hook", "grad_output")
         self.grads = grads
         if self.places is None:  # no gradient will go through the module
             warn(NO_INPUTS)
             for hook in self.hooks:
-                new = hook.call(self.module, (None,) * self.count, grads)
+                new = hook(self.module, (None,) * self.count, grads)
                 if new is not None and not (isinstance(new, tuple) and all(one is None for one in new)):
                     raise RuntimeError(NO_GRADIENT)
             self.grads = None
@@ -161,7 +152,7 @@ class BackwardHook:
             return grads
         found = spread(grads, self.places, self.count)
         for hook in self.hooks:
-            found = replaced(hook.call(self.module, found, self.grads), found, "hook", "grad_input")
+            found = replaced(hook(self.module, found, self.grads), found, "hook", "grad_input")
         self.grads = None
         return tuple(found[i] for i in self.places or ())
 

@@ -11,7 +11,7 @@ from gviz.autograd.row import TENSORS as call
 from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
 from gviz.engine.nn.options import MADE, Layer
-from gviz.engine.creation import zeros
+from gviz.engine.creation import empty
 from gviz.numbers.words import warn
 
 USUAL = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
@@ -59,16 +59,14 @@ class Cell(Remembering):
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         """Return the next state, for a batch or for one example."""
-        if input.dim() not in (1, 2):
-            raise ValueError(f"{type(self).__name__}: Expected input to be 1D or 2D, got {input.dim()}D instead")
-        if input.dim() == 1:
-            states = None if hx is None else tuple(s.unsqueeze(0) for s in hx) if self.states > 1 else hx.unsqueeze(0)
-            found = self(input.unsqueeze(0), states)
-            return tuple(state.squeeze(0) for state in found) if self.states > 1 else found.squeeze(0)
+        rank, several = input.dim(), self.states > 1
+        if rank not in (1, 2):
+            raise ValueError(f"{type(self).__name__}: Expected input to be 1D or 2D, got {rank}D instead")
+        input = input if rank == 2 else input.unsqueeze(0)
         if hx is None:
-            states = (zeros((input.shape[0], self.hidden_size), dtype=input.dtype.np),) * self.states
+            states = (empty((len(input), self.hidden_size), input.dtype),) * self.states
         else:
-            states = tuple(hx) if self.states > 1 else (hx,)
+            states = tuple(state if rank == 2 else state.unsqueeze(0) for state in (hx if several else (hx,)))
         if input.shape[1] != self.input_size:
             raise RuntimeError(f"input has inconsistent input_size: got {input.shape[1]} expected {self.input_size}")
         for i, state in enumerate(states):
@@ -77,7 +75,8 @@ class Cell(Remembering):
             if state.shape[1] != self.hidden_size:
                 raise RuntimeError(f"hidden{i} has inconsistent hidden_size: got {state.shape[1]}, expected {self.hidden_size}")
         maps = F.linear(input, self.weight_ih, self.bias_ih), F.linear(states[0], self.weight_hh, self.bias_hh)
-        return self.step(*maps, *states)
+        found = self.step(*maps, *states)
+        return found if rank == 2 else tuple(state.squeeze(0) for state in found) if several else found.squeeze(0)
 
 
 class RNNCell(Cell, home="rnn", takes=f"input_size, hidden_size, bias=True, nonlinearity='tanh', {MADE}"):
@@ -143,22 +142,6 @@ class Recurrent(Remembering):
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         """Return the states of the last layer at every step, and the last state of every layer."""
-        self.check(input, hx)
-        if input.dim() == 2:
-            steps, last = self.run(input.unsqueeze(1), None if hx is None else hx.unsqueeze(1))
-            return steps.squeeze(1), last.squeeze(1)
-        if not self.batch_first:
-            return self.run(input, hx)
-        steps, last = self.run(input.transpose(0, 1), hx)
-        return steps.transpose_(0, 1), last
-
-    def check(self, input: Any, hx: Any) -> None:
-        """Refuse another dtype than the weights', and sizes that do not belong together."""
-        if (given := input.dtype) is not (own := self.weight_ih_l0.dtype):
-            raise ValueError(
-                f"RNN input dtype ({given}) does not match weight dtype ({own}). Convert input: input.to({own}), or convert "
-                f"model: model.to({given})"
-            )
         name, rank = type(self).__name__, input.dim()
         if rank not in (2, 3):
             raise ValueError(f"{name}: Expected input to be 2D or 3D, got {rank}D {'tensor ' * (name == 'RNN')}instead")
@@ -167,12 +150,19 @@ class Recurrent(Remembering):
             raise RuntimeError(f"For {what} input, hx should also be {rank}-D but got {hx.dim()}-D tensor")
         if input.shape[-1] != self.input_size:
             raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}")
+        if rank == 2:
+            steps, last = self.run(input.unsqueeze(1), None if hx is None else hx.unsqueeze(1))
+            return steps.squeeze(1), last.squeeze(1)
+        if not self.batch_first:
+            return self.run(input, hx)
+        steps, last = self.run(input.transpose(0, 1), hx)
+        return steps.transpose_(0, 1), last
 
     def run(self, input: Any, hx: Any) -> tuple[Any, Any]:
         """Run all layers over a batch of sequences, whose first dimension are the steps."""
         wanted = (sum(map(len, self.suffixes)), input.shape[1], self.hidden_size)
         if hx is None:
-            hx = zeros(wanted, dtype=input.dtype.np)
+            hx = empty(wanted, input.dtype)
         if hx.shape != wanted:
             raise RuntimeError(f"Expected hidden size {wanted}, got {list(hx.shape)}")
         states, last = iter(hx.unbind(0)), []
