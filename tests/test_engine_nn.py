@@ -250,7 +250,7 @@ def test_a_layer_shows_the_options_that_pytorch_shows(layer: nn.Module, text: st
         (lambda: nn.Tanh(1), "Tanh.__init__() takes 1 positional argument but 2 were given"),
         (lambda: nn.ReLU(slope=1), "ReLU.__init__() got an unexpected keyword argument 'slope'"),
         (nn.Threshold, "Threshold.__init__() missing 2 required positional arguments: 'threshold' and 'value'"),
-        (lambda: F.threshold(torch.ones(2), 1), 'threshold() missing 1 required positional argument: "value"'),
+        (lambda: F.threshold(torch.ones(2), 1), 'threshold() missing 1 required positional arguments: "value"'),
     ],
 )
 def test_wrong_options_are_refused_in_the_words_of_pytorch(make: Any, words: str) -> None:
