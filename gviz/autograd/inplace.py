@@ -40,14 +40,14 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any, **kwargs
     """
     check(tensor, (*args, *kwargs.values()))
     array = tensor._array
-    if array.size > 1 and any(n > 1 and not step for n, step in zip(array.shape, array.strides, strict=True)):
-        raise RuntimeError(EXPANDED)
     twin = from_array(array.copy("K"), edge_of(tensor))
     result = operation(twin, *args, **kwargs)
     values = result._array
     if values.shape != array.shape:
         raise RuntimeError(f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(values.shape)}")
     refuse_cast(values.dtype, array.dtype)
+    if array.size > 1 and any(n > 1 and step and not own for n, own, step in zip(array.shape, array.strides, values.strides)):  # noqa: B905
+        raise RuntimeError(EXPANDED)
     edge = result._edge if mode.on else None
     if twin._edge is not None and edge is not None and any(value is twin for value in edge[0]._kept or ()):
         twin._edge = TENSORS["clone"](twin)._edge  # what PyTorch saves is a recorded copy

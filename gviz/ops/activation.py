@@ -297,6 +297,9 @@ def glu_double_backward(grad, grad_output, self, dim):
 @composite("F.linear")
 def linear(input, weight, bias: Tensor | None = None):
     """``input @ weight.T + bias``, as the nodes that PyTorch makes for it."""
+    if not (input.shape and weight.shape):
+        dims = f"{len(input.shape)}D and {len(weight.shape)}D"
+        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {dims}")
     if bias is None:
         return matmul(input, t(weight))
     if len(input.shape) == 2:

@@ -11,6 +11,7 @@ from gviz.autograd.row import NUMBERS, TENSORS, composite, everywhere, named, op
 from gviz.autograd.tensor import Tensor
 from gviz.autograd.words import COMPLEX
 from gviz.numbers import dtypes
+from gviz.ops.checks import no_bools
 from gviz.ops.rows import brief, function, row
 
 MASKS = {
@@ -76,18 +77,20 @@ def sub(self, other, *, alpha: Number = 1):
 def rsub(self, other, *, alpha: Number = 1):
     return other - scaled(self, alpha)
 
-@op("RsubBackward1", "torch.rsub", self="maybe_multiply(neg(grad), alpha)", check=lambda self: check_sub(self, 0))
+@op("RsubBackward1", "torch.rsub", self="maybe_multiply(neg(grad), alpha)")
 def rsub_scalar(self, other, *, alpha: Number = 1):
+    check_sub(self, other)
     self, other = alike(self, other)
     return other - scaled(self, alpha)
 
 brief("r-", lambda self, other: sub(full_as(self, other), self) if in_formula(other) else rsub_scalar(self, other),
     other="Operand")
 row("add_scalar", "AddBackward1", lambda self, other: common(self, other) + other, self="grad")
-row("sub_scalar", "SubBackward1", lambda self, other: common(self, other) - other, self="grad")
+row("sub_scalar", "SubBackward1", lambda self, other: common(self, other) - other, self="grad", check=lambda self: check_sub(self, 0))
 row("full_as", None, lambda self, value: np.full_like(self, value), nondiff=("self",))
 row("neg", "NegBackward0", lambda self: -self, "neg negative neg_ negative_ -x", check=check_sub, self="neg(grad)")
-row("absolute", "AbsBackward0", np.abs, "abs absolute abs_ .absolute_ abs(x)", self="grad * sgn(self)")
+row("absolute", "AbsBackward0", np.abs, "abs absolute abs_ .absolute_ abs(x)", self="grad * sgn(self)",
+    check=no_bools("\"abs_cpu\" not implemented for 'Bool'", NotImplementedError))
 row("sgn", "SgnBackward0", signs, "sgn .sgn_", saves=("self", "result"), self="zeros_like(grad)")
 row("sign", "SignBackward0", signs, "sign .sign_", self="zeros_like(grad)")
 
@@ -144,7 +147,9 @@ row("lerp_scalar", "LerpBackward0", between, "lerp .lerp_", self=NEAR, end=FAR)
 @op("PowBackward1", "pow .pow_ ** **=", self="pow_backward_self(grad, self, exponent)",
     exponent="grad * where(logical_and(equal(self, 0), greater_equal(exponent, 0)), 0.0, result * log(self))")
 def pow_tensor(self, exponent):
-    return integer_power(self, exponent) if self.dtype.kind in "iub" else self**exponent
+    if self.dtype.kind == "b":
+        raise dtypes.no_kernel("pow", self.dtype)
+    return integer_power(self, exponent) if self.dtype.kind in "iu" else self**exponent
 
 @op("PowBackward0", "pow .pow_ ** **=", self="pow_backward(grad, self, exponent)")
 def power(self, exponent):

@@ -8,10 +8,11 @@ from gviz.autograd.row import composite, op
 from gviz.numbers import dtypes
 from gviz.numbers.shapes import broadcast_shape
 from gviz.numbers.words import warn
+from gviz.ops.checks import no_bools
 from gviz.ops.rows import row
 
 row("relu", "ReluBackward0", lambda self: np.maximum(0, self), "relu relu_ F.relu F.relu_", inplace=True,
-    self="threshold_backward(grad, result, 0)")
+    self="threshold_backward(grad, result, 0)", check=no_bools("Boolean inputs not supported for relu"))
 
 
 @op("ThresholdBackwardBackward0", grad_output="threshold_backward(grad, self, threshold)", self="zeros_like(grad)")
@@ -107,6 +108,9 @@ def filled(self, mask, value):
 @op("MaskedFillBackward1", "masked_fill .masked_fill_", nondiff=("mask",), promote="none", self="masked_fill(grad, mask, 0)",
     value="sum_all(masked_select(grad, mask))")
 def masked_fill_tensor(self, mask, value):
+    if value.ndim:
+        dims = f"but got tensor with {value.ndim} dimension(s)."
+        raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, {dims}")
     return filled(self, mask, value.item())
 
 @op("MaskedFillBackward0", "masked_fill .masked_fill_", nondiff=("mask",), promote="none", self="masked_fill(grad, mask, 0)")

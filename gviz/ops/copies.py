@@ -11,10 +11,10 @@ from gviz.autograd.row import ARRAYS, TENSORS, composite, op
 from gviz.numbers.dtypes import number
 from gviz.numbers.shapes import broadcast_shape
 from gviz.numbers.words import warn_once
-from gviz.ops.rows import alike, row
+from gviz.ops.rows import row
 
 row("clone_contiguous", "CloneBackward0", lambda self: np.array(self, order="C"), self="grad")
-row("zero", "ZeroBackward0", lambda self: np.zeros_like(self), "zero_", self="zeros_like(grad)")
+row("zero", "ZeroBackward0", lambda self: repeated(0, self), "zero_", self="zeros_like(grad)")
 row("zeros_like", None, lambda self: np.zeros_like(self), nondiff=("self",))
 row("zeros_of", None, lambda self, size: np.zeros(size, self.dtype), nondiff=("self",))
 row("ones_of", None, lambda self, size: np.ones(size, self.dtype), nondiff=("self",))
@@ -32,6 +32,10 @@ def filled(array: Any, value: Any) -> Any:
     array.fill(number(value, array.dtype))
     return array
 
+def repeated(value: Any, array: Any) -> Any:
+    """Return a number in an array's dtype and shape, in the memory of one element: that can be written to an expanded tensor."""
+    return np.broadcast_to(np.asarray(value).astype(array.dtype), array.shape)
+
 @op("FillBackward3", "fill_", promote="none", self="zeros_like(grad)", value="sum_all(grad)")
 def fill_tensor(self, value):
     if value.ndim:
@@ -40,10 +44,7 @@ def fill_tensor(self, value):
 
 @op("FillBackward2", "fill_", self="zeros_like(grad)")
 def fill(self, value: Number):
-    return filled(np.empty_like(self), value)
-
-alike("fill_new_tensor", "FillBackward1", "fill_tensor", "torch.fill")
-alike("fill_new", "FillBackward0", "fill", "torch.fill")
+    return repeated(number(value, self.dtype), self)
 
 @op("CopyBackwards", ".copy_", promote="none", self="zeros_like(grad)", src="grad")
 def copy_into(self, src, non_blocking: bool = False):

@@ -59,6 +59,8 @@ def slice_gradient(grad, sizes, dim, start, end, step):
 @composite("narrow")
 def narrow(self: Tensor, dim: int, start: int, length: int):
     """Return ``length`` elements from ``start`` on."""
+    if not self.shape:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     size = self.shape[wrap_dim(dim, len(self.shape))]
     if not -size <= start <= size:
         raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")

@@ -20,7 +20,9 @@ from gviz.ops.rows import brief
 def cat(tensors: Tensors, dim: int = 0):
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    kept = [a for a in tensors if a.shape != (0,)] or tensors[:1]  # empty vectors are left out, whatever the dims of the others
+    kept = [a for a in tensors if a.shape != (0,)]  # empty vectors are left out, whatever the dims of the others
+    if not kept:
+        return tensors[0].copy()
     first, axis = kept[0], wrap_dim(dim, kept[0].ndim)
     for i, a in enumerate(tensors):
         if not a.ndim:
@@ -150,16 +152,28 @@ def split_backward(grads, sizes, dim, full):
     dim = wrap_dim(dim, len(full))
     return cat(filled(grads, [(*full[:dim], n, *full[dim + 1 :]) for n in piece_sizes(sizes, full[dim])]), dim)
 
+@everywhere
+def check_dims(self, name):
+    """Refuse to cut a number into pieces."""
+    if not self.shape:
+        raise RuntimeError(f"{name} expects at least a 1-dimensional tensor")
+
 @composite("split")
-def split(self, split_size_or_sections: Any, dim: int = 0):
-    """Pieces of a size, or of several sizes."""
-    if isinstance(split_size_or_sections, list | tuple):
-        return split_with_sizes(self, tuple(split_size_or_sections), dim)
-    return split_size(self, int(split_size_or_sections), dim)
+def split(self, split_size_or_sections: int, dim: int = 0):
+    """Pieces of a size."""
+    check_dims(self, "split")
+    return split_size(self, split_size_or_sections, dim)
+
+@composite("split")
+def split_several(self, split_size_or_sections: Size, dim: int = 0):
+    """Pieces of several sizes."""
+    check_dims(self, "split")
+    return split_with_sizes(self, split_size_or_sections, dim)
 
 @composite("chunk")
 def chunk(self, chunks: int, dim: int = 0):
     """That many pieces of about the same size."""
+    check_dims(self, "chunk")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     length = tuple(self.shape)[wrap_dim(dim, len(self.shape))]

@@ -129,21 +129,33 @@ def amin(self, dim: Ints = (), keepdim: bool = False):
 def aminmax(self, *, dim: int | None = None, keepdim: bool = False):
     return extreme("amin", self, dim, keepdim), extreme("amax", self, dim, keepdim)
 
+def place(name, array, dim, keepdim):
+    """Return where the extreme is; refuse booleans, and to look among nothing."""
+    if array.dtype.kind == "b":
+        raise RuntimeError(f"{name}(): does not support bool input")
+    if dim is None and not array.size:
+        raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+    return extreme(name, array, dim, keepdim)
+
 @op(None, "argmax", nondiff=("self",))
 def argmax(self, dim: int | None = None, keepdim: bool = False):
-    return extreme("argmax", self, dim, keepdim)
+    return place("argmax", self, dim, keepdim)
 
 @op(None, "argmin", nondiff=("self",))
 def argmin(self, dim: int | None = None, keepdim: bool = False):
-    return extreme("argmin", self, dim, keepdim)
+    return place("argmin", self, dim, keepdim)
+
+def truth(find, array, dim, keepdim):
+    """Return whether any, or all, elements are true: a byte if they are bytes."""
+    return np.asarray(find(array, axis=axes_of(array, dim), keepdims=keepdim)).astype(np.uint8 if array.dtype == np.uint8 else bool)
 
 @op(None, "any", nondiff=("self",))
 def any_of(self, dim: Ints | None = None, keepdim: bool = False):
-    return np.any(self, axis=axes_of(self, dim), keepdims=keepdim)
+    return truth(np.any, self, dim, keepdim)
 
 @op(None, "all", nondiff=("self",))
 def all_of(self, dim: Ints | None = None, keepdim: bool = False):
-    return np.all(self, axis=axes_of(self, dim), keepdims=keepdim)
+    return truth(np.all, self, dim, keepdim)
 
 row("count_true", None, lambda self: np.asarray(self).sum(), nondiff=("self",))
 row(
@@ -187,9 +199,10 @@ def aminmax_backward(grads, self, dim, keepdim, min, max):
 # ------------------------------------------------------------------ softmax
 def lowered(array, dim, name):
     """Return the elements less the largest one along a dim, so that none is too large for exp; refuse integers."""
+    axis = wrap_dim(dim, array.ndim)
     if array.dtype.kind != "f":
         raise no_kernel(f"{name}_lastdim_kernel_impl", array.dtype)
-    return np.asarray(array, order="C") - array.max(axis=wrap_dim(dim, array.ndim), keepdims=True, initial=-np.inf)
+    return np.asarray(array, order="C") - array.max(axis=axis, keepdims=True, initial=-np.inf)
 
 @op("SoftmaxBackward0", self="softmax_backward_data(grad, result, dim)")
 def softmax_row(self, dim: int):

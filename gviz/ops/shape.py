@@ -54,9 +54,15 @@ def full_shape(size, numel):
     """Return a shape in which -1 stands for the rest; refuse one that does not hold as many elements."""
     size, inferred = tuple(map(index, size)), size.count(-1)
     known = prod(s for s in size if s != -1)
+    for i, length in enumerate(size):
+        if length < -1:
+            raise RuntimeError(f"invalid shape dimension {length} at index {i} of shape {list(size)}")
     if inferred > 1:
         raise RuntimeError("only one dimension can be inferred")
-    if known < 0 or (not known or numel % known if inferred else known != numel):
+    if inferred and not known and not numel:
+        why = "because the unspecified dimension size -1 can be any value and is ambiguous"
+        raise RuntimeError(f"cannot reshape tensor of 0 elements into shape {list(size)} {why}")
+    if (not known or numel % known if inferred else known != numel):
         raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {numel}")
     return tuple(numel // known if s == -1 else s for s in size)
 

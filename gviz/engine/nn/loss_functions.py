@@ -267,7 +267,7 @@ def gaussian_nll_loss(
     """Return the negative log likelihood of a normal distribution with that variance."""
     number, sizes = reduction_number(reduction), input.shape
     if isinstance(var, float):
-        var = call["fill"](call["zeros_like"](input), var)
+        var = call["full_as"](input, var)
     if (var._array < 0).any():
         raise ValueError("var has negative entry/entries")
     if var.shape == sizes[:-1]:
