@@ -100,7 +100,7 @@ declare("distance", "PairwiseDistance", "pairwise_distance", "p=2.0, eps=1e-6, k
 
 # ------------------------------------------------------------------ windows
 class Window(Layer):
-    """A pooling, or a border: a stride that is not given is the window's size; ``tuples`` names options that are kept as tuples."""
+    """A pooling, or a border: a stride that is not given is the window's size; ``tuples`` names options that are kept so."""
 
     _tuples: ClassVar[dict[str, int]] = {}
 

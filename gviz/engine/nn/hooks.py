@@ -83,7 +83,8 @@ class Hooks:
         for hook in tuple(self._forward_pre_hooks):
             if (new := hook(self, args, kwargs)) is not None:
                 if not isinstance(new, tuple) or len(new) != 2:
-                    raise RuntimeError(f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {new}.")
+                    wanted = "None or a tuple of (new_args, new_kwargs)"
+                    raise RuntimeError(f"forward pre-hook must return {wanted}, but got {new}.")
                 args, kwargs = new
         backward = BackwardHook(self) if self._backward_hooks or self._backward_pre_hooks else None
         args = backward.inputs(args) if backward else args
