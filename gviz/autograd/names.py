@@ -49,17 +49,6 @@ def wholes(value: Any) -> Any:
     return NO if NO in numbers else numbers
 
 
-def each(count: int) -> Any:
-    """Return the kind of one whole number for each of so many dimensions: one stands for all; None is left to the row."""
-
-    def take(value: Any) -> Any:
-        several = tuple(value) if isinstance(value, list | tuple) else (value,)
-        several = tuple(one if one is None else whole(one) for one in (several * count if len(several) == 1 else several))
-        return several if len(several) == count and NO not in several else NO
-
-    return take
-
-
 def number(value: Any) -> Any:
     """Take a number, or a 0-d tensor that stands for one."""
     if isinstance(value, Tensor) and not value._array.ndim and not value.requires_grad:
@@ -88,9 +77,6 @@ KINDS: dict[str, tuple[str, Any]] = {
     "Tensors": ("tuple of Tensors", tensors),
     "int": ("int", whole),
     "Ints": ("tuple of ints", wholes),
-    "Ints1": ("tuple of ints", each(1)),
-    "Ints2": ("tuple of ints", each(2)),
-    "Ints3": ("tuple of ints", each(3)),
     "Size": ("tuple of ints", lambda value: wholes(value) if isinstance(value, list | tuple) else NO),
     "bool": ("bool", one_of(bool)),
     "float": ("float", number),

@@ -98,35 +98,30 @@ if os.environ.get("GVIZ_FAST") != "0":
 SUBMODULES = ("autograd", "backends", "cuda", "linalg", "nn", "optim", "special")
 
 
-FUNCTIONAL = frozenset({
-    "adaptive_avg_pool1d", "avg_pool1d", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
-    "conv_transpose3d", "cosine_similarity", "dropout", "group_norm", "layer_norm", "max_pool1d", "max_pool2d",
-    "max_pool3d", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "rms_norm",
-})  # fmt: skip
-"""Functions of ``nn.functional`` that ``torch`` offers under the same name, with the same arguments by position."""
-
-
 def __getattr__(name: str) -> Any:
-    """Load a submodule when it is first named; what is not there is missing in PyTorch's words."""
-    if name in FUNCTIONAL:
-        return getattr(importlib.import_module("gviz.engine.nn.functional"), name)
+    """Load a submodule when it is first named, and ``nn`` for what torch has of it; the rest is missing in PyTorch's words."""
     if name in SUBMODULES:
         try:
             return importlib.import_module(f"gviz.engine.{name}")
         except ModuleNotFoundError as error:
             if error.name != f"gviz.engine.{name}":
                 raise
+    if not name.startswith("_"):
+        importlib.import_module("gviz.engine.nn.functional")
+        if name in globals():
+            return globals()[name]
     raise AttributeError(f"module 'torch' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
     """What PyTorch has too: without the modules that the engine is made of, and what they are called here."""
+    importlib.import_module("gviz.engine.nn.functional")
     here = [name for name, found in globals().items() if not isinstance(found, ModuleType) and name not in OWN]
-    return sorted({*here, *FUNCTIONAL, *SUBMODULES, "random"})
+    return sorted({*here, *SUBMODULES, "random"})
 
 
 OWN = {
-    "Any", "Device", "FORMATS", "FUNCTIONAL", "KNOWN", "Layout", "MemoryFormat", "ModuleType", "OWN", "STRIDED", "SUBMODULES",
+    "Any", "Device", "FORMATS", "KNOWN", "Layout", "MemoryFormat", "ModuleType", "OWN", "STRIDED", "SUBMODULES",
     "annotations", "own",
 }  # fmt: skip
 KNOWN = {*SUBMODULES, "importlib", "math", "random", "warnings"}

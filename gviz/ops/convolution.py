@@ -1,207 +1,148 @@
-"""Convolution in any number of dimensions, transposed or not: sliding windows and one matrix product per group."""
+"""Convolution in any number of dimensions, transposed or not: windows of the input, one product with the weight per group."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from gviz.autograd.row import composite, everywhere, op
+from gviz.autograd.row import TENSORS, composite, everywhere, named, op
+from gviz.numbers.words import warn_once
+
+EVEN = "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created"
 
 
-def padded(array, before, after):
-    """Zeros around the spatial dimensions; a negative number cuts."""
-    wide = np.pad(array, [(0, 0), (0, 0), *((max(b, 0), max(a, 0)) for b, a in zip(before, after, strict=True))])
-    cut = [slice(max(-b, 0), wide.shape[i + 2] - max(-a, 0)) for i, (b, a) in enumerate(zip(before, after, strict=True))]
-    return wide[(slice(None), slice(None), *cut)]
-
-
+# ------------------------------------------------------------------ windows
 def windows(array, kernel, stride, dilation):
-    """Every window of an array (n, c, *space) as (n, c, *out, *kernel), without copying."""
-    spans = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True))
-    axes = tuple(range(2, array.ndim))
-    seen = sliding_window_view(array, spans, axes)
-    return seen[(slice(None), slice(None), *(slice(None, None, s) for s in stride), *(slice(None, None, d) for d in dilation))]
+    """Return every window of an array (n, c, *space) as (n, c, *out, *kernel), without copying."""
+    spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
+    seen = sliding_window_view(array, spans, tuple(range(2, array.ndim)))
+    return seen[(slice(None), slice(None), *(slice(None, None, step) for step in (*stride, *dilation)))]
 
-
-def folded(parts, size, stride, padding, dilation, order=1):
-    """The way back of :func:`windows`: parts (..., *kernel, *out) added up where they lie in an array of that size.
-
-    Each element gets its parts from the first place in a window to the last, or (order -1) the other way round.
-    """
+def folded(parts, size, stride, padding, dilation):
+    """Return the way back of :func:`windows`: parts (..., *kernel, *out) added up where they lie in an array of that size."""
     dims = len(size)
     kernel, out = parts.shape[-2 * dims : -dims], parts.shape[-dims:]
-    places = [
-        [slice(i * d, i * d + (n - 1) * s + 1, s) for i in range(k)]
-        for k, n, s, d in zip(kernel, out, stride, dilation, strict=True)
-    ]
-    reach = [max(n + 2 * p, along[-1].stop) for n, p, along in zip(size, padding, places, strict=True)]
-    wide: Any = np.zeros((*parts.shape[: -2 * dims], *reach), parts.dtype)
-    whole = (slice(None),) * dims
-    for inside in list(np.ndindex(*kernel))[::order]:
-        wide[(..., *(along[i] for along, i in zip(places, inside, strict=True)))] += parts[(..., *inside, *whole)]
+    reach = [(n - 1) * s + d * (k - 1) + 1 for n, s, d, k in zip(out, stride, dilation, kernel, strict=True)]
+    full = [max(r, n + 2 * p) for r, n, p in zip(reach, size, padding, strict=True)]
+    wide = np.zeros((*parts.shape[: -2 * dims], *full), parts.dtype)
+    for inside in np.ndindex(*kernel):
+        lies = (slice(i * d, i * d + (n - 1) * s + 1, s) for i, d, n, s in zip(inside, dilation, out, stride, strict=True))
+        wide[(..., *lies)] += parts[(..., *inside, *(slice(None),) * dims)]
     return np.ascontiguousarray(wide[(..., *(slice(p, p + n) for p, n in zip(padding, size, strict=True)))])
 
+def padded(array, padding):
+    """Return the array with zeros around its dimensions of space."""
+    return np.pad(array, [(0, 0), (0, 0), *((p, p) for p in padding)])
 
-def columns(array, kernel, stride, dilation, groups):
-    """Windows as matrices (groups, n * out, c / groups * kernel), and the output's size."""
-    seen = windows(array, kernel, stride, dilation)
-    count, rank = len(kernel), array.ndim
-    out = seen.shape[2:rank]
-    split = seen.reshape(seen.shape[0], groups, seen.shape[1] // groups, *seen.shape[2:])
-    order = (1, 0, *range(3, 3 + count), 2, *range(3 + count, 3 + 2 * count))
-    return split.transpose(order).reshape(groups, seen.shape[0] * int(np.prod(out)), split.shape[2] * int(np.prod(kernel))), out
+@everywhere
+def each_way(value, count):
+    """Return one number for every dimension: the same, or those that were given."""
+    numbers = tuple(value) if isinstance(value, tuple | list) else (value,)
+    if len(numbers) not in (0, 1, count):
+        raise RuntimeError(f"expected a single integer value or a list of {count} values, but got {list(numbers)}")
+    return numbers * count if len(numbers) == 1 else numbers
 
+
+# ------------------------------------------------------------------ three products, group by group of channels
+def by_groups(one, other, groups, axes, where):
+    """Return the products of equal parts of two arrays: which dimensions of each are split and summed over is told."""
+    pairs = zip(np.split(one, groups, where[0]), np.split(other, groups, where[1]), strict=True)
+    return [np.tensordot(*pair, axes) for pair in pairs]
 
 def correlate(x, weight, stride, padding, dilation, groups):
-    """The plain convolution (no bias): (n, c, *space) with (o, c / groups, *kernel)."""
-    x = padded(x, padding, padding)
-    kernel = weight.shape[2:]
-    seen, out = columns(x, kernel, stride, dilation, groups)
-    found = seen @ weight.reshape(groups, weight.shape[0] // groups, seen.shape[2]).transpose(0, 2, 1)
-    found = found.reshape(groups, x.shape[0], *out, weight.shape[0] // groups)
-    found = np.moveaxis(found, (1, 0, -1), (0, 1, 2))
-    return np.ascontiguousarray(found.reshape(x.shape[0], weight.shape[0], *out))
+    """Return the convolution: each window of the input times the weight."""
+    seen, axes = windows(padded(x, padding), weight.shape[2:], stride, dilation), (1, *range(2 - x.ndim, 0))
+    parts = by_groups(seen, weight, groups, (axes, axes), (1, 0))
+    return np.ascontiguousarray(np.moveaxis(np.concatenate(parts, -1), -1, 1))
 
-
-def spread(grad, weight, space, stride, padding, dilation, groups):
-    """The gradient for the input of that size: a convolution with the weight turned around, of the gradient spread out."""
-    kernel, count = weight.shape[2:], grad.ndim - 2
-    wide = np.zeros((*grad.shape[:2], *((n - 1) * s + 1 for n, s in zip(grad.shape[2:], stride, strict=True))), grad.dtype)
-    wide[(slice(None), slice(None), *(slice(None, None, s) for s in stride))] = grad
-    reach = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
-    before = [r - p for r, p in zip(reach, padding, strict=True)]
-    after = [n - wide.shape[i + 2] - b + reach[i] for i, (n, b) in enumerate(zip(space, before, strict=True))]
-    turned = np.flip(weight, tuple(range(2, 2 + count)))
-    turned = turned.reshape(groups, weight.shape[0] // groups, *weight.shape[1:]).swapaxes(1, 2)
-    turned = turned.reshape(weight.shape[1] * groups, weight.shape[0] // groups, *kernel)
-    return correlate(padded(wide, before, after), turned, (1,) * count, (0,) * count, dilation, groups)
-
+def spread(grad, weight, size, stride, padding, dilation, groups):
+    """Return its transpose: each element times the weight, added up where its window lies."""
+    parts = by_groups(weight, grad, groups, (0, 1), (0, 1))
+    return folded(np.moveaxis(np.concatenate(parts), grad.ndim - 1, 0), size, stride, padding, dilation)
 
 def weight_gradient(grad, x, kernel, stride, padding, dilation, groups):
-    """The gradient for the weight: the input's windows times the gradient."""
-    reach = [(n - 1) * s + d * (k - 1) + 1 for n, s, d, k in zip(grad.shape[2:], stride, dilation, kernel, strict=True)]
-    wide = padded(x, padding, padding)[(..., *map(slice, reach))]  # of a transposed one there may be more than it reached
-    seen, out = columns(wide, kernel, stride, dilation, groups)
-    outs = grad.shape[1] // groups
-    each = np.moveaxis(grad.reshape(grad.shape[0], groups, outs, *out), (1, 2), (0, 1)).reshape(groups, outs, seen.shape[1])
-    return (each @ seen).reshape(groups * outs, x.shape[1] // groups, *kernel)
+    """Return the gradient for the weight: the windows of the input times that of the result."""
+    seen, axes = windows(padded(x, padding), kernel, stride, dilation), (0, *range(2, x.ndim))
+    seen = seen[(slice(None), slice(None), *map(slice, grad.shape[2:]))]  # a transposed one may not have reached all
+    return np.concatenate(by_groups(grad, seen, groups, (axes, axes), (1, 1)))
 
 
-def check(x, weight, bias, stride, padding, dilation, transposed, groups):
+# ------------------------------------------------------------------ rows
+def check(x, weight, bias, padding, dilation, transposed, groups):
     """Refuse sizes that do not fit."""
-    sizes, held = list(x.shape), list(weight.shape)
+    held, across = f"weight of size {list(weight.shape)}", weight.shape[1] * groups
+    wanted, outs = (weight.shape[0], across) if transposed else (across, weight.shape[0])
     if x.ndim != weight.ndim:
         raise RuntimeError(
-            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {held}, but got "
-            f"{x.ndim}-dimensional input of size {sizes} instead"
+            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {list(weight.shape)}, but got "
+            f"{x.ndim}-dimensional input of size {list(x.shape)} instead"
         )
-    if held[0] < groups or held[0] % groups:
-        wanted, told = (f"at least {groups}", held) if held[0] < groups else (f"divisible by {groups}", [held])
+    if weight.shape[0] % groups:
         raise RuntimeError(
-            f"Given groups={groups}, expected weight to be {wanted} at dimension 0, but got weight of size {told} instead"
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
+            f"[{list(weight.shape)}] instead"
         )
-    if transposed:
-        if weight.shape[0] != x.shape[1]:
-            raise RuntimeError(
-                f"Given transposed=1, weight of size {list(weight.shape)}, expected input{sizes} to have {weight.shape[0]} "
-                f"channels, but got {x.shape[1]} channels instead"
-            )
-        if bias is not None and bias.shape != (outs := weight.shape[1] * groups,):
-            raise RuntimeError(
-                f"Given transposed=1, weight of size {held}, expected bias to be 1-dimensional with {outs} elements, but got "
-                f"bias of size {list(bias.shape)} instead"
-            )
-        return
-    if x.shape[1] != weight.shape[1] * groups:
+    if x.shape[1] != wanted:
         raise RuntimeError(
-            f"Given groups={groups}, weight of size {list(weight.shape)}, expected input{sizes} to have "
-            f"{weight.shape[1] * groups} channels, but got {x.shape[1]} channels instead"
+            f"Given {'transposed=1' if transposed else f'groups={groups}'}, {held}, expected input{list(x.shape)} to have "
+            f"{wanted} channels, but got {x.shape[1]} channels instead"
         )
-    if bias is not None and bias.shape != (weight.shape[0],):
+    if bias is not None and bias.shape != (outs,):
         raise RuntimeError(
-            f"Given weight of size {list(weight.shape)}, expected bias to be 1-dimensional with {weight.shape[0]} elements, "
-            f"but got bias of size {list(bias.shape)} instead"
+            f"Given {'transposed=1, ' * transposed}{held}, expected bias to be 1-dimensional with {outs} elements, but got "
+            f"bias of size {list(bias.shape)} instead"
         )
     room = [n + 2 * p for n, p in zip(x.shape[2:], padding, strict=True)]
     spans = [d * (k - 1) + 1 for k, d in zip(weight.shape[2:], dilation, strict=True)]
-    if any(r < s for r, s in zip(room, spans, strict=True)):
+    if not transposed and any(r < s for r, s in zip(room, spans, strict=True)):
         raise RuntimeError(
             f"Calculated padded input size per channel: ({' x '.join(map(str, room))}). Kernel size: "
             f"({' x '.join(map(str, spans))}). Kernel size can't be greater than actual input size"
         )
 
-
-@everywhere
-def each_way(padding, input):
-    """A padding that is told once for all dimensions, as ``padding="valid"`` is, told for each."""
-    return padding if len(padding) > 1 else padding * (len(input.shape) - 2)
-
-
-@op(
-    "ConvolutionBackward0",
-    promote="none",
-    input__weight__bias="convolution_backward(grad, input, weight, bias_sym_sizes_opt, stride, padding, dilation, "
-    "transposed, output_padding, groups, grad_input_mask)",
-)
+@op("ConvolutionBackward0", promote="none",
+    input__weight__bias="convolution_backward(grad, input, weight, bias_sym_sizes_opt, stride, padding, dilation, transposed, "
+    "output_padding, groups, grad_input_mask)")
 def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
-    padding = each_way(padding, input)
-    check(input, weight, bias, stride, padding, dilation, transposed, groups)
+    padding = each_way(padding, weight.ndim - 2)
+    check(input, weight, bias, padding, dilation, transposed, groups)
     if transposed:
-        space = [
-            (n - 1) * s - 2 * p + d * (k - 1) + o + 1
-            for n, s, p, d, k, o in zip(
-                input.shape[2:], stride, padding, dilation, weight.shape[2:], output_padding, strict=True
-            )
-        ]
-        found = spread(input, weight, space, stride, padding, dilation, groups)
+        facts = zip(input.shape[2:], stride, padding, dilation, weight.shape[2:], output_padding, strict=True)
+        size = [(n - 1) * s - 2 * p + d * (k - 1) + more + 1 for n, s, p, d, k, more in facts]
+        found = spread(input, weight, size, stride, padding, dilation, groups)
     else:
         found = correlate(input, weight, stride, padding, dilation, groups)
     return found if bias is None else found + bias.reshape(-1, *(1,) * (input.ndim - 2))
 
-
-@op(
-    "ConvolutionBackwardBackward0",
-    promote="none",
-    outputs=("grad_input", "grad_weight", "grad_bias"),
-    grad_output__input__weight="convolution_double_backward(grads, grad_output, input, weight, (stride, padding, dilation, "
-    "transposed, output_padding, groups))",
-)
+@op("ConvolutionBackwardBackward0", promote="none", outputs=("grad_input", "grad_weight", "grad_bias"),
+    grad_output__input__weight="convolution_double_backward(grads, grad_output, input, weight, stride, padding, dilation, "
+    "transposed, output_padding, groups)")
 def convolution_backward(
     grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, mask
 ):
-    if not transposed and any(output_padding):
-        told = " ".join(map(str, output_padding))
-        raise RuntimeError(f"output_padding is not supported for non-transposed convolutions; got: {told}")
-    space, kernel, padding = input.shape[2:], weight.shape[2:], each_way(padding, input)
-    grad_input = grad_weight = grad_bias = None
-    if mask[0]:
-        back = (
-            correlate(grad_output, weight, stride, padding, dilation, groups)
-            if transposed
-            else spread(grad_output, weight, space, stride, padding, dilation, groups)
-        )
-        grad_input = back[(slice(None), slice(None), *(slice(n) for n in space))]
-    if mask[1]:
-        one, other = (input, grad_output) if transposed else (grad_output, input)
-        grad_weight = weight_gradient(one, other, kernel, stride, padding, dilation, groups)
-    if mask[2]:
-        grad_bias = grad_output.sum(axis=(0, *range(2, grad_output.ndim)))
-    return grad_input, grad_weight, grad_bias
-
+    space, options = input.shape[2:], (stride, each_way(padding, input.ndim - 2), dilation, groups)
+    pair, back = (grad_output, input), None
+    if mask[0] and transposed:
+        back = correlate(grad_output, weight, *options)[(..., *map(slice, space))]
+    elif mask[0]:
+        back = spread(grad_output, weight, space, *options)
+    return (
+        back, weight_gradient(*(pair[::-1] if transposed else pair), weight.shape[2:], *options) if mask[1] else None,
+        grad_output.sum((0, *range(2, input.ndim))) if mask[2] else None,
+    )  # fmt: skip
 
 @composite
-def convolution_double_backward(grads, grad_output, input, weight, options):
-    """The gradients of the gradients, convolutions all, written as PyTorch does.
+def convolution_double_backward(
+    grads, grad_output, input, weight, stride, padding, dilation, transposed, output_padding, groups
+):
+    """The gradients of the gradients, convolutions all, in PyTorch's order.
 
     That for the weight takes examples for channels; steps and gaps between the weight's elements change places.
     """
     to_input, to_weight, to_bias = grads
-    stride, padding, dilation, transposed, output_padding, groups = options
-    padding, output_padding = each_way(padding, input), each_way(output_padding, input)
-    options = stride, padding, dilation, transposed, output_padding, groups
     rank = len(input.shape)
+    padding, output_padding = each_way(padding, rank - 2), each_way(output_padding, rank - 2)
+    options = stride, padding, dilation, transposed, output_padding, groups
     first = added([
         None if to_input is None else convolution(to_input, weight, None, *options),
         None if to_weight is None else convolution(input, to_weight, None, *options),
@@ -210,9 +151,8 @@ def convolution_double_backward(grads, grad_output, input, weight, options):
     second = third = None
     if to_input is not None:
         pair = transpose(grad_output, 0, 1), transpose(to_input, 0, 1)
-        if not transposed:
-            pair = pair[::-1]
-        ways = (None, dilation, padding, stride, False, output_padding, 1)
+        pair = pair if transposed else pair[::-1]
+        ways = None, dilation, padding, stride, False, output_padding, 1
         parts = [convolution(*(part_of(one, g, groups) for one in pair), *ways) for g in range(groups)]
         third = cut_to(transpose(parts[0] if groups == 1 else cat(parts, 1), 0, 1), weight.shape)
     if to_weight is not None:
@@ -223,13 +163,11 @@ def convolution_double_backward(grads, grad_output, input, weight, options):
         second = cut_to(second, input.shape)
     return first, second, third
 
-
 @composite
 def part_of(value, number, count):
     """One of several equal parts of the first dimension; where there is one only, all."""
     size = value.shape[0] // count
     return value if count == 1 else narrow(value, 0, number * size, size)
-
 
 @composite
 def cut_to(value, sizes):
@@ -238,3 +176,50 @@ def cut_to(value, sizes):
         if value.shape[dim] > sizes[dim]:
             value = narrow(value, dim, 0, sizes[dim])
     return value
+
+
+# ------------------------------------------------------------------ public forms: over as many dimensions as the weight has
+@named("F.conv1d F.conv2d F.conv3d torch.conv1d torch.conv2d torch.conv3d")
+def convolve(
+    input, weight, bias: Tensor | None = None, stride: Ints = 1, padding: Any = 0, dilation: Ints = 1, groups: int = 1,
+    output_padding: Ints | None = None,
+):  # fmt: skip
+    """Return a convolution, of a batch or of one example; transposed if there is an output padding."""
+    dims, transposed = len(weight.shape) - 2, output_padding is not None
+    if input.ndim not in (dims + 1, dims + 2):
+        sizes = f"{dims + 1}D (unbatched) or {dims + 2}D (batched)"
+        name = f"conv{'_transpose' * transposed}{dims}d"
+        raise RuntimeError(f"Expected {sizes} input to {name}, but got input of size: {list(input.shape)}")
+    if input.ndim == dims + 1:
+        return convolve(input.unsqueeze(0), weight, bias, stride, padding, dilation, groups, output_padding).squeeze(0)
+    if bias is not None and bias.dtype is not input.dtype:
+        raise RuntimeError(f"Input type ({input.dtype.c_name}) and bias type ({bias.dtype.c_name}) should be the same")
+    if weight.dtype is not input.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.scalar_name} but found {weight.dtype.scalar_name}")
+    stride, dilation, more = each_way(stride, dims), each_way(dilation, dims), each_way(output_padding or 0, dims)
+    if min(stride) <= 0:
+        raise RuntimeError("non-positive stride is not supported")
+    if any(m >= s and m >= d for m, s, d in zip(more, stride, dilation, strict=True)):
+        facts = f"output_padding={more}, stride={stride} and dilation={dilation}"
+        raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {facts}")
+    if padding == "same":
+        input, padding = same_padding(input, stride, [d * (k - 1) for d, k in zip(dilation, weight.shape[2:], strict=True)])
+    padding = (0,) if padding == "valid" else each_way(padding, dims)
+    return TENSORS["convolution"](input, weight, bias, stride, padding, dilation, transposed, more, groups)
+
+@named(" ".join(f"{space}.conv_transpose{n}d" for space in ("F", "torch") for n in (1, 2, 3)))
+def convolve_transposed(
+    input, weight, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0, output_padding: Ints = 0, groups: int = 1,
+    dilation: Ints = 1,
+):  # fmt: skip
+    """Return the transpose of a convolution."""
+    return convolve(input, weight, bias, stride, padding, dilation, groups, output_padding)
+
+def same_padding(input, stride, total):
+    """Return the padding that keeps the size, half on either side; what is odd is padded to the input beforehand."""
+    if max(stride) > 1:
+        raise RuntimeError("padding='same' is not supported for strided convolutions")
+    if any(t % 2 for t in total):
+        warn_once(EVEN)
+        input = TENSORS["constant_pad_nd"](input, tuple(n for t in reversed(total) for n in (0, t % 2)), 0)
+    return input, tuple(t // 2 for t in total)

@@ -1,138 +1,77 @@
-"""Pooling, padding and embedding: windows of an input, zeros around it, rows looked up."""
+"""Pooling: windows of a signal, an image or a volume; zeros around it; rows of a table looked up."""
 
 from __future__ import annotations
 
 from functools import reduce
+from math import prod
 
 import numpy as np
 
-from gviz.numbers.dtypes import of
-from gviz.numbers.words import type_name
 from gviz.autograd.formulas import parameters
-from gviz.autograd.row import composite, op
-from gviz.ops.convolution import folded, windows
+from gviz.autograd.row import TENSORS, composite, named, op
+from gviz.numbers.words import type_name
+from gviz.ops.convolution import each_way, folded, windows
 from gviz.ops.rows import row
 
 
 def pooled_size(size, kernel, stride, padding, dilation, ceil_mode):
-    """How many windows there are along a dimension; with ceil_mode one more where something is left over."""
+    """Return how many windows there are along a dimension; with ceil_mode one more where something is left over."""
     room = size + 2 * padding - dilation * (kernel - 1) - 1
     count = -(-room // stride) + 1 if ceil_mode else room // stride + 1
     return count - 1 if ceil_mode and (count - 1) * stride >= size + padding else count
 
-
-def check_windows(array, kernel, stride, padding, dilation, name):
-    """Refuse windows that cannot be, or an input that has none."""
-    dims = len(kernel)
-    for s, p, k, d in zip(stride, padding, kernel, dilation, strict=True):
-        if s == 0:
-            raise RuntimeError("stride should not be zero")
-        if p < 0:
-            raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
+def seen_in(array, kernel, stride, padding, dilation, ceil_mode, fill):
+    """Return all windows of an array (..., c, *space), with ``fill`` around it, as (n, c, *out, *kernel)."""
+    sizes = array.shape[-len(kernel) :]
+    for p, k, d in zip(padding, kernel, dilation, strict=True):
         if p * 2 > (k - 1) * d + 1:
             raise RuntimeError(
                 f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}"
             )
-    for sizes, what, short in ((kernel, "kernel size", "k"), (stride, "stride", "d"), (dilation, "dilation", "dilation")):
-        if min(sizes) <= 0:
-            told = " ".join(f"{short}{letter}: {n}" for letter, n in zip("THW"[-dims:], sizes, strict=True))
-            raise RuntimeError(f"{what} should be greater than zero, but got {told}")
-    if 0 in array.shape[array.ndim - dims - 1 :]:
-        raise RuntimeError(
-            f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(array.shape)}"
-            if dims == 2
-            else f"{name}(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
-            f"{list(array.shape)} and non-batch dimension 0 has length zero!"
-        )
-
-
-def framed(array, kernel, stride, padding, dilation, ceil_mode, fill, name=""):
-    """The input as (n, c, *space) with ``fill`` around it, as far as the windows reach; refuses where there is none."""
-    dims = len(kernel)
-    check_windows(array, kernel, stride, padding, dilation, name)
-    sizes = array.shape[-dims:]
-    if name == "avg_pool3d" and any(n + 2 * p < k for n, p, k in zip(sizes, padding, kernel, strict=True)):
-        image, least = (
-            " ".join(f"{short}{x}: {n}" for x, n in zip("THW", ns, strict=True)) for short, ns in (("", sizes), ("k", kernel))
-        )
-        raise RuntimeError(f"input image ({image}) smaller than kernel size ({least})")
     out = [pooled_size(*facts, ceil_mode) for facts in zip(sizes, kernel, stride, padding, dilation, strict=True)]
-    full = array[None] if array.ndim == dims + 1 else array
     if min(out) < 1:
-        channels = array.shape[-dims - 1]
-        size, small = "x".join(map(str, (channels, *sizes))), "x".join(map(str, (channels, *out)))
-        raise RuntimeError(f"Given input size: ({size}). Calculated output size: ({small}). Output size is too small")
+        given, small = ("x".join(map(str, (array.shape[-len(kernel) - 1], *lengths))) for lengths in (sizes, out))
+        raise RuntimeError(f"Given input size: ({given}). Calculated output size: ({small}). Output size is too small")
     reach = [(n - 1) * s + d * (k - 1) + 1 for n, s, d, k in zip(out, stride, dilation, kernel, strict=True)]
-    after = [max(r - n - p, 0) for r, n, p in zip(reach, sizes, padding, strict=True)]
-    wide = np.pad(full, [(0, 0), (0, 0), *zip(padding, after, strict=True)], constant_values=fill)
-    return wide[(slice(None), slice(None), *map(slice, reach))]
-
-
-def greatest(rows):
-    """Where the greatest element of each row is: the first of equal ones; the last that is not a number, if there is one."""
-    nans = np.isnan(rows)
-    return np.where(nans.any(-1), rows.shape[-1] - 1 - nans[..., ::-1].argmax(-1), rows.argmax(-1))
-
-
-def largest(self, kernel_size, stride, padding, dilation, ceil_mode):
-    """The largest element of each window, and its place in the input."""
-    step, dims = stride or kernel_size, len(kernel_size)
-    low = -np.inf if self.dtype.kind == "f" else np.iinfo(self.dtype).min
-    wide = framed(self, kernel_size, step, padding, dilation, ceil_mode, low, f"max_pool{dims}d_with_indices_out_cpu_template")
-    seen = windows(wide, kernel_size, step, dilation)
-    flat = seen.reshape(*seen.shape[: dims + 2], int(np.prod(kernel_size)))
-    best = greatest(flat)
-    values = np.take_along_axis(flat, best[..., None], -1)[..., 0]
-    indices = np.zeros(best.shape, np.int64)
-    for axis, inside in enumerate(np.unravel_index(best, kernel_size)):
-        first = np.arange(best.shape[axis + 2]).reshape(-1, *(1,) * (dims - 1 - axis)) * step[axis] - padding[axis]
-        indices = indices * self.shape[axis - dims] + first + inside * dilation[axis]
-    shape = (*self.shape[:-dims], *best.shape[2:])
-    return values.reshape(shape), indices.reshape(shape)
-
+    ends = [(p, max(r - n - p, 0)) for r, n, p in zip(reach, sizes, padding, strict=True)]
+    full = np.pad(array.reshape(-1, *array.shape[-len(kernel) - 1 :]), [(0, 0), (0, 0), *ends], constant_values=fill)
+    return windows(full[(..., *map(slice, reach))], kernel, stride, dilation)
 
 def scattered(grad, indices, shape, dims):
-    """Values added at flat indices into the last dimensions."""
-    lead = int(np.prod(shape[:-dims]))
-    flat = np.zeros((lead, int(np.prod(shape[-dims:]))), grad.dtype)
-    each = int(np.prod(indices.shape[-dims:]))
-    np.add.at(flat, (np.arange(lead)[:, None], indices.reshape(lead, each)), grad.reshape(lead, each))
+    """Return values added at flat indices into the last dimensions."""
+    lead, flat = prod(shape[:-dims]), np.zeros((prod(shape[:-dims]), prod(shape[-dims:])), grad.dtype)
+    np.add.at(flat, (np.arange(lead)[:, None], indices.reshape(lead, -1)), grad.reshape(lead, -1))
     return flat.reshape(shape)
 
+def indexed(key, node, dims, forward, backward, options):
+    """Store the rows of a pooling that gives the places of what it picked, and of its derivative."""
+    row(key, f"{node}Backward0", forward, outputs=("result0", "result1"), self=f"{key}_backward(grad, self, {options}result1)")
+    row(f"{key}_backward", f"{node}BackwardBackward0", backward, nondiff=("indices",), promote="none", self="zeros_like(grad)",
+        grad_output=f"max_pool_double_backward(grad, indices, {dims})")
 
-def unpooled(self, indices, output_size, dims):
-    """Zeros in which the values stand at the places that a pooling has told; refuses places that are not there."""
-    name = f"max_unpooling{dims}d"
-    if indices.dtype != np.int64:
-        raise RuntimeError(f"elements in indices should be type int64 but got: {of(indices.dtype).scalar_name}")
-    if self.ndim not in (dims + 1, dims + 2):
-        raise RuntimeError(
-            f"Input to {name} should be a {dims + 1}d or {dims + 2}d Tensor, but got a tensor with {self.ndim} dimensions."
-        )
-    if self.shape != indices.shape:
-        raise RuntimeError(
-            f"Expected shape of indices to be same as that of the input tensor ({list(self.shape)}) but got indices tensor "
-            f"with shape: {list(indices.shape)}"
-        )
-    wrong = indices[(indices < 0) | (indices >= np.prod(output_size))]
-    if wrong.size:
-        sizes = "x".join(map(str, output_size))
-        raise RuntimeError(f"Found an invalid max index: {wrong[0]} (output volumes are of size {sizes})")
-    lead = self.shape[:-dims]
-    flat = np.zeros((*lead, int(np.prod(output_size))), self.dtype)
-    np.put_along_axis(flat, indices.reshape(*lead, -1), self.reshape(*lead, -1), -1)
-    return flat.reshape(*lead, *output_size)
+def averaging(key, node, forward, backward, formula, twice):
+    """Store the rows of a pooling of means, and of its derivative."""
+    row(key, f"{node}Backward0", forward, self=formula)
+    row(f"{key}_backward", f"{node}BackwardBackward0", backward, promote="none", grad_output=twice, self="zeros_like(grad)")
 
 
-@op("MaxUnpool2DBackward0", nondiff=("indices",), promote="none", self="max_pool_double_backward(grad, indices, 2)")
-def max_unpool2d(self, indices, output_size):
-    return unpooled(self, indices, output_size, 2)
+# ------------------------------------------------------------------ the largest element of each window
+def largest(self, kernel_size, stride, padding, dilation, ceil_mode):
+    """Return the largest element of each window, and its place in the input."""
+    dims, options = len(kernel_size), (kernel_size, stride or kernel_size, padding, dilation, ceil_mode)
+    numbers, low = np.arange(prod(self.shape[-dims:])), -np.inf if self.dtype.kind == "f" else np.iinfo(self.dtype).min
+    seen, places = seen_in(self, *options, low), seen_in(numbers.reshape(1, *self.shape[-dims:]), *options, 0)
+    flat, places = (one.reshape(*one.shape[:-dims], -1) for one in (seen, places))
+    best, shape = flat.argmax(-1)[..., None], (*self.shape[:-dims], *flat.shape[2:-1])
+    return tuple(np.take_along_axis(one, best, -1).reshape(shape) for one in (flat, np.broadcast_to(places, flat.shape)))
 
+def scattered_windows(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices):
+    """Return the gradient of :func:`largest`."""
+    return scattered(grad_output, indices, self.shape, len(kernel_size))
 
-@op("MaxUnpool3DBackward0", nondiff=("indices",), promote="none", self="max_pool_double_backward(grad, indices, 3)")
-def max_unpool3d(self, indices, output_size):
-    return unpooled(self, indices, output_size, 3)
-
+for dims in (2, 3):
+    indexed(f"max_pool{dims}d_with_indices", f"MaxPool{dims}DWithIndices", dims, largest, scattered_windows,
+            "kernel_size, stride, padding, dilation, ceil_mode, ")
 
 @composite
 def max_pool_double_backward(grad, indices, dims):
@@ -143,29 +82,9 @@ def max_pool_double_backward(grad, indices, dims):
     return reshape(found, tuple(indices.shape))
 
 
-def indexed(key, node, dims, forward, backward, options):
-    """The rows of a pooling that gives the places of what it picked, and of its derivative."""
-    formula = f"{key}_backward(grad, self, {options}result1)"
-    row(key, f"{node}Backward0", forward, outputs=("result0", "result1"), self=formula)
-    second = {"grad_output": f"max_pool_double_backward(grad, indices, {dims})", "self": "zeros_like(grad)"}
-    row(f"{key}_backward", f"{node}BackwardBackward0", backward, nondiff=("indices",), promote="none", **second)
-
-
-def scattered_windows(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices):
-    """The gradient of :func:`largest`."""
-    return scattered(grad_output, indices, self.shape, len(kernel_size))
-
-
-for dims in (2, 3):
-    key, node = f"max_pool{dims}d_with_indices", f"MaxPool{dims}DWithIndices"
-    indexed(key, node, dims, largest, scattered_windows, "kernel_size, stride, padding, dilation, ceil_mode, ")
-
-
-# ------------------------------------------------------------------ averages
+# ------------------------------------------------------------------ the mean of each window
 def divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, divisor_override):
-    """By what each window's sum is divided, not by zero."""
-    if divisor_override == 0:
-        raise RuntimeError("divisor must be not zero")
+    """Return by what each window's sum is divided."""
     if divisor_override:
         return np.asarray(divisor_override, self.dtype)
     counts = []
@@ -175,126 +94,138 @@ def divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, div
         counts.append(end - start if count_include_pad else np.minimum(end, n) - np.maximum(start, 0))
     return reduce(np.multiply.outer, counts).astype(self.dtype)
 
-
-def summed(wide, kernel_size, step):
-    """The sum of each window."""
-    dims = len(kernel_size)
-    return windows(wide, kernel_size, step, (1,) * dims).sum(tuple(range(-dims, 0)))
-
-
 def averaged(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
-    """The mean of each window."""
+    """Return the mean of each window."""
     step, dims = stride or kernel_size, len(kernel_size)
-    wide = framed(self, kernel_size, step, padding, (1,) * dims, ceil_mode, 0, f"avg_pool{dims}d")
-    total = summed(wide, kernel_size, step)
+    total = seen_in(self, kernel_size, step, padding, (1,) * dims, ceil_mode, 0).sum(tuple(range(-dims, 0)))
     total = total / divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, divisor_override)
-    total = total.astype(self.dtype, copy=False)  # of integers towards zero
-    return total.reshape(*self.shape[:-dims], *total.shape[2:])
-
+    return total.astype(self.dtype, copy=False).reshape(*self.shape[:-dims], *total.shape[2:])
 
 def averaged_back(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
-    """The gradient of :func:`averaged`."""
+    """Return the gradient of :func:`averaged`."""
     step, dims = stride or kernel_size, len(kernel_size)
     each = grad_output / divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, divisor_override)
-    lead, still = each.shape[:-dims], (1,) * dims
-    parts = np.broadcast_to(each.reshape(*lead, *still, *each.shape[-dims:]), (*lead, *kernel_size, *each.shape[-dims:]))
-    return folded(parts, self.shape[-dims:], step, padding, still, order=-1)
-
+    lead, out = each.shape[:-dims], each.shape[-dims:]
+    parts = np.broadcast_to(each.reshape(*lead, *(1,) * dims, *out), (*lead, *kernel_size, *out))
+    return folded(parts, self.shape[-dims:], step, padding, (1,) * dims)
 
 for dims in (2, 3):
-    key, node, options = f"avg_pool{dims}d", f"AvgPool{dims}D", ", ".join(parameters(averaged)[1:])
-    row(key, f"{node}Backward0", averaged, self=f"{key}_backward(grad, self, {options})")
-    second = {"grad_output": f"{key}(grad, {options})", "self": "zeros_like(grad)"}
-    row(f"{key}_backward", f"{node}BackwardBackward0", averaged_back, promote="none", **second)
+    key, options = f"avg_pool{dims}d", ", ".join(parameters(averaged)[1:])
+    averaging(key, f"AvgPool{dims}D", averaged, averaged_back, f"{key}_backward(grad, self, {options})",
+              f"{key}(grad, {options})")
 
 
+# ------------------------------------------------------------------ adaptive: as many windows as the result is to have elements
 def shares(sizes, output_size):
-    """The place of each adaptive window in the result, and what it sees of the input."""
+    """Yield the place of each adaptive window in the result, and what it sees of the input."""
     for place in np.ndindex(*output_size):
         facts = zip(place, sizes, output_size, strict=True)
         yield (..., *place), (..., *(slice(i * n // o, -(-(i + 1) * n // o)) for i, n, o in facts))
 
-
 def shared_out(self, output_size):
-    """The means of adaptive windows, each summed one by one as in PyTorch."""
+    """Return the means of adaptive windows."""
     dims = len(output_size)
-    check_adaptive(f"adaptive_avg_pool{dims}d", self, dims)
-    check_sizes(self, output_size)
-    found, wide = np.empty((*self.shape[:-dims], *output_size), self.dtype), np.result_type(self, np.float32)
+    found = np.empty((*self.shape[:-dims], *output_size), self.dtype)
     for place, span in shares(self.shape[-dims:], output_size):
-        seen = self[span]
-        flat = seen.reshape(*self.shape[:-dims], int(np.prod(seen.shape[-dims:])))
-        found[place] = reduce(np.divide, seen.shape[-dims:], flat.cumsum(-1, dtype=wide)[..., -1])
+        found[place] = self[span].mean(tuple(range(-dims, 0)))
     return found
 
+def shared_back(dims):
+    """Return the gradient of :func:`shared_out`, as a function."""
 
-def shared_back(grad, array, dims):
-    """The gradient of :func:`shared_out`."""
-    found = np.zeros(array.shape, grad.dtype)
-    for place, span in shares(array.shape[-dims:], grad.shape[-dims:]):
-        seen = found[span]
-        seen += reduce(np.divide, seen.shape[-dims:], grad[place])[(..., *[None] * dims)]
-    return found
+    def back(grad_output, self):
+        found = np.zeros(self.shape, grad_output.dtype)
+        for place, span in shares(self.shape[-dims:], grad_output.shape[-dims:]):
+            seen = found[span]
+            seen += (grad_output[place] / prod(seen.shape[-dims:]))[(..., *[None] * dims)]
+        return found
 
+    return back
 
-def check_adaptive(name, array, dims, got="but got"):
-    """Refuse what is no image (or volume), or an empty one."""
-    if array.ndim not in (dims + 1, dims + 2):
-        raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, {got} {list(array.shape)}")
-    for i, size in enumerate(array.shape[-dims:], array.ndim - dims):
-        if size == 0:
-            raise RuntimeError(
-                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
-                f"{list(array.shape)} with dimension {i} being empty"
-            )
-
-
-def check_sizes(array, output_size):
-    """Refuse a negative size."""
-    if min(output_size) < 0:
-        shape = [*array.shape[: -len(output_size)], *output_size]
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(output_size)}: {shape}")
-
-
-SHARED_BACK = {
-    2: lambda grad_output, self: shared_back(grad_output, self, 2),
-    3: lambda grad_output, self: shared_back(grad_output, self, 3),
-}
-for dims, backward in SHARED_BACK.items():
-    key, node = f"adaptive_avg_pool{dims}d", f"AdaptiveAvgPool{dims}D"
-    sizes = ", ".join(f"grad_output_sym_argsize_minus_{i}" for i in range(dims, 0, -1))
-    row(key, f"{node}Backward0", shared_out, self=f"{key}_backward(grad, self)")
-    second = {"grad_output": f"{key}(grad, ({sizes}))", "self": "zeros_like(grad)"}
-    row(f"{key}_backward", f"{node}BackwardBackward0", backward, promote="none", **second)
-
+for dims in (2, 3):
+    key, sizes = f"adaptive_avg_pool{dims}d", ", ".join(f"grad_output_sym_argsize_minus_{i}" for i in range(dims, 0, -1))
+    averaging(key, f"AdaptiveAvgPool{dims}D", shared_out, shared_back(dims), f"{key}_backward(grad, self)",
+              f"{key}(grad, ({sizes}))")
 
 def largest_of_shares(self, output_size):
-    """The largest element of each adaptive window, and its place in the input."""
+    """Return the largest element of each adaptive window, and its place in the input."""
     dims = len(output_size)
-    check_adaptive(f"adaptive_max_pool{dims}d", self, dims, "but got:")
-    check_sizes(self, output_size)
-    sizes = self.shape[-dims:]
-    numbers = np.arange(int(np.prod(sizes))).reshape(sizes)
-    values = np.empty((*self.shape[:-dims], *output_size), self.dtype)
-    indices = np.empty(values.shape, np.int64)
-    for place, span in shares(sizes, output_size):
-        inside = numbers[span].reshape(-1)
-        flat = self[span].reshape(*self.shape[:-dims], inside.size)
-        best = greatest(flat)
-        values[place] = np.take_along_axis(flat, best[..., None], -1)[..., 0]
-        indices[place] = inside[best]
+    numbers = np.arange(prod(self.shape[-dims:])).reshape(self.shape[-dims:])
+    values, indices = (np.empty((*self.shape[:-dims], *output_size), kind) for kind in (self.dtype, np.int64))
+    for place, span in shares(self.shape[-dims:], output_size):
+        flat = self[span].reshape(*self.shape[:-dims], -1)
+        best = flat.argmax(-1)
+        values[place], indices[place] = np.take_along_axis(flat, best[..., None], -1)[..., 0], numbers[span].reshape(-1)[best]
     return values, indices
 
-
-BACK = {
-    2: lambda grad_output, self, indices: scattered(grad_output, indices, self.shape, 2),
-    3: lambda grad_output, self, indices: scattered(grad_output, indices, self.shape, 3),
-}
-for dims, back in BACK.items():
-    indexed(f"adaptive_max_pool{dims}d", f"AdaptiveMaxPool{dims}D", dims, largest_of_shares, back, "")
+indexed("adaptive_max_pool2d", "AdaptiveMaxPool2D", 2, largest_of_shares,
+        lambda grad_output, self, indices: scattered(grad_output, indices, self.shape, 2), "")
 
 
-# ------------------------------------------------------------------ padding
+# ------------------------------------------------------------------ public forms: over one, two or three dimensions
+def pooled(key, dims, input, *sizes, options=()):
+    """Return what a row gives, for sizes with what they are along a height: over one dimension, that of an image one high."""
+    if input.ndim not in (dims + 1, dims + 2):
+        raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
+    if dims > 1:
+        return TENSORS[key.format(dims)](input, *(each_way(size, dims) for size, _ in sizes), *options)
+    result = TENSORS[key.format(2)](input.unsqueeze(-2), *((flat, *each_way(size, 1)) for size, flat in sizes), *options)
+    return tuple(one.squeeze(-2) for one in result) if isinstance(result, tuple) else result.squeeze(-2)
+
+def filled(name, dims, input, output_size):
+    """Return the sizes of an adaptive pooling along the last dimensions; where one is None it is the input's."""
+    if input.ndim not in (dims + 1, dims + 2):
+        raise RuntimeError(f"{name}{dims}d(): Expected {dims + 1}D or {dims + 2}D tensor, but got {list(input.shape)}")
+    sizes = each_way(output_size, dims)
+    return tuple(have if size is None else size for size, have in zip(sizes, input.shape[-dims:], strict=True))
+
+def adaptive_means(dims, input, output_size):
+    """Return the means of as many windows as the output is to have elements."""
+    size = filled("adaptive_avg_pool", dims, input, output_size)
+    if dims == 1:
+        return adaptive_means(2, input.unsqueeze(-2), (1, *size)).squeeze(-2)
+    if {*size} == {1}:
+        return input.mean(tuple(range(-1, -dims - 1, -1)), keepdim=True)
+    return TENSORS[f"adaptive_avg_pool{dims}d"](input, size)
+
+def offer(dims):
+    """Give the poolings over so many dimensions their names."""
+    usual = (lambda kernel_size: kernel_size) if dims == 1 else (lambda kernel_size: ())
+
+    @named(f"F.max_pool{dims}d torch.max_pool{dims}d")
+    def max_pool(
+        input, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1, ceil_mode: bool = False,
+        return_indices: bool = False,
+    ):  # fmt: skip
+        sizes = (kernel_size, 1), (stride or usual(kernel_size), 1), (padding, 0), (dilation, 1)
+        result = pooled("max_pool{}d_with_indices", dims, input, *sizes, options=(ceil_mode,))
+        return tuple(result) if return_indices else result[0]
+
+    @named(f"F.avg_pool{dims}d" + " torch.avg_pool1d" * (dims == 1))
+    def avg_pool(
+        input, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, ceil_mode: bool = False,
+        count_include_pad: bool = True, divisor_override: int | None = None,
+    ):  # fmt: skip
+        sizes = (kernel_size, 1), (stride or usual(kernel_size), 1), (padding, 0)
+        return pooled("avg_pool{}d", dims, input, *sizes, options=(ceil_mode, count_include_pad, divisor_override))
+
+    @named(f"F.adaptive_avg_pool{dims}d" + " torch.adaptive_avg_pool1d" * (dims == 1))
+    def adaptive_avg_pool(input, output_size: Any):
+        return adaptive_means(dims, input, output_size)
+
+    if dims < 3:
+
+        @named(f"F.adaptive_max_pool{dims}d")
+        def adaptive_max_pool(input, output_size: Any, return_indices: bool = False):
+            size = filled("adaptive_max_pool", dims, input, output_size)
+            result = pooled("adaptive_max_pool{}d", dims, input, (size, 1))
+            return tuple(result) if return_indices else result[0]
+
+for dims in (1, 2, 3):
+    offer(dims)
+
+
+# ------------------------------------------------------------------ zeros around, and rows of a table
 @op("ConstantPadNdBackward0", self="constant_pad_nd(grad, negated(pad), 0)")
 def constant_pad_nd(self, pad, value=0):
     pairs = [(0, 0)] * (self.ndim - len(pad) // 2) + [pad[i : i + 2] for i in range(len(pad) - 2, -1, -2)]
@@ -303,15 +234,8 @@ def constant_pad_nd(self, pad, value=0):
     cut = self[tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(self.shape, pairs, strict=True))]
     return np.pad(np.asarray(cut, order="C"), [(max(a, 0), max(b, 0)) for a, b in pairs], constant_values=value)
 
-
-# ------------------------------------------------------------------ embedding
-@op(
-    "EmbeddingBackward0",
-    nondiff=("indices",),
-    promote="none",
-    saves=("sparse",),
-    weight="embedding_dense_backward(grad, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq)",
-)
+@op("EmbeddingBackward0", nondiff=("indices",), promote="none", saves=("sparse",),
+    weight="embedding_dense_backward(grad, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq)")
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
@@ -325,23 +249,16 @@ def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
         raise IndexError("index out of range in self")
     return weight[indices]
 
-
-@op(
-    "EmbeddingDenseBackwardBackward0",
-    nondiff=("indices",),
-    promote="none",
-    grad_output="embedding_double_backward(grad, indices, padding_idx)",
-)
+@op("EmbeddingDenseBackwardBackward0", nondiff=("indices",), promote="none",
+    grad_output="embedding_double_backward(grad, indices, padding_idx)")
 def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
     flat = indices.reshape(-1)
-    rows = grad_output.reshape(flat.size, -1)
-    keep = flat != padding_idx
+    rows, keep = grad_output.reshape(flat.size, -1), flat != padding_idx
     if scale_grad_by_freq:
         rows = rows / np.bincount(flat, minlength=num_weights)[flat][:, None].astype(rows.dtype)
     result = np.zeros((num_weights, grad_output.shape[-1]), grad_output.dtype)
     np.add.at(result, flat[keep], rows[keep])
     return result
-
 
 @composite
 def embedding_double_backward(grad, indices, padding_idx):

@@ -7,26 +7,23 @@ same way back.
 
 from __future__ import annotations
 
-from math import prod
-
 import numpy as np
 
-from gviz.autograd.row import composite, op
-from gviz.ops.convolution import folded, padded, windows
+from gviz.autograd.row import TENSORS, named, op
+from gviz.ops.convolution import each_way, folded, padded, windows
 from gviz.ops.rows import row
 
 
 def taken(array, taps):
-    """The array with its last dimensions resampled: ``taps`` has a list of (index, weights) for each."""
+    """Return the array with its last dimensions resampled: ``taps`` has a list of (index, weights) for each."""
     for axis, along in enumerate(taps, array.ndim - len(taps)):
         wide = (-1, *(1,) * (array.ndim - axis - 1))
         parts = [array.take(index, axis) * (1 if weight is None else weight.reshape(wide)) for index, weight in along]
         array = sum(parts[1:], parts[0])
     return array
 
-
 def given_back(grad, taps, sizes):
-    """The gradient of :func:`taken` for an array whose last dimensions have those sizes."""
+    """Return the gradient of :func:`taken` for an array whose last dimensions have those sizes."""
     for axis, (along, size) in enumerate(zip(taps, sizes, strict=True), grad.ndim - len(taps)):
         moved = np.moveaxis(grad, axis, 0)
         total = np.zeros((size, *moved.shape[1:]), grad.dtype)
@@ -37,90 +34,88 @@ def given_back(grad, taps, sizes):
 
 
 # ------------------------------------------------------------------ borders
-def border(sizes, padding, mode):
-    """The taps of a border: for each dimension the numbers of the elements, padded as numpy pads them."""
-    pairs = [padding[i : i + 2] for i in range(len(padding) - 2, -1, -2)]
-    return [[(bordered(n, a, b, mode), None)] for n, (a, b) in zip(sizes, pairs, strict=True)]
-
-
-def bordered(size, before, after, mode):
-    """The numbers of the elements along one dimension; a negative number cuts."""
-    wide = np.pad(np.arange(size), (max(before, 0), max(after, 0)), mode=mode)
-    return wide[max(-before, 0) : wide.size - max(-after, 0)]
-
-
-def with_border(self, padding, mode):
-    """A border that continues what is inside; refuses to reflect more than there is."""
-    dims = len(padding) // 2
-    sizes = self.shape[-dims:]
-    for i, size in enumerate(reversed(sizes)):
-        if mode == "reflect" and max(padding[2 * i : 2 * i + 2]) >= size:
+def border(array, padding, mode):
+    """Return the taps of a border: for each dimension the elements' numbers, padded as numpy does; a negative number cuts."""
+    taps = []
+    for size, i in zip(array.shape[-(len(padding) // 2) :], range(len(padding) - 2, -1, -2), strict=True):
+        before, after = padding[i : i + 2]
+        if mode == "reflect" and max(before, after) >= size:
             raise RuntimeError(
                 "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
-                f"({padding[2 * i]}, {padding[2 * i + 1]}) at dimension {self.ndim - 1 - i} of input {list(self.shape)}"
+                f"({before}, {after}) at dimension {array.ndim - 1 - i // 2} of input {list(array.shape)}"
             )
-    return taken(self, border(sizes, padding, mode))
+        wide = np.pad(np.arange(size), (max(before, 0), max(after, 0)), mode=mode)
+        taps.append([(wide[max(-before, 0) : wide.size - max(-after, 0)], None)])
+    return taps
 
+def bordered(kind, mode):
+    """Store the rows of a border in one, two and three dimensions, and of its gradient."""
 
-def border_back(grad, self, padding, mode):
-    """The gradient of :func:`with_border`."""
-    sizes = self.shape[-(len(padding) // 2) :]
-    return given_back(grad, border(sizes, padding, mode), sizes)
+    def forward(self, padding):
+        return taken(self, border(self, padding, mode))
 
+    def backward(grad_output, self, padding):
+        return given_back(grad_output, border(self, padding, mode), self.shape[-(len(padding) // 2) :])
 
-for kind, forward, backward in (
-    (
-        "Reflection",
-        lambda self, padding: with_border(self, padding, "reflect"),
-        lambda grad_output, self, padding: border_back(grad_output, self, padding, "reflect"),
-    ),
-    (
-        "Replication",
-        lambda self, padding: with_border(self, padding, "edge"),
-        lambda grad_output, self, padding: border_back(grad_output, self, padding, "edge"),
-    ),
-):
-    for count in (1, 2, 3):
-        key, node = f"{kind.lower()}_pad{count}d", f"{kind}Pad{count}D"
+    for dims in (1, 2, 3):
+        key, node = f"{kind.lower()}_pad{dims}d", f"{kind}Pad{dims}D"
         row(key, f"{node}Backward0", forward, self=f"{key}_backward(grad, self, padding)")
-        second = {"grad_output": f"{key}(grad, padding)", "self": "zeros_like(grad)"}
-        row(f"{key}_backward", f"{node}BackwardBackward0", backward, promote="none", **second)
+        row(f"{key}_backward", f"{node}BackwardBackward0", backward, promote="none", grad_output=f"{key}(grad, padding)",
+            self="zeros_like(grad)")
+
+bordered("Reflection", "reflect")
+bordered("Replication", "edge")
 
 
-# ------------------------------------------------------------------ patches and pixels
-@op(
-    "Im2ColBackward0",
-    self="col2im(grad, (self_sym_argsize_minus_2, self_sym_argsize_minus_1), kernel_size, dilation, padding, stride)",
-)
+# ------------------------------------------------------------------ patches
+@op("Im2ColBackward0",
+    self="col2im(grad, (self_sym_argsize_minus_2, self_sym_argsize_minus_1), kernel_size, dilation, padding, stride)")
 def im2col(self, kernel_size, dilation, padding, stride):
-    full = self.reshape(-1, *self.shape[-3:])
-    seen = windows(padded(full, padding, padding), kernel_size, stride, dilation)
-    found = seen.transpose(0, 1, 4, 5, 2, 3)
-    return found.reshape(*self.shape[:-3], self.shape[-3] * kernel_size[0] * kernel_size[1], seen.shape[2] * seen.shape[3])
-
+    space = self.shape[-2:]
+    blocks = blocks_of(space, kernel_size, dilation, padding, stride)
+    if min(blocks) < 1:
+        raise RuntimeError(
+            f"Given input with spatial size {space}, kernel_size={kernel_size}, dilation={dilation}, padding={padding}, "
+            f"calculated shape of the array of sliding blocks as {blocks}, but its components must be at least one."
+        )
+    seen = windows(padded(self.reshape(-1, *self.shape[-3:]), padding), kernel_size, stride, dilation)
+    return seen.transpose(0, 1, 4, 5, 2, 3).reshape(*self.shape[:-3], -1, blocks[0] * blocks[1])
 
 @op("Col2ImBackward0", self="im2col(grad, kernel_size, dilation, padding, stride)")
 def col2im(self, output_size, kernel_size, dilation, padding, stride):
-    (kh, kw), (dh, dw), (ph, pw), (sh, sw) = kernel_size, dilation, padding, stride
-    height, width = output_size
-    if self.shape[-2] % (kh * kw):
+    area, (rows, cols) = kernel_size[0] * kernel_size[1], blocks_of(output_size, kernel_size, dilation, padding, stride)
+    if self.shape[-2] % area:
         raise RuntimeError(
             f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
-            f"input.size(1)={self.shape[-2]} and kernel_size=({kh}, {kw})."
+            f"input.size(1)={self.shape[-2]} and kernel_size={kernel_size}."
         )
-    rows, cols = (height + 2 * ph - dh * (kh - 1) - 1) // sh + 1, (width + 2 * pw - dw * (kw - 1) - 1) // sw + 1
     if self.shape[-1] != rows * cols:
         raise RuntimeError(
-            f"Given output_size=({height}, {width}), kernel_size=({kh}, {kw}), dilation=({dh}, {dw}), padding=({ph}, {pw}), "
-            f"stride=({sh}, {sw}), expected size of input's dimension 2 to match the calculated number of sliding blocks "
+            f"Given output_size={output_size}, kernel_size={kernel_size}, dilation={dilation}, padding={padding}, "
+            f"stride={stride}, expected size of input's dimension 2 to match the calculated number of sliding blocks "
             f"{rows} * {cols} = {rows * cols}, but got input.size(2)={self.shape[-1]}."
         )
-    parts = self.reshape(*self.shape[:-2], self.shape[-2] // (kh * kw), kh, kw, rows, cols)
+    parts = self.reshape(*self.shape[:-2], self.shape[-2] // area, *kernel_size, rows, cols)
     return folded(parts, output_size, stride, padding, dilation)
 
+def blocks_of(space, *sizes):
+    """Return how many windows there are along each dimension."""
+    return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in zip(space, *sizes, strict=True))
 
-@op("PixelShuffleBackward0", self="pixel_unshuffle(grad, upscale_factor)")
-def pixel_shuffle(self, upscale_factor):
+@named("F.unfold")
+def unfold(input, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1):
+    """Return every window of an image as a column."""
+    return TENSORS["im2col"](input, *(each_way(value, 2) for value in (kernel_size, dilation, padding, stride)))
+
+@named("F.fold")
+def fold(input, output_size: Ints, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1):
+    """Return columns added up where their windows are in an image: what :func:`unfold` took apart."""
+    return TENSORS["col2im"](input, *(each_way(value, 2) for value in (output_size, kernel_size, dilation, padding, stride)))
+
+
+# ------------------------------------------------------------------ pixels
+@op("PixelShuffleBackward0", "F.pixel_shuffle torch.pixel_shuffle", self="pixel_unshuffle(grad, upscale_factor)")
+def pixel_shuffle(self, upscale_factor: int):
     if self.ndim < 3:
         raise RuntimeError(
             f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {self.ndim} dimension(s)"
@@ -131,36 +126,17 @@ def pixel_shuffle(self, upscale_factor):
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
             f"input.size(-3)={channels} is not divisible by {r * r}"
         )
-    split = self.reshape(prod(self.shape[:-3]), channels // (r * r), r, r, height, width).transpose(0, 1, 4, 2, 5, 3)
+    split = self.reshape(-1, channels // (r * r), r, r, height, width).transpose(0, 1, 4, 2, 5, 3)
     return split.reshape(*self.shape[:-3], channels // (r * r), height * r, width * r)
 
-
-@op("PixelUnshuffleBackward0", self="pixel_shuffle(grad, downscale_factor)")
-def pixel_unshuffle(self, downscale_factor):
+@op("PixelUnshuffleBackward0", "F.pixel_unshuffle torch.pixel_unshuffle", self="pixel_shuffle(grad, downscale_factor)")
+def pixel_unshuffle(self, downscale_factor: int):
     r, (channels, height, width) = downscale_factor, self.shape[-3:]
-    for size, side in ((height, "height"), (width, "width")):
+    for side, size, place in (("height", height, 2), ("width", width, 1)):
         if size % r:
             raise RuntimeError(
-                f"pixel_unshuffle expects {side} to be divisible by downscale_factor, but "
-                f"input.size(-{2 if side == 'height' else 1})={size} is not divisible by {r}"
+                f"pixel_unshuffle expects {side} to be divisible by downscale_factor, but input.size(-{place})={size} is not "
+                f"divisible by {r}"
             )
-    split = self.reshape(prod(self.shape[:-3]), channels, height // r, r, width // r, r).transpose(0, 1, 3, 5, 2, 4)
+    split = self.reshape(-1, channels, height // r, r, width // r, r).transpose(0, 1, 3, 5, 2, 4)
     return split.reshape(*self.shape[:-3], channels * r * r, height // r, width // r)
-
-
-@op("ChannelShuffleBackward0", self="channel_shuffle_backward(grad, groups)")
-def channel_shuffle(self, groups):
-    if self.ndim < 3:
-        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(self.shape)}")
-    if groups <= 0:
-        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
-    if self.shape[1] % groups:
-        raise RuntimeError(f"Number of channels must be divisible by groups. Got {self.shape[1]} channels and {groups} groups.")
-    split = self.reshape(self.shape[0], groups, self.shape[1] // groups, *self.shape[2:])
-    return split.swapaxes(1, 2).reshape(self.shape)
-
-
-@composite
-def channel_shuffle_backward(grad, groups):
-    """The shuffle that undoes one."""
-    return channel_shuffle(grad, grad.shape[1] // groups)

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gviz import engine as _engine
 from gviz.autograd.modes import no_grad
-from gviz.autograd.names import install
+from gviz.autograd.names import NAMES, install
 from gviz.autograd.row import NAMED, native
 from gviz.autograd.row import TENSORS as call
 from gviz.autograd.tensor import from_array
-from gviz.engine.nn import activation_functions, dropout_functions, image_functions, loss_functions, window_functions
+from gviz.engine.nn import activation_functions, dropout_functions, image_functions, loss_functions
 from gviz.engine.nn.loss_functions import refuse_gradient
 from gviz.numbers.words import absent
 from gviz.ops import attention as _attention  # noqa: F401 - stores its rows
@@ -175,10 +176,10 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     sizes, square, sides = input.shape, input.mul(input), (size // 2, (size - 1) // 2)
     if input.ndim == 3:
         square = image_functions.pad(square.unsqueeze(1), (0, 0, *sides))
-        square = window_functions.avg_pool2d(square, (size, 1), stride=1).squeeze(1)
+        square = call["avg_pool2d"](square, (size, 1), (1, 1), (0, 0), False, True, None).squeeze(1)
     else:
         square = image_functions.pad(square.view(sizes[0], 1, *sizes[1:3], -1), (0, 0, 0, 0, *sides))
-        square = window_functions.avg_pool3d(square, (size, 1, 1), stride=1).squeeze(1).view(sizes)
+        square = call["avg_pool3d"](square, (size, 1, 1), (1, 1, 1), (0, 0, 0), False, True, None).squeeze(1).view(sizes)
     return input / square.mul(alpha).add(k).pow(beta)
 
 
@@ -210,13 +211,16 @@ def scaled_dot_product_attention(
     return dropout_functions.dropout(shares, dropout_p) @ value
 
 
-for module in (activation_functions, dropout_functions, image_functions, loss_functions, window_functions):
+for module in (activation_functions, dropout_functions, image_functions, loss_functions):
     globals().update((name, getattr(module, name)) for name in module.__all__)
     __all__ += module.__all__
 PLAIN = {name: globals()[name] for name in __all__}
 """Each function as it is written: under its public name it takes the call forms that its signature says, and refuses others."""
-NAMED.extend((f"F.{name}", unwrap(function), function) for name, function in PLAIN.items())
-install({"F": globals()})
+SHARED = {"cosine_similarity", "dropout", "group_norm", "layer_norm", "pairwise_distance", "rms_norm"}
+"""Those that ``torch`` offers under the same name."""
+NAMED.extend((f"F.{n}" + f" torch.{n}" * (n in SHARED), unwrap(function), function) for n, function in PLAIN.items())
+install({"F": globals(), "torch": vars(_engine)})
+__all__ = sorted(word[2:] for word in NAMES if word.startswith("F."))
 for name, function in PLAIN.items():
     globals()[name].__wrapped__ = function
 

@@ -1,4 +1,4 @@
-"""Padding, resizing and patches as functions: what is around an image, its size, its windows."""
+"""Padding and resizing as functions: what is around an image, and its size."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import numpy as np
 
 from gviz.autograd.row import TENSORS as call
 from gviz.autograd.tensor import from_array
-from gviz.engine.nn.window_functions import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, tuple_of
-from gviz.ops import resampling as _resampling  # noqa: F401 - stores its rows
-from gviz.ops import resizing as _resizing  # noqa: F401
+from gviz.ops import resizing as _resizing  # noqa: F401 - stores its rows, and those of resampling
+from gviz.ops.pooling import adaptive_means
 
 if TYPE_CHECKING:
     Tensor = Any  # whose methods the table gives
 
-__all__ = ["fold", "interpolate", "pad", "pixel_shuffle", "pixel_unshuffle", "unfold"]
+__all__ = ["interpolate", "pad"]
 
 
 # ------------------------------------------------------------------ padding
@@ -70,7 +69,6 @@ def around(input: Tensor, pad: tuple[int, ...]) -> Tensor:
 
 
 # ------------------------------------------------------------------ resizing
-AREA = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
 SMOOTH = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
 """Modes that go between elements, with how many dimensions they resize."""
 
@@ -98,38 +96,10 @@ def interpolate(
         scales = scales if recompute_scale_factor else tuple(map(float, told))
         told = tuple(int(n * factor) for n, factor in zip(sizes, told, strict=True))
     if mode == "area":
-        return AREA[dims - 1](input, told)
+        return adaptive_means(dims, input, told)
     row = f"upsample_{mode}{dims}d"
     if smooth and SMOOTH[mode] != dims:
         raise NotImplementedError(f"Got {dims + 2}D input, but {mode} mode needs {SMOOTH[mode] + 2}D input")
     if antialias or row not in call:
         raise NotImplementedError(f"interpolate(mode={mode!r}, antialias={antialias}) is not in gviz's engine")
     return call[row](input, told, *([bool(align_corners)] if smooth else []), *scales)
-
-
-# ------------------------------------------------------------------ patches
-def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """Return every window of an image as a column."""
-    space, sizes = input.shape[-2:], [tuple_of(v, 2) for v in (kernel_size, dilation, padding, stride)]
-    blocks = tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in zip(space, *sizes, strict=True))
-    if min(blocks) < 1:
-        raise RuntimeError(
-            f"Given input with spatial size {tuple(space)}, kernel_size={sizes[0]}, dilation={sizes[1]}, padding={sizes[2]}, "
-            f"calculated shape of the array of sliding blocks as {blocks}, but its components must be at least one."
-        )
-    return call["im2col"](input, *sizes)
-
-
-def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """Return columns added up where their windows are in an image: what :func:`unfold` took apart."""
-    return call["col2im"](input, *(tuple_of(v, 2) for v in (output_size, kernel_size, dilation, padding, stride)))
-
-
-def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """Return channels made into a finer image."""
-    return call["pixel_shuffle"](input, upscale_factor)
-
-
-def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """Return a fine image made into channels."""
-    return call["pixel_unshuffle"](input, downscale_factor)

@@ -10,7 +10,7 @@ from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
 from gviz.engine.nn.options import MADE, Layer, each
 from gviz.engine.nn.parameter import Parameter
-from gviz.engine.nn.window_functions import convolve
+from gviz.ops.convolution import convolve
 
 if TYPE_CHECKING:
     from typing import Self
@@ -169,7 +169,7 @@ class Convolution(Layer):
         padding: Any = self.padding
         if self.padding_mode != "zeros":
             input, padding = F.pad(input, self.border(), self.padding_mode), 0
-        return convolve(self.dims, input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
     def border(self) -> list[int]:
         """Return how much is around the input where it is not zeros, for :func:`functional.pad`: the last dimension first."""
@@ -194,7 +194,7 @@ class Transposed(Convolution):
         """Return the transpose of a convolution, of the wanted size."""
         more = self.output_padding if output_size is None else self.room(input.shape, output_size)
         options = (self.stride, self.padding, self.dilation, self.groups)
-        return convolve(self.dims, input, self.weight, self.bias, *options, more)
+        return convolve(input, self.weight, self.bias, *options, more)
 
     def room(self, sizes: Any, wanted: Any) -> tuple[int, ...]:
         """Return the output padding that makes the output so large."""
