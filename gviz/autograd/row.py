@@ -82,7 +82,6 @@ class Row:
     inplace: bool = False
     scalar: str = ""
     promote: str = ""
-    shows: dict[str, Any] = {}  # noqa: RUF012 - never written
     saves: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
@@ -166,7 +165,7 @@ class Row:
         """The class of its nodes."""
         body: dict[str, Any] = {"__slots__": (), "_row": self, "__module__": "builtins", "release": release, "watch": watch}
         body["apply"] = lambda node, grads, mask: self.derive(node, grads, mask)  # noqa: PLW0108 - a function binds, a method does not
-        for name in [*(save.name for save in self.plan), *self.shows]:
+        for name in [save.name for save in self.plan]:
             if name not in self.hidden:
                 body[f"_saved_{name}"] = property(functools.partial(self.read_saved, name=name))
         for save in self.plan:
@@ -221,8 +220,6 @@ class Row:
 
     def read_saved(self, node: Node, name: str) -> Any:
         """Return ``node._saved_NAME``: tensors with their place in the graph, numbers as PyTorch shows them."""
-        if name in self.shows:
-            return self.shows[name]
         place = next(i for i, save in enumerate(self.plan) if save.name == name)
         value = self.as_tensor(place, unpack(node, node._kept[place], self.numbered[place]))
         return value if self.plan[place].source == "input" else unsigned(name, value)
@@ -285,7 +282,6 @@ def op(node: str | None, names: str = "", /, *, key: str | None = None, **declar
             numbers: whether a public name takes a number for a tensor; scalar: the row that a number means in a derivative that
                 is recorded (``MulBackward1``).
             promote: "pointwise" (to one dtype, the default for several inputs), "float" (and integers to float), "none".
-            shows: saved numbers that are the same for every call.
             saves: what is saved besides that which the derivatives name.
             hidden: saved things that PyTorch does not show as ``_saved_*``.
             sparing: an input whose gradient alone is wanted is not saved.

@@ -27,21 +27,17 @@ def select(self, dim: int, index: int):
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {axis}")
     return self[at(axis, index)]
 
-
 @op("SelectBackwardBackward0", grad_output="select(grad, dim, index)")
 def select_backward(grad_output, input_sizes, dim, index):
     return placed(grad_output, input_sizes, dim, index)
-
 
 @op("SliceBackward0", view=True, self="slice_gradient(grad, self_sym_sizes, dim, start, end, step)")
 def slice_row(self, dim, start, end, step):
     return self[at(wrap_dim(dim, self.ndim), slice(start, end, step))]
 
-
 @op("SliceBackwardBackward0", grad_output="slice_row(grad, dim, start, end, step)")
 def slice_backward(grad_output, input_sizes, dim, start, end, step):
     return placed(grad_output, input_sizes, dim, slice(start, end, step))
-
 
 def placed(part, sizes, dim, index):
     """Return zeros with a part written at an index of one dimension."""
@@ -49,12 +45,10 @@ def placed(part, sizes, dim, index):
     full[at(wrap_dim(dim, full.ndim), index)] = part
     return full
 
-
 @composite
 def slice_gradient(grad, sizes, dim, start, end, step):
     """Return the gradient of a part in its place among zeros; an end that was not given is the largest number."""
     return slice_backward(grad, sizes, dim, start or 0, 2**63 - 1 if end is None else end, step)
-
 
 @composite("narrow")
 def narrow(self: Tensor, dim: int, start: int, length: int):
@@ -71,18 +65,13 @@ def narrow(self: Tensor, dim: int, start: int, length: int):
 
 
 # ------------------------------------------------------------------ places that tensors name
-@op(
-    "IndexBackward0", nondiff=("indices",), lists=("indices",),
-    self="index_put_impl(zeros_of(grad, self_sym_sizes), indices, grad, True)",
-)
+@op("IndexBackward0", nondiff=("indices",), lists=("indices",),
+    self="index_put_impl(zeros_of(grad, self_sym_sizes), indices, grad, True)")
 def index(self, indices):
     return np.ascontiguousarray(self[numpy_index(self, indices)])
 
-
-@op(
-    "IndexPutBackward0", "index_put index_put_", nondiff=("indices",), lists=("indices",), promote="none",
-    self="index_put_backward(grad, indices, accumulate)", values="index(grad, indices)",
-)
+@op("IndexPutBackward0", "index_put index_put_", nondiff=("indices",), lists=("indices",), promote="none",
+    self="index_put_backward(grad, indices, accumulate)", values="index(grad, indices)")
 def index_put(self, indices, values, accumulate: bool = False):
     result, where = np.array(self), numpy_index(self, indices)
     check_source(self, indices, values, result[where].shape)
@@ -92,15 +81,12 @@ def index_put(self, indices, values, accumulate: bool = False):
         result[where] = values
     return result
 
-
 alike("index_put_impl", "IndexPutImplBackward0", "index_put")
-
 
 @composite
 def index_put_backward(grad, indices, accumulate):
     """Return the gradient without what was overwritten."""
     return grad if accumulate else index_put(grad, indices, zeros_of(grad, ()), False)
-
 
 def check_source(array, indices, values, shape):
     """Refuse to write values of another dtype (but one number into a mask), or those that do not broadcast to the places."""
@@ -113,7 +99,6 @@ def check_source(array, indices, values, shape):
         want, have = of(array.dtype).scalar_name, of(values.dtype).scalar_name
         both = f"got {want} for the destination and {have} for the source."
         raise RuntimeError(f"Index put requires the source and destination dtypes match, {both}")
-
 
 def numpy_index(array, indices):
     """Return numpy's index for index arrays, one for each dimension (None takes it whole); masks are turned into positions."""
@@ -131,7 +116,6 @@ def numpy_index(array, indices):
     check_positions([(index, size) for index, size in zip(where, array.shape, strict=False) if not isinstance(index, slice)])
     return tuple(where)
 
-
 def check_mask(array, mask, dim):
     """Refuse a mask whose sizes are not those of the dimensions that it is for."""
     for offset, size in enumerate(mask.shape):
@@ -140,7 +124,6 @@ def check_mask(array, mask, dim):
                 f"The shape of the mask {list(mask.shape)} at index {offset} does not match the shape of the indexed tensor "
                 f"{list(array.shape)} at index {dim + offset}"
             )
-
 
 def check_positions(indexed):
     """Refuse indices that do not broadcast together, or lie outside of their dimensions, counted among the indexed."""

@@ -15,7 +15,6 @@ def along(array, dim, index):
     """Return numpy's index that takes a list of places along one dimension."""
     return (slice(None),) * wrap_dim(dim, array.ndim) + (index,)
 
-
 def check_index(self, dim, index, name):
     """Refuse an index that is not a vector of integers, or names a place that does not exist."""
     if index.ndim > 1:
@@ -28,14 +27,11 @@ def check_index(self, dim, index, name):
 
 
 # ------------------------------------------------------------------ slices
-@op(
-    "IndexSelectBackward0", "index_select", nondiff=("index",),
-    self="index_add(zeros_of(grad, self_sym_sizes), dim, index, grad)",
-)
+@op("IndexSelectBackward0", "index_select", nondiff=("index",),
+    self="index_add(zeros_of(grad, self_sym_sizes), dim, index, grad)")
 def index_select(self, dim: int, index):
     check_index(self, dim, index, "index_select")
     return np.take(self, index.reshape(-1), dim) if self.ndim else self.copy()
-
 
 @composite
 def picked(grad, dim, index, source, source_dim):
@@ -44,11 +40,8 @@ def picked(grad, dim, index, source, source_dim):
         return expand(index_select(grad, dim, index), tuple(source.shape))
     return index_select(grad, dim, squeeze_dim(index, 0))
 
-
-@op(
-    "IndexAddBackward0", "index_add .index_add_", nondiff=("index",), promote="none",
-    self="grad", source="maybe_multiply(picked(grad, dim, index, source, source_dim), alpha)",
-)
+@op("IndexAddBackward0", "index_add .index_add_", nondiff=("index",), promote="none",
+    self="grad", source="maybe_multiply(picked(grad, dim, index, source, source_dim), alpha)")
 def index_add(self, dim: int, index, source, *, alpha: Number = 1):
     check_index(self, dim, index, "index_add_")
     check_one_dtype(self, source, "index_add_(): self ({}) and source ({}) must have the same scalar type")
@@ -66,33 +59,25 @@ def index_add(self, dim: int, index, source, *, alpha: Number = 1):
     np.add.at(flat, along(flat, dim, index.reshape(-1)), source)
     return result
 
-
-@op(
-    "IndexCopyBackward0", "index_copy .index_copy_", nondiff=("index",),
-    self="index_fill(grad, dim, index, 0)", source="picked(grad, dim, index, source, source_dim)",
-)
+@op("IndexCopyBackward0", "index_copy .index_copy_", nondiff=("index",),
+    self="index_fill(grad, dim, index, 0)", source="picked(grad, dim, index, source, source_dim)")
 def index_copy(self, dim: int, index, source):
     check_index(self, dim, index, "index_copy")
     if source.ndim and self.ndim and index.size != (count := source.shape[wrap_dim(dim, self.ndim)]):
         raise IndexError(f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) ({count})")
     return written(self, dim, index, source)
 
-
 @op("IndexFillBackward0", "index_fill .index_fill_", nondiff=("index",), promote="none", self="index_fill(grad, dim, index, 0)")
 def index_fill(self, dim: int, index, value: Number):
     return written(self, dim, index, number(value, self.dtype))
 
-
-@op(
-    "IndexFillBackward1", "index_fill .index_fill_", nondiff=("index",), promote="none",
-    self="index_fill(grad, dim, index, 0)", value="sum_all(index_select(grad, dim, distinct(index)))",
-)
+@op("IndexFillBackward1", "index_fill .index_fill_", nondiff=("index",), promote="none",
+    self="index_fill(grad, dim, index, 0)", value="sum_all(index_select(grad, dim, distinct(index)))")
 def index_fill_tensor(self, dim: int, index, value):
     if np.ndim(value):
         dims = f"but got tensor with {value.ndim} dimension(s)."
         raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, {dims}")
     return written(self, dim, index, value)
-
 
 def written(self, dim, index, value):
     """Return a copy with values at an index."""
@@ -101,14 +86,12 @@ def written(self, dim, index, value):
     flat[along(flat, dim, index.reshape(-1))] = value
     return result
 
-
 def present_dim(dim, array):
     """A dim of an array, counted from 0; IndexError: it has none."""
     dim = wrap_dim(dim, array.ndim)
     if not array.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     return dim
-
 
 row("distinct", None, lambda self: np.unique(self), nondiff=("self",))
 
@@ -119,20 +102,14 @@ def check_mask(self, mask):
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     broadcast_shape(mask.shape, self.shape)
 
-
-@op(
-    "MaskedSelectBackward0", "masked_select", nondiff=("mask",), check=check_mask,
-    self="masked_scatter(zeros_of(grad, broadcast_shape(self.shape, mask.shape)), mask, grad)",
-)
+@op("MaskedSelectBackward0", "masked_select", nondiff=("mask",), check=check_mask,
+    self="masked_scatter(zeros_of(grad, broadcast_shape(self.shape, mask.shape)), mask, grad)")
 def masked_select(self, mask):
     self, mask = np.broadcast_arrays(self, mask)
     return self[mask]
 
-
-@op(
-    "MaskedScatterBackward0", "masked_scatter .masked_scatter_", nondiff=("mask",), promote="none",
-    self="masked_fill(grad, mask, 0)", source="masked_scatter_source(grad, mask, source_sym_sizes)",
-)
+@op("MaskedScatterBackward0", "masked_scatter .masked_scatter_", nondiff=("mask",), promote="none",
+    self="masked_fill(grad, mask, 0)", source="masked_scatter_source(grad, mask, source_sym_sizes)")
 def masked_scatter(self, mask, source):
     check_one_dtype(self, source, "masked_scatter: expected self and source to have same dtypes but got{} and {}")
     if mask.dtype.kind != "b":
@@ -144,11 +121,8 @@ def masked_scatter(self, mask, source):
     result[mask] = source.reshape(-1)[: mask.sum()]
     return result
 
-
-@op(
-    "MaskedScatterBackwardBackward0", nondiff=("mask",), hidden=("grad_output_sym_sizes",),
-    grad_output="masked_scatter(zeros_of(grad, grad_output_sym_sizes), mask, grad)",
-)
+@op("MaskedScatterBackwardBackward0", nondiff=("mask",), hidden=("grad_output_sym_sizes",),
+    grad_output="masked_scatter(zeros_of(grad, grad_output_sym_sizes), mask, grad)")
 def masked_scatter_source(grad_output, mask, sizes):
     full = np.zeros(sizes, grad_output.dtype)
     chosen = grad_output[np.broadcast_to(mask, grad_output.shape)]
@@ -163,7 +137,6 @@ def check_flat(self, index):
     if wrong.size:
         raise IndexError(f"out of range: tried to access index {wrong[0]} on a tensor of {self.size} elements.")
 
-
 @op("TakeBackward0", "take", nondiff=("index",), self="put(zeros_like(self), index, grad, True)")
 def take(self, index):
     if index.dtype != np.int64:
@@ -171,11 +144,8 @@ def take(self, index):
     check_flat(self, index)
     return self.reshape(-1)[index]
 
-
-@op(
-    "PutBackward0", "put .put_", nondiff=("index",), promote="none", hidden=("source_sym_sizes",),
-    self="put_backward(grad, index, source_sym_sizes, accumulate)", source="reshape(take(grad, index), tuple(source.shape))",
-)
+@op("PutBackward0", "put .put_", nondiff=("index",), promote="none", hidden=("source_sym_sizes",),
+    self="put_backward(grad, index, source_sym_sizes, accumulate)", source="reshape(take(grad, index), tuple(source.shape))")
 def put(self, index, source, accumulate: bool = False):
     if index.size != source.size:
         sizes = f"got source.numel() = {source.size}, index.numel() = {index.size}"
@@ -188,7 +158,6 @@ def put(self, index, source, accumulate: bool = False):
     else:
         flat[index.reshape(-1)] = source.reshape(-1)
     return flat.reshape(self.shape)
-
 
 @composite
 def put_backward(grad, index, sizes, accumulate):

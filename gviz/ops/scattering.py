@@ -27,7 +27,6 @@ def places(self, dim, index, src=None, name="scatter"):
     where[axis] = index
     return tuple(where)
 
-
 def check_fit(shape, axis, index, src, name):
     """Refuse an index with other dims than the tensor and what is written, or with larger ones but for the one indexed."""
     for whose, sizes in (("input" if name == "gather" else "self", shape), ("src", src)):
@@ -41,7 +40,6 @@ def check_fit(shape, axis, index, src, name):
         raise RuntimeError(f"Size does not match at dimension {large[0]} expected {apart}")
     raise RuntimeError(f"Expected {apart}" + ("" if src is None else f" and to be no larger size than src {list(src)}"))
 
-
 def joined(self, dim, index, src, join):
     """Return a copy to which elements, or one number, are joined at the places that an index tensor names along a dim."""
     result, several = np.array(self, order="C"), isinstance(src, np.ndarray)
@@ -50,42 +48,30 @@ def joined(self, dim, index, src, join):
         join(np.atleast_1d(result), where, used(src, index) if several else src)
     return result
 
-
 def used(src, index):
     """Return the elements that an index has a place for."""
     return np.atleast_1d(src)[tuple(map(slice, index.shape or (1,)))]
 
-
-@op(
-    "GatherBackward0", "gather", nondiff=("index",), saves=("sparse_grad",),
-    self="scatter_add(zeros_like(self), dim, index, grad)",
-)
+@op("GatherBackward0", "gather", nondiff=("index",), saves=("sparse_grad",),
+    self="scatter_add(zeros_like(self), dim, index, grad)")
 def gather(self, dim: int, index, *, sparse_grad: bool = False):
     if not index.size:
         return np.zeros(index.shape, self.dtype)
     return np.ascontiguousarray(np.atleast_1d(self)[places(self, dim, index, name="gather")]).reshape(index.shape)
 
-
-@op(
-    "ScatterBackward0", "scatter .scatter_", nondiff=("index",), promote="none",
-    self="scatter_value(grad, dim, index, 0)", src="gather(grad, dim, index)",
-)
+@op("ScatterBackward0", "scatter .scatter_", nondiff=("index",), promote="none",
+    self="scatter_value(grad, dim, index, 0)", src="gather(grad, dim, index)")
 def scatter(self, dim: int, index, src):
     return joined(self, dim, index, src, setitem)
-
 
 @op("ScatterBackward1", "scatter .scatter_", nondiff=("index",), promote="none", self="scatter_value(grad, dim, index, 0)")
 def scatter_value(self, dim: int, index, value: Number):
     return joined(self, dim, index, number(value, self.dtype), setitem)
 
-
-@op(
-    "ScatterAddBackward0", "scatter_add .scatter_add_", nondiff=("index",), promote="none",
-    self="grad", src="gather(grad, dim, index)",
-)
+@op("ScatterAddBackward0", "scatter_add .scatter_add_", nondiff=("index",), promote="none",
+    self="grad", src="gather(grad, dim, index)")
 def scatter_add(self, dim: int, index, src):
     return joined(self, dim, index, src, np.add.at)
-
 
 @composite("take_along_dim")
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None):
@@ -100,10 +86,8 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None):
 
 
 # ------------------------------------------------------------------ scatter_reduce
-@op(
-    "ScatterReduceBackward0", "scatter_reduce .scatter_reduce_", nondiff=("index",),
-    self__src="reduced_backward(grad, self, dim, index, src, reduce, include_self, result)",
-)
+@op("ScatterReduceBackward0", "scatter_reduce .scatter_reduce_", nondiff=("index",),
+    self__src="reduced_backward(grad, self, dim, index, src, reduce, include_self, result)")
 def scatter_reduce(self, dim: int, index, src, reduce: str, *, include_self: bool = True):
     if reduce not in START:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
@@ -122,13 +106,11 @@ def scatter_reduce(self, dim: int, index, src, reduce: str, *, include_self: boo
     count = np.maximum(count, 1).reshape(self.shape)
     return result / count.astype(self.dtype) if self.dtype.kind == "f" else result // count
 
-
 START = {
     "sum": (np.add, 0), "mean": (np.add, 0), "prod": (np.multiply, 1),
     "amax": (np.maximum, -np.inf), "amin": (np.minimum, np.inf),
 }
 """The function that joins elements that go to one place, and what an element is where the tensor's own does not count."""
-
 
 @composite
 def reduced_backward(grad, self, dim, index, src, reduce, include_self, result):
@@ -146,7 +128,6 @@ def reduced_backward(grad, self, dim, index, src, reduce, include_self, result):
         shares = grad / scatter_add(counted(ours, self), dim, index, counted(theirs, self))
         own, other = ours * shares, theirs * gather(shares, dim, index)
     return own if include_self else scatter_value(own, dim, index, 0), other
-
 
 @composite
 def reduced_prod_backward(grad, self, dim, index, src, include_self, result):
