@@ -36,7 +36,7 @@ def check(node: Node, outs: tuple[Any, ...]) -> None:
     for i, grad in enumerate(outs):
         if isinstance(grad, Tensor) and np.isnan(grad._array).any():
             warn_of(node)
-            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+            raise RuntimeError(f"Function '{type(node).name(node)}' returned nan values in its {i}th output.")
 
 
 def warn_of(node: Node) -> None:
@@ -44,7 +44,7 @@ def warn_of(node: Node) -> None:
     lines = node.metadata.get("traceback_")
     none = "No forward pass information available. Enable detect anomaly during forward pass for more information."
     told = none if lines is None else f"Traceback of forward call that caused the error:\n{''.join(lines)}"
-    warn(f"Error detected in {node.name()}. {told}")
+    warn(f"Error detected in {type(node).name(node)}. {told}")
 
 
 class set_detect_anomaly:

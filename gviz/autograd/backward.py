@@ -89,7 +89,7 @@ class Pass:
         edges = node._next
         mask = [edge is not None and (self.needed is None or self.leads(edge)) for edge in edges]
         try:
-            outs = node.apply(grads, mask)
+            outs = type(node).apply(node, grads, mask)  # not what a user has put on a ctx under that name
         except BaseException:
             if mode.anomaly:
                 anomaly.warn_of(node)
@@ -98,7 +98,7 @@ class Pass:
         if node._hooks is not None and node._hooks.after:
             outs = after_node(node, tuple(outs), grads)
         if not self.keep:  # after all that may refuse the gradients, but for anomaly mode
-            node.release()
+            type(node).release(node)
         if mode.anomaly:
             anomaly.check(node, tuple(outs))
         for edge, out in zip(edges, outs):  # noqa: B905 - a leaf has neither
@@ -152,7 +152,7 @@ def fitted(grad: Tensor, edge: Any, node: Node) -> Tensor:
         got, extra = array.shape, array.ndim - len(shape)
         if extra < 0 or any(size not in (1, got[i + extra]) for i, size in enumerate(shape)):
             raise RuntimeError(
-                f"Function {node.name()} returned an invalid gradient at index {node._next.index(edge)} - got {list(got)} but "
+                f"Function {type(node).name(node)} returned an invalid gradient at index {node._next.index(edge)} - got {list(got)} but "
                 f"expected shape compatible with {list(shape)}"
             )
         grad = TENSORS["sum_to"](grad, shape)

@@ -120,6 +120,6 @@ class AccumulateGrad(Node):
 
 def short_name(node: Any) -> str:
     """Return what messages call a node: ``Exp`` for ExpBackward0, ``Pow1`` for PowBackward1."""
-    full: str = node.name()
+    full: str = type(node).name(node)
     name, _, number = full.rpartition("Backward")
     return name + number.removesuffix("0") if name and (number.isdigit() or not number) else full

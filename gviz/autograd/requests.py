@@ -74,11 +74,18 @@ def grad(
     wanted = inputs_of(inputs, "grad")
     keep = bool(index(create_graph if retain_graph is None else retain_graph))
     unused = materialize_grads if allow_unused is None else allow_unused
-    roots = roots_of(outputs, grad_outputs)
     places = [place_of(one) for one in wanted]
-    catch: dict[Any, Any] = dict.fromkeys(places)
-    if roots:
-        Pass(roots, keep=keep, create=bool(create_graph), catch=catch).run()
+    rows: list[dict[Any, Any]] = []
+    given = as_tuple(grad_outputs) if is_grads_batched and grad_outputs is not None else ()
+    count = len(given[0]._array) if given else 1
+    for j in range(count):  # a batch of gradients is run one by one
+        start = [None if one is None else TENSORS["select"](one, 0, j) for one in given] if given else grad_outputs
+        rows.append(dict.fromkeys(places))
+        if roots := roots_of(outputs, start):
+            Pass(roots, keep=keep or j + 1 < count, create=bool(create_graph), catch=rows[-1]).run()
+    catch = rows[0]
+    if given:
+        catch = {place: None if catch[place] is None else TENSORS["stack"]([row[place] for row in rows], 0) for place in places}
     results = []
     for i, (one, place) in enumerate(zip(wanted, places, strict=True)):
         found = catch[place]

@@ -75,7 +75,7 @@ class CopySlices(Node):
         full = from_array(as_strided(memory, shape, [s * item for s in strides]), None)
         full = write(full, grads[0])
         part = TENSORS["as_strided"](full, *self.part)
-        outs = self.written.apply([TENSORS["clone"](part)], mask)
+        outs = type(self.written).apply(self.written, [TENSORS["clone"](part)], mask)
         write(part, TENSORS["zeros_like"](part) if outs[0] is None else outs[0])
         return (full, *outs[1:])
 

@@ -4,69 +4,74 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from typing import Any
 
 import numpy as np
 
 from gviz.autograd.modes import mode, no_grad
 from gviz.autograd.node import Node
-from gviz.engine.autograd.packing import raw_saved_tensors
 from gviz.autograd.saved import GONE, Saved, keep, unpack
 from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.autograd.views import refuse_view, take_place
 from gviz.autograd.words import FREED
+from gviz.engine.autograd.packing import raw_saved_tensors
 from gviz.numbers.classes import type_text
 from gviz.numbers.words import absent
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
-WRITTEN_VIEW = (
-    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
-    "Tensor. This is not supported by the current autograd engine. You should either make sure the input is not a view (using "
-    ".clone() for example) or make your Function only return one Tensor (potentially splitting it into two Functions: one "
-    "doing the inplace that returns a single Tensor and a second one that does the other operations). You can ask on the forum "
-    "https://discuss.pytorch.org/ if you need help to do this change."
-)
-
 
 class FunctionCtx:
-    """What forward leaves for backward; the node itself carries it, as in PyTorch."""
+    """What forward leaves for backward: the node itself, as in PyTorch, which takes the user's attributes of whatever name."""
 
     __slots__ = ("__dict__",)
     to_save: Any = ()
     dirty_tensors: Any = ()
     non_differentiable: Any = ()
+    saved_for_forward: Any = None
     materialize_grads = True
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep these tensors for backward, freed with the graph."""
         self.to_save = tensors
 
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep these tensors for jvp, which nothing here calls."""
+        self.saved_for_forward = tensors
+
     def mark_dirty(self, *args: Any) -> None:
-        """These inputs were written in place by forward."""
+        """Note that forward has written these inputs in place."""
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args: Any) -> None:
-        """These outputs get no gradient."""
+        """Note that these outputs get no gradient."""
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether outputs without a gradient give zeros (the default) or None to backward."""
+        """Say whether outputs without a gradient give zeros (the default) or None to backward."""
         self.materialize_grads = value
 
 
 class BackwardCFunction(FunctionCtx, Node):
-    """The node of one call of a Function: its context, which takes the user's attributes, and its place in the graph."""
+    """The node of one call of a Function."""
 
     __slots__ = ()
     _function: Any
+    _input_places: list[int]
+    _input_count: int
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What ``save_for_backward`` kept. RuntimeError: backward has freed it, or it was modified in place since."""
+        """What ``save_for_backward`` kept, unless backward has freed it, or it was modified in place since."""
         if self._kept is GONE:
             raise RuntimeError(FREED)
-        return tuple(unpack(self, one) for one in self._kept or ())
+        if "_was_read" in vars(self):
+            raise RuntimeError(READ_ONCE)
+        found = tuple(unpack(self, one) for one in self._kept or ())
+        if found and self._function.clear_saved_tensors_on_access:
+            self._kept, self._was_read = None, True
+        return found
 
     @property
     def _raw_saved_tensors(self) -> tuple[Any, ...]:
@@ -74,31 +79,31 @@ class BackwardCFunction(FunctionCtx, Node):
         return raw_saved_tensors(self)
 
     def apply(self, grads: list[Any], mask: Any = None) -> tuple[Any, ...]:
-        """Run the user's backward; refuses another number of gradients than forward has inputs."""
+        """Run the user's backward; refuse another number of gradients than forward has inputs."""
         if self.materialize_grads:
-            grads = [
-                from_array(np.zeros(shape, kind), None) if g is None and kind is not None else g
-                for g, (shape, kind) in zip(grads, self._outputs, strict=True)
-            ]
+            facts = zip(grads, self._outputs, strict=True)
+            grads = [from_array(np.zeros(*fact), None) if g is None and fact[1] is not None else g for g, fact in facts]
         before, mode.formula = mode.formula, False
         try:
-            result = self._function.backward(self, *grads)
+            result = self._function.written()(self, *grads)
         finally:
             mode.formula = before
-        results, name, total = list(result) if isinstance(result, tuple) else [result], type(self).__name__, self._inputs
-        if len(results) > total and all(one is None for one in results[total:]):
-            results = results[:total]
-        if len(results) != total:
-            raise RuntimeError(f"function {name} returned an incorrect number of gradients (expected {total}, got {len(results)})")
+        results, name, count = list(result) if isinstance(result, tuple) else [result], type(self).__name__, self._input_count
+        if len(results) > count and all(one is None for one in results[count:]):
+            results = results[:count]
+        if len(results) != count:
+            raise RuntimeError(
+                f"function {name} returned an incorrect number of gradients (expected {count}, got {len(results)})"
+            )
         for i, one in enumerate(results):
-            if one is not None and i not in self._places:
+            if one is not None and i not in self._input_places:
                 raise RuntimeError(
                     f"function {name} returned a gradient different than None at position {i + 1}, but the corresponding "
                     "forward input was not a Variable"
                 )
             if one is not None and not isinstance(one, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type_text(one)})")
-        return tuple(results[place] for place in self._places)
+        return tuple(results[place] for place in self._input_places)
 
     def release(self) -> None:
         """Drop the saved tensors."""
@@ -108,6 +113,12 @@ class BackwardCFunction(FunctionCtx, Node):
         return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
 
 
+READ_ONCE = (
+    "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the autograd.Function. Either "
+    "access saved_tensors only once, or set clear_saved_tensors_on_access=False."
+)
+
+
 class Function:
     """Base of the user's operations: static ``forward(ctx, ...)`` and ``backward(ctx, *grads)``, called through ``apply``.
 
@@ -115,11 +126,27 @@ class Function:
     """
 
     _backward_cls: Any
+    clear_saved_tensors_on_access = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         body = {"__slots__": (), "_function": cls, "__module__": "torch.autograd.function"}
         cls._backward_cls = type(f"{cls.__name__}Backward", (BackwardCFunction,), body)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them "
+            "on the class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse what PyTorch 0.3 did: it is ``apply`` that is called."""
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
+            "with static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+        )
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -128,16 +155,27 @@ class Function:
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """May be written by the user, where forward takes no ctx."""
+        """May be written by the user, if forward takes no ctx."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        """To be written by the user."""
+        """To be written by the user, also under the name ``vjp``."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
             "backward mode AD."
         )
+
+    vjp = backward
+
+    @classmethod
+    def written(cls) -> Any:
+        """Return the user's backward, or vjp."""
+        both = [one for one in (cls.vjp, cls.backward) if one is not Function.backward]
+        if len(both) == 2:
+            told = "is not allowed. You should only implement one of them."
+            raise RuntimeError(f"Implementing both 'backward' and 'vjp' for a custom Function {told}")
+        return both[0] if both else Function.backward
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
@@ -150,7 +188,7 @@ class Function:
         places = [i for i, one in enumerate(args) if isinstance(one, Tensor)]
         wanted = mode.on and any(args[i].requires_grad for i in places)
         node = cls._backward_cls(tuple(edge_of(args[i]) for i in places) if wanted else (), ())
-        node._places, node._inputs = places, len(args)
+        node._input_places, node._input_count = places, len(args)
         node.needs_input_grad = tuple(isinstance(one, Tensor) and one.requires_grad for one in args)
         with no_grad():
             output = cls.forward(*args) if apart else cls.forward(node, *args)
@@ -161,11 +199,12 @@ class Function:
         return made if isinstance(output, tuple) else made[0]
 
 
+Function.__init_subclass__.__func__(Function)
 InplaceFunction = Function
 
 
 def wrapped(node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], *, wanted: bool) -> list[Any]:
-    """The outputs of forward in their place in the graph; what it asked for is saved."""
+    """Return the outputs of forward in their place in the graph; what it asked for is saved."""
     node._outputs = tuple((o._array.shape, o._array.dtype) if isinstance(o, Tensor) else ((), None) for o in outputs)
     for one in node.dirty_tensors:
         one.version_cell().count += 1
@@ -176,20 +215,18 @@ def wrapped(node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], *, wante
             )
     made: list[Any] = []
     for i, one in enumerate(outputs):
-        if not isinstance(one, Tensor):
-            made.append(one)
-            continue
-        flows = wanted and one._array.dtype.kind in "fc" and all(one is not p for p in node.non_differentiable)
+        flows = wanted and isinstance(one, Tensor) and one._array.dtype.kind in "fc"
+        flows = flows and all(one is not p for p in node.non_differentiable)
         given = any(one is a for a in args)
         if any(one is d for d in node.dirty_tensors):
             if flows:
                 refuse_written(one, outputs)
                 take_place(one, (node, i))
-            made.append(one)
-            continue
-        result = one.detach() if given and not flows and one.requires_grad else viewed(one, given=given, several=len(outputs) > 1)
-        result._edge = (node, i) if flows else result._edge
-        made.append(result)
+        elif isinstance(one, Tensor):
+            several = len(outputs) > 1
+            one = one.detach() if given and not flows and one.requires_grad else viewed(one, given=given, several=several)  # noqa: PLW2901
+            one._edge = (node, i) if flows else one._edge
+        made.append(one)
     if wanted:
         node._kept = [kept(one, args, outputs, made, i) for i, one in enumerate(node.to_save)]
         for note in mode.notes:
@@ -200,22 +237,24 @@ def wrapped(node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], *, wante
 
 
 def kept(one: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], made: list[Any], place: int) -> Any:
-    """An input as itself; an output as its array and number, since a tensor here would be a cycle; both with their version."""
+    """Return an input as itself, an output as its array and number (a tensor would be a cycle), both with their version."""
     if one is not None and not isinstance(one, Tensor):
         raise TypeError(f"save_for_backward can only save variables, but argument {place} is of type {type_text(one)}")
     for i, (output, result) in enumerate(zip(outputs, made, strict=True)):
-        if one is output and one is not None and result._edge is not None and (one is result or all(one is not a for a in args)):
+        own = one is result or all(one is not a for a in args)
+        if one is output and one is not None and result._edge is not None and own:
             return Saved(one._array, result.version_cell(), i)
     return keep(one)
 
 
 def viewed(one: Tensor, *, given: bool, several: bool) -> Tensor:
-    """An input that is returned as it is, or a view, comes out as a view that must not be written: its derivative is the user's."""
+    """Return an input that comes out as it is, or a view, as a view that must not be written: its derivative is the user's."""
     if not (given or one._is_view()):
         return one if one._edge is None else from_array(one._array, None)
     result = from_array(one._array, None)
     rare, result._version_cell = result.rare(), one.version_cell()
-    rare.base, rare.origin, rare.seen = one if one._base is None else one._base, "multi" if several else "function", one._version
+    rare.origin, rare.seen = "multi" if several else "function", one._version
+    rare.base = one if one._base is None else one._base
     return result
 
 
@@ -225,7 +264,13 @@ def refuse_written(one: Tensor, outputs: tuple[Any, ...]) -> None:
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
     if one._is_view():
         if len(outputs) > 1:
-            raise RuntimeError(WRITTEN_VIEW)
+            raise RuntimeError(
+                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
+                "than one Tensor. This is not supported by the current autograd engine. You should either make sure the input "
+                "is not a view (using .clone() for example) or make your Function only return one Tensor (potentially "
+                "splitting it into two Functions: one doing the inplace that returns a single Tensor and a second one that does "
+                "the other operations). You can ask on the forum https://discuss.pytorch.org/ if you need help to do this change."
+            )
         refuse_view(one)
 
 
@@ -235,12 +280,12 @@ class Error(Node):
     __slots__ = ()
 
     def apply(self, grads: list[Any], mask: Any) -> Any:
-        """The refusal."""
+        """Refuse."""
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
 
 
 def once_differentiable(backward: Any) -> Any:
-    """A backward whose result is not recorded: differentiating it again is an error."""
+    """Return a backward whose result is not recorded: differentiating it again is an error."""
 
     @functools.wraps(backward)
     def run(ctx: Any, *grads: Any) -> Any:
