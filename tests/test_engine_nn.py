@@ -11,7 +11,7 @@ import pytest
 from gviz import engine
 from gviz.engine import nn, optim
 from gviz.engine.autograd import functional, graph
-from gviz.engine.autograd.differences import gradcheck, gradgradcheck
+from gviz.engine.autograd.gradcheck import gradcheck, gradgradcheck
 from gviz.engine.nn import functional as F
 
 torch: Any = engine

@@ -48,8 +48,8 @@ class Variable(metaclass=VariableMeta):
 
 
 LATER = {
-    "Function": "function", "detect_anomaly": "anomaly", "set_detect_anomaly": "anomaly", "gradcheck": "differences",
-    "gradgradcheck": "differences",
+    "Function": "function", "detect_anomaly": "anomaly", "set_detect_anomaly": "anomaly", "gradcheck": "gradcheck",
+    "gradgradcheck": "gradcheck",
 }  # fmt: skip
 """What few programs use: loaded when it is first named, from that module."""
 
@@ -57,7 +57,12 @@ LATER = {
 def __getattr__(name: str) -> Any:
     """Load what few programs use when it is first named."""
     if name in LATER:
-        found = getattr(importlib.import_module("gviz.autograd.anomaly" if LATER[name] == "anomaly" else f"gviz.engine.autograd.{LATER[name]}"), name)
+        found = getattr(
+            importlib.import_module(
+                "gviz.autograd.anomaly" if LATER[name] == "anomaly" else f"gviz.engine.autograd.{LATER[name]}"
+            ),
+            name,
+        )
         globals()[name] = found
         return found
     if name == "grad_mode":
