@@ -168,8 +168,8 @@ def pooled(key, dims, input, *sizes, options=()):
     if input.ndim not in (dims + 1, dims + 2):
         raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
     if dims > 1:
-        return TENSORS[key.format(dims)](input, *(each_way(size, dims) for size, _ in sizes), *options)
-    result = TENSORS[key.format(2)](input.unsqueeze(-2), *((flat, *each_way(size, 1)) for size, flat in sizes), *options)
+        return TENSORS[key](input, *(each_way(size, dims) for size, _ in sizes), *options)
+    result = TENSORS[key](input.unsqueeze(-2), *((flat, *each_way(size, 1)) for size, flat in sizes), *options)
     return tuple(one.squeeze(-2) for one in result) if isinstance(result, tuple) else result.squeeze(-2)
 
 def filled(name, dims, input, output_size):
@@ -190,6 +190,8 @@ def adaptive_means(dims, input, output_size):
 
 def offer(dims):
     """Give the poolings over so many dimensions their names."""
+    keys = "max_pool{}d_with_indices", "avg_pool{}d", "adaptive_max_pool{}d"
+    largest, means, shares = (key.format(max(dims, 2)) for key in keys)
     usual = (lambda kernel_size: kernel_size) if dims == 1 else (lambda kernel_size: ())
 
     @named(f"F.max_pool{dims}d torch.max_pool{dims}d")
@@ -198,7 +200,7 @@ def offer(dims):
         return_indices: bool = False,
     ):  # fmt: skip
         sizes = (kernel_size, 1), (stride or usual(kernel_size), 1), (padding, 0), (dilation, 1)
-        result = pooled("max_pool{}d_with_indices", dims, input, *sizes, options=(ceil_mode,))
+        result = pooled(largest, dims, input, *sizes, options=(ceil_mode,))
         return tuple(result) if return_indices else result[0]
 
     @named(f"F.avg_pool{dims}d" + " torch.avg_pool1d" * (dims == 1))
@@ -207,7 +209,7 @@ def offer(dims):
         count_include_pad: bool = True, divisor_override: int | None = None,
     ):  # fmt: skip
         sizes = (kernel_size, 1), (stride or usual(kernel_size), 1), (padding, 0)
-        return pooled("avg_pool{}d", dims, input, *sizes, options=(ceil_mode, count_include_pad, divisor_override))
+        return pooled(means, dims, input, *sizes, options=(ceil_mode, count_include_pad, divisor_override))
 
     @named(f"F.adaptive_avg_pool{dims}d" + " torch.adaptive_avg_pool1d" * (dims == 1))
     def adaptive_avg_pool(input, output_size: Any):
@@ -218,7 +220,7 @@ def offer(dims):
         @named(f"F.adaptive_max_pool{dims}d")
         def adaptive_max_pool(input, output_size: Any, return_indices: bool = False):
             size = filled("adaptive_max_pool", dims, input, output_size)
-            result = pooled("adaptive_max_pool{}d", dims, input, (size, 1))
+            result = pooled(shares, dims, input, (size, 1))
             return tuple(result) if return_indices else result[0]
 
 for dims in (1, 2, 3):

@@ -63,8 +63,8 @@ def bordered(kind, mode):
         row(f"{key}_backward", f"{node}BackwardBackward0", backward, promote="none", grad_output=f"{key}(grad, padding)",
             self="zeros_like(grad)")
 
-bordered("Reflection", "reflect")
-bordered("Replication", "edge")
+for kind, mode in (("Reflection", "reflect"), ("Replication", "edge")):
+    bordered(kind, mode)
 
 
 # ------------------------------------------------------------------ patches

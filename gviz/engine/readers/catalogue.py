@@ -106,9 +106,8 @@ def public() -> Iterator[tuple[str, Any, str]]:
         import_module(f"gviz.ops.{module.name}")
     _, _, space = engine.linalg, engine.special, vars(engine.Tensor)
     for word, name in NAMES.items():
-        shared = [f"torch.{name.short}"] if word.startswith("F.") and name.short in engine.FUNCTIONAL else []
         for form in name.forms:
-            yield from ((text, form.call, str(form)) for text in (*written(word), *shared))
+            yield from ((text, form.call, str(form)) for text in written(word))
     yield from ((f"nn.{name}", layer.forward, "") for name, layer in LAYERS.items())
     yield from ((f"Tensor.{name}", made.fget, "") for name, made in space.items() if isinstance(made, property) and made.fget)
     yield from ((text, space[name], "") for name, text in {"__getitem__": "x[...]", "__setitem__": "x[...] = y"}.items())
