@@ -11,8 +11,6 @@ import pytest
 
 from gviz import engine
 from gviz.engine import nn
-from gviz import engine
-from gviz.engine import nn
 from gviz.numbers import dtypes, printing
 from gviz.numbers.printing import Size, format_tensor, set_printoptions, size
 

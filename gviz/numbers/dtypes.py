@@ -50,7 +50,7 @@ class dtype:
         return "torch." + self.name
 
     def __reduce__(self) -> tuple[Callable[[str], dtype], tuple[str]]:
-        """Copied and unpickled, it stays the same object."""
+        """Copy and unpickle it as the same object."""
         return named, (self.name,)
 
     def to_complex(self) -> dtype:
@@ -192,7 +192,7 @@ def promote(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def promote_types(type1: Any, type2: Any) -> dtype:
-    """``torch.promote_types``: :func:`promote` for element types."""
+    """Return what :func:`promote` does, for element types (``torch.promote_types``)."""
     return _OF[promote(as_dtype(type1).np, as_dtype(type2).np)]
 
 
@@ -224,10 +224,10 @@ def _combine(higher: np.dtype[Any] | None, lower: np.dtype[Any] | None) -> np.dt
 
 
 class WrappedNumber(np.ndarray):
-    """A number where a tensor is wanted: an array that has no more say in the dtype than the number has."""
+    """A number where a tensor is wanted: an array that counts for the dtype no more than the number does."""
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        """As of a plain array, and plain what comes of it."""
+        """Compute as with a plain array, and give a plain one."""
         plain = (np.asarray(value) if isinstance(value, WrappedNumber) else value for value in inputs)
         return getattr(ufunc, method)(*plain, **kwargs)
 

@@ -13,7 +13,7 @@ __all__ = ["finfo", "iinfo"]
 
 
 class _Limits:
-    """What :class:`finfo` and :class:`iinfo` share: the type, its width, its ends, and how they print: with six digits."""
+    """The part that :class:`finfo` and :class:`iinfo` share: type, width and ends, printed with six digits."""
 
     __module__ = "torch"
     shown: tuple[str, ...] = ("min", "max")

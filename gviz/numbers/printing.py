@@ -133,7 +133,7 @@ class _Complex:
         self.width = self.real.width + self.imag.width + 1
 
     def __call__(self, value: complex) -> str:
-        """One element, aligned at its real part."""
+        """Return one element, aligned at its real part."""
         real, imag = self.real(value.real), self.imag(value.imag).lstrip() + "j"
         return real + imag if imag[0] in "+-" else f"{real}+{imag}"
 

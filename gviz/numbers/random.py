@@ -167,8 +167,7 @@ def uniform(
     """Return uniform numbers from ``low`` up to, not including, ``high`` (``Tensor.uniform_``)."""
     wanted = float_type(dtype, "check_uniform_bounds")
     if wanted.kind == "c":
-        parts = uniform((*shape, 2), low, high, of(wanted).to_real().np, generator)
-        return np.reshape(parts.view(wanted), shape)
+        return uniform((*shape, 2), low, high, of(wanted).to_real().np, generator).view(wanted).reshape(shape)
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     unit = (generator or default_generator).draw_unit(math.prod(shape), wanted)
@@ -189,8 +188,8 @@ def normal(
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if wanted.kind == "c":
-        parts = normal((*shape, 2), 0.0, std / math.sqrt(2), of(wanted).to_real().np, generator)
-        return parts.view(wanted)[..., 0] + wanted.type(mean)
+        parts = normal((*shape, 2), 0.0, std / math.sqrt(2), of(wanted).to_real().np, generator).view(wanted)
+        return np.add(parts[..., 0], wanted.type(mean))
     if count < BLOCK:
         return cast(np.array([value * std + mean for value in source.draw_normal(count)], np.float64), wanted).reshape(shape)
     whole = count - count % BLOCK
