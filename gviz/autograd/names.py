@@ -18,7 +18,7 @@ import numpy as np
 from gviz.autograd.call import OPERANDS, plain_number
 from gviz.autograd.inplace import in_place, reshape_in_place, write_out
 from gviz.autograd.row import NAMED, NUMBERS, TENSORS
-from gviz.autograd.tensor import Tensor
+from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.classes import MIXED, is_pytorchs, type_text
 from gviz.numbers.dtypes import OF_PYTHON, as_dtype
 from gviz.numbers.dtypes import dtype as DtypeClass
@@ -286,7 +286,9 @@ def as_operator(function: Any) -> Any:
         if not isinstance(other, OPERANDS):
             if is_pytorchs(type(other)):
                 raise TypeError(MIXED)
-            return NotImplemented
+            if function.__name__ != "eq" or not isinstance(other, np.ndarray) or other.dtype.kind not in "biufc":
+                return NotImplemented
+            other = from_array(other, None)  # the one sign for which PyTorch takes an array
         return function(self, other)
 
     return operate

@@ -95,6 +95,8 @@ def grad(
                 "Set allow_unused=True if this is the desired behavior."
             )
         if found is None and materialize_grads:
+            if isinstance(one, GradientEdge):
+                raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
             found = from_array(np.zeros_like(one._array), None).requires_grad_(bool(create_graph))
         results.append(found)
     return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else tuple(results)

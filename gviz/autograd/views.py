@@ -77,7 +77,7 @@ class CopySlices(Node):
         part = TENSORS["as_strided"](full, *self.part)
         outs = type(self.written).apply(self.written, [TENSORS["clone"](part)], mask)
         write(part, TENSORS["zeros_like"](part) if outs[0] is None else outs[0])
-        return (full, *outs[1:])
+        return (full if mask[0] else None, *outs[1:])
 
     def release(self) -> None:
         """Free what was written."""

@@ -186,11 +186,21 @@ def gelu_backward(grad_output, self, approximate="none"):
 
 @composite
 def gelu_double_backward(grad, grad_output, self, approximate):
-    """The second derivative of x times a normal distribution."""
+    """The second derivative of x times a normal distribution, or of its approximation by tanh."""
+    if approximate == "tanh":
+        root = 0.7978845608028654
+        inner = root * (self + 0.044715 * power(self, 3))
+        bent, sech = tanh(inner), div(ones_of(self, tuple(self.shape)), cosh(inner))
+        half, rest = 0.5 * self, 1 - bent * bent
+        slope = root * (1 + 3 * 0.044715 * self * self)
+        first = 0.5 * rest * slope
+        second = half * slope * ((2 * sech) * (neg(sech) * bent) * slope)
+        return grad * grad_output * (2 * first + second + half * rest * (6 * 0.044715 * self * root))
     square = self * self
     density = 0.3989422804014327 * exp(-0.5 * square)
     bend = square * density
-    return grad * grad_output * (2 * density - bend)
+    bend = 2 * density - bend  # made first, as in PyTorch
+    return grad * grad_output * bend
 
 @composite
 def silu_backward(grad, self):

@@ -79,10 +79,10 @@ PLACES = ("values", "indices")
 def refuse_nothing(name, array, axes):
     """Refuse to look for an extreme of nothing."""
     if axes is None and not array.size:
-        raise RuntimeError(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
-            "Specify the reduction dim with the 'dim' argument."
-        )
+        told = f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
+        if name.startswith("arg"):
+            raise IndexError(told)
+        raise RuntimeError(f"{told} Specify the reduction dim with the 'dim' argument.")
     for axis in axes or ():
         if not array.shape[axis]:
             raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
