@@ -74,18 +74,19 @@ def grad(
     wanted = inputs_of(inputs, "grad")
     keep = bool(index(create_graph if retain_graph is None else retain_graph))
     unused = materialize_grads if allow_unused is None else allow_unused
+    if is_grads_batched and grad_outputs is not None:  # one after the other
+        given = as_tuple(grad_outputs)
+        count, select = len(given[0]._array), TENSORS["select"]
+        starts = [[None if one is None else select(one, 0, j) for one in given] for j in range(count)]
+        options = create_graph, True, allow_unused, False, materialize_grads
+        rows = [grad(outputs, wanted, start, keep or j + 1 < count, *options) for j, start in enumerate(starts)]
+        stacked = [None if grads[0] is None else TENSORS["stack"](list(grads), 0) for grads in zip(*rows, strict=True)]
+        return dict(zip(inputs, stacked, strict=True)) if type(inputs) is dict else tuple(stacked)
+    roots = roots_of(outputs, grad_outputs)
     places = [place_of(one) for one in wanted]
-    rows: list[dict[Any, Any]] = []
-    given = as_tuple(grad_outputs) if is_grads_batched and grad_outputs is not None else ()
-    count = len(given[0]._array) if given else 1
-    for j in range(count):  # a batch of gradients is run one by one
-        start = [None if one is None else TENSORS["select"](one, 0, j) for one in given] if given else grad_outputs
-        rows.append(dict.fromkeys(places))
-        if roots := roots_of(outputs, start):
-            Pass(roots, keep=keep or j + 1 < count, create=bool(create_graph), catch=rows[-1]).run()
-    catch = rows[0]
-    if given:
-        catch = {place: None if catch[place] is None else TENSORS["stack"]([row[place] for row in rows], 0) for place in places}
+    catch: dict[Any, Any] = dict.fromkeys(places)
+    if roots:
+        Pass(roots, keep=keep, create=bool(create_graph), catch=catch).run()
     results = []
     for i, (one, place) in enumerate(zip(wanted, places, strict=True)):
         found = catch[place]
@@ -162,7 +163,7 @@ def start(root: Any, gradient: Any, position: int) -> Any:
         raise AssertionError("Expected output to be a torch.Tensor")  # noqa: TRY004
     facts = root.node._outputs[root.output_nr] if isinstance(root, GradientEdge) else (root._array.shape, root._array.dtype)
     if gradient is None:
-        if math.prod(facts[0]) != 1 and (isinstance(root, GradientEdge) or root._edge is not None):
+        if math.prod(facts[0]) != 1 and (isinstance(root, GradientEdge) or root.requires_grad):
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         return from_array(np.ones(*facts), None)
     if not isinstance(gradient, Tensor):

@@ -39,7 +39,7 @@ def get_item(self: Tensor, key: Any) -> Any:
 def set_item(tensor: Tensor, key: Any, value: Any) -> None:
     """Do ``x[key] = value``: write through a view where the key gives one, else as ``index_put_``."""
     if not isinstance(value, Tensor):
-        if not isinstance(value, bool | int | float | complex | np.generic):
+        if not isinstance(value, int | float | complex | np.integer):
             raise TypeError(f"can't assign a {type_text(value)} to a {type_name(tensor._array.dtype)}")
         value = from_array(np.asarray(number(value, tensor._array.dtype)), None)
     part, indices = taken_apart(tensor, key, writing=True)

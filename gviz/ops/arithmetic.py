@@ -86,7 +86,7 @@ def rsub_scalar(self, other, *, alpha: Number = 1):
 brief("r-", lambda self, other: sub(full_as(self, other), self) if in_formula(other) else rsub_scalar(self, other),
     other="Operand")
 row("add_scalar", "AddBackward1", lambda self, other: common(self, other) + other, self="grad")
-row("sub_scalar", "SubBackward1", lambda self, other: common(self, other) - other, self="grad", check=lambda self: check_sub(self, 0))
+row("sub_scalar", "SubBackward1", lambda self, other: common(self, other) - other, self="grad")
 row("full_as", None, lambda self, value: np.full_like(self, value), nondiff=("self",))
 row("neg", "NegBackward0", lambda self: -self, "neg negative neg_ negative_ -x", check=check_sub, self="neg(grad)")
 row("absolute", "AbsBackward0", np.abs, "abs absolute abs_ .absolute_ abs(x)", self="grad * sgn(self)",
