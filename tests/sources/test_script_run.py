@@ -12,6 +12,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+from program import ROOT
 from scripts import HEAD, Folder, needs, roots, rows, texts
 
 from gviz.errors import SourceError
@@ -180,7 +181,7 @@ def test_a_scripts_threads_are_waited_for(folder: Folder) -> None:
 def test_a_script_may_be_the_first_to_import_threading(folder: Folder) -> None:
     file = folder.write("net.py", HEAD + "import threading\ny = x * 2\n")
     program = f"from gviz.sources import read; print(read({str(file)!r}).failed)"
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}  # pytest has imported it
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}  # pytest has imported it
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment)
     assert (done.stdout, done.stderr) == ("False\n", "")
 

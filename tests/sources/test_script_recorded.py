@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from program import ROOT
 from scripts import Folder, needs
 
 from gviz.graph import TensorRow
 
-RECORDED = Path(__file__).parent / "recorded" / "oracle" / "shared.jsonl"
+RECORDED = ROOT / "tests" / "recorded" / "oracle" / "shared.jsonl"
 NO_TORCH = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
 FIELDS = ("dtype", "requires_grad", "is_leaf", "retains_grad", "grad_fn")
 

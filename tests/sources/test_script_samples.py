@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from program import SAMPLES
 
 from gviz.errors import SourceError
 from gviz.graph import Graph, Node, TensorRow, Value
 from gviz.sources import Reading, SourceOptions, read
 
-SAMPLES = Path(__file__).parent.parent / "samples"
 NO_TORCH = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
 ERROR_3X3 = "RuntimeError: grad can be implicitly created only for scalar outputs"
 ERROR_TWICE = (
