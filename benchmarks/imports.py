@@ -15,4 +15,4 @@ def run(torch: str, runs: int = 21) -> None:
     nothing, package, numpy, engine, peer = (usage.wall for usage in usages)
     print(f"python {nothing:.0f} ms, numpy {numpy:.0f} ms, gviz.engine {engine:.0f} ms, torch {peer:.0f} ms")
     report_limit("import gviz, beyond Python", package - nothing, 5, "ms")
-    report_limit("import gviz.engine, beyond numpy", engine - numpy, 50, "ms")
+    report_limit("import gviz.engine, beyond numpy", engine - numpy, 30, "ms")
