@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.ops.checks import check_one_dtype
-from gviz.numbers.dtypes import result_type
 from gviz.autograd.row import ARRAYS, TENSORS, composite, op
 from gviz.ops.rows import row
 from gviz.ops.totals import add_up, average
@@ -14,19 +12,12 @@ REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
 def reduced(losses, reduction):
-    """A loss per element, or their mean or sum."""
+    """Return a loss per element, or their mean or sum."""
     return losses if reduction == 0 else average(losses) if reduction == 1 else add_up(losses)
 
-
-def check_same(self, target):
-    """Refuse a target of another dtype."""
-    check_one_dtype(target, self, "Found dtype {} but expected {}")
-
-
 def share(array, reduction):
-    """What one element's loss counts in the result."""
+    """Return what one element's loss counts in the result."""
     return array.dtype.type(1 / array.size if reduction == 1 and array.size else 1)
-
 
 @composite
 def shared_as(value, reduction):
@@ -35,112 +26,63 @@ def shared_as(value, reduction):
 
 
 # ------------------------------------------------------------------ differences
-@op(
-    "MseLossBackward0",
-    self="mse_loss_backward(grad, self, target, reduction)",
-    target="mse_loss_backward(grad, target, self, reduction)",
-)
-def mse_loss(self, target, reduction):
-    difference = self - target
-    return reduced(difference * difference, reduction)
+def difference(key, node, forward, backward, bend, options="", first=""):
+    """Store the rows of a loss of differences and of its derivative; ``bend`` is the second one, before it is shared."""
+    formula = f"{key}_backward(grad, {{}}, {{}}, reduction{options})"
+    row(key, f"{node}Backward0", forward, self=formula.format("self", "target"), target=formula.format("target", "self"))
+    row(f"{key}_backward", f"{node}BackwardBackward0", backward, grad_output=first or formula.format("self", "target"),
+        self=f"shared_as({bend}, reduction)", target=f"neg(shared_as({bend}, reduction))")
 
-
-@op(
-    "MseLossBackwardBackward0",
-    grad_output="mse_loss_backward(grad, self, target, reduction)",
-    self="shared_as(2 * (grad * grad_output), reduction)",
-    target="neg(shared_as(2 * (grad * grad_output), reduction))",
-)
-def mse_loss_backward(grad_output, self, target, reduction):
-    difference = self - target
-    return grad_output * (difference * (2 * share(difference, reduction)))
-
-
-@op(
-    "SmoothL1LossBackward0",
-    self="smooth_l1_loss_backward(grad, self, target, reduction, beta)",
-    target="smooth_l1_loss_backward(grad, target, self, reduction, beta)",
-)
-def smooth_l1_loss(self, target, reduction, beta=1.0):
-    kind = self.dtype.type
+def smooth(self, target, reduction, beta=1.0):
+    """Return squared differences below ``beta``, absolute ones above."""
     far = np.abs(self - target)
-    return reduced(np.where(far < beta, kind(0.5) * far * far / kind(beta), far - kind(0.5 * beta)), reduction)
+    return reduced(np.where(far < beta, 0.5 * far * far / beta, far - 0.5 * beta), reduction)
 
+def smooth_back(grad_output, self, target, reduction, beta):
+    """Return the gradient of :func:`smooth`."""
+    apart = self - target
+    inner = np.where(np.abs(apart) < beta, apart / (beta or 1), np.sign(apart))
+    return grad_output * (inner * share(apart, reduction))
 
-@op(
-    "SmoothL1LossBackwardBackward0",
-    grad_output="smooth_l1_loss_backward(grad, self, target, reduction, beta)",
-    self="shared_as(grad * grad_output * cast_like(less(absolute(self - target), beta), grad) / beta, reduction)",
-    target="neg(shared_as(grad * grad_output * cast_like(less(absolute(self - target), beta), grad) / beta, reduction))",
-)
-def smooth_l1_loss_backward(grad_output, self, target, reduction, beta):
-    difference = self - target
-    inner = np.where(np.abs(difference) < beta, difference / (difference.dtype.type(beta) or 1), np.sign(difference))
-    return grad_output * (inner * share(difference, reduction))
+def huber(self, target, reduction, delta=1.0):
+    """Return half the square of differences below ``delta``, linear above."""
+    far = np.abs(self - target)
+    return reduced(np.where(far <= delta, 0.5 * far * far, delta * (far - 0.5 * delta)), reduction)
 
-
-@op(
-    "HuberLossBackward0",
-    self="huber_loss_backward(grad, self, target, reduction, delta)",
-    target="huber_loss_backward(grad, target, self, reduction, delta)",
-    promote="none",
-)
-def huber_loss(self, target, reduction, delta=1.0):
-    common = result_type(self, target)
-    kind, far = common.type, np.abs(self.astype(common) - target.astype(common))
-    losses = np.where(far <= delta, kind(0.5) * far * far, kind(delta) * (far - kind(0.5 * delta)))
-    return reduced(losses.astype(self.dtype, copy=False), reduction)
-
-
-@op(
-    "HuberLossBackwardBackward0",
-    grad_output="huber_loss_first(grad, grad_output, self, target, reduction, delta)",
-    self="shared_as(grad * grad_output * less(absolute(self - target), delta), reduction)",
-    target="neg(shared_as(grad * grad_output * less(absolute(self - target), delta), reduction))",
-    promote="none",
-)
-def huber_loss_backward(grad_output, self, target, reduction, delta):
-    check_same(self, target)
-    difference = self - target
-    kind = difference.dtype.type
-    return grad_output * (np.clip(difference, kind(-delta), kind(delta)) * share(difference, reduction))
-
+NEAR = "grad * grad_output * {}less(absolute(self - target), {}){}"
+difference("mse_loss", "MseLoss", lambda self, target, reduction: reduced((self - target) ** 2, reduction),
+           lambda grad_output, self, target, reduction: grad_output * ((self - target) * (2 * share(self, reduction))),
+           "2 * (grad * grad_output)")
+difference("smooth_l1_loss", "SmoothL1Loss", smooth, smooth_back, NEAR.format("cast_like(", "beta", ", grad) / beta"), ", beta")
+difference("huber_loss", "HuberLoss", huber,
+           lambda grad_output, self, target, reduction, delta:
+           grad_output * (np.clip(self - target, -delta, delta) * share(self, reduction)),
+           NEAR.format("", "delta", ""), ", delta",
+           first="first_of(huber_loss_backward, grad, grad_output, self, target, reduction, delta)")
 
 @composite
-def huber_loss_first(grad, grad_output, self, target, reduction, delta):
-    """The second derivative for the gradient that came in, written as PyTorch does."""
-    if reduction == 0:
-        return huber_loss_backward(grad, self, target, reduction, delta)
-    return sum_all(huber_loss_backward(fill(zeros_like(grad_output), 1), self, target, reduction, delta) * grad)
+def first_of(backward, grad, grad_output, *options):
+    """The second derivative for the gradient that came in, in PyTorch's order; the reduction is the third option."""
+    if options[2] == 0:
+        return backward(grad, *options)
+    return sum_all(backward(fill(zeros_like(grad_output), 1), *options) * grad)
 
 
 # ------------------------------------------------------------------ cross entropies of probabilities
-@op(
-    "BinaryCrossEntropyBackward0",
-    nondiff=("weight",),
-    self="bce_backward(grad, self, target, weight, reduction)",
-    target="bce_target_backward(grad, self, target, weight, reduction)",
-)
+@op("BinaryCrossEntropyBackward0", nondiff=("weight",), self="bce_backward(grad, self, target, weight, reduction)",
+    target="bce_target_backward(grad, self, target, weight, reduction)")
 def binary_cross_entropy(self, target, weight=None, reduction=1):
     if self.size and not (self.min() >= 0 and self.max() <= 1):
         raise RuntimeError("all elements of input should be between 0 and 1")
-    floor = self.dtype.type(-100)
-    losses = (target - 1) * np.maximum(np.log1p(-self), floor) - target * np.maximum(np.log(self), floor)
+    losses = (target - 1) * np.maximum(np.log1p(-self), -100) - target * np.maximum(np.log(self), -100)
     return reduced(losses if weight is None else losses * weight, reduction)
 
-
-@op(
-    "BinaryCrossEntropyBackwardBackward0",
-    nondiff=("weight",),
-    grad_output="bce_first(grad, self, target, weight, reduction)",
+@op("BinaryCrossEntropyBackwardBackward0", nondiff=("weight",), grad_output="bce_first(grad, self, target, weight, reduction)",
     self="bce_second(grad, grad_output, self, target, weight, reduction)",
-    target="shared_as(overwritten(multiplied(neg(grad) * grad_output, weight), 'div', bce_spread(self)), reduction)",
-)
+    target="shared_as(overwritten(multiplied(neg(grad) * grad_output, weight), 'div', bce_spread(self)), reduction)")
 def bce_backward(grad_output, self, target, weight, reduction):
-    kind = self.dtype.type
-    slope = (self - target) / np.maximum((1 - self) * self, kind(1e-12))
+    slope = (self - target) / np.maximum((1 - self) * self, 1e-12)
     return grad_output * (slope if weight is None else slope * weight) * share(self, reduction)
-
 
 @composite
 def bce_target_backward(grad, self, target, weight, reduction):
@@ -148,21 +90,17 @@ def bce_target_backward(grad, self, target, weight, reduction):
     found = multiplied(neg(logit(self, None)), grad, weight)
     return found / numel_of(target) if reduction == 1 else found
 
-
 def raised(value, bound):
     """A recorded value that is kept above a bound, without a trace of that."""
     np.maximum(value._array, bound, out=value._array)
     return value
 
-
 ARRAYS["raised"], TENSORS["raised"] = np.maximum, raised
-
 
 @composite
 def bce_spread(self):
     """What is divided by, kept away from zero."""
     return raised(overwritten(sub(scalar_like(self, 1.0), self), "mul", self), 1e-12)
-
 
 @composite
 def bce_first(grad, self, target, weight, reduction):
@@ -170,7 +108,6 @@ def bce_first(grad, self, target, weight, reduction):
     above = sub(scalar_like(self, 1.0), self) + 1e-12
     below = (self + 1e-12) * above
     return shared_as(multiplied((self - target) / below, grad, weight), reduction)
-
 
 @composite
 def bce_second(grad, grad_output, self, target, weight, reduction):
@@ -180,26 +117,13 @@ def bce_second(grad, grad_output, self, target, weight, reduction):
     spread, twice = power(low, 2) * high, 2 * self * target
     return shared_as(multiplied((self * self - twice + target) / spread, grad * grad_output, weight), reduction)
 
-
-@composite
-def weighted(value, weight):
-    """Times the weight, where there is one."""
-    return value if weight is None else value * weight
-
-
-@op(
-    "BinaryCrossEntropyWithLogitsBackward0",
-    nondiff=("weight", "pos_weight"),
-    promote="none",
+@op("BinaryCrossEntropyWithLogitsBackward0", nondiff=("weight", "pos_weight"), promote="none",
     self="bce_logits_backward(grad, self, target, weight, pos_weight, reduction)",
-    target="bce_logits_target_backward(grad, self, target, weight, pos_weight, reduction)",
-)
+    target="bce_logits_target_backward(grad, self, target, weight, pos_weight, reduction)")
 def bce_with_logits(self, target, weight=None, pos_weight=None, reduction=1):
     below = np.minimum(self, 0) - np.log1p(np.exp(-np.abs(self)))
-    factor = 1 if pos_weight is None else (pos_weight - 1) * target + 1
-    losses = (1 - target) * self - factor * below
+    losses = (1 - target) * self - (1 if pos_weight is None else (pos_weight - 1) * target + 1) * below
     return reduced((losses if weight is None else losses * weight).astype(target.dtype, copy=False), reduction)
-
 
 @composite
 def bce_logits_backward(grad, self, target, weight, pos_weight, reduction):
@@ -209,8 +133,7 @@ def bce_logits_backward(grad, self, target, weight, pos_weight, reduction):
     else:
         positive = pos_weight * target
         found = ((positive + 1 - target) * sigmoid(self) - positive) * grad
-    return shared_as(weighted(found, weight), reduction)
-
+    return shared_as(found if weight is None else found * weight, reduction)
 
 @composite
 def bce_logits_target_backward(grad, self, target, weight, pos_weight, reduction):
@@ -224,93 +147,55 @@ def bce_logits_target_backward(grad, self, target, weight, pos_weight, reduction
 
 # ------------------------------------------------------------------ negative log likelihood
 def picked(self, target, weight, ignore_index):
-    """Each example's class as an index into the classes (dim 1, or 0 of one example), and what it weighs."""
+    """Return each example's class as an index along the classes, what it weighs, and the dimension of the classes."""
+    axis = 0 if self.ndim == 1 else 1
     target = target.reshape(()) if self.ndim == 1 else target  # the class of one example may be a list of one
-    ignored = target == ignore_index
-    classes = self.shape[-1 if self.ndim <= 2 else 1]
-    index = np.where(ignored, 0, target)
-    if index.size and (index.min() < 0 or index.max() >= classes):
-        wrong = index[(index < 0) | (index >= classes)].reshape(-1)[0]
-        raise IndexError(f"Target {wrong} is out of bounds.")
+    index = np.where(ignored := target == ignore_index, 0, target)
+    if (wrong := index[(index < 0) | (index >= self.shape[axis])]).size:
+        raise IndexError(f"Target {wrong[0]} is out of bounds.")
     weights = np.ones(target.shape, self.dtype) if weight is None else weight[index]
-    return index, np.where(ignored, self.dtype.type(0), weights)
-
-
-def class_axis(array):
-    """The dimension of the classes."""
-    return 0 if array.ndim == 1 else 1
-
+    return np.expand_dims(index, axis), np.where(ignored, self.dtype.type(0), weights), axis
 
 def nll_forward(self, target, weight, reduction, ignore_index):
-    """The loss and the sum of the weights."""
-    index, weights = picked(self, target, weight, ignore_index)
-    axis = class_axis(self)
-    losses = -np.take_along_axis(self, np.expand_dims(index, axis), axis).squeeze(axis) * weights
+    """Return the loss and the sum of the weights."""
+    index, weights, axis = picked(self, target, weight, ignore_index)
+    losses = -np.take_along_axis(self, index, axis).squeeze(axis) * weights
     losses = np.where(weights == 0, self.dtype.type(0), losses) if weight is None else losses
     total = weights.sum(dtype=self.dtype)
     if reduction == 0:
         return losses, total if self.ndim == 1 else np.zeros((), self.dtype)
     return (losses.sum() / total if reduction == 1 else losses.sum()), total
 
-
 def nll_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight):
-    """The gradient, put where each example's class is."""
-    if self.ndim == 1 and target.shape not in ((), self.shape):  # which the loss itself takes
-        raise RuntimeError(f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)})")
-    index, weights = picked(self, target, weight, ignore_index)
-    axis = class_axis(self)
+    """Return the gradient, put where each example's class is."""
+    index, weights, axis = picked(self, target, weight, ignore_index)
     values = -weights * (grad_output / total_weight if reduction == 1 else grad_output)
     result = np.zeros_like(self)
-    np.put_along_axis(result, np.expand_dims(index, axis), np.expand_dims(np.where(weights == 0, 0, values), axis), axis)
+    np.put_along_axis(result, index, np.expand_dims(np.where(weights == 0, 0, values), axis), axis)
     return result
 
-
 for key, node in (("nll_loss", "NllLoss"), ("nll_loss2d", "NllLoss2D")):
-    row(
-        key,
-        f"{node}Backward0",
-        nll_forward,
-        nondiff=("target", "weight"),
-        extras=("total_weight",),
-        self=f"{key}_backward(grad, self, target, weight, reduction, ignore_index, total_weight)",
-    )
-    row(
-        f"{key}_backward",
-        f"{node}BackwardBackward0",
-        nll_backward,
-        nondiff=("target", "weight", "total_weight"),
-        grad_output=f"{key}(grad, target, weight, reduction, ignore_index)",
-        self="zeros_like(grad)",
-    )
+    row(key, f"{node}Backward0", nll_forward, nondiff=("target", "weight"), extras=("total_weight",),
+        self=f"{key}_backward(grad, self, target, weight, reduction, ignore_index, total_weight)")
+    row(f"{key}_backward", f"{node}BackwardBackward0", nll_backward, nondiff=("target", "weight", "total_weight"),
+        grad_output=f"{key}(grad, target, weight, reduction, ignore_index)", self="zeros_like(grad)")
 
 
-@op("SoftMarginLossBackward0", nondiff=("target",), self="soft_margin_loss_backward(grad, self, target, reduction)")
-def soft_margin_loss(self, target, reduction):
-    return reduced(np.log1p(np.exp((-self * target).astype(self.dtype, copy=False))), reduction)
+# ------------------------------------------------------------------ soft margins
+row("soft_margin_loss", "SoftMarginLossBackward0",
+    lambda self, target, reduction: reduced(np.log1p(np.exp((-self * target).astype(self.dtype, copy=False))), reduction),
+    nondiff=("target",), self="soft_margin_loss_backward(grad, self, target, reduction)")
 
-
-@op(
-    "SoftMarginLossBackwardBackward0",
-    nondiff=("target",),
-    grad_output="soft_margin_loss_first(grad, grad_output, self, target, reduction)",
-    self="shared_as(soft_margin_second(grad * grad_output, self, target), reduction)",
-)
+@op("SoftMarginLossBackwardBackward0", nondiff=("target",),
+    grad_output="first_of(soft_margin_loss_backward, grad, grad_output, self, target, reduction)",
+    self="shared_as(soft_margin_second(grad * grad_output, self, target), reduction)")
 def soft_margin_loss_backward(grad_output, self, target, reduction):
     slope = -target.astype(self.dtype, copy=False) / (1 + np.exp(self * target)) * share(self, reduction)
     return grad_output * slope.astype(self.dtype, copy=False)
 
-
-@composite
-def soft_margin_loss_first(grad, grad_output, self, target, reduction):
-    """The second derivative for the gradient that came in, written as PyTorch does."""
-    if reduction == 0:
-        return soft_margin_loss_backward(grad, self, target, reduction)
-    return sum_all(soft_margin_loss_backward(fill(zeros_like(grad_output), 1), self, target, reduction) * grad)
-
-
 @composite
 def soft_margin_second(grad, self, target):
-    """The second derivative of a soft margin, written as PyTorch does."""
+    """The second derivative of a soft margin, in PyTorch's order."""
     z = exp(self * neg(target))
     above = z + 1
     square = above * above

@@ -13,7 +13,8 @@ from gviz.autograd.row import TENSORS as call
 from gviz.autograd.row import native
 from gviz.numbers.shapes import broadcast_shape
 from gviz.numbers.words import warn
-from gviz.ops.losses import REDUCTIONS, check_same
+from gviz.ops.checks import check_one_dtype
+from gviz.ops.losses import REDUCTIONS
 
 if TYPE_CHECKING:
     Tensor = Any  # whose methods the table gives
@@ -152,7 +153,7 @@ def binary_cross_entropy(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
             "Please ensure they have the same size."
         )
-    check_same(input._array, target._array)  # type: ignore[no-untyped-call]
+    check_one_dtype(target._array, input._array, "Found dtype {} but expected {}")
     refuse_gradient("binary_cross_entropy", weight=weight)
     if ((target._array < 0) | (target._array > 1)).any():
         raise RuntimeError("all elements of target should be between 0 and 1")
