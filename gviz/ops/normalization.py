@@ -1,113 +1,74 @@
-"""Layer and batch normalization: forward, gradient, one formula for both second derivatives; group normalization."""
+"""Layer, batch and group normalization: the same mean and deviation over other dimensions; their derivatives."""
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from gviz.numbers.dtypes import no_kernel, of
-from gviz.autograd.row import composite, everywhere, op
-from gviz.ops.totals import add_up, average, fused
-
-
-def check_mixed(input, *parameters: Any):
-    """Refuse an input of another dtype than what it is normalized by; half precision takes float32 too."""
-    kinds = [p.dtype for p in parameters if p is not None]
-    if kinds and kinds[0] != input.dtype:
-        if any(kind != np.float32 for kind in kinds):
-            raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
-        if input.dtype != np.float16:
-            raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+from gviz.autograd.row import composite, op
+from gviz.numbers.dtypes import no_kernel
 
 
 def one_dtype(kernel):
-    """A check that all have the dtype of the first parameter, and that the kernel takes such numbers."""
+    """Return a check that the kernel takes such numbers, and that parameters have the dtype of the input, as in PyTorch."""
 
     def check(input, *parameters: Any):
-        if kernel == "batch_norm" and input.dtype.kind not in "fc":
+        if input.dtype.kind != "f":
             raise no_kernel(kernel, input.dtype)
-        check_mixed(input, *parameters)
-        wanted: Any = next((p.dtype for p in parameters if p is not None), None)
-        for one in (*parameters[2:], *parameters[:2]):  # running statistics are read first
-            if one is not None and one.dtype != wanted:
-                raise RuntimeError(f"expected scalar type {of(wanted).scalar_name} but found {of(one.dtype).scalar_name}")
-        if input.dtype.kind not in "fc":
-            raise no_kernel(kernel, input.dtype)
+        kinds = [p.dtype for p in parameters if p is not None and p.dtype != input.dtype]
+        if kinds and kinds[0] != np.float32:
+            raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+        if kinds and input.dtype != np.float16:
+            raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
 
     return check
 
+def mean_of(array, axes):
+    """Return the means over some dimensions, which stay; summed in double precision, as in PyTorch's kernels."""
+    total = np.add.reduce(array, axes, keepdims=True, dtype=np.float64)
+    return (total / (array.size // max(total.size, 1))).astype(array.dtype)
 
-def moments(array, axes):
-    """Means and variances over the last dimensions: of up to seven numbers one after the other, as in PyTorch's kernel."""
-    outer = array.ndim - len(axes)
-    rows = array.reshape(*array.shape[:outer], prod(array.shape[outer:]))
-    if rows.shape[-1] > 7 or array.dtype == np.float16:
-        mean = average(array, axes, keepdims=True)
-        return mean, average((array - mean) ** 2, axes, keepdims=True)
-    mean = var = np.zeros(rows.shape[:-1], array.dtype)
-    for i in range(rows.shape[-1]):
-        away = rows[..., i] - mean
-        mean = mean + away / array.dtype.type(i + 1)
-        var = fused(away, rows[..., i] - mean, var)
-    shape = (*mean.shape, *(1,) * len(axes))
-    return mean.reshape(shape), (var / array.dtype.type(rows.shape[-1])).reshape(shape)
+def moments(array, axes, eps):
+    """Return the means over some dimensions, which stay, the variances, and one over the deviations."""
+    mean = mean_of(array, axes)
+    var = mean_of((array - mean) ** 2, axes)
+    return mean, var, 1 / np.sqrt(var + eps)
+
+def scaled(array, weight, bias, shape=None):
+    """Return the array times the weight plus the bias, where there are such, in that shape."""
+    wide = [one if one is None or shape is None else one.reshape(shape) for one in (weight, bias)]
+    found = array if weight is None else array * wide[0]
+    return (found if bias is None else found + wide[1]).astype(array.dtype, copy=False)
+
+def normal_back(grad, normal, rstd, axes):
+    """Return the gradient of the normalization: less its mean and its part along the normalized input."""
+    return rstd * (grad - mean_of(grad, axes) - normal * mean_of(grad * normal, axes))
+
+def by_channel(array):
+    """Return the shape of a number for each channel, and the other dimensions."""
+    return (-1, *(1,) * (array.ndim - 2)), (0, *range(2, array.ndim))
 
 
-@op(
-    "NativeLayerNormBackward0",
-    promote="none",
-    check=one_dtype("LayerNormKernelImpl"),
-    extras=("result1", "result2"),
+# ------------------------------------------------------------------ layers
+@op("NativeLayerNormBackward0", promote="none", check=one_dtype("LayerNormKernelImpl"), extras=("result1", "result2"),
     input__weight__bias="native_layer_norm_backward(grad, input, normalized_shape, result1, result2, weight, bias, "
-    "grad_input_mask)",
-)
+    "grad_input_mask)")
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
-    axes = tuple(range(input.ndim - len(normalized_shape), input.ndim))
     input = np.asarray(input, order="C")
-    mean, var = moments(input, axes)
-    rstd = 1 / np.sqrt(var + input.dtype.type(eps))
-    found = (input - mean) * rstd
-    shift = 0 if bias is None else bias
-    found = found + shift if weight is None else fused(weight, found, shift)
-    return found.astype(input.dtype, copy=False), mean, rstd
+    mean, _, rstd = moments(input, tuple(range(-len(normalized_shape), 0)), eps)
+    return scaled((input - mean) * rstd, weight, bias), mean, rstd
 
-
-@op(
-    "NativeLayerNormBackwardBackward0",
-    promote="none",
-    outputs=("grad_input", "grad_weight", "grad_bias"),
+@op("NativeLayerNormBackwardBackward0", promote="none", outputs=("grad_input", "grad_weight", "grad_bias"),
     grad_out__input__weight="layer_norm_double_backward(grads, input, weight, grad_out, mean, rstd, normalized_shape)",
-    mean="None",
-    rstd="None",
-    bias="None",
-)
+    mean="None", rstd="None", bias="None")
 def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, mask):
-    inner = last_axes(input, normalized_shape)
-    outer = tuple(range(input.ndim - len(inner)))
-    scale, times = input.dtype.type(1) / input.dtype.type(np.prod(normalized_shape)), 1 if weight is None else weight
-    total, along = add_up(grad_out * times, inner, keepdims=True), add_up(grad_out * input * times, inner, keepdims=True)
-    slope = fused(total, mean, -along) * rstd * rstd * rstd * scale
-    return (  # what cancels in PyTorch's kernel cancels here
-        fused(slope, input, rstd * grad_out * times) - fused(slope, mean, total * rstd * scale) if mask[0] else None,
-        add_up(grad_out * fused(rstd, input, -rstd * mean), outer) if mask[1] else None,
-        add_up(grad_out, outer) if mask[2] else None,
-    )
-
-
-@everywhere
-def last_axes(input, normalized_shape):
-    """The dimensions that are normalized."""
-    rank = len(input.shape)
-    return tuple(range(rank - len(normalized_shape), rank))
-
-
-@composite
-def projected(value, normal, axes):
-    """A value less its mean and its part along the normalized input."""
-    return value - mean_dim(value, axes, True) - normal * mean_dim(value * normal, axes, True)
-
+    inner, outer = tuple(range(-len(normalized_shape), 0)), tuple(range(input.ndim - len(normalized_shape)))
+    normal, slope = (input - mean) * rstd, grad_out if weight is None else grad_out * weight
+    return (
+        normal_back(slope, normal, rstd, inner) if mask[0] else None, (grad_out * normal).sum(outer) if mask[1] else None,
+        grad_out.sum(outer) if mask[2] else None,
+    )  # fmt: skip
 
 # What the second derivatives of both norms share. ``away`` is the input less its mean, ``cubed`` that times rstd cubed,
 # ``count`` how many elements have one mean.
@@ -117,7 +78,6 @@ def totals(value, axes):
     for axis in axes:
         value = sum_dim(value, (axis,), True)
     return value
-
 
 @composite
 def norm_bend(grad, along, total, to_input, product, away, cubed, rstd, axes, count):
@@ -131,14 +91,12 @@ def norm_bend(grad, along, total, to_input, product, away, cubed, rstd, axes, co
     third = along * cube / count * right
     return first + second + third
 
-
 @composite
 def norm_first(grad, weight, away, rstd, axes, count):
     """The gradient for the input."""
     scale, rest = weight * rstd / count, count * grad - totals(grad, axes)
     along = totals(grad * away, axes)
     return scale * (rest - away * power(rstd, 2) * along)
-
 
 @composite
 def layer_norm_double_backward(grads, input, weight, grad_out, mean, rstd, normalized_shape):
@@ -172,70 +130,36 @@ def layer_norm_double_backward(grads, input, weight, grad_out, mean, rstd, norma
     return None if through is None else reshape(expand(through, shape), sizes), back, to_scale
 
 
-MANY = 64
-"""With more rows than that, rounding each product with its sum is not worth its time."""
-
-
-def over_batch(array, other):
-    """The sum for each channel, of products where there is another array: of a matrix row by row, else in double precision."""
-    if array.ndim > 2 or other is None or len(array) > MANY:
-        values = array if other is None else array * other
-        return np.add.reduce(values, (0, *range(2, array.ndim)), dtype=np.float64 if array.ndim > 2 else array.dtype)
-    total = np.zeros(array.shape[1:], array.dtype)
-    for row, factor in zip(array, other, strict=True):
-        total = fused(row, factor, total)
-    return total
-
-
-@op(
-    "NativeBatchNormBackward0",
-    promote="none",
-    check=one_dtype("batch_norm"),
-    nondiff=("running_mean", "running_var"),
+# ------------------------------------------------------------------ batches
+@op("NativeBatchNormBackward0", promote="none", check=one_dtype("batch_norm"), nondiff=("running_mean", "running_var"),
     extras=("result1", "result2"),
     input__weight__bias="native_batch_norm_backward(grad, input, weight, running_mean, running_var, result1, result2, "
-    "training, eps, grad_input_mask)",
-)
+    "training, eps, grad_input_mask)")
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
-    shape = (-1, *(1,) * (input.ndim - 2))
-    input = np.asarray(input, order="C")
-    if training:
+    input, (shape, axes) = np.asarray(input, order="C"), by_channel(input)
+    if not training:
+        mean, rstd = running_mean.reshape(shape), (1 / np.sqrt(running_var + eps)).reshape(shape)
+        return scaled((input - mean) * rstd, weight, bias, shape), np.zeros(0, input.dtype), np.zeros(0, input.dtype)
+    mean, var, rstd = moments(input, axes, eps)
+    if running_mean is not None:
         count = input.size // max(input.shape[1], 1)
-        mean = (over_batch(input, None) / count).astype(input.dtype)
-        away = input - mean.reshape(shape)
-        var = (over_batch(away, away) / count).astype(input.dtype)
-        if running_mean is not None:
-            running_mean += input.dtype.type(momentum) * (mean - running_mean)
-            running_var += input.dtype.type(momentum) * (var * input.dtype.type(count / max(count - 1, 1)) - running_var)
-        kept = mean, (1 / np.sqrt(var.astype(np.float64) + eps)).astype(input.dtype)
-    else:
-        mean, var = running_mean, running_var
-        kept = np.zeros(0, input.dtype), np.zeros(0, input.dtype)
-    scale = (kept[1] if training else 1 / np.sqrt(var + input.dtype.type(eps))) * (1 if weight is None else weight)
-    shift = fused(-mean, scale, 0 if bias is None else bias)
-    return fused(scale.reshape(shape), input, shift.reshape(shape)).astype(input.dtype, copy=False), *kept
+        running_mean += momentum * (mean.reshape(-1) - running_mean)
+        running_var += momentum * (var.reshape(-1) * (count / max(count - 1, 1)) - running_var)
+    return scaled((input - mean) * rstd, weight, bias, shape), mean.reshape(-1), rstd.reshape(-1)
 
-
-@op(
-    "NativeBatchNormBackwardBackward0",
-    promote="none",
-    nondiff=("running_mean", "running_var"),
-    outputs=("grad_input", "grad_weight", "grad_bias"),
+@op("NativeBatchNormBackwardBackward0", promote="none", nondiff=("running_mean", "running_var"),
+    outputs=("grad_input", "grad_weight", "grad_bias"), save_mean="None", save_invstd="None",
     grad_out__input__weight="batch_norm_double_backward(grads, input, weight, grad_out, running_mean, running_var, train, "
-    "eps, save_mean, save_invstd)",
-    save_mean="None",
-    save_invstd="None",
-)
+    "eps, save_mean, save_invstd)")
 def native_batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, mask):
-    shape = (-1, *(1,) * (input.ndim - 2))
-    mean = (save_mean if train else running_mean).reshape(shape)
-    rstd = (save_invstd if train else 1 / np.sqrt(running_var + input.dtype.type(eps))).reshape(shape)
-    away, total = input - mean, over_batch(grad_out, None).astype(input.dtype)
-    along, count = over_batch(away, grad_out).astype(input.dtype).reshape(shape), input.dtype.type(input[:, :1].size)
-    back = (grad_out - total.reshape(shape) / count - away * (along * rstd * rstd / count) if train else grad_out) * rstd
-    back = back if weight is None else back * weight.reshape(shape)
-    return back if mask[0] else None, (along * rstd).reshape(-1) if mask[1] else None, total if mask[2] else None
-
+    shape, axes = by_channel(input)
+    mean, rstd = (save_mean, save_invstd) if train else (running_mean, 1 / np.sqrt(running_var + eps))
+    mean, rstd = mean.reshape(shape), rstd.reshape(shape)
+    normal, slope = (input - mean) * rstd, scaled(grad_out, weight, None, shape)
+    return (
+        None if not mask[0] else normal_back(slope, normal, rstd, axes) if train else slope * rstd,
+        (grad_out * normal).sum(axes) if mask[1] else None, grad_out.sum(axes) if mask[2] else None,
+    )  # fmt: skip
 
 @composite
 def per_channel(value, rank):
@@ -244,16 +168,13 @@ def per_channel(value, rank):
         value = unsqueeze(value, 1)
     return value
 
-
 @composite
 def batch_norm_double_backward(grads, input, weight, grad_out, running_mean, running_var, train, eps, save_mean, save_invstd):
     """The gradients of the gradients, written as PyTorch does."""
     to_input, to_weight, to_bias = grads
     sizes = tuple(input.shape)
     rank, count, axes = len(sizes), numel_of(input) // max(sizes[1], 1), (0, *range(len(sizes) - 1, 1, -1))
-    wide, to_weight, to_bias = (
-        None if v is None else expand(per_channel(v, rank), sizes) for v in (weight, to_weight, to_bias)
-    )
+    wide, to_weight, to_bias = (v if v is None else expand(per_channel(v, rank), sizes) for v in (weight, to_weight, to_bias))
     scale = ones_of(input, ()) if wide is None else wide
     shape = (1, -1, *(1,) * (rank - 2))
     away = input - reshape(save_mean if train else running_mean, shape)
@@ -285,24 +206,15 @@ def batch_norm_double_backward(grads, input, weight, grad_out, running_mean, run
 
 
 # ------------------------------------------------------------------ groups of channels
-@op(
-    "NativeGroupNormBackward0",
-    promote="none",
-    check=one_dtype("GroupNormKernelImpl"),
+@op("NativeGroupNormBackward0", promote="none", check=one_dtype("GroupNormKernelImpl"),
     outputs=("result0", "result1", "result2"),
     input__weight__bias="native_group_norm_backward(grads, input, result1, result2, weight, (N, C, HxW, group), eps, "
-    "grad_input_mask)",
-)
+    "grad_input_mask)")
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     split = input.reshape(N, group, C // group * HxW)
-    mean = average(split, 2, keepdims=True)
-    away = split - mean
-    rstd = 1 / np.sqrt(average(away * away, 2, keepdims=True) + input.dtype.type(eps))
-    found, wide = (away * rstd).reshape(input.shape), (-1, *(1,) * (input.ndim - 2))
-    found = found if weight is None else found * weight.reshape(wide)
-    found = found if bias is None else found + bias.reshape(wide)
-    return found.astype(input.dtype, copy=False), mean.reshape(N, group), rstd.reshape(N, group)
-
+    mean, _, rstd = moments(split, (2,), eps)
+    found = scaled(((split - mean) * rstd).reshape(input.shape), weight, bias, by_channel(input)[0])
+    return found, mean.reshape(N, group), rstd.reshape(N, group)
 
 @composite
 def native_group_norm_backward(grads, input, mean, rstd, weight, sizes, eps, wanted):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["add_up", "average", "fused", "multiply_up"]
+__all__ = ["add_up", "average", "multiply_up"]
 
 
 def totals(reduce: Any) -> Any:
@@ -30,10 +30,3 @@ def average(array: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Return the mean along axes, or of everything."""
     total = add_up(array, axis, keepdims=keepdims)
     return np.asarray(total / array.dtype.type(array.size // max(total.size, 1)))
-
-
-def fused(factor: Any, array: Any, term: Any) -> Any:
-    """Return ``factor * array + term``, rounded once, as in the kernels of PyTorch: of single precision, computed in double."""
-    if array.dtype != np.float32:
-        return factor * array + term
-    return (np.multiply(factor, array, dtype=np.float64) + term).astype(np.float32)

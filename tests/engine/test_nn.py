@@ -318,7 +318,7 @@ def test_an_activation_in_place_has_the_node_of_pytorch(call: Any, node: str) ->
     [
         ((torch.float64, torch.float32, torch.float32), "mixed dtype (CPU): all inputs must share same datatype."),
         ((torch.float32, torch.float64, None), "mixed dtype (CPU): expect parameter to have scalar type of Float"),
-        ((torch.float32, torch.float32, torch.float64), "expected scalar type Float but found Double"),
+        ((torch.float32, torch.float32, torch.float64), "mixed dtype (CPU): expect parameter to have scalar type of Float"),
         ((torch.int64, None, None), "\"{}\" not implemented for 'Long'"),
     ],
 )

@@ -23,7 +23,7 @@ from gviz.engine.nn import activation_functions, dropout_functions, image_functi
 from gviz.engine.nn.loss_functions import refuse_gradient
 from gviz.numbers.words import absent
 from gviz.ops import attention as _attention  # noqa: F401 - stores its rows
-from gviz.ops.normalization import check_mixed
+from gviz.ops import normalization as _normalization  # noqa: F401
 
 if TYPE_CHECKING:
     Tensor = Any  # whose methods the table gives
@@ -96,7 +96,6 @@ def layer_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05
 ) -> Tensor:
     """Return the last dimensions brought to mean 0 and variance 1, then scaled and shifted."""
-    check_mixed(*(None if t is None else t._array for t in (input, weight, bias)))
     check_normalized(input, tuple(normalized_shape), "*, ", weight=weight, bias=bias)
     return call["native_layer_norm"](input, tuple(normalized_shape), weight, bias, eps)
 
