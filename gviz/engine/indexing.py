@@ -42,6 +42,8 @@ def set_item(tensor: Tensor, key: Any, value: Any) -> None:
         if not isinstance(value, int | float | complex | np.integer):
             raise TypeError(f"can't assign a {type_text(value)} to a {type_name(tensor._array.dtype)}")
         value = from_array(np.asarray(number(value, tensor._array.dtype)), None)
+    if key is False:  # writes nothing, and makes no node
+        return
     part, indices = taken_apart(tensor, key, writing=True)
     if indices is not None:
         in_place(call["index_put"], part, indices, without_leading_ones(value, always=False), False)

@@ -189,7 +189,7 @@ def normal(
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if wanted.kind == "c":
         parts = normal((*shape, 2), 0.0, std / math.sqrt(2), of(wanted).to_real().np, generator).view(wanted)
-        return np.add(parts[..., 0], wanted.type(mean))
+        return parts[..., 0] + np.full((), mean, wanted)
     if count < BLOCK:
         return cast(np.array([value * std + mean for value in source.draw_normal(count)], np.float64), wanted).reshape(shape)
     whole = count - count % BLOCK

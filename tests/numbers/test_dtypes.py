@@ -328,4 +328,6 @@ def test_a_number_that_is_written_has_to_fit_the_dtype(name: str, number: Any, f
 def test_every_number_is_written_as_torch_writes_it(way: str) -> None:
     torch = pytest.importorskip("torch")
     for each, number in itertools.product(dtypes.ALL, NUMBERS):
+        if isinstance(number, complex) or (each is dtypes.float16 and abs(number) > 65504):
+            continue  # other words, and infinity in PyTorch if all of a float16 tensor is filled: gviz refuses both
         assert written(engine, each.name, way, number) == written(torch, each.name, way, number), (each, number)
