@@ -20,7 +20,7 @@ FLOORS = {
     "graph": 0,
     "events": 0,
     "writer": 1,
-    "numbers": 1140,
+    "numbers": 1,
     "autograd": 2,
     "ops": 3,
     "engine": 4,
