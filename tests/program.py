@@ -16,6 +16,9 @@ from forks import TIMEOUT, Forks
 ROOT = Path(__file__).parent.parent
 SAMPLES = ROOT / "samples"
 
+KEPT = frozenset({"PATH", "SYSTEMROOT", "TEMP", "TMP", "LD_LIBRARY_PATH", "GVIZ_FAST"})
+"""Variables of this process that gviz is run with: where its programs and libraries lie, and whether its engine is the fast one."""
+
 READ_LATE = frozenset({"NO_COLOR"})
 """Variables that gviz reads when it comes to need them; any other may be read as Python starts or gviz is imported."""
 
@@ -51,7 +54,7 @@ class Finished:
 
 def clean_environment(home: Path, **extra: str) -> dict[str, str]:
     """An environment in which nothing of this machine's settings shows, and gviz is the one of this tree."""
-    kept = {key: value for key, value in os.environ.items() if key in ("PATH", "SYSTEMROOT", "TEMP", "TMP", "LD_LIBRARY_PATH")}
+    kept = {key: value for key, value in os.environ.items() if key in KEPT}
     return {**kept, "HOME": str(home), "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", **extra}
 
 
