@@ -1,7 +1,7 @@
 # gviz: `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch test-tensorboard lint gold readme-pictures bench clean
+.PHONY: help demo test test-plain test-torch test-tensorboard lint gold readme-pictures bench clean
 
 PYTHON ?= python3
 TORCH_INDEX ?=
@@ -52,6 +52,10 @@ demo: ## install gviz into .venv, draw the samples into out/ and print a table
 test: ## install what tests need into .venv and run all tests; ARGS='-k name' for some
 	$(call environment,.venv,-e .[test])
 	@.venv/bin/python -m pytest $(ARGS)
+
+test-plain: ## run the engine's tests without its fast lane, gviz/engine/fast.py; ARGS='-k name' for some
+	$(call environment,.venv,-e .[test])
+	@GVIZ_FAST=0 .venv/bin/python -m pytest tests/autograd tests/ops tests/engine $(ARGS)
 
 test-torch: ## compare the engine with the real PyTorch, in .venv-parity; ARGS='-k name' for some
 	$(call environment,.venv-parity,-e .[test] torch==2.13.0 torchviz==0.0.3 expecttest$(if $(TORCH_INDEX), --extra-index-url $(TORCH_INDEX)))

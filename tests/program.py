@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 SAMPLES = ROOT / "samples"
 
 KEPT = frozenset({"PATH", "SYSTEMROOT", "TEMP", "TMP", "LD_LIBRARY_PATH", "GVIZ_FAST"})
-"""Variables of this process that gviz is run with: where its programs and libraries lie, and whether its engine is the fast one."""
+"""Variables of this process that gviz is run with: where programs and libraries lie, and whether its engine is the fast one."""
 
 READ_LATE = frozenset({"NO_COLOR"})
 """Variables that gviz reads when it comes to need them; any other may be read as Python starts or gviz is imported."""
