@@ -12,7 +12,7 @@ from gviz.autograd.tensor import Tensor
 from gviz.autograd.words import COMPLEX
 from gviz.numbers import dtypes
 from gviz.ops.checks import no_bools
-from gviz.ops.rows import brief, function, row
+from gviz.ops.rows import brief, formula, function, row
 
 MASKS = {
     2: "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
@@ -21,12 +21,10 @@ MASKS = {
     "`logical_not()` operator instead.",
 }
 
-
 def check_sub(*operands: Any):
     """Refuse booleans, which PyTorch neither subtracts nor negates."""
     if count := sum(np.asarray(v).dtype.kind == "b" for v in operands):
         raise RuntimeError(MASKS[count].format(*(("Negation", "on") if len(operands) == 1 else ("Subtraction", "with"))))
-
 
 def scaled(array, alpha):
     """Return ``alpha * array``; refuse a factor of another kind."""
@@ -34,34 +32,25 @@ def scaled(array, alpha):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     return array if alpha == 1 else array * np.asarray(alpha).astype(array.dtype)
 
-
 def common(self, number):
     """Return the array in the dtype that it has together with a number."""
     return self if self.dtype.kind == "f" else self.astype(dtypes.result_type(self, number), copy=False)
-
 
 def alike(self, number):
     """Return the array and a number in the dtype that they have together."""
     array = common(self, number)
     return array, np.asarray(number).astype(array.dtype)
 
-
 def signs(self):
     """Return -1, 0 or 1; 0 for nan, as PyTorch has it."""
     return self.copy() if self.dtype.kind == "b" else np.subtract(self > 0, self < 0, dtype=self.dtype)
 
-
-@composite
-def maybe_multiply(grad, number):
-    """``grad * number``; the gradient itself if the number is 1."""
-    return grad if number == 1 else grad * number
-
+formula("maybe_multiply", lambda grad, number: grad if number == 1 else grad * number)
 
 @everywhere
 def in_formula(value):
     """Return whether it is a number in a derivative that is recorded: PyTorch's C++ makes a tensor of it first."""
     return mode.formula and isinstance(value, NUMBERS)
-
 
 # ------------------------------------------------------------------ sums and differences
 @op("AddBackward0", "add .add_ + r+ +=", numbers=True, scalar="add_scalar", self="grad", other="maybe_multiply(grad, alpha)")
@@ -94,14 +83,12 @@ row("absolute", "AbsBackward0", np.abs, "abs absolute abs_ .absolute_ abs(x)", s
 row("sgn", "SgnBackward0", signs, "sgn .sgn_", saves=("self", "result"), self="zeros_like(grad)")
 row("sign", "SignBackward0", signs, "sign .sign_", self="zeros_like(grad)")
 
-
 @named("positive conj torch.real +x")
 def positive(self):
     """Return the tensor itself, which is its real part too."""
     if self.is_complex():
         raise NotImplementedError(COMPLEX)
     return self
-
 
 # ------------------------------------------------------------------ products and quotients
 row("mul", "MulBackward0", lambda self, other: self * other, "mul multiply .mul_ .multiply_ * r* *=", numbers=True,
@@ -112,17 +99,14 @@ function("div", "DivBackward0", lambda self, other: self / other, "div divide tr
 row("div_scalar", "DivBackward1", lambda self, other: self / other, self="grad / other")
 function("reciprocal", "ReciprocalBackward0", lambda self: 1 / self, self="neg(grad) * (result * result)")
 
-
 @composite
 def div_backward_other(grad, self, other):
     """D (a / b) / db = -a / b^2, written as PyTorch does, which makes right operands first."""
     ratio = (self / other) / other
     return neg(grad) * ratio
 
-@composite("r/")
-def reversed_div(self, other: Operand):
-    """``other / self``: the reciprocal, then a product, as PyTorch does."""
-    return div(full_as(self, other), self) if in_formula(other) else mul(reciprocal(self), other)
+brief("r/", lambda self, other: div(full_as(self, other), self) if in_formula(other) else mul(reciprocal(self), other),
+    key="reversed_div", other="Operand")
 
 @op("AddcmulBackward0", "addcmul .addcmul_", self="grad", tensor1="grad * (tensor2 * value)",
     tensor2="grad * (tensor1 * value)")
@@ -141,7 +125,6 @@ def between(self, end, weight):
 NEAR, FAR = "grad * (1 - weight)", "grad * weight"
 row("lerp", "LerpBackward1", between, "lerp .lerp_", self=NEAR, end=FAR, weight="grad * (end - self)")
 row("lerp_scalar", "LerpBackward0", between, "lerp .lerp_", self=NEAR, end=FAR)
-
 
 # ------------------------------------------------------------------ powers
 @op("PowBackward1", "pow .pow_ ** **=", self="pow_backward_self(grad, self, exponent)",
@@ -185,10 +168,8 @@ def pow_backward(grad, self, exponent):
     exponent = float(exponent)
     return grad * (exponent * power(self, exponent - 1)) if exponent else zeros_like(self)
 
-@composite
-def pow_backward_self(grad, self, exponent):
-    """The same for a tensor as the exponent."""
-    return where(equal(exponent, 0.0), 0.0, grad * (exponent * pow_tensor(self, exponent - 1)))
+formula("pow_backward_self",
+    lambda grad, self, exponent: where(equal(exponent, 0.0), 0.0, grad * (exponent * pow_tensor(self, exponent - 1))))
 
 @composite
 def pow_backward_base(grad, self, exponent, result):

@@ -9,16 +9,14 @@ from gviz.numbers import dtypes
 from gviz.numbers.shapes import broadcast_shape
 from gviz.numbers.words import warn
 from gviz.ops.checks import no_bools
-from gviz.ops.rows import row
+from gviz.ops.rows import brief, formula, row
 
 row("relu", "ReluBackward0", lambda self: np.maximum(0, self), "relu relu_ F.relu F.relu_", inplace=True,
     self="threshold_backward(grad, result, 0)", check=no_bools("Boolean inputs not supported for relu"))
 
-
 @op("ThresholdBackwardBackward0", grad_output="threshold_backward(grad, self, threshold)", self="zeros_like(grad)")
 def threshold_backward(grad_output, self, threshold):
     return np.where(self <= threshold, 0, grad_output).astype(grad_output.dtype, copy=False)  # nan lets the gradient pass
-
 
 # ------------------------------------------------------------------ the larger and the smaller
 HALVED = "masked_fill(where(equal(self, other), grad / 2, grad), {}(self, other), 0)"  # equal elements share the gradient
@@ -31,13 +29,7 @@ row("fmin", "FminBackward0", np.fmin, "fmin",
     self=f"masked_fill(grad, logical_not({LESS}), 0)", other=f"masked_fill(grad, {LESS}, 0)")
 row("heaviside", "NotImplemented", lambda self, values: np.where(self == 0, values, self > 0).astype(self.dtype, copy=False),
     "heaviside .heaviside_", self__values='refuse_derivative("heaviside")')
-
-
-@composite
-def first_is_more(self, other):
-    """Return where the first of two is at least the second, or the second is nan."""
-    return logical_or(greater_equal(self, other), isnan(other))
-
+formula("first_is_more", lambda self, other: logical_or(greater_equal(self, other), isnan(other)))
 
 # ------------------------------------------------------------------ clamp
 @op("ClampBackward0", "clamp clip clamp_ clip_", promote="pointwise", self="clamp_backward_self(grad, self, min, max)",
@@ -74,7 +66,6 @@ def clamp_backward_max(grad, self, min, max):
     taken = greater(self, max)
     return where(taken if min is None else logical_or(taken, less(max, min)), grad, 0.0)
 
-
 # ------------------------------------------------------------------ by a mask
 def check_condition(condition, self, other):
     """Refuse a condition that is not made of booleans; warn of one of bytes."""
@@ -90,13 +81,9 @@ def check_condition(condition, self, other):
 def where(condition: Tensor, self, other):
     return np.where(condition, self, other)
 
-@composite(".where")
-def where_method(self, condition, other: Operand):
-    return where(condition, self, other)
-
-@op(None, "torch.where", outputs=("...",), nondiff=("condition",))
-def nonzero_places(condition):
-    return np.nonzero(np.atleast_1d(condition))
+brief(".where", lambda self, condition, other: where(condition, self, other), key="where_method", other="Operand")
+row("nonzero_places", None, lambda condition: np.nonzero(np.atleast_1d(condition)), "torch.where", outputs=("...",),
+    nondiff=("condition",))
 
 def filled(self, mask, value):
     """Return the array with a number where the mask holds."""
@@ -113,6 +100,5 @@ def masked_fill_tensor(self, mask, value):
         raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, {dims}")
     return filled(self, mask, value.item())
 
-@op("MaskedFillBackward0", "masked_fill .masked_fill_", nondiff=("mask",), promote="none", self="masked_fill(grad, mask, 0)")
-def masked_fill(self, mask, value):
-    return filled(self, mask, value)
+row("masked_fill", "MaskedFillBackward0", lambda self, mask, value: filled(self, mask, value), "masked_fill .masked_fill_",
+    nondiff=("mask",), promote="none", self="masked_fill(grad, mask, 0)")

@@ -10,11 +10,9 @@ from gviz.ops.rows import brief, row
 
 BOTH = ("self", "other")
 
-
 def as_number(compare):
     """Return the forward of a comparison in place: its truth as numbers."""
     return lambda self, other: compare(self, other).astype(self.dtype)
-
 
 for key, short, sign in (
     ("equal", "eq", "=="), ("not_equal", "ne", "!="), ("less", "lt", "<"), ("less_equal", "le", "<="), ("greater", "gt", ">"),
@@ -34,7 +32,6 @@ row("logical_not", None, np.logical_not, "logical_not .logical_not_", nondiff=("
 row("isposinf", None, lambda self: np.isposinf(self), "isposinf", nondiff=("self",))
 row("isneginf", None, lambda self: np.isneginf(self), "isneginf", nondiff=("self",))
 
-
 @op(None, "isclose", nondiff=BOTH, check=lambda self, other: check_one_dtype(self, other, "{} did not match {}"))
 def isclose(self, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
     return np.isclose(self, other, rtol, atol, equal_nan)
@@ -53,7 +50,6 @@ def same(self, other):
 def is_same_size(self, other):
     """Return whether two tensors have the same shape."""
     return self._array.shape == other._array.shape
-
 
 # ------------------------------------------------------------------ bits
 for key, sign, forward in (

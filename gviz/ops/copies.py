@@ -33,7 +33,7 @@ def filled(array: Any, value: Any) -> Any:
     return array
 
 def repeated(value: Any, array: Any) -> Any:
-    """Return a number in an array's dtype and shape, in the memory of one element: that can be written to an expanded tensor."""
+    """Return a number in an array's dtype and shape, in the memory of one element."""
     return np.broadcast_to(np.asarray(value).astype(array.dtype), array.shape)
 
 @op("FillBackward3", "fill_", promote="none", self="zeros_like(grad)", value="sum_all(grad)")

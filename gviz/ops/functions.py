@@ -40,22 +40,16 @@ for name, forward, slope in (
     function(f"a{name}_", f"A{name}Backward1", forward, f"a{name}_ arc{name}_",
         self=f'not_implemented("inplace version of a{name}")')
 
-
-@op("TanhBackwardBackward0", grad_output="tanh_backward(grad, output)", output="grad * (-2 * output * grad_output)")
-def tanh_backward(grad_output, output):
-    return grad_output - grad_output * output * output
-
+row("tanh_backward", "TanhBackwardBackward0", lambda grad_output, output: grad_output - grad_output * output * output,
+    grad_output="tanh_backward(grad, output)", output="grad * (-2 * output * grad_output)")
 
 # ------------------------------------------------------------------ sigmoid and its inverse, sinc
 function("sigmoid", "SigmoidBackward0", lambda self: 1 / (1 + np.exp(-self)), "sigmoid sigmoid_ special.expit F.sigmoid",
     self="sigmoid_backward(grad, result)")
 function("sinc", "SincBackward0", lambda self: np.sinc(self).astype(self.dtype), "sinc sinc_ special.sinc",
     self="sinc_backward(grad, self)")
-
-
-@op("SigmoidBackwardBackward0", grad_output="sigmoid_backward(grad, output)", output="grad * grad_output * (-2 * output + 1)")
-def sigmoid_backward(grad_output, output):
-    return (grad_output - grad_output * output) * output
+row("sigmoid_backward", "SigmoidBackwardBackward0", lambda grad_output, output: (grad_output - grad_output * output) * output,
+    grad_output="sigmoid_backward(grad, output)", output="grad * grad_output * (-2 * output + 1)")
 
 @op("LogitBackward0", "logit logit_ special.logit", promote="float", self="logit_backward(grad, self, eps)")
 def logit(self, eps: Number | None = None):
@@ -79,7 +73,6 @@ def sinc_backward(grad, self):
     sine = sin(at_pi)
     return where(equal(square, 0), 0.0, grad * ((at_pi * cos(at_pi) - sine) / square))
 
-
 # ------------------------------------------------------------------ two variables
 function("atan2", "Atan2Backward0", np.arctan2, "atan2 arctan2 .atan2_ .arctan2_",
     self__other="atan2_backward(grad, self, other, grad_input_mask)")
@@ -92,7 +85,6 @@ SIGNED = "grad * masked_fill(result / self, equal(self, 0), 0)"
 function("copysign", "CopysignBackward0", np.copysign, "copysign .copysign_", self=SIGNED, other="zeros_like(grad)")
 function("copysign_scalar", "CopysignBackward1", lambda self, other: np.copysign(self, self.dtype.type(other)),
     "copysign .copysign_", self=SIGNED)
-
 
 @composite
 def atan2_backward(grad, self, other, wanted):

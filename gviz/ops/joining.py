@@ -9,14 +9,12 @@ import numpy as np
 from gviz.autograd.row import ARRAYS, composite, everywhere, op
 from gviz.numbers.shapes import wrap_dim
 from gviz.ops.picking import present_dim
-from gviz.ops.rows import brief
+from gviz.ops.rows import brief, formula
 
 
 # ------------------------------------------------------------------ joining
-@op(
-    "CatBackward0", "torch.cat torch.concat torch.concatenate", lists=("tensors",), hidden=("tensors_sym_sizes",),
-    tensors="cat_backward(grad, dim, tensors_sym_sizes)",
-)
+@op("CatBackward0", "torch.cat torch.concat torch.concatenate", lists=("tensors",), hidden=("tensors_sym_sizes",),
+    tensors="cat_backward(grad, dim, tensors_sym_sizes)")
 def cat(tensors: Tensors, dim: int = 0):
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
@@ -46,10 +44,8 @@ def cat_backward(grad, dim, sizes):
         start += 0 if size == (0,) else size[dim]
     return tuple(pieces)
 
-@op(
-    "StackBackward0", "torch.stack", lists=("tensors",), hidden=("tensors_sym_sizes",),
-    tensors="stack_backward(grad, dim, len(tensors_sym_sizes))",
-)
+@op("StackBackward0", "torch.stack", lists=("tensors",), hidden=("tensors_sym_sizes",),
+    tensors="stack_backward(grad, dim, len(tensors_sym_sizes))")
 def stack(tensors: Tensors, dim: int = 0):
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
@@ -61,10 +57,7 @@ def stack(tensors: Tensors, dim: int = 0):
             )
     return np.ascontiguousarray(np.stack(tensors, wrap_dim(dim, tensors[0].ndim + 1)))
 
-@composite
-def stack_backward(grad, dim, count):
-    """Each tensor's slice of the gradient."""
-    return tuple([select(grad, dim, i) for i in range(count)])
+formula("stack_backward", lambda grad, dim, count: tuple([select(grad, dim, i) for i in range(count)]))
 
 @composite
 def atleast(self, count):
@@ -91,10 +84,8 @@ brief("torch.dstack", lambda tensors: cat([atleast(one, 3) for one in tensors], 
 brief("torch.column_stack", lambda tensors: cat([one if len(one.shape) > 1 else reshape(one, (-1, 1)) for one in tensors], 1))
 
 # ------------------------------------------------------------------ splitting
-@op(
-    "UnbindBackward0", "unbind", view=True, outputs=("...",), hidden=("self_sym_sizes",),
-    self="unbind_backward(grad, dim, self_sym_sizes)",
-)
+@op("UnbindBackward0", "unbind", view=True, outputs=("...",), hidden=("self_sym_sizes",),
+    self="unbind_backward(grad, dim, self_sym_sizes)")
 def unbind(self, dim: int = 0):
     dim = present_dim(dim, self)
     return [self[(*(slice(None),) * dim, i, ...)] for i in range(self.shape[dim])]

@@ -7,6 +7,7 @@ import numpy as np
 from gviz.autograd.row import composite, op
 from gviz.numbers.shapes import wrap_dim
 from gviz.ops.reduction import PLACES, SELECTED, SHARED, searched
+from gviz.ops.rows import brief
 
 SORTED = "select_backward_of(grad, dim, indices, self_sym_sizes, True)"
 UNIQUE = ("output", "inverse", "counts")
@@ -30,10 +31,8 @@ def sort(self, dim: int = -1, descending: bool = False):
 def sort_stable(self, dim: int = -1, descending: bool = False, *, stable: bool | None):
     return searched(self, dim, lambda lines, axis: ordered(lines, axis, descending))
 
-@composite("argsort")
-def argsort(self, dim: int = -1, descending: bool = False, *, stable: bool = False):
-    """Return where the sorted values along a dim were."""
-    return sort(self, dim, descending)[1]
+brief("argsort", lambda self, dim=-1, descending=False, *, stable=False: sort(self, dim, descending)[1], dim="int",
+    descending="bool", stable="bool")
 
 @op("TopkBackward0", "topk", outputs=PLACES, self=SORTED)
 def topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True):
@@ -68,7 +67,6 @@ def mode(self, dim: int = -1, keepdim: bool = False):
         return line.size - 1 - places[counts.argmax()]
 
     return searched(self, dim, lambda lines, axis: np.expand_dims(np.apply_along_axis(last, axis, lines), axis), keepdim)
-
 
 # ------------------------------------------------------------------ unique values
 @op("Unique2Backward0", outputs=UNIQUE, self='not_implemented("_unique2")')

@@ -85,14 +85,10 @@ def matrix(array, name):
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
     return np.asarray(array, order="C")
 
-row(
-    "tril", "TrilBackward0", lambda self, diagonal=0: np.tril(matrix(self, "tril"), diagonal), "tril .tril_",
-    self="tril(grad, diagonal)",
-)
-row(
-    "triu", "TriuBackward0", lambda self, diagonal=0: np.triu(matrix(self, "triu"), diagonal), "triu .triu_",
-    self="triu(grad, diagonal)",
-)
+row("tril", "TrilBackward0", lambda self, diagonal=0: np.tril(matrix(self, "tril"), diagonal), "tril .tril_",
+    self="tril(grad, diagonal)")
+row("triu", "TriuBackward0", lambda self, diagonal=0: np.triu(matrix(self, "triu"), diagonal), "triu .triu_",
+    self="triu(grad, diagonal)")
 
 @op("DiagonalBackward0", "diagonal", view=True, self="diagonal_backward(grad, self_sym_sizes, offset, dim1, dim2)")
 def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1):
@@ -141,9 +137,8 @@ def trace_backward(grad, sizes):
     flat = index_fill_tensor(zeros_of(grad, (sizes[0] * sizes[1],)), 0, diagonal_places(grad, sizes), grad)
     return view(flat, sizes)
 
-@op(None, nondiff=("self",))
-def diagonal_places(self, sizes):
-    return np.arange(0, sizes[0] * sizes[1], sizes[1] + 1)[: min(sizes)]
+row("diagonal_places", None, lambda self, sizes: np.arange(0, sizes[0] * sizes[1], sizes[1] + 1)[: min(sizes)],
+    nondiff=("self",))
 
 # ------------------------------------------------------------------ windows, grids, differences
 @op("UnfoldBackward0", ".unfold", view=True, self="unfold_backward(grad, self_sym_sizes, dimension, size, step)")

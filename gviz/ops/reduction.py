@@ -9,8 +9,9 @@ import numpy as np
 from gviz.autograd.row import composite, everywhere, op
 from gviz.numbers.dtypes import no_kernel, of
 from gviz.numbers.shapes import wrap_dim, wrap_dims
-from gviz.ops.rows import row
+from gviz.ops.rows import brief, formula, row
 from gviz.ops.totals import add_up, average
+
 
 def axes_of(array, dim):
     """Return numpy's axes for PyTorch's dims: None and an empty list mean all."""
@@ -29,10 +30,7 @@ def sum_all(self, *, dtype: Dtype = None):
 def sum_dim(self, dim: Ints | None, keepdim: bool = False, *, dtype: Dtype = None):
     return add_up(summed(self, dtype), axes_of(self, dim), keepdims=keepdim, dtype=dtype)
 
-@composite
-def sum_backward(grad, sizes, dims, keepdim):
-    """Return the gradient of a sum: the same for every element that was summed."""
-    return expand(unsqueeze_reduced(grad, dims, sizes, keepdim), sizes)
+formula("sum_backward", lambda grad, sizes, dims, keepdim: expand(unsqueeze_reduced(grad, dims, sizes, keepdim), sizes))
 
 @composite
 def unsqueeze_reduced(value, dims, sizes, keepdim):
@@ -47,10 +45,8 @@ def unsqueeze_reduced(value, dims, sizes, keepdim):
 def mean_all(self, *, dtype: Dtype = None):
     return average(averaged(self, dtype))
 
-@op(
-    "MeanBackward1", "mean", saves=("self_sym_numel",),
-    self="sum_backward(grad, self_sym_sizes, dim, keepdim) / reduced_count(self_sym_sizes, dim)",
-)  # fmt: skip
+@op("MeanBackward1", "mean", saves=("self_sym_numel",),
+    self="sum_backward(grad, self_sym_sizes, dim, keepdim) / reduced_count(self_sym_sizes, dim)")
 def mean_dim(self, dim: Ints | None, keepdim: bool = False, *, dtype: Dtype = None):
     return average(averaged(self, dtype), axes_of(self, dim), keepdims=keepdim)
 
@@ -69,7 +65,6 @@ def reduced_count(sizes, dims):
     """Return how many elements go into one result."""
     dims = (dims,) if isinstance(dims, int) else dims
     return prod(sizes[dim] for dim in wrap_dims(dims, len(sizes))) if dims else prod(sizes)
-
 
 # ------------------------------------------------------------------ extremes
 SHARED, SELECTED = "evenly_distribute(grad, self, result)", "select_backward_of(grad, dim, indices, self_sym_sizes, keepdim)"
@@ -147,7 +142,8 @@ def argmin(self, dim: int | None = None, keepdim: bool = False):
 
 def truth(find, array, dim, keepdim):
     """Return whether any, or all, elements are true: a byte if they are bytes."""
-    return np.asarray(find(array, axis=axes_of(array, dim), keepdims=keepdim)).astype(np.uint8 if array.dtype == np.uint8 else bool)
+    found = find(array, axis=axes_of(array, dim), keepdims=keepdim)
+    return np.asarray(found).astype(np.uint8 if array.dtype == np.uint8 else bool)
 
 @op(None, "any", nondiff=("self",))
 def any_of(self, dim: Ints | None = None, keepdim: bool = False):
@@ -158,14 +154,10 @@ def all_of(self, dim: Ints | None = None, keepdim: bool = False):
     return truth(np.all, self, dim, keepdim)
 
 row("count_true", None, lambda self: np.asarray(self).sum(), nondiff=("self",))
-row(
-    "count_chosen", None, lambda self, mask, dim: mask.sum(axis=axes_of(mask, dim), keepdims=True, dtype=self.dtype),
-    nondiff=("self", "mask"),
-)  # fmt: skip
-
-@op(None, nondiff=("self", "other"))
-def same_or_nan(self, other):
-    return np.isnan(self) if np.isnan(other).any() else np.equal(self, other)
+row("count_chosen", None, lambda self, mask, dim: mask.sum(axis=axes_of(mask, dim), keepdims=True, dtype=self.dtype),
+    nondiff=("self", "mask"))
+row("same_or_nan", None, lambda self, other: np.isnan(self) if np.isnan(other).any() else np.equal(self, other),
+    nondiff=("self", "other"))
 
 @composite
 def evenly_distribute(grad, self, result):
@@ -192,9 +184,8 @@ def extreme_backward(grad, self, dim, keepdim, result):
 @composite
 def aminmax_backward(grads, self, dim, keepdim, min, max):
     """Return the gradients of both extremes, those that there are, added."""
-    dims = () if dim is None else (dim,)
-    return added([None if g is None else extreme_backward(g, self, dims, keepdim, r) for g, r in zip(grads, (min, max))])
-
+    parts, dims = zip(grads, (min, max), strict=True), () if dim is None else (dim,)
+    return added([None if grad is None else extreme_backward(grad, self, dims, keepdim, result) for grad, result in parts])
 
 # ------------------------------------------------------------------ softmax
 def lowered(array, dim, name):
@@ -214,20 +205,14 @@ def log_softmax_row(self, dim: int):
     shifted = lowered(self, dim, "log_softmax")
     return shifted - np.log(np.exp(shifted).sum(axis=dim, keepdims=True))
 
-@composite("softmax special.softmax")
-def softmax(self, dim: int, dtype: Dtype = None):
-    """Return exponentials that sum to one along a dim."""
-    return softmax_row(self if dtype is None else cast_like(self, dtype), dim)
+brief("softmax special.softmax",
+    lambda self, dim, dtype=None: softmax_row(self if dtype is None else cast_like(self, dtype), dim), dim="int", dtype="Dtype")
+brief("log_softmax special.log_softmax",
+    lambda self, dim, dtype=None: log_softmax_row(self if dtype is None else cast_like(self, dtype), dim), dim="int",
+    dtype="Dtype")
 
-@composite("log_softmax special.log_softmax")
-def log_softmax(self, dim: int, dtype: Dtype = None):
-    """Return the logarithm of the softmax, computed stably."""
-    return log_softmax_row(self if dtype is None else cast_like(self, dtype), dim)
-
-@op(
-    "SoftmaxBackwardDataBackward0",
-    grad_output="softmax_backward_data(grad, output, dim)", output="softmax_double_backward(grad, grad_output, dim, output)",
-)  # fmt: skip
+@op("SoftmaxBackwardDataBackward0", grad_output="softmax_backward_data(grad, output, dim)",
+    output="softmax_double_backward(grad, grad_output, dim, output)")
 def softmax_backward_data(grad_output, output, dim):
     weighted = grad_output * output
     return weighted - output * weighted.sum(axis=dim, keepdims=True)
@@ -239,9 +224,7 @@ def softmax_double_backward(grad, grad_output, dim, output):
     middle = sum_dim(output * grad_output, (dim,), True) * grad
     return grad_output * grad - middle - last
 
-@op(
-    "LogSoftmaxBackwardDataBackward0", grad_output="grad - sum_dim(grad * exp(output), (dim,), True)",
-    output="neg(sum_dim(grad_output, (dim,), True)) * exp(output) * grad",
-)  # fmt: skip
-def log_softmax_backward_data(grad_output, output, dim):
-    return grad_output - np.exp(output) * grad_output.sum(axis=dim, keepdims=True)
+row("log_softmax_backward_data", "LogSoftmaxBackwardDataBackward0",
+    lambda grad_output, output, dim: grad_output - np.exp(output) * grad_output.sum(axis=dim, keepdims=True),
+    grad_output="grad - sum_dim(grad * exp(output), (dim,), True)",
+    output="neg(sum_dim(grad_output, (dim,), True)) * exp(output) * grad")

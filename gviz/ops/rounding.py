@@ -6,7 +6,7 @@ import numpy as np
 
 from gviz.autograd.row import ARRAYS, composite, op
 from gviz.ops.arithmetic import alike
-from gviz.ops.rows import brief, row
+from gviz.ops.rows import brief, formula, row
 
 FLAT = "zeros_like(grad)"
 row("floor", "FloorBackward0", np.floor, "floor floor_", self=FLAT)
@@ -17,7 +17,6 @@ row("round_even", "RoundBackward0", lambda self: np.rint(self) if self.dtype.kin
     self=FLAT)
 row("round_decimals", "RoundBackward1", lambda self, *, decimals=0: np.round(self, int(decimals)), "round round_ special.round",
     self=FLAT)
-
 
 # ------------------------------------------------------------------ quotients
 @op("DivBackward2", "div divide .div_ .divide_", numbers=True,
@@ -30,9 +29,7 @@ def div_mode(self, other, *, rounding_mode: str | None):
     check_divisor(self, other)
     return np.floor_divide(self, other) if rounding_mode == "floor" else np.trunc(self / other).astype(self.dtype, copy=False)
 
-@composite
-def div_mode_self(grad, other, rounding_mode):
-    return grad / other if rounding_mode is None else zeros_like(grad)
+formula("div_mode_self", lambda grad, other, rounding_mode: grad / other if rounding_mode is None else zeros_like(grad))
 
 @composite
 def div_mode_other(grad, self, other, rounding_mode):
@@ -58,7 +55,6 @@ def not_implemented(name):
     """Raise PyTorch's error for a derivative that its table names as missing."""
     raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
-
 # ------------------------------------------------------------------ remainders
 def rest(self, other):
     """Return what division towards minus infinity leaves; as in C++ a rest of zero keeps the sign of what was divided."""
@@ -83,7 +79,6 @@ row("fmod", "FmodBackward1", towards_zero, "fmod .fmod_", self="grad", other='ne
 row("fmod_scalar", "FmodBackward0", lambda self, other: towards_zero(*alike(self, other)), "fmod .fmod_", self="grad")
 brief("r%", lambda self, other: remainder_base(other, self), other="Operand")
 brief("r//", lambda self, other: floor_divide(other, self), other="Operand")
-
 
 # ------------------------------------------------------------------ one bound
 row("clamp_min_tensor", "ClampMinBackward1", lambda self, min: np.maximum(self, min), "clamp_min clamp_min_",

@@ -7,29 +7,22 @@ import numpy as np
 from gviz.autograd.row import composite, op
 from gviz.numbers.shapes import wrap_dim
 from gviz.ops.reduction import PLACES, summed
-from gviz.ops.rows import row
+from gviz.ops.rows import formula
+
 
 def running(accumulate, array, dim):
     """Return what a function of numpy's accumulates up to each place along a dim; a number stays one."""
     lines = np.array(array, copy=None, order="C", ndmin=1)
     return accumulate(lines, wrap_dim(dim, array.ndim), array.dtype).reshape(array.shape)
 
-@op(
-    "CumsumBackward0", "cumsum .cumsum_", hidden=("self_sym_dtype",),
-    self="cumsum_backward(cast_like(grad, self_sym_dtype), dim)",
-)  # fmt: skip
+@op("CumsumBackward0", "cumsum .cumsum_", hidden=("self_sym_dtype",),
+    self="cumsum_backward(cast_like(grad, self_sym_dtype), dim)")
 def cumsum(self, dim: int, *, dtype: Dtype = None):
     return running(np.add.accumulate, summed(self, dtype), dim)
 
-@composite
-def cumsum_backward(grad, dim):
-    """Return a sum from the other end."""
-    return grad if numel_of(grad) <= 1 or grad.shape[dim] == 1 else reversed_cumsum(grad, dim)
-
-@composite
-def reversed_cumsum(value, dim):
-    """Return running sums from the end."""
-    return flip(cumsum(flip(value, (dim,)), dim), (dim,))
+formula("cumsum_backward",
+    lambda grad, dim: grad if numel_of(grad) <= 1 or grad.shape[dim] == 1 else reversed_cumsum(grad, dim))
+formula("reversed_cumsum", lambda value, dim: flip(cumsum(flip(value, (dim,)), dim), (dim,)))
 
 @op("CumprodBackward0", "cumprod .cumprod_", self="cumprod_backward(cast_like(grad, self), self, dim, result)")
 def cumprod(self, dim: int, *, dtype: Dtype = None):
@@ -90,7 +83,4 @@ def logcumsumexp_backward(grad, self, result, dim):
     upper = exp(reversed_logcumsumexp(positive - result, dim) + self)
     return upper - exp(reversed_logcumsumexp(negative - result, dim) + self)
 
-@composite
-def reversed_logcumsumexp(value, dim):
-    """Return running sums of exponentials from the end."""
-    return flip(logcumsumexp(flip(value, (dim,)), dim), (dim,))
+formula("reversed_logcumsumexp", lambda value, dim: flip(logcumsumexp(flip(value, (dim,)), dim), (dim,)))

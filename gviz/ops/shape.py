@@ -116,10 +116,8 @@ def unflatten(self, dim: int, sizes: Size):
         raise RuntimeError(f"{told} in the input tensor")
     return view(self, (*shape[:dim], *full, *shape[dim + 1 :]))
 
-@composite(".contiguous")
-def as_contiguous(self, *, memory_format: Any = None):
-    """The tensor itself, or a copy in the order of the indices."""
-    return self if contiguous(self) else clone_contiguous(self)
+brief(".contiguous", lambda self, *, memory_format=None: self if contiguous(self) else clone_contiguous(self),
+    key="as_contiguous", memory_format="Any")
 
 @op(None, ".view", view=True, nondiff=("self",))
 def view_dtype(self, dtype: Dtype):
@@ -166,10 +164,8 @@ def movedim(self, source: Ints, destination: Ints):
     return permute(self, tuple([moves[i] if i in moves else next(rest) for i in range(ndim)])) if ndim else alias(self)
 
 # ------------------------------------------------------------------ dims of size one
-row(
-    "squeeze_all", "SqueezeBackward0", lambda self: self.squeeze(), "squeeze", view=True,
-    self="unsqueeze_dims(grad, None, self_sym_sizes)",
-)
+row("squeeze_all", "SqueezeBackward0", lambda self: self.squeeze(), "squeeze", view=True,
+    self="unsqueeze_dims(grad, None, self_sym_sizes)")
 
 @op("SqueezeBackward1", "squeeze", view=True, self="unsqueeze_dims(grad, (dim,), self_sym_sizes)")
 def squeeze_dim(self, dim: int):
@@ -253,10 +249,8 @@ def added(parts):
     return sum(found[1:], found[0]) if found else None
 
 # ------------------------------------------------------------------ any view
-@op(
-    "AsStridedBackward0", view=True, hidden=("self_sym_sizes", "self_sym_strides", "start"),
-    self="as_strided_backward(grad, self_sym_sizes, self_sym_strides, size, stride, storage_offset, start)",
-)
+@op("AsStridedBackward0", view=True, hidden=("self_sym_sizes", "self_sym_strides", "start"),
+    self="as_strided_backward(grad, self_sym_sizes, self_sym_strides, size, stride, storage_offset, start)")
 def as_strided(self, size, stride, storage_offset=None, start=0, whole=None):
     # of this array from its first element on, or of a whole in which it starts somewhere
     first, memory = start if storage_offset is None else storage_offset, flat_memory(self if whole is None else whole)

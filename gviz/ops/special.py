@@ -18,7 +18,6 @@ def each(called):
     elementwise = np.frompyfunc(called, 1, 1)
     return lambda self: np.asarray(elementwise(self)).astype(self.dtype)
 
-
 # ------------------------------------------------------------------ the error function and its inverse
 def erfinv_of(y):
     """Return where the error function has that value: a first guess (Winitzki), then Halley's steps."""
@@ -33,7 +32,6 @@ def erfinv_of(y):
         x -= slope / (1 + x * slope)
     return x
 
-
 function("erf", "ErfBackward0", each(math.erf), "erf erf_ special.erf",
     self="1.1283791670955126 * exp(neg(power(self, 2))) * grad")
 function("erfc", "ErfcBackward0", each(math.erfc), "erfc erfc_ special.erfc",
@@ -41,20 +39,16 @@ function("erfc", "ErfcBackward0", each(math.erfc), "erfc erfc_ special.erfc",
 function("erfinv", "ErfinvBackward0", each(erfinv_of), "erfinv .erfinv_ special.erfinv",
     self="0.8862269254527579 * exp(power(erfinv(self), 2)) * grad")
 
-
 # ------------------------------------------------------------------ the gamma function
 SHIFT = 12
 """Arguments of the asymptotic series are moved up to this far from zero."""
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 
-
 def lgamma_of(x):
     """Return the logarithm of the gamma function's size; infinite at 0, -1, -2, ..."""
     return math.inf if math.isinf(x) or (x <= 0 and x == math.floor(x)) else x if math.isnan(x) else math.lgamma(x)
 
-
 function("lgamma", "LgammaBackward0", each(lgamma_of), "lgamma .lgamma_ special.gammaln", self="grad * digamma(self)")
-
 
 @op("DigammaBackward0", "digamma .digamma_ special.digamma special.psi", promote="float", self="grad * polygamma(1, self)")
 def digamma(self):
@@ -69,7 +63,6 @@ def digamma(self):
     value = np.where(left & (x == np.floor(x)), np.nan, value)
     return np.where(x == 0, np.copysign(np.inf, -x), np.where(np.isposinf(x), np.inf, value)).astype(self.dtype)
 
-
 @op("PolygammaBackward0", promote="float", self="grad * polygamma(n + 1, self)")
 def polygamma(n, self):
     """The n-th derivative of digamma, n > 0; the first one reflected to the right side."""
@@ -77,7 +70,6 @@ def polygamma(n, self):
     left = (x < 0.5) & (n == 1)
     value = (-1) ** (n + 1) * math.factorial(n) * zeta(n + 1.0, np.where(left, 1 - x, x))
     return np.where(left, (np.pi / np.sin(np.pi * x)) ** 2 - value, value).astype(self.dtype)
-
 
 def zeta(s, q):
     """Return the sum of (q + k)^-s over all k: the first terms one by one, the rest by Euler and Maclaurin."""
@@ -90,12 +82,10 @@ def zeta(s, q):
         factor *= (s + 2 * k - 1) * (s + 2 * k)
     return np.where(np.isinf(q), np.where(q < 0, np.inf, 0.0), total)
 
-
 # ------------------------------------------------------------------ x log y
 def times_log(self, other):
     """Return ``self * log(other)``, zero where ``self`` is."""
     return np.where((self == 0) & ~np.isnan(other), self.dtype.type(0), self * np.log(other))
-
 
 function("xlogy", "XlogyBackward0", times_log, "xlogy xlogy_ special.xlogy", other="grad * self / other",
     self="masked_fill(xlogy(grad, other), logical_and(equal(self, 0.0), less_equal(other, 0.0)), 0.0)")
@@ -103,7 +93,6 @@ function("xlogy_base", "XlogyBackward1", lambda self, other: times_log(other.dty
     other="grad * self / other")
 function("xlogy_scalar", "XlogyBackward2", lambda self, other: times_log(self, self.dtype.type(other)),
     "xlogy xlogy_ special.xlogy", self="xlogy_scalar_backward(grad, self, other)")
-
 
 @composite
 def xlogy_scalar_backward(grad, self, other):

@@ -9,7 +9,7 @@ from gviz.numbers.shapes import wrap_dim
 from gviz.numbers.words import warn
 from gviz.ops.checks import check_floats
 from gviz.ops.reduction import axes_of, summed
-from gviz.ops.rows import row
+from gviz.ops.rows import brief, formula, row
 from gviz.ops.totals import add_up, average, multiply_up
 
 
@@ -57,7 +57,6 @@ def prod_safe_zeros(grad, self, dim):
     after = cumprod(cat([ones, flip(narrow(self, dim, 1, count - 1), (dim,))], dim), dim)
     return grad * (before * flip(after, (dim,)))
 
-
 # ------------------------------------------------------------------ variance
 def variance(self, dim, correction, keepdim, name):
     """Return the mean square distance of numbers from their mean, with Bessel's correction, and their mean."""
@@ -102,10 +101,8 @@ MEANS = ("result0", "result1")
 def var_mean(self, dim: Ints | None = None, *, correction: Number | None = None, keepdim: bool = False):
     return variance(self, dim, correction, keepdim, "var_mean")
 
-@op(
-    "StdMeanBackward0", "torch.std_mean", outputs=MEANS,
-    self="var_mean_backward([root_grad(grads[0], result0), grads[1]], self, dim, correction, keepdim)",
-)  # fmt: skip
+@op("StdMeanBackward0", "torch.std_mean", outputs=MEANS,
+    self="var_mean_backward([root_grad(grads[0], result0), grads[1]], self, dim, correction, keepdim)")
 def std_mean(self, dim: Ints | None = None, *, correction: Number | None = None, keepdim: bool = False):
     square, mean = variance(self, dim, correction, keepdim, "std_mean")
     return np.sqrt(square), mean
@@ -123,10 +120,7 @@ def var_backward(grad, self, dim, correction, keepdim):
     away = self - mean_dim(self, dim, True)
     return (2.0 / free if free else float("inf")) * grad * away
 
-@composite
-def root_grad(grad, result):
-    """Return the gradient of a variance whose root is the result."""
-    return None if grad is None else masked_fill(grad / (result * 2), equal(result, 0), 0)
+formula("root_grad", lambda grad, result: None if grad is None else masked_fill(grad / (result * 2), equal(result, 0), 0))
 
 @composite
 def var_mean_backward(grads, self, dim, correction, keepdim):
@@ -135,12 +129,9 @@ def var_mean_backward(grads, self, dim, correction, keepdim):
     size = tuple(self.shape)
     return added([spread, None if grads[1] is None else sum_backward(grads[1], size, dim, keepdim) / reduced_count(size, dim)])
 
-
 # ------------------------------------------------------------------ norms
-@op(
-    "LinalgVectorNormBackward0", "linalg.vector_norm", promote="none",
-    self="norm_backward(grad, self, ord, result, dim, keepdim)",
-)  # fmt: skip
+@op("LinalgVectorNormBackward0", "linalg.vector_norm", promote="none",
+    self="norm_backward(grad, self, ord, result, dim, keepdim)")
 def vector_norm(self, ord: Number = 2.0, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None):
     check_floats(self, "linalg.vector_norm")
     axes, size = axes_of(self, dim), np.abs(self if dtype is None else self.astype(dtype), order="C")
@@ -154,9 +145,8 @@ def vector_norm(self, ord: Number = 2.0, dim: Ints | None = None, keepdim: bool 
         return np.sqrt(add_up(np.square(size), axes, keepdims=keepdim))
     return add_up(size**ord, axes, keepdims=keepdim) ** (1 / ord)
 
-@op("NormBackward1", promote="none", self="norm_backward(grad, self, p, result, dim, keepdim)")
-def norm(self, p, dim, keepdim=False):
-    return ARRAYS["vector_norm"](self, p, dim, keepdim)
+row("norm", "NormBackward1", lambda self, p, dim, keepdim=False: ARRAYS["vector_norm"](self, p, dim, keepdim), promote="none",
+    self="norm_backward(grad, self, p, result, dim, keepdim)")
 
 @composite
 def norm_backward(grad, self, ord, result, dim, keepdim):
@@ -181,17 +171,12 @@ def norm_backward(grad, self, ord, result, dim, keepdim):
     scaled = sgn(self) * overwritten(size, "power", ord - 1) if ord < 2 else self * overwritten(size, "power", ord - 2)
     return scaled * masked_fill(grad / power(norm, ord - 1), equal(norm, 0), 0)
 
-@op(
-    "DistBackward0", "dist",
-    self="dist_backward(grad, self - other, p, result)", other="neg(dist_backward(grad, self - other, p, result))",
-)  # fmt: skip
+@op("DistBackward0", "dist", self="dist_backward(grad, self - other, p, result)",
+    other="neg(dist_backward(grad, self - other, p, result))")
 def dist(self, other, p: Number = 2):
     return ARRAYS["vector_norm"](self - other, p)
 
-@composite
-def dist_backward(grad, difference, p, result):
-    """Return the gradient of a norm of everything."""
-    return norm_backward(grad, difference, float(p), result, (), True)
+formula("dist_backward", lambda grad, difference, p, result: norm_backward(grad, difference, float(p), result, (), True))
 
 @op("RenormBackward0", "renorm .renorm_", self="renorm_backward(grad, self, p, dim, maxnorm)")
 def renorm(self, p: Number, dim: int, maxnorm: Number):
@@ -213,12 +198,9 @@ def renorm_backward(grad, self, p, dim, maxnorm):
     rest = grad - inverse * along
     return where(greater(norm, maxnorm), cast_like(maxnorm * inverse * rest, grad), grad)
 
-
 # ------------------------------------------------------------------ sums of numbers and of exponentials
-@op(
-    "NansumBackward0", "nansum",
-    self="sum_backward(cast_like(grad, self), tuple(self.shape), dim, keepdim) * logical_not(isnan(self))",
-)  # fmt: skip
+@op("NansumBackward0", "nansum",
+    self="sum_backward(cast_like(grad, self), tuple(self.shape), dim, keepdim) * logical_not(isnan(self))")
 def nansum(self, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None):
     numbers = np.where(np.isnan(self), self.dtype.type(0), self)
     return add_up(summed(numbers, dtype), axes_of(self, dim), keepdims=keepdim, dtype=dtype)
@@ -229,10 +211,8 @@ def nanmean(self, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtyp
     count = sum_dim(logical_not(isnan(self)), dim, keepdim)
     return nansum(self, dim, keepdim, dtype) / count
 
-@op(
-    "LogsumexpBackward0", "logsumexp special.logsumexp", promote="float",
-    self="logsumexp_backward(grad, self, result, dim, keepdim)",
-)  # fmt: skip
+@op("LogsumexpBackward0", "logsumexp special.logsumexp", promote="float",
+    self="logsumexp_backward(grad, self, result, dim, keepdim)")
 def logsumexp(self, dim: Ints, keepdim: bool = False):
     self, axes = np.asarray(self, order="C"), axes_of(self, dim)
     top = self.max(axis=axes, keepdims=True, initial=-np.inf)
@@ -246,14 +226,10 @@ def logsumexp_backward(grad, self, result, dim, keepdim):
     grad = unsqueeze_reduced(grad, dim, self.shape, keepdim)
     return grad * exp(self - unsqueeze_reduced(result, dim, self.shape, keepdim))
 
-
 # ------------------------------------------------------------------ counts
 row("nonzero", None, lambda self: np.argwhere(self), "nonzero argwhere", nondiff=("self",))
-
-@composite("nonzero")
-def nonzero_as(self, *, as_tuple: bool):
-    """Return the indices of what is not zero: as a row each, or as a tensor for each dim."""
-    return nonzero_places(self) if as_tuple else nonzero(self)
+brief("nonzero", lambda self, *, as_tuple: nonzero_places(self) if as_tuple else nonzero(self), key="nonzero_as",
+    as_tuple="bool")
 
 @op(None, "count_nonzero", nondiff=("self",))
 def count_nonzero(self, dim: Ints | None = None):

@@ -10,23 +10,15 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["add_up", "average", "multiply_up"]
-
-
 def totals(reduce: Any) -> Any:
-    """Return the function of a reduction along axes, or of everything; in a dtype if one is asked for, which numpy may widen."""
-
+    """Return the function of a reduction along axes, or of everything; in a dtype if one is asked for."""
     def total(array: Any, axis: Any = None, *, keepdims: bool = False, dtype: Any = None) -> Any:
         result = np.asarray(reduce(array, axis=axis, keepdims=keepdims), order="C")
         return result if dtype is None else result.astype(dtype)
-
     return total
-
 
 add_up, multiply_up = totals(np.add.reduce), totals(np.multiply.reduce)
 
-
 def average(array: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """Return the mean along axes, or of everything."""
     total = add_up(array, axis, keepdims=keepdims)
     return np.asarray(total / array.dtype.type(array.size // max(total.size, 1)))
