@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+
 def totals(reduce: Any) -> Any:
     """Return the function of a reduction along axes, or of everything; in a dtype if one is asked for."""
     def total(array: Any, axis: Any = None, *, keepdims: bool = False, dtype: Any = None) -> Any:
