@@ -13,8 +13,8 @@ from names_of_torch import text as names_of_this_torch
 from program import ROOT, SAMPLES, Program
 
 from gviz import engine
-from gviz.cli.ops import MOST_NAMED
 from gviz.autograd.row import COMPOSITES, ROWS
+from gviz.cli.ops import MOST_NAMED
 from gviz.engine.readers import symbols
 from gviz.engine.readers.catalogue import Operation, matching, operations
 from gviz.sources.missing import of_module, torch_names

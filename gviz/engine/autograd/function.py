@@ -117,6 +117,13 @@ READ_ONCE = (
     "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the autograd.Function. Either "
     "access saved_tensors only once, or set clear_saved_tensors_on_access=False."
 )
+WRITTEN_VIEW = (
+    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
+    "Tensor. This is not supported by the current autograd engine. You should either make sure the input is not a view (using "
+    ".clone() for example) or make your Function only return one Tensor (potentially splitting it into two Functions: one "
+    "doing the inplace that returns a single Tensor and a second one that does the other operations). You can ask on the forum "
+    "https://discuss.pytorch.org/ if you need help to do this change."
+)
 
 
 class Function:
@@ -264,13 +271,7 @@ def refuse_written(one: Tensor, outputs: tuple[Any, ...]) -> None:
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
     if one._is_view():
         if len(outputs) > 1:
-            raise RuntimeError(
-                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
-                "than one Tensor. This is not supported by the current autograd engine. You should either make sure the input "
-                "is not a view (using .clone() for example) or make your Function only return one Tensor (potentially "
-                "splitting it into two Functions: one doing the inplace that returns a single Tensor and a second one that does "
-                "the other operations). You can ask on the forum https://discuss.pytorch.org/ if you need help to do this change."
-            )
+            raise RuntimeError(WRITTEN_VIEW)
         refuse_view(one)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gviz.engine.autograd.packing import disable_saved_tensors_hooks, saved_tensors_hooks
-from gviz.numbers.words import absent
 from gviz.autograd.hooks import Handle
 from gviz.autograd.modes import mode as STATE
 from gviz.autograd.node import AccumulateGrad, Node
 from gviz.autograd.requests import GradientEdge, place_of
 from gviz.autograd.tensor import Tensor
+from gviz.engine.autograd.packing import disable_saved_tensors_hooks, saved_tensors_hooks
+from gviz.numbers.words import absent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
