@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gviz.autograd.node import Node
 from gviz.autograd.requests import grad
-from gviz.autograd.tensor import Tensor, from_array
+from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.numbers.words import warn
 
 if TYPE_CHECKING:
@@ -22,41 +23,29 @@ class GradcheckError(RuntimeError):
     __module__ = "torch.autograd.gradcheck"
 
 
-def as_tuple(value: Any) -> tuple[Any, ...]:
-    """Return a tuple of one value, or of several."""
-    return tuple(value) if isinstance(value, tuple | list) else (value,)
-
-
 def gradcheck(
     func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
     raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
     check_batched_grad: bool = False, check_batched_forward_grad: bool = False, check_forward_ad: bool = False,
     check_backward_ad: bool = True, fast_mode: bool = False, masked: bool | None = None,
 ) -> bool:  # fmt: skip
-    """Return whether the gradients that backward computes agree with differences.
+    """Return whether the gradients that backward computes agree with differences of a step ``eps``, for each element.
 
-    Args:
-        func: a function of tensors.
-        inputs: its arguments; those that require a gradient are checked (in float64, or the differences are too coarse).
-        eps: the step of the differences.
-        atol: absolute tolerance.
-        rtol: relative tolerance.
-        raise_exception: raise GradcheckError if they do not agree, rather than return False.
-        nondet_tol: by how much two runs of backward may differ.
-        check_undefined_grad: whether backward must give no gradient for a gradient of zeros.
-        check_grad_dtypes, check_batched_grad, check_batched_forward_grad, check_backward_ad, fast_mode: of no effect.
-        check_forward_ad: refused: there is no forward mode.
-        masked: whether gradients for zero gradients of the outputs need only be close to zero.
-
-    Raises:
-        ValueError: no input requires a gradient.
+    Of no effect are the options about dtypes, batches and the fast mode; there is no forward mode.
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.gradcheck.gradcheck.html
     """
     if check_forward_ad:
         raise NotImplementedError("gviz has no forward mode of differentiation; gviz render --engine torch has")
+    if not check_backward_ad:
+        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    given = as_tuple(inputs)
+    wanted = checked(given)
     try:
-        check(func, as_tuple(inputs), eps, (rtol, atol), nondet_tol, zero=check_undefined_grad, masked=bool(masked))
+        outputs = compare(func, given, wanted, eps, (rtol, atol), nondet_tol)
+        check_zero(outputs, wanted, masked=bool(masked))
+        if check_undefined_grad:
+            check_undefined(func, given, wanted, len(outputs))
     except GradcheckError:
         if raise_exception:
             raise
@@ -64,54 +53,33 @@ def gradcheck(
     return True
 
 
-def check(
-    func: Any, inputs: tuple[Any, ...], eps: float, tolerance: tuple[float, float], twice: float, *, zero: bool, masked: bool
-) -> None:
-    """Compare the Jacobians of all outputs that require a gradient."""
-    wanted = checked_inputs(inputs)
-    outputs = as_tuple(func(*inputs))
-    slopes = [numerical(func, inputs, outputs, tensor, eps) for tensor in wanted]
-    flowing = [(i, one) for i, one in enumerate(outputs) if one.requires_grad]
-    if not flowing and any(slope.any() for rows in slopes for slope in rows):
-        raise GradcheckError("Numerical gradient for function expected to be zero")
-    for number, (place, out) in enumerate(flowing):
-        found, again = (analytical(out, wanted) for _ in range(2))
-        for position, (by_backward, other) in enumerate(zip(found, again, strict=True)):
-            if np.abs(by_backward - other).max(initial=0.0) > twice:
-                raise GradcheckError(
-                    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
-                    "different values, although analytical gradient matches numerical gradient."
-                    f"The tolerance for nondeterminism was {twice}."
-                )
-            if not np.allclose(by_backward, slopes[position][place], *tolerance):
-                raise GradcheckError(
-                    f"Jacobian mismatch for output {number} with respect to input {position},\n"
-                    f"numerical:{from_array(slopes[position][place], None)}\nanalytical:{from_array(by_backward, None)}\n"
-                )
-    starts = [one for _, one in flowing]
-    back = (
-        grad(starts, wanted, [from_array(np.zeros_like(one._array), None) for one in starts], allow_unused=True) if zero else ()
-    )
-    for one in back:
-        if one is not None and not (np.allclose(one._array, 0) if masked else not one._array.any()):
-            raise GradcheckError("backward not multiplied by grad_output")
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    """Return it as a tuple."""
+    return tuple(value) if isinstance(value, tuple | list) else (value,)
 
 
-def checked_inputs(inputs: tuple[Any, ...]) -> list[Tensor]:
-    """Return the inputs that require a gradient; warn of those that are too coarse, refuse those with elements in one place."""
-    wanted = [(i, one) for i, one in enumerate(inputs) if isinstance(one, Tensor) and one.requires_grad]
+def differentiable(outputs: Any) -> list[Any]:
+    """Return those outputs that require a gradient."""
+    return [o for o in as_tuple(outputs) if o.requires_grad]
+
+
+def checked(inputs: tuple[Any, ...]) -> list[Tensor]:
+    """Return the inputs that require a gradient; warn of too coarse ones, and refuse those with elements in one place."""
+    wanted = [(i, t) for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
     for place, tensor in wanted:
-        if tensor._array.dtype != np.float64:
+        array = tensor._array
+        if array.dtype != np.float64:
             warn(
                 f"Input #{place} requires gradient and is not a double precision floating point or complex. This check will "
                 "likely fail if all the inputs are not of double precision floating point or complex. "
             )
-        if any(step <= 0 and size > 1 for step, size in zip(tensor._array.strides, tensor._array.shape, strict=True)):
+        if any(step <= 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True)):
             raise RuntimeError(
                 f"The {place}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping "
                 "to be able to compute the numerical gradients correctly. You should call .contiguous on the input before "
                 "passing it to gradcheck."
             )
+        tensor._array = array if array.flags.writeable else array.copy()
     if not wanted:
         raise ValueError(
             "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
@@ -119,49 +87,113 @@ def checked_inputs(inputs: tuple[Any, ...]) -> list[Tensor]:
     return [tensor for _, tensor in wanted]
 
 
-def numerical(func: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...], which: Tensor, eps: float) -> list[Any]:
+def compare(func: Any, inputs: tuple[Any, ...], wanted: list[Tensor], eps: float, close: Any, twice: float) -> list[Any]:
+    """Return the outputs that require a gradient; refuse derivatives that differ from the differences, or from run to run."""
+    given = as_tuple(func(*inputs))
+    outputs = differentiable(given)
+    slopes = [differences(func, inputs, given, tensor, eps) for tensor in wanted]
+    if not outputs and any(slope.any() for rows in slopes for slope in rows):
+        raise GradcheckError("Numerical gradient for function expected to be zero")
+    places = [i for i, one in enumerate(given) if one.requires_grad]
+    for number, (out, place) in enumerate(zip(outputs, places, strict=True)):
+        found, again = (derivatives(out, wanted) for _ in range(2))
+        if any(np.abs(one - other).max(initial=0.0) > twice for one, other in zip(found, again, strict=True)):
+            raise GradcheckError(
+                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
+                "different values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism "
+                f"was {twice}."
+            )
+        for position, (rows, by_backward) in enumerate(zip(slopes, found, strict=True)):
+            if not np.allclose(by_backward, rows[place], *close):
+                raise GradcheckError(
+                    f"Jacobian mismatch for output {number} with respect to input {position},\n"
+                    f"numerical:{from_array(rows[place], None)}\nanalytical:{from_array(by_backward, None)}\n"
+                )
+    return outputs
+
+
+def differences(func: Any, inputs: tuple[Any, ...], given: tuple[Any, ...], which: Tensor, eps: float) -> list[Any]:
     """Return the Jacobian of each output by central differences, (elements of the input, elements of the output)."""
     array, rows = which._array, []
     for place in np.ndindex(array.shape):
-        value = array[place]
-        sides = []
+        kept, sides = array[place], []
         for step in (-eps, eps):
-            array[place] = value + step
-            sides.append([one._array.copy() for one in as_tuple(func(*inputs))])
-        array[place] = value
+            array[place] = kept + step
+            sides.append([o._array.copy() for o in as_tuple(func(*inputs))])
+        array[place] = kept
         rows.append([((high - low) / (2 * eps)).reshape(-1) for low, high in zip(*sides, strict=True)])
-    return [np.array([row[i] for row in rows]).reshape(array.size, one._array.size) for i, one in enumerate(outputs)]
+    return [np.array([row[i] for row in rows]).reshape(array.size, o._array.size) for i, o in enumerate(given)]
 
 
-def analytical(out: Tensor, wanted: list[Tensor]) -> list[Any]:
+def derivatives(out: Tensor, wanted: list[Tensor]) -> list[Any]:
     """Return the same by backward, for one output and each input."""
-    size = out._array.size
-    found = [np.zeros((tensor._array.size, size), tensor._array.dtype) for tensor in wanted]
-    for j in range(size):
-        one = np.zeros(size, out._array.dtype)
-        one[j] = 1
+    found = [np.zeros((tensor._array.size, out._array.size), tensor._array.dtype) for tensor in wanted]
+    for j, one in enumerate(np.eye(out._array.size, dtype=out._array.dtype)):
         grads = grad(out, wanted, from_array(one.reshape(out._array.shape), None), retain_graph=True, allow_unused=True)
         for column, part in zip(found, grads, strict=True):
             column[:, j] = 0 if part is None else part._array.reshape(-1)
     return found
 
 
-def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, **options: Any) -> bool:
-    """Return whether the second derivatives agree with differences: :func:`gradcheck` of the gradient, with its options.
+def check_zero(outputs: list[Any], wanted: list[Tensor], *, masked: bool) -> None:
+    """Refuse a backward that gives something for a gradient of zero."""
+    zeros = [from_array(np.zeros_like(o._array), None) for o in outputs]
+    for one in grad(outputs, wanted, zeros, allow_unused=True) if outputs else ():
+        if one is not None and not (np.allclose(one._array, 0) if masked else not one._array.any()):
+            raise GradcheckError("backward not multiplied by grad_output")
+
+
+class UndefinedGradBackward(Node):
+    """A node that has no gradient for its input."""
+
+    __slots__ = ()
+
+    def apply(self, grads: list[Any], mask: list[bool]) -> Any:
+        """Return no gradient."""
+        return (None,)
+
+
+def check_undefined(func: Any, inputs: tuple[Any, ...], wanted: list[Tensor], count: int) -> None:
+    """Refuse a backward that does not take a missing gradient for zero: those of all outputs, and of each of several."""
+    for missing in [range(count), *([i] for i in range(count) if count > 1)]:
+        outputs = differentiable(func(*inputs))
+        zeros = [from_array(np.zeros_like(o._array), None) for o in outputs]
+        for i in missing:
+            node = UndefinedGradBackward((edge_of(outputs[i]),), ((outputs[i]._array.shape, outputs[i]._array.dtype),))
+            outputs[i] = from_array(outputs[i]._array, (node, 0))
+        try:
+            found = grad(outputs, wanted, zeros, allow_unused=True) if outputs else ()
+        except RuntimeError as error:
+            raise GradcheckError(f"Expected backward function to handle undefined output grads. {NOTES}") from error
+        if any(one is not None and one._array.any() for one in found):
+            told = "Expected all input grads to be undefined or zero when all output grads are undefined or zero."
+            raise GradcheckError(f"{told} {NOTES}")
+
+
+NOTES = 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
+
+
+def gradgradcheck(
+    func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, gen_non_contig_grad_outputs: bool = False,
+    check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True, **options: Any,
+) -> bool:  # fmt: skip
+    """Return the same for second derivatives: :func:`gradcheck` of the gradient, for random gradients if none are given.
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.gradcheck.gradgradcheck.html
     """
-    tensors = as_tuple(inputs)
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    given = as_tuple(inputs)
+    weights = as_tuple(grad_outputs)
     if grad_outputs is None:
-        outputs = [one for one in as_tuple(func(*tensors)) if one.requires_grad]
-        grad_outputs = tuple(from_array(np.zeros_like(one._array), None).uniform_(-1, 1).requires_grad_() for one in outputs)
-    wanted = [i for i, one in enumerate(tensors) if isinstance(one, Tensor) and one.requires_grad]
+        likes: list[Any] = [from_array(np.zeros_like(o._array), None) for o in differentiable(func(*given))]
+        weights = tuple(like.uniform_(-1, 1).requires_grad_() for like in likes)
+    wanted = [i for i, t in enumerate(given) if isinstance(t, Tensor) and t.requires_grad]
 
     def slope(*args: Any) -> Any:
-        inner = args[: len(tensors)]
-        outputs = [one for one in as_tuple(func(*inner)) if one.requires_grad]
-        back = grad(outputs, [inner[i] for i in wanted], args[len(tensors) :], create_graph=True, allow_unused=True)
-        return tuple(one for one in back if one is not None)
+        inner = args[: len(given)]
+        outputs = differentiable(func(*inner))
+        back = grad(outputs, [inner[i] for i in wanted], args[len(given) :], create_graph=True, allow_unused=True)
+        return tuple(b for b in back if b is not None)
 
-    known = {"gen_non_contig_grad_outputs", "check_fwd_over_rev", "check_rev_over_rev"}
-    return gradcheck(slope, (*tensors, *as_tuple(grad_outputs)), **{k: v for k, v in options.items() if k not in known})
+    return gradcheck(slope, (*given, *weights), check_forward_ad=check_fwd_over_rev, **options)
