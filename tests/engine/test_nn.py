@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from gviz import engine
-from gviz.engine import nn, optim
+from gviz.engine import nn
 from gviz.engine.autograd import functional, graph
 from gviz.engine.autograd.gradcheck import gradcheck, gradgradcheck
 from gviz.engine.nn import functional as F
 
 torch: Any = engine
+optim: Any = engine.optim
 
 
 def doubles(*values: float) -> Any:

@@ -27,7 +27,7 @@ class Holder(Module):
     @property
     def held(self) -> dict[str, Any]:
         """What is held, by name."""
-        return getattr(self, self._home)  # type: ignore[no-any-return]
+        return getattr(self, self._home)
 
     def put(self, name: str, value: Any) -> None:
         """Hold a module; or a parameter, which a plain tensor becomes."""
@@ -44,6 +44,13 @@ class Holder(Module):
     def __delitem__(self, key: Any) -> None:
         del self.held[key]
 
+    def extra_repr(self) -> str:
+        """Return a line for each parameter that is held."""
+        held = {} if self._home == "_modules" else self.held
+        kinds = [value.dtype if isinstance(self, Numbered) else type_name(value._array.dtype) for value in held.values()]
+        shown = (f"{kind} of size {'x'.join(map(str, value.shape))}" for kind, value in zip(kinds, held.values(), strict=True))
+        return "\n".join(f"  ({key}): Parameter containing: [{text}]" for key, text in zip(held, shown, strict=True))
+
     def pop(self, key: Any) -> Any:
         """Take something out."""
         found = self[key]
@@ -53,6 +60,10 @@ class Holder(Module):
 
 class Numbered(Holder):
     """Things by number, with the manners of Python's lists."""
+
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        self.extend(() if values is None else values)
 
     def named(self, position: Any) -> Any:
         """Return the name at a number, or the names of a slice."""
@@ -115,8 +126,8 @@ class Sequential(Numbered):
 
     def __init__(self, *modules: Any) -> None:
         super().__init__()
-        named = modules[0] if len(modules) == 1 and isinstance(modules[0], OrderedDict) else None
-        for name, module in enumerate(modules) if named is None else named.items():
+        named = len(modules) == 1 and isinstance(modules[0], OrderedDict)
+        for name, module in modules[0].items() if named else enumerate(modules):
             self.add_module(str(name), module)
 
     def __add__(self, values: Any) -> Sequential:
@@ -132,10 +143,6 @@ class Sequential(Numbered):
 class ModuleList(Numbered):
     """A list of modules that the one holding it finds."""
 
-    def __init__(self, modules: Iterable[Module] | None = None) -> None:
-        super().__init__()
-        self.extend(() if modules is None else modules)
-
     def __repr__(self) -> str:
         """Return it as PyTorch prints it: equal neighbours on one line, ``(0-2): 3 x Linear(...)``."""
         runs, first = [], 0
@@ -144,6 +151,11 @@ class ModuleList(Numbered):
             runs.append((f"{first}", text) if count == 1 else (f"{first}-{first + count - 1}", f"{count} x {text}"))
             first += count
         return bracketed(self._get_name(), [], runs)
+
+
+def of_held(name: str) -> Any:
+    """Return the method of that name of the dict that is held."""
+    return lambda self: getattr(self.held, name)()
 
 
 class Named(Holder):
@@ -164,31 +176,11 @@ class Named(Holder):
         for key, value in values.items() if isinstance(values, Mapping | Named) else values:
             self[key] = value
 
-    def keys(self) -> Any:
-        """Return the names."""
-        return self.held.keys()
-
-    def values(self) -> Any:
-        """Return what is held."""
-        return self.held.values()
-
-    def items(self) -> Any:
-        """Return both."""
-        return self.held.items()
-
-    def clear(self) -> None:
-        """Take everything out."""
-        self.held.clear()
+    keys, values, items, clear = map(of_held, ("keys", "values", "items", "clear"))
 
 
 class ModuleDict(Named):
     """A dict of modules that the one holding it finds."""
-
-
-def parameter_lines(named: Any, kind: Any) -> str:
-    """Return how parameters are shown: one line for each."""
-    sizes = ((key, kind(value), "x".join(map(str, value.shape))) for key, value in named)
-    return "\n".join(f"  ({key}): Parameter containing: [{name} of size {size}]" for key, name, size in sizes)
 
 
 class ParameterDict(Named):
@@ -200,23 +192,11 @@ class ParameterDict(Named):
         """Add what is in a dict, in the order of the names if this has none of its own, or in pairs."""
         super().update(sorted(values.items()) if isinstance(values, dict) and not isinstance(values, OrderedDict) else values)
 
-    def extra_repr(self) -> str:
-        """Return one line for each."""
-        return parameter_lines(self.items(), lambda value: type_name(value._array.dtype))
-
 
 class ParameterList(Numbered):
     """A list of parameters."""
 
     _home = "_parameters"
-
-    def __init__(self, values: Iterable[Any] | None = None) -> None:
-        super().__init__()
-        self.extend(() if values is None else values)
-
-    def extra_repr(self) -> str:
-        """Return one line for each."""
-        return parameter_lines(enumerate(self), lambda value: value.dtype)
 
 
 for container in (Sequential, ModuleList, ModuleDict, ParameterDict, ParameterList):

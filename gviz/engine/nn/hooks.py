@@ -31,8 +31,7 @@ NOT_TENSORS = "For backward hooks to be called, module output should be a Tensor
 def register(hooks: list[Any], hook: Callable[..., Any], prepend: bool) -> Handle:
     """Add a hook at the end, or before the others."""
     handle = append(hooks, hook)
-    if prepend:
-        hooks.insert(0, hooks.pop())
+    hooks.insert(0 if prepend else len(hooks), hooks.pop())
     return handle
 
 
@@ -49,10 +48,7 @@ class Hooks:
         self.__dict__.update(_backward_hooks=[], _backward_pre_hooks=[], _forward_hooks=[], _forward_pre_hooks=[])
 
     def register_forward_pre_hook(self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False) -> Handle:
-        """Call ``hook(module, args)`` before each forward; what it returns replaces the arguments.
-
-        With ``with_kwargs`` it is called with the keywords too, and returns both.
-        """
+        """Call ``hook(module, args)`` before each forward for new arguments; ``with_kwargs`` with keywords too, for both."""
 
         def positional(module: Any, args: Any, kwargs: Any) -> Any:
             new = hook(module, args)
@@ -61,10 +57,7 @@ class Hooks:
         return register(self._forward_pre_hooks, hook if with_kwargs else positional, prepend)
 
     def register_forward_hook(self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False) -> Handle:
-        """Call ``hook(module, args, output)`` after each forward; what it returns replaces the output.
-
-        With ``with_kwargs`` the keywords stand before the output.
-        """
+        """Call ``hook(module, args, output)`` after each forward for a new output; ``with_kwargs`` with keywords before it."""
         called = hook if with_kwargs else lambda module, args, kwargs, output: hook(module, args, output)
         return register(self._forward_hooks, called, prepend)
 
@@ -83,8 +76,9 @@ class Hooks:
         for hook in tuple(self._forward_pre_hooks):
             if (new := hook(self, args, kwargs)) is not None:
                 if not isinstance(new, tuple) or len(new) != 2:
-                    wanted = "None or a tuple of (new_args, new_kwargs)"
-                    raise RuntimeError(f"forward pre-hook must return {wanted}, but got {new}.")
+                    raise RuntimeError(
+                        f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {new}."
+                    )
                 args, kwargs = new
         backward = BackwardHook(self) if self._backward_hooks or self._backward_pre_hooks else None
         args = backward.inputs(args) if backward else args
@@ -165,12 +159,13 @@ def replaced(new: Any, grads: Any, hook: str, what: str) -> Any:
     return grads if new is None else new
 
 
-def marked(values: tuple[Any, ...], hooked: Callable[..., Any]) -> tuple[Any, Any]:
+def marked(values: Any, hooked: Callable[..., Any]) -> tuple[Any, Any]:
     """Return values with their tensors behind a node that calls the hook, and their places; None if there is no gradient."""
     places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
     if not (mode.on and any(values[i].requires_grad for i in places)):
         return values, None
-    found = dict(zip(places, BackwardHookFunction.apply(hooked, *(values[i] for i in places)), strict=True))
+    tensors = BackwardHookFunction.apply(hooked, *(values[i] for i in places))
+    found = dict(zip(places, tensors, strict=True))
     made = [found.get(i, value) for i, value in enumerate(values)]
     return tuple(made) if type(values) is tuple else type(values)(*made), places
 

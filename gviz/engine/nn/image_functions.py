@@ -96,7 +96,7 @@ def interpolate(
         scales = scales if recompute_scale_factor else tuple(map(float, told))
         told = tuple(int(n * factor) for n, factor in zip(sizes, told, strict=True))
     if mode == "area":
-        return adaptive_means(dims, input, told)
+        return adaptive_means(dims, input, told)  # type: ignore[no-untyped-call]
     row = f"upsample_{mode}{dims}d"
     if smooth and SMOOTH[mode] != dims:
         raise NotImplementedError(f"Got {dims + 2}D input, but {mode} mode needs {SMOOTH[mode] + 2}D input")

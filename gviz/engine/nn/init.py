@@ -26,7 +26,7 @@ __all__ = [
 def write(tensor: Any, values: Any) -> Tensor:
     """Put values into a tensor's memory, unrecorded."""
     with no_grad():
-        return tensor.copy_(from_array(np.asarray(values), None))  # type: ignore[no-any-return]
+        return tensor.copy_(from_array(np.asarray(values), None))
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
@@ -46,10 +46,9 @@ def within(tensors: Iterable[Tensor], count: int) -> None:
         uniform_(tensor, -bound, bound)
 
 
-def constant_(tensor: Any, val: float) -> Tensor:
+def constant_(tensor: Tensor, val: float) -> Tensor:
     """Write one value everywhere."""
-    with no_grad():
-        return tensor.fill_(val)
+    return write(tensor, val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
@@ -71,11 +70,10 @@ def eye_(tensor: Tensor) -> Tensor:
 
 def fans(tensor: Tensor) -> tuple[int, int]:
     """Return how many inputs and outputs each unit has."""
-    shape = tensor.shape
-    if len(shape) < 2:
+    if tensor.dim() < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
-    field = math.prod(shape[2:])
-    return shape[1] * field, shape[0] * field
+    outputs, inputs, *field = tensor.shape
+    return inputs * math.prod(field), outputs * math.prod(field)
 
 
 GAINS = {
@@ -91,10 +89,14 @@ def calculate_gain(nonlinearity: str, param: Any = None) -> float:
     return math.sqrt(2.0 / (1 + param**2)) if nonlinearity == "leaky_relu" and param is not None else GAINS[nonlinearity]
 
 
+def even(tensor: Tensor, std: float, generator: Any) -> Tensor:
+    """Write uniform numbers of mean 0 and that standard deviation."""
+    return uniform_(tensor, -math.sqrt(3.0) * std, math.sqrt(3.0) * std, generator)
+
+
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Write Glorot's uniform values."""
-    bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / sum(fans(tensor)))
-    return uniform_(tensor, -bound, bound, generator)
+    return even(tensor, gain * math.sqrt(2.0 / sum(fans(tensor))), generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
@@ -107,17 +109,14 @@ def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float
     if not tensor.numel():
         warn("Initializing zero-element tensors is a no-op")
         return 0.0
-    if (mode := mode.lower()) not in ("fan_in", "fan_out"):
-        raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
-    return calculate_gain(nonlinearity, a) / math.sqrt(fans(tensor)[0 if mode == "fan_in" else 1])
+    return calculate_gain(nonlinearity, a) / math.sqrt(fans(tensor)[("fan_in", "fan_out").index(mode.lower())])
 
 
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
     """Write He's uniform values."""
-    bound = math.sqrt(3.0) * kaiming_std(tensor, a, mode, nonlinearity)
-    return uniform_(tensor, -bound, bound, generator)
+    return even(tensor, kaiming_std(tensor, a, mode, nonlinearity), generator)
 
 
 def kaiming_normal_(
@@ -144,8 +143,6 @@ def trunc_normal_(
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
     """Write rows, or columns if there are fewer, that are perpendicular and of length ``gain``."""
     shape = tensor._array.shape
-    if len(shape) < 2:
-        raise ValueError("Only tensors with 2 or more dimensions are supported")
     flat = random.normal((shape[0], math.prod(shape[1:])), 0.0, 1.0, tensor._array.dtype, generator)
     wide = flat.shape[0] < flat.shape[1]
     q, r = np.linalg.qr(flat.T if wide else flat)

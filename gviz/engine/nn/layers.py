@@ -71,7 +71,9 @@ class Upsample(
 ):  # fmt: skip
     """:func:`functional.interpolate`, to a size or by a factor."""
 
-    mode, align_corners, recompute_scale_factor = "nearest", None, None
+    mode: str = "nearest"
+    align_corners: bool | None = None
+    recompute_scale_factor: bool | None = None
 
     def _take(self, values: dict[str, Any]) -> None:
         if factor := values["scale_factor"]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from functools import partialmethod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gviz.autograd.modes import no_grad
@@ -44,9 +45,9 @@ class _IncompatibleKeys(NamedTuple):
 _IncompatibleKeys.__module__ = "torch.nn.modules.module"
 
 
-def cast(dtype: str) -> Any:
-    """Return a method that casts to that type."""
-    return lambda self: self.to(getattr(dtypes, dtype))
+def unnamed(method: str, *options: str) -> Any:
+    """Return a method that yields what another does, without the names."""
+    return lambda self, *given, **more: (v for _, v in getattr(self, method)(**dict(zip(options, given, strict=False)), **more))
 
 
 class Module(Portable, Hooks):
@@ -69,8 +70,8 @@ class Module(Portable, Hooks):
         for home, (kind, what, wanted) in HOMES.items():
             if isinstance(value, kind) and home != "_buffers":
                 if home not in own:
-                    what = "module" if kind is Hooks else "parameters"
-                    raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+                    early = "module" if kind is Hooks else "parameters"
+                    raise AttributeError(f"cannot assign {early} before Module.__init__() call")
                 for other in (own, *(own[one] for one in HOMES if one != home)):
                     other.pop(name, None)
                 own["_non_persistent_buffers_set"].discard(name)
@@ -109,8 +110,8 @@ class Module(Portable, Hooks):
         if hasattr(self, name) and name not in self.__dict__[home]:
             raise KeyError(f"attribute '{name}' already exists")
         if "." in name or not name:
-            reason = f'contain "."{f", got: {name}" * (home == "_modules")}' if name else 'be empty string ""'
-            raise KeyError(f"{what} name can't {reason}")
+            got = f", got: {name}" if home == "_modules" else ""
+            raise KeyError(f"{what} name can't " + (f'contain "."{got}' if name else 'be empty string ""'))
         self.__dict__[home][name] = value
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
@@ -143,24 +144,18 @@ class Module(Portable, Hooks):
             dot = name + "." if name else ""
             waiting.extend((dot + n, m) for n, m in reversed(module._modules.items()) if m is not None)
 
-    def modules(self) -> Iterator[Module]:
-        """Yield this module and all below it."""
-        return (module for _, module in self.named_modules())
-
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """Yield the modules right below, with their names; each once."""
-        names: dict[Module, str] = {}
+        seen: set[Any] = {None}
         for name, module in self._modules.items():
-            if module is not None:
-                names.setdefault(module, name)
-        return ((name, module) for module, name in names.items())
+            if module not in seen:
+                seen.add(module)
+                yield name, module
 
-    def children(self) -> Iterator[Module]:
-        """Yield the modules right below."""
-        return (module for _, module in self.named_children())
-
-    def members(self, home: str, prefix: str, recurse: bool, remove_duplicate: bool = True) -> Iterator[Any]:
-        """Yield the entries of one of the dicts, here and below."""
+    def members(
+        self, home: str, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
+        """Yield the entries of one of the dicts with their names, here and below; each once."""
         seen: set[int] = set()
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         for name, module in modules:
@@ -169,21 +164,9 @@ class Module(Portable, Hooks):
                     seen.add(id(value))
                     yield (name + "." if name else "") + key, value
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[Any]:
-        """Yield all parameters with their names."""
-        return self.members("_parameters", prefix, recurse, remove_duplicate)
-
-    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """Yield all parameters."""
-        return (parameter for _, parameter in self.named_parameters(recurse=recurse))
-
-    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[Any]:
-        """Yield all buffers with their names."""
-        return self.members("_buffers", prefix, recurse, remove_duplicate)
-
-    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """Yield all buffers."""
-        return (buffer for _, buffer in self.named_buffers(recurse=recurse))
+    named_parameters, named_buffers = partialmethod(members, "_parameters"), partialmethod(members, "_buffers")
+    modules, children = unnamed("named_modules"), unnamed("named_children")
+    parameters, buffers = unnamed("named_parameters", "recurse"), unnamed("named_buffers", "recurse")
 
     def get_submodule(self, target: str) -> Any:
         """Return the module, or the parameter, of that dotted name."""
@@ -208,12 +191,7 @@ class Module(Portable, Hooks):
         return state
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
-        """Copy values into parameters and buffers of the same names, or put them in their place (``assign``).
-
-        Raises:
-            TypeError: it is not a dict.
-            RuntimeError: names are missing or too many (if ``strict``), shapes differ, or a value is not a tensor.
-        """
+        """Copy values into parameters and buffers of the same names, or put them in their place (``assign``)."""
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         own, uncounted = self.state_dict(keep_vars=True), not hasattr(state_dict, "_metadata")
@@ -281,7 +259,8 @@ class Module(Portable, Hooks):
         """Return the module, which is on the CPU."""
         return self
 
-    type, double, float, half = to, cast("float64"), cast("float32"), cast("float16")
+    type, half = to, partialmethod(to, dtypes.float16)
+    float, double = partialmethod(to, dtypes.float32), partialmethod(to, dtypes.float64)
 
     # ---------------------------------------------------------------- text
     def extra_repr(self) -> str:
@@ -307,17 +286,12 @@ def bracketed(name: str, extra: list[str], children: list[tuple[str, str]]) -> s
 
 def load(module: Module, key: str, tensor: Tensor, given: Any, assign: bool) -> str:
     """Copy, or assign, one value of a state; return what is wrong with it, if anything."""
-    if not isinstance(given, Tensor):
-        wanted = "expected torch.Tensor or Tensor-like object from checkpoint"
-        return f'While copying the parameter named "{key}", {wanted} but received {type(given)}'
     if given.shape != tensor.shape:
-        return (
-            f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, "
-            f"the shape in current model is {tensor.shape}."
-        )
+        shapes = f"a param with shape {given.shape} from checkpoint, the shape in current model is {tensor.shape}."
+        return f"size mismatch for {key}: copying {shapes}"
     if not assign:
         with no_grad():
-            tensor.copy_(given)  # type: ignore[attr-defined]
+            tensor.copy_(given)
         return ""
     if isinstance(tensor, Parameter):
         flag = tensor.requires_grad
@@ -329,7 +303,7 @@ def load(module: Module, key: str, tensor: Tensor, given: Any, assign: bool) -> 
 
 def clear_gradient(tensor: Tensor, to_none: bool) -> None:
     """Forget a gradient, or fill it with zeros (out of its graph)."""
-    grad = tensor._rare and tensor._rare.grad  # that of a non-leaf is asked for without a warning
+    grad: Any = tensor._rare and tensor._rare.grad  # that of a non-leaf is asked for without a warning
     if to_none:
         tensor.grad = None
     elif grad is not None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from gviz.engine.creation import empty
 from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
 from gviz.engine.nn.options import MADE, Layer, each
-from gviz.engine.creation import empty
 from gviz.numbers import dtypes
 
 if TYPE_CHECKING:
@@ -23,9 +23,8 @@ class Norm(Layer):
 
     def reset_parameters(self) -> None:
         """Write ones to scale by, and zeros to add."""
-        for name, write in (("weight", init.ones_), ("bias", init.zeros_)):
-            if getattr(self, name, None) is not None:
-                write(getattr(self, name))
+        for name, parameter in self.named_parameters():
+            init.constant_(parameter, float(name == "weight"))
 
 
 SHAPED = "normalized_shape, eps={}, elementwise_affine=True"
@@ -58,8 +57,8 @@ class GroupNorm(Norm, home="normalization", function=F.group_norm, less="affine"
     _shown = "{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.has_bias}"
 
     def _take(self, values: dict[str, Any]) -> None:
-        if values["num_channels"] % values["num_groups"]:
-            raise ValueError("num_channels ({num_channels}) must be divisible by num_groups ({num_groups})".format(**values))
+        if (channels := values["num_channels"]) % (groups := values["num_groups"]):
+            raise ValueError(f"num_channels ({channels}) must be divisible by num_groups ({groups})")
         super()._take(values)
 
 
@@ -75,10 +74,8 @@ class Tracking(Norm):
 
     def _take(self, values: dict[str, Any]) -> None:
         super()._take(values)
-        for name, shape, dtype in (
-            ("running_mean", self.num_features, values["dtype"]), ("running_var", self.num_features, values["dtype"]),
-            ("num_batches_tracked", (), dtypes.int64),
-        ):  # fmt: skip
+        kept: dict[str, Any] = dict.fromkeys(("running_mean", "running_var"), (self.num_features, values["dtype"]))
+        for name, (shape, dtype) in {**kept, "num_batches_tracked": ((), dtypes.int64)}.items():
             self.register_buffer(name, empty(shape, dtype=dtype) if self.track_running_stats else None)
         self.reset_running_stats()
 
@@ -102,8 +99,8 @@ class Tracking(Norm):
             self.num_batches_tracked.add_(1)
             factor = 1.0 / float(self.num_batches_tracked) if factor is None else factor
         own = self.training or self.running_mean is None
-        kept = (self.running_mean, self.running_var) if not self.training or self.track_running_stats else (None, None)
-        return F.batch_norm(input, *kept, self.weight, self.bias, own, factor or 0.0, self.eps)
+        mean, var = (self.running_mean, self.running_var) if not self.training or self.track_running_stats else (None, None)
+        return F.batch_norm(input, mean, var, self.weight, self.bias, own, factor or 0.0, self.eps)
 
 
 class Alone(Tracking):
@@ -113,8 +110,7 @@ class Alone(Tracking):
         """Normalize by its own statistics, or by those that were kept."""
         if input.dim() == self.ranks[0]:
             return self.normalized(input.unsqueeze(0)).squeeze(0)
-        own = self.training or not self.track_running_stats
-        kept = self.running_mean, self.running_var
+        own, kept = self.training or not self.track_running_stats, (self.running_mean, self.running_var)
         return F.instance_norm(input, *kept, self.weight, self.bias, own, self.momentum or 0.0, self.eps)
 
 

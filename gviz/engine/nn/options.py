@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from gviz.engine.creation import empty
 from gviz.engine.nn.module import Module
 from gviz.engine.nn.parameter import Parameter
-from gviz.engine.creation import empty
 
 __all__ = ["LAYERS", "MADE", "Layer", "each"]
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from gviz.autograd.row import TENSORS as call
+from gviz.engine.creation import empty
 from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
 from gviz.engine.nn.options import MADE, Layer
-from gviz.engine.creation import empty
 from gviz.numbers.words import warn
 
 USUAL = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
@@ -31,8 +31,8 @@ class Remembering(Layer, takes=f"input_size, hidden_size, bias=True, {MADE}"):
 
     def maps_of(self, taken: int, suffix: str = "") -> dict[str, Any]:
         """Return the shapes of the weights that take so many inputs."""
-        rows = self.gates * self.hidden_size
-        shapes = {"weight_ih": (rows, taken), "weight_hh": (rows, self.hidden_size), "bias_ih": (rows,), "bias_hh": (rows,)}
+        own, rows = self.hidden_size, self.gates * self.hidden_size
+        shapes = {"weight_ih": (rows, taken), "weight_hh": (rows, own), "bias_ih": (rows,), "bias_hh": (rows,)}
         return {name + suffix: shape for name, shape in shapes.items()}
 
     def step(self, of_input: Any, of_state: Any, *states: Any) -> Any:

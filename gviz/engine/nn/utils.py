@@ -38,7 +38,7 @@ def clip_grad_norm_(
     with no_grad():
         for grad in grads:
             grad.mul_(scale)
-    return total  # type: ignore[no-any-return]
+    return total
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: Any = None) -> None:
