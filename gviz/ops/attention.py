@@ -1,4 +1,4 @@
-"""Attention, and the bilinear form: products of three tensors."""
+"""Attention: values mixed by how well their keys fit each query, as one operation, and the softmax of it as parts."""
 
 from __future__ import annotations
 
@@ -14,48 +14,29 @@ def safe_softmax(self, dim):
     blocked = (self == -np.inf).all(axis=dim, keepdims=True)
     return np.where(blocked, 0, ARRAYS["softmax_row"](np.where(blocked, 0, self), dim))
 
-
 def scores(query, key, attn_mask, is_causal, scale):
-    """How well each query fits each key; minus infinity where a mask forbids it."""
-    found = query @ key.swapaxes(-2, -1) * query.dtype.type(scale or 1 / math.sqrt(query.shape[-1]))
-    if is_causal:
-        attn_mask = np.tri(*found.shape[-2:], dtype=bool)
+    """Return how well each query fits each key; minus infinity where a mask forbids it."""
+    found = query @ key.swapaxes(-2, -1) * (scale or 1 / math.sqrt(query.shape[-1]))
+    attn_mask = np.tri(*found.shape[-2:], dtype=bool) if is_causal else attn_mask
     if attn_mask is None:
         return found
     return np.where(attn_mask, found, -np.inf) if attn_mask.dtype.kind == "b" else found + attn_mask
 
-
-@op(
-    "ScaledDotProductFlashAttentionForCpuBackward0",
-    promote="none",
-    nondiff=("attn_mask",),
-    extras=("logsumexp",),
+@op("ScaledDotProductFlashAttentionForCpuBackward0", promote="none", nondiff=("attn_mask",), extras=("logsumexp",),
     query__key__value="flash_attention_backward(grad, query, key, value, output, logsumexp, dropout_p, is_causal, attn_mask, "
-    "scale)",
-)
+    "scale)")
 def flash_attention(query, key, value, dropout_p, is_causal, attn_mask, scale):
     found = scores(query, key, attn_mask, is_causal, scale)
     top = found.max(axis=-1, keepdims=True)
     shares = np.exp(found - np.where(np.isinf(top), 0, top))
     total = shares.sum(axis=-1, keepdims=True)
-    shares = np.where(total == 0, 0, shares / np.where(total == 0, 1, total)).astype(query.dtype)
-    return shares @ value, (np.log(total) + top)[..., 0].astype(query.dtype)
+    return shares / np.where(total == 0, 1, total) @ value, (np.log(total) + top)[..., 0]
 
-
-NOT_DIFFERENTIABLE = 'refuse_derivative("_scaled_dot_product_flash_attention_for_cpu_backward")'
-
-
-@op(
-    "NotImplemented",
-    promote="none",
-    nondiff=("logsumexp", "attn_mask"),
-    outputs=("grad_query", "grad_key", "grad_value"),
-    grad_out__query__key__value__output=NOT_DIFFERENTIABLE,
-)
+@op("NotImplemented", promote="none", nondiff=("logsumexp", "attn_mask"), outputs=("grad_query", "grad_key", "grad_value"),
+    grad_out__query__key__value__output='refuse_derivative("_scaled_dot_product_flash_attention_for_cpu_backward")')
 def flash_attention_backward(grad_out, query, key, value, output, logsumexp, dropout_p, is_causal, attn_mask, scale):
-    factor = query.dtype.type(scale or 1 / math.sqrt(query.shape[-1]))
     found = np.exp(scores(query, key, attn_mask, is_causal, scale) - logsumexp[..., None])
     shares = np.where(np.isnan(found), 0, found)
     slope = grad_out @ value.swapaxes(-2, -1) - (grad_out * output).sum(axis=-1, keepdims=True)
-    slope = shares * slope * factor
+    slope = shares * slope * (scale or 1 / math.sqrt(query.shape[-1]))
     return slope @ key, slope.swapaxes(-2, -1) @ query, shares.swapaxes(-2, -1) @ grad_out
