@@ -223,15 +223,9 @@ def softplus(self, beta=1, threshold=20):
     return np.where(scaled > threshold, self, np.log1p(np.exp(np.minimum(scaled, threshold))) / beta)
 
 @op("SoftplusBackwardBackward0", grad_output="softplus_backward(grad, self, beta, threshold)",
-    self="softplus_double_backward(grad * grad_output, self, beta, threshold)")
+    self="sigmoid_backward(grad * grad_output, sigmoid(x := self * beta)) * cast_like(less(x, threshold), grad) * beta")
 def softplus_backward(grad_output, self, beta, threshold):
     return np.where(self * beta > threshold, grad_output, grad_output / (1 + np.exp(-self * beta)))
-
-@composite
-def softplus_double_backward(grad, self, beta, threshold):
-    """The second derivative of a softplus, where it is not linear."""
-    x = self * beta
-    return sigmoid_backward(grad, sigmoid(x)) * cast_like(less(x, threshold), grad) * beta
 
 @op("LogSigmoidBackward0", "F.logsigmoid", extras=("buffer",), self="log_sigmoid_backward(grad, self, buffer)")
 def log_sigmoid(self):
@@ -239,15 +233,9 @@ def log_sigmoid(self):
     return np.minimum(self, 0) - np.log1p(buffer), buffer
 
 @op("LogSigmoidBackwardBackward0", nondiff=("buffer",), grad_output="log_sigmoid_backward(grad, self, buffer)",
-    self="log_sigmoid_double_backward(grad * grad_output, self)")
+    self="grad * grad_output * ((below := sigmoid(self)) - 1) * below")
 def log_sigmoid_backward(grad_output, self, buffer):
     return grad_output * np.where(self < 0, 1, buffer) / (1 + buffer)
-
-@composite
-def log_sigmoid_double_backward(grad, self):
-    """D log s(x) twice: -s (1 - s)."""
-    z = sigmoid(self)
-    return grad * (z - 1) * z
 
 
 # ------------------------------------------------------------------ smooth ones, of straight lines

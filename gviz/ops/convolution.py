@@ -72,16 +72,6 @@ def check(x, weight, bias, padding, dilation, transposed, groups):
     """Refuse sizes that do not fit."""
     held, across = f"weight of size {list(weight.shape)}", weight.shape[1] * groups
     wanted, outs = (weight.shape[0], across) if transposed else (across, weight.shape[0])
-    if x.ndim != weight.ndim:
-        raise RuntimeError(
-            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {list(weight.shape)}, but got "
-            f"{x.ndim}-dimensional input of size {list(x.shape)} instead"
-        )
-    if weight.shape[0] % groups:
-        raise RuntimeError(
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
-            f"[{list(weight.shape)}] instead"
-        )
     if x.shape[1] != wanted:
         raise RuntimeError(
             f"Given {'transposed=1' if transposed else f'groups={groups}'}, {held}, expected input{list(x.shape)} to have "
