@@ -108,7 +108,6 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "split_size": [("A", 2, 1), ("A", 1, -2)],
     "split_with_sizes": [("A", (1, 2), 1)],
     "unsafe_split_with_sizes": [("A", (1, 2), 1)],
-    "cholesky_solve": [("S", "S", False), ("S", "S", True)],
     "block_diag": [("sums",)],
     "mm": [("A", "B")],
     "addmm": [("A2", "A", "B", 0.5, 2.0), ("X", "A", "B", 1, 1), ("Z", "A", "B", 1, 2.0)],
@@ -344,7 +343,7 @@ SAMPLES["fill_new"], SAMPLES["fill_new_tensor"] = SAMPLES["fill"], SAMPLES["fill
 
 NO_SLOPE = frozenset({
     "rrelu_with_noise_", "asinh_", "acosh_", "atanh_", "log_sigmoid_backward", "native_batch_norm_backward",
-    "native_layer_norm_backward", "cdist_backward", "linalg_cholesky_ex", "cholesky", "cholesky_solve",
+    "native_layer_norm_backward", "cdist_backward", "linalg_cholesky_ex", "cholesky",
     "linalg_eigh", "unique2", "unique_dim",
     "uniform_fill", "normal_fill", "exponential_fill", "bernoulli_one", "bernoulli_each", "bernoulli", "random_from",
     "random_to", "random_all", "normal_mean", "normal_std", "normal",

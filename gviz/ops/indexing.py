@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import setitem
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from gviz.autograd.row import composite, op
 from gviz.numbers.dtypes import of
 from gviz.numbers.shapes import wrap_dim
-from gviz.ops.rows import alike
+from gviz.ops.rows import alike, row
 
 
 def at(dim, index):
@@ -27,23 +28,20 @@ def select(self, dim: int, index: int):
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {axis}")
     return self[at(axis, index)]
 
-@op("SelectBackwardBackward0", grad_output="select(grad, dim, index)")
-def select_backward(grad_output, input_sizes, dim, index):
-    return placed(grad_output, input_sizes, dim, index)
-
-@op("SliceBackward0", view=True, self="slice_gradient(grad, self_sym_sizes, dim, start, end, step)")
-def slice_row(self, dim, start, end, step):
-    return self[at(wrap_dim(dim, self.ndim), slice(start, end, step))]
-
-@op("SliceBackwardBackward0", grad_output="slice_row(grad, dim, start, end, step)")
-def slice_backward(grad_output, input_sizes, dim, start, end, step):
-    return placed(grad_output, input_sizes, dim, slice(start, end, step))
+row("slice_row", "SliceBackward0", lambda self, dim, start, end, step:
+    self[at(wrap_dim(dim, self.ndim), slice(start, end, step))],
+    view=True, self="slice_gradient(grad, self_sym_sizes, dim, start, end, step)")
 
 def placed(part, sizes, dim, index):
     """Return zeros with a part written at an index of one dimension."""
     full = np.zeros(sizes, part.dtype)
     full[at(wrap_dim(dim, full.ndim), index)] = part
     return full
+
+row("select_backward", "SelectBackwardBackward0", lambda grad_output, input_sizes, dim, index:
+    placed(grad_output, input_sizes, dim, index), grad_output="select(grad, dim, index)")
+row("slice_backward", "SliceBackwardBackward0", lambda grad_output, input_sizes, dim, start, end, step:
+    placed(grad_output, input_sizes, dim, slice(start, end, step)), grad_output="slice_row(grad, dim, start, end, step)")
 
 @composite
 def slice_gradient(grad, sizes, dim, start, end, step):
@@ -75,10 +73,7 @@ def index(self, indices):
 def index_put(self, indices, values, accumulate: bool = False):
     result, where = np.array(self), numpy_index(self, indices)
     check_source(self, indices, values, result[where].shape)
-    if accumulate:
-        np.add.at(result, where, values)
-    else:
-        result[where] = values
+    (np.add.at if accumulate else setitem)(result, where, values)
     return result
 
 alike("index_put_impl", "IndexPutImplBackward0", "index_put")
@@ -90,10 +85,10 @@ def index_put_backward(grad, indices, accumulate):
 
 def check_source(array, indices, values, shape):
     """Refuse to write values of another dtype (but one number into a mask), or those that do not broadcast to the places."""
-    missing = len(shape) - values.ndim
-    if missing < 0 or any(have not in (1, want) for have, want in zip(values.shape, shape[max(missing, 0) :], strict=True)):
-        sizes = f"{list(values.shape)} cannot be broadcast to indexing result of shape {list(shape)}"
-        raise RuntimeError(f"shape mismatch: value tensor of shape {sizes}")
+    sizes = values.shape
+    if len(sizes) > len(shape) or any(n not in (1, want) for n, want in zip(sizes[::-1], shape[::-1], strict=False)):
+        wrong = f"{list(sizes)} cannot be broadcast to indexing result of shape {list(shape)}"
+        raise RuntimeError(f"shape mismatch: value tensor of shape {wrong}")
     one_mask = [index.dtype.kind for index in indices if index is not None] == ["b"]
     if values.dtype != array.dtype and not (values.size == 1 and one_mask):
         want, have = of(array.dtype).scalar_name, of(values.dtype).scalar_name
@@ -119,11 +114,10 @@ def numpy_index(array, indices):
 def check_mask(array, mask, dim):
     """Refuse a mask whose sizes are not those of the dimensions that it is for."""
     for offset, size in enumerate(mask.shape):
-        if dim + offset >= array.ndim or array.shape[dim + offset] != size:
-            raise IndexError(
-                f"The shape of the mask {list(mask.shape)} at index {offset} does not match the shape of the indexed tensor "
-                f"{list(array.shape)} at index {dim + offset}"
-            )
+        if array.shape[dim + offset : dim + offset + 1] != (size,):
+            masked = f"The shape of the mask {list(mask.shape)} at index {offset}"
+            indexed = f"the shape of the indexed tensor {list(array.shape)} at index {dim + offset}"
+            raise IndexError(f"{masked} does not match {indexed}")
 
 def check_positions(indexed):
     """Refuse indices that do not broadcast together, or lie outside of their dimensions, counted among the indexed."""
@@ -131,9 +125,8 @@ def check_positions(indexed):
     try:
         count = np.prod(np.broadcast_shapes(*shapes))
     except ValueError:
-        listed = ", ".join(str(list(shape)) for shape in shapes)
         text = "shape mismatch: indexing tensors could not be broadcast together with shapes "
-        raise IndexError(text + listed) from None
+        raise IndexError(text + ", ".join(str(list(shape)) for shape in shapes)) from None
     for dim, (index, size) in enumerate(indexed):
         wrong = index[(index >= size) | (index < -size)] if count else index[:0]
         if wrong.size:

@@ -8,6 +8,7 @@ from gviz.autograd.row import ARRAYS, composite, everywhere, op
 from gviz.numbers.dtypes import of
 from gviz.numbers.shapes import broadcast_shape
 from gviz.ops.checks import check_one_dtype
+from gviz.ops.rows import brief
 
 everywhere(broadcast_shape)
 
@@ -34,10 +35,8 @@ def sum_of(addend, product, beta, alpha):
 
 
 # ------------------------------------------------------------------ two matrices, and what is added to them
-@op(
-    "MmBackward0", "mm", promote="none",
-    self="mm_left(grad, mat2, self_sym_sizes, self_sym_strides)", mat2="mm_right(grad, self, mat2_sym_sizes, mat2_sym_strides)",
-)  # fmt: skip
+@op("MmBackward0", "mm", promote="none", self="mm_left(grad, mat2, self_sym_sizes, self_sym_strides)",
+    mat2="mm_right(grad, self, mat2_sym_sizes, mat2_sym_strides)")
 def mm(self, mat2):
     return multiply(self, mat2, ("self", "mat2"))
 
@@ -56,12 +55,9 @@ def mm_right(grad, mat1, sizes, strides):
     """The gradient of a product's right factor, in the memory order of that factor."""
     return t(mm(t(grad), mat1)) if column_major(sizes, strides) else mm(t(mat1), grad)
 
-@op(
-    "AddmmBackward0", "addmm .addmm_", promote="none",
-    self="maybe_multiply(grad, beta)",
+@op("AddmmBackward0", "addmm .addmm_", promote="none", self="maybe_multiply(grad, beta)",
     mat1="maybe_multiply(mm_left(grad, mat2, mat1_sym_sizes, mat1_sym_strides), alpha)",
-    mat2="maybe_multiply(mm_right(grad, mat1, mat2_sym_sizes, mat2_sym_strides), alpha)",
-)  # fmt: skip
+    mat2="maybe_multiply(mm_right(grad, mat1, mat2_sym_sizes, mat2_sym_strides), alpha)")
 def addmm(self, mat1, mat2, *, beta: Number = 1, alpha: Number = 1):
     for name, array in (("self", self), ("mat1", mat1)):
         check_one_dtype(array, mat2, name + " and mat2 must have the same dtype, but got {} and {}")
@@ -73,26 +69,23 @@ def addmm(self, mat1, mat2, *, beta: Number = 1, alpha: Number = 1):
 def mv(self, vec):
     if self.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}")
-    if self.shape[1] != vec.shape[0]:
-        rows, columns = self.shape
+    rows, columns = self.shape
+    if columns != vec.shape[0]:
         raise RuntimeError(f"size mismatch, got input ({rows}), mat ({rows}x{columns}), vec ({vec.shape[0]})")
     check_one_dtype(self, vec, "addmv input tensors must have the same dtype, but got {1}, {0}, and {1}")
     return self @ vec
 
-@op(
-    "AddmvBackward0", "addmv addmv_", promote="none",
-    self="maybe_multiply(grad, beta)", mat="maybe_multiply(outer(grad, vec), alpha)",
-    vec="maybe_multiply(mv(t(mat), grad), alpha)",
-)  # fmt: skip
+@op("AddmvBackward0", "addmv addmv_", promote="none", self="maybe_multiply(grad, beta)",
+    mat="maybe_multiply(outer(grad, vec), alpha)", vec="maybe_multiply(mv(t(mat), grad), alpha)")
 def addmv(self, mat, vec, *, beta: Number = 1, alpha: Number = 1):
     return sum_of(self, ARRAYS["mv"](mat, vec), beta, alpha)
 
 @composite("outer ger")
 def outer(self, vec2):
     """Every product of an element of one vector with one of the other."""
-    for name, dims in (("self", len(self.shape)), ("vec2", len(vec2.shape))):
-        if dims != 1:
-            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {dims}-D")
+    for name, vector in (("self", self), ("vec2", vec2)):
+        if len(vector.shape) != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {len(vector.shape)}-D")
     return mul(reshape(self, (numel_of(self), 1)), vec2)
 
 @op("DotBackward0", "dot", promote="none", self="grad * tensor", tensor="grad * self")
@@ -100,12 +93,9 @@ def dot(self, tensor):
     if self.ndim != 1 or tensor.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {self.ndim}D and {tensor.ndim}D tensors")
     check_one_dtype(self, tensor, "dot : expected both vectors to have same dtype, but found {} and {}")
-    left, right = len(self), len(tensor)
-    if left != right:
-        raise RuntimeError(
-            f"inconsistent tensor size, expected tensor [{left}] and src [{right}] to have the same number of elements, but "
-            f"got {left} and {right} elements respectively"
-        )
+    if (left := len(self)) != (right := len(tensor)):
+        sizes = f"to have the same number of elements, but got {left} and {right} elements respectively"
+        raise RuntimeError(f"inconsistent tensor size, expected tensor [{left}] and src [{right}] {sizes}")
     return np.dot(self, tensor)
 
 
@@ -114,29 +104,22 @@ def dot(self, tensor):
 def bmm(self, mat2):
     if self.ndim != 3 or mat2.ndim != 3:
         raise RuntimeError(f"batch{1 if self.ndim != 3 else 2} must be a 3D tensor")
-    if self.shape[0] != mat2.shape[0] or self.shape[2] != mat2.shape[1]:
-        raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: [{self.shape[0]}, {self.shape[2]}] but got: "
-            f"[{mat2.shape[0]}, {mat2.shape[1]}]."
-        )
+    if (want := [self.shape[0], self.shape[2]]) != (have := list(mat2.shape[:2])):
+        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: {want} but got: {have}.")
     check_one_dtype(self, mat2, "expected scalar type {} but found {}")
     return self @ mat2
 
-@op(
-    "BaddbmmBackward0", "baddbmm .baddbmm_", promote="none", self="maybe_multiply(grad, beta)",
+@op("BaddbmmBackward0", "baddbmm .baddbmm_", promote="none", self="maybe_multiply(grad, beta)",
     batch1="maybe_multiply(bmm(grad, transpose(batch2, 1, 2)), alpha)",
-    batch2="maybe_multiply(bmm(transpose(batch1, 1, 2), grad), alpha)",
-)  # fmt: skip
+    batch2="maybe_multiply(bmm(transpose(batch1, 1, 2), grad), alpha)")
 def baddbmm(self, batch1, batch2, *, beta: Number = 1, alpha: Number = 1):
     return sum_of(self, ARRAYS["bmm"](batch1, batch2), beta, alpha)
 
 EACH = "expand(unsqueeze(grad, 0), (batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2))"
 
-@op(
-    "AddbmmBackward0", "addbmm .addbmm_", promote="none", self="maybe_multiply(grad, beta)",
+@op("AddbmmBackward0", "addbmm .addbmm_", promote="none", self="maybe_multiply(grad, beta)",
     batch1=f"maybe_multiply(bmm({EACH}, transpose(batch2, 1, 2)), alpha)",
-    batch2=f"maybe_multiply(bmm(transpose(batch1, 1, 2), {EACH}), alpha)",
-)  # fmt: skip
+    batch2=f"maybe_multiply(bmm(transpose(batch1, 1, 2), {EACH}), alpha)")
 def addbmm(self, batch1, batch2, *, beta: Number = 1, alpha: Number = 1):
     return sum_of(self, ARRAYS["bmm"](batch1, batch2).sum(axis=0, dtype=batch1.dtype), beta, alpha)
 
@@ -148,30 +131,19 @@ def matmul(self, other):
     left, right = len(self.shape), len(other.shape)
     if left == 0 or right == 0:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D")
-    if left == 1 and right == 1:
-        return dot(self, other)
-    if left == 2 and right == 1:
-        return mv(self, other)
     if left == 1 and right == 2:
         return squeeze_dim_(mm(unsqueeze(self, 0), other), 0)
-    if left == 2 and right == 2:
-        return mm(self, other)
+    if max(left, right) <= 2:
+        return (mm if right == 2 else mv if left == 2 else dot)(self, other)
     return matmul_folded(self, other) if folds(self, other) else matmul_batched(self, other)
 
-@composite("r@")
-def reversed_matmul(self, other):
-    """``other @ self``."""
-    return matmul(other, self)
+brief("r@", lambda self, other: matmul(other, self))
 
 @everywhere
 def folds(self, other):
-    """Whether a batch of matrices times one matrix or vector is one product of matrices, its batch folded into the rows.
-
-    As PyTorch decides it: always where the small factor wants a gradient (its gradient is then not summed over a batch), else
-    where no copy is needed.
-    """
+    """Whether a batch times one matrix or vector is one product: if that wants a gradient or no copy is needed."""
     left, right = len(self.shape), len(other.shape)
-    if max(left, right) < 3 or min(left, right) > 2:
+    if min(left, right) > 2:
         return False
     big, small = (self, other) if left >= right else (other, self)
     if getattr(small, "requires_grad", False) or left == 2:

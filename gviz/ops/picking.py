@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import setitem
+
 import numpy as np
 
 from gviz.autograd.row import composite, op
@@ -46,18 +48,13 @@ def index_add(self, dim: int, index, source, *, alpha: Number = 1):
     check_index(self, dim, index, "index_add_")
     check_one_dtype(self, source, "index_add_(): self ({}) and source ({}) must have the same scalar type")
     axis = wrap_dim(dim, self.ndim)
-    ours, theirs = ([n for d, n in enumerate(array.shape) if d != axis] for array in (self, source))
-    if source.ndim and self.ndim and ours != theirs:
+    if source.ndim and self.ndim and np.delete(self.shape, axis).tolist() != np.delete(source.shape, axis).tolist():
         shapes = f"Got self.shape = {list(self.shape)} source.shape = {list(source.shape)}"
         raise RuntimeError(f"source tensor shape must match self tensor shape, excluding the specified dimension. {shapes}")
     if index.size != (count := source.shape[axis] if source.ndim else 1):
         both = f"({index.size}) should be equal to source.size(dim): ({count}), for dim: {axis}"
         raise RuntimeError(f"index_add_(): Number of indices {both}")
-    result = np.array(self, order="C")
-    flat = np.atleast_1d(result)
-    source = source if alpha == 1 else source * np.asarray(alpha).astype(source.dtype)
-    np.add.at(flat, along(flat, dim, index.reshape(-1)), source)
-    return result
+    return written(self, dim, index, source if alpha == 1 else source * number(alpha, source.dtype), np.add.at)
 
 @op("IndexCopyBackward0", "index_copy .index_copy_", nondiff=("index",),
     self="index_fill(grad, dim, index, 0)", source="picked(grad, dim, index, source, source_dim)")
@@ -74,16 +71,13 @@ def index_fill(self, dim: int, index, value: Number):
 @op("IndexFillBackward1", "index_fill .index_fill_", nondiff=("index",), promote="none",
     self="index_fill(grad, dim, index, 0)", value="sum_all(index_select(grad, dim, distinct(index)))")
 def index_fill_tensor(self, dim: int, index, value):
-    if np.ndim(value):
-        dims = f"but got tensor with {value.ndim} dimension(s)."
-        raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, {dims}")
     return written(self, dim, index, value)
 
-def written(self, dim, index, value):
-    """Return a copy with values at an index."""
+def written(self, dim, index, value, join=setitem):
+    """Return a copy with values written at an index, or joined to those that are there."""
     result = np.array(self, order="C")
     flat = np.atleast_1d(result)
-    flat[along(flat, dim, index.reshape(-1))] = value
+    join(flat, along(flat, dim, index.reshape(-1)), value)
     return result
 
 def present_dim(dim, array):
@@ -96,17 +90,13 @@ def present_dim(dim, array):
 row("distinct", None, lambda self: np.unique(self), nondiff=("self",))
 
 # ------------------------------------------------------------------ masks
-def check_mask(self, mask):
-    """Refuse a mask that is not of booleans, or does not fit."""
-    if mask.dtype.kind != "b":
-        raise RuntimeError("masked_select: expected BoolTensor for mask")
-    broadcast_shape(mask.shape, self.shape)
-
-@op("MaskedSelectBackward0", "masked_select", nondiff=("mask",), check=check_mask,
+@op("MaskedSelectBackward0", "masked_select", nondiff=("mask",),
     self="masked_scatter(zeros_of(grad, broadcast_shape(self.shape, mask.shape)), mask, grad)")
 def masked_select(self, mask):
-    self, mask = np.broadcast_arrays(self, mask)
-    return self[mask]
+    if mask.dtype.kind != "b":
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    shape = broadcast_shape(mask.shape, self.shape)
+    return np.broadcast_to(self, shape)[np.broadcast_to(mask, shape)]
 
 @op("MaskedScatterBackward0", "masked_scatter .masked_scatter_", nondiff=("mask",), promote="none",
     self="masked_fill(grad, mask, 0)", source="masked_scatter_source(grad, mask, source_sym_sizes)")
@@ -126,22 +116,18 @@ def masked_scatter(self, mask, source):
 def masked_scatter_source(grad_output, mask, sizes):
     full = np.zeros(sizes, grad_output.dtype)
     chosen = grad_output[np.broadcast_to(mask, grad_output.shape)]
-    full.reshape(-1)[: chosen.size] = chosen
+    full.flat[: chosen.size] = chosen
     return full
 
 
 # ------------------------------------------------------------------ places among all elements
-def check_flat(self, index):
-    """Refuse places that are not among all elements."""
-    wrong = index[(index >= self.size) | (index < -self.size)]
-    if wrong.size:
-        raise IndexError(f"out of range: tried to access index {wrong[0]} on a tensor of {self.size} elements.")
-
 @op("TakeBackward0", "take", nondiff=("index",), self="put(zeros_like(self), index, grad, True)")
 def take(self, index):
     if index.dtype != np.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {of(index.dtype).scalar_name}")
-    check_flat(self, index)
+    wrong = index[(index >= self.size) | (index < -self.size)]
+    if wrong.size:
+        raise IndexError(f"out of range: tried to access index {wrong[0]} on a tensor of {self.size} elements.")
     return self.reshape(-1)[index]
 
 @op("PutBackward0", "put .put_", nondiff=("index",), promote="none", hidden=("source_sym_sizes",),
@@ -151,12 +137,8 @@ def put(self, index, source, accumulate: bool = False):
         sizes = f"got source.numel() = {source.size}, index.numel() = {index.size}"
         raise IndexError(f"put_(): Expected source and index to have the same number of elements, but {sizes}")
     check_one_dtype(self, source, "put_(): self and source expected to have the same dtype, but got {} and {}")
-    check_flat(self, index)
     flat = np.array(self.reshape(-1))
-    if accumulate:
-        np.add.at(flat, index.reshape(-1), source.reshape(-1))
-    else:
-        flat[index.reshape(-1)] = source.reshape(-1)
+    (np.add.at if accumulate else setitem)(flat, index.reshape(-1), source.reshape(-1))
     return flat.reshape(self.shape)
 
 @composite

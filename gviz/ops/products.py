@@ -6,22 +6,21 @@ import numpy as np
 
 from gviz.autograd.row import composite, op
 from gviz.numbers.shapes import wrap_dim
+from gviz.ops.rows import row
 
 
 @op("LinalgCrossBackward0", "linalg.cross", self="linalg_cross(other, grad, dim)", other="linalg_cross(grad, self, dim)")
 def linalg_cross(self, other, *, dim: int = -1):
-    if self.ndim != other.ndim:
-        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     axis = wrap_dim(dim, self.ndim)
-    lengths = self.shape[axis], other.shape[axis]
-    if lengths != (3, 3):
-        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {lengths[0]} and {lengths[1]}")
+    ours, theirs = self.shape[axis], other.shape[axis]
+    if (ours, theirs) != (3, 3):
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {ours} and {theirs}")
     (a, b, c), (x, y, z) = np.moveaxis(self, axis, 0), np.moveaxis(other, axis, 0)
     return np.stack([b * z - c * y, c * x - a * z, a * y - b * x], axis)
 
 @composite("kron")
 def kron(self, other):
-    """Each element of one tensor times the whole other one."""
+    """Return each element of one tensor times the whole other one."""
     count = max(len(self.shape), len(other.shape))
     a, b = ((1,) * (count - len(one.shape)) + tuple(one.shape) for one in (self, other))
     left = unsafe_view(self, tuple(n for size in a for n in (size, 1)))
@@ -32,45 +31,37 @@ def kron(self, other):
 # ------------------------------------------------------------------ powers
 @composite("matrix_power linalg.matrix_power")
 def matrix_power(self, n: int):
-    """A matrix multiplied by itself: by squaring, in PyTorch's order."""
+    """Return a matrix multiplied by itself: by squaring, in PyTorch's order."""
     if len(self.shape) < 2:
         raise RuntimeError("linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
     if n == 0:
         return copy_into(clone(self), eye_like(self))
     if n < 0:
-        self, n = inverse(self), -n
-        if n == 1:
-            return self
+        return inverse(self) if n == -1 else matrix_power(inverse(self), -n)
     if n == 1:
         return clone(self)
-    if n <= 3:
-        square = matmul(self, self)
-        return square if n == 2 else matmul(square, self)
-    result, factor = None, None
-    while n:
-        factor = self if factor is None else matmul(factor, factor)
+    if n == 3:
+        return matmul(matmul(self, self), self)
+    result, factor = self if n % 2 else None, self
+    while n := n // 2:
+        factor = matmul(factor, factor)
         if n % 2:
             result = factor if result is None else matmul(result, factor)
-        n //= 2
     return result
 
-@op(None, nondiff=("self",))
-def eye_like(self):
-    return np.broadcast_to(np.eye(self.shape[-1], dtype=self.dtype), self.shape).copy()
+row("eye_like", None, lambda self: np.zeros_like(self) + np.eye(self.shape[-1], dtype=self.dtype), nondiff=("self",))
 
 
 # ------------------------------------------------------------------ three factors
-@op(
-    "TrilinearBackward0", sparing=True,
-    i1__i2__i3="trilinear_backward(grad, i1, i2, i3, expand1, expand2, expand3, sumdim, grad_input_mask)",
-)  # fmt: skip
+@op("TrilinearBackward0", sparing=True,
+    i1__i2__i3="trilinear_backward(grad, i1, i2, i3, expand1, expand2, expand3, sumdim, grad_input_mask)")
 def trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim):
     wide = (np.expand_dims(a, dims) for a, dims in ((i1, expand1), (i2, expand2), (i3, expand3)))
     return np.prod(np.broadcast_arrays(*wide), axis=0, dtype=i1.dtype).sum(axis=sumdim, dtype=i1.dtype)
 
 @composite
 def trilinear_backward(grad, i1, i2, i3, expand1, expand2, expand3, sumdim, wanted):
-    """The gradient times the two other factors: a product of three again."""
+    """Return the gradient times the two other factors: a product of three again."""
     return (
         trilinear(grad, i2, i3, sumdim, expand2, expand3, expand1) if wanted[0] else None,
         trilinear(i1, grad, i3, expand1, sumdim, expand3, expand2) if wanted[1] else None,
@@ -79,7 +70,7 @@ def trilinear_backward(grad, i1, i2, i3, expand1, expand2, expand3, sumdim, want
 
 @composite("torch.bilinear F.bilinear")
 def bilinear(input1, input2, weight, bias: Tensor | None = None):
-    """``x1 @ A @ x2`` for each matrix A of the weight, plus a bias."""
+    """Return ``x1 @ A @ x2`` for each matrix A of the weight, plus a bias."""
     left, right = (reshape(one, (-1, one.shape[-1])) for one in (input1, input2))
     result = reshape(trilinear(left, weight, right, (1, 3), (0,), (1, 2), (2, 3)), (*input1.shape[:-1], weight.shape[0]))
     return result if bias is None else result + bias

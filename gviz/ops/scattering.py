@@ -29,16 +29,15 @@ def places(self, dim, index, src=None, name="scatter"):
 
 def check_fit(shape, axis, index, src, name):
     """Refuse an index with other dims than the tensor and what is written, or with larger ones but for the one indexed."""
-    for whose, sizes in (("input" if name == "gather" else "self", shape), ("src", src)):
-        if sizes is not None and len(index) != len(sizes):
+    for whose, sizes in (("input" if name == "gather" else "self", shape), ("src", src or index)):
+        if len(index) != len(sizes):
             raise RuntimeError(f"Index tensor must have the same number of dimensions as {whose} tensor")
-    large = [d for d, n in enumerate(index) if (d != axis and n > shape[d]) or (src is not None and n > src[d])]
-    if not large:
-        return
-    apart = f"index {list(index)} to be no larger than self {list(shape)} apart from dimension {axis}"
-    if name == "gather":
-        raise RuntimeError(f"Size does not match at dimension {large[0]} expected {apart}")
-    raise RuntimeError(f"Expected {apart}" + ("" if src is None else f" and to be no larger size than src {list(src)}"))
+    large = [d for d, n in enumerate(index) if (d != axis and n > shape[d]) or (src and n > src[d])]
+    if large:
+        apart = f"index {list(index)} to be no larger than self {list(shape)} apart from dimension {axis}"
+        apart += f" and to be no larger size than src {list(src)}" if src else ""
+        where = f"Size does not match at dimension {large[0]} expected" if name == "gather" else "Expected"
+        raise RuntimeError(f"{where} {apart}")
 
 def joined(self, dim, index, src, join):
     """Return a copy to which elements, or one number, are joined at the places that an index tensor names along a dim."""
@@ -59,17 +58,17 @@ def gather(self, dim: int, index, *, sparse_grad: bool = False):
         return np.zeros(index.shape, self.dtype)
     return np.ascontiguousarray(np.atleast_1d(self)[places(self, dim, index, name="gather")]).reshape(index.shape)
 
-@op("ScatterBackward0", "scatter .scatter_", nondiff=("index",), promote="none",
-    self="scatter_value(grad, dim, index, 0)", src="gather(grad, dim, index)")
+TAKEN, EMPTIED = "gather(grad, dim, index)", "scatter_value(grad, dim, index, 0)"
+
+@op("ScatterBackward0", "scatter .scatter_", nondiff=("index",), promote="none", self=EMPTIED, src=TAKEN)
 def scatter(self, dim: int, index, src):
     return joined(self, dim, index, src, setitem)
 
-@op("ScatterBackward1", "scatter .scatter_", nondiff=("index",), promote="none", self="scatter_value(grad, dim, index, 0)")
+@op("ScatterBackward1", "scatter .scatter_", nondiff=("index",), promote="none", self=EMPTIED)
 def scatter_value(self, dim: int, index, value: Number):
     return joined(self, dim, index, number(value, self.dtype), setitem)
 
-@op("ScatterAddBackward0", "scatter_add .scatter_add_", nondiff=("index",), promote="none",
-    self="grad", src="gather(grad, dim, index)")
+@op("ScatterAddBackward0", "scatter_add .scatter_add_", nondiff=("index",), promote="none", self="grad", src=TAKEN)
 def scatter_add(self, dim: int, index, src):
     return joined(self, dim, index, src, np.add.at)
 
@@ -96,8 +95,8 @@ def scatter_reduce(self, dim: int, index, src, reduce: str, *, include_self: boo
         return result
     where, flat, (join, start) = places(self, dim, index, src), np.atleast_1d(result), START[reduce]
     if not include_self:
-        bounds = np.iinfo(self.dtype) if self.dtype.kind in "iu" and abs(start) > 1 else None
-        flat[where] = start if bounds is None else bounds.max if start > 0 else bounds.min
+        whole = self.dtype.kind in "iu" and reduce in ("amax", "amin")
+        flat[where] = getattr(np.iinfo(self.dtype), "min" if reduce == "amax" else "max") if whole else start
     join.at(flat, where, used(src, index))
     if reduce != "mean":
         return result
@@ -106,10 +105,8 @@ def scatter_reduce(self, dim: int, index, src, reduce: str, *, include_self: boo
     count = np.maximum(count, 1).reshape(self.shape)
     return result / count.astype(self.dtype) if self.dtype.kind == "f" else result // count
 
-START = {
-    "sum": (np.add, 0), "mean": (np.add, 0), "prod": (np.multiply, 1),
-    "amax": (np.maximum, -np.inf), "amin": (np.minimum, np.inf),
-}
+START = {"sum": (np.add, 0), "mean": (np.add, 0), "prod": (np.multiply, 1), "amax": (np.maximum, -np.inf),
+    "amin": (np.minimum, np.inf)}
 """The function that joins elements that go to one place, and what an element is where the tensor's own does not count."""
 
 @composite

@@ -5,52 +5,47 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.autograd.row import composite, op
-from gviz.numbers.dtypes import of
 from gviz.numbers.words import LinAlgError
+from gviz.ops.checks import check_floats
 
 
-# ------------------------------------------------------------------ what PyTorch gets from LAPACK
 def check_matrix(array, name, square=True):
-    """Refuse what is no matrix, or batch of them, of floats; and (unless told not to) one with other rows than columns."""
+    """Refuse what is not a matrix, or batch of them, of floats; and (unless told not to) one with other rows than columns."""
     if array.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
     rows, columns = array.shape[-2:]
     if square and rows != columns:
         raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices")
-    if array.dtype.kind not in "fc" or array.dtype == np.float16:
-        half = array.dtype.kind == "f"
-        wanted = "Low precision dtypes not supported" if half else "Expected a floating point or complex tensor as input"
-        raise RuntimeError(f"{name}: {wanted}. Got {of(array.dtype).scalar_name}")
+    check_floats(array, name)
 
 def by_columns(matrices):
-    """Matrices that lie in memory column by column, as LAPACK's results do in PyTorch."""
-    return np.array(matrices.swapaxes(-1, -2), order="C").swapaxes(-1, -2)
+    """Return matrices that lie in memory column by column, as LAPACK's results do in PyTorch."""
+    return np.array(matrices.mT, order="C").mT
 
 def of_batch(matrices, number):
-    """Which matrix an error is about, where there are several."""
+    """Return which matrix an error is about, where there are several."""
     return f"(Batch element {number}): " if matrices.ndim > 2 else ""
 
+FACTORS = ("LU", "pivots")
+"""What :func:`factors` gives: saved, as in PyTorch, though the derivatives here do without."""
+
 def factors(matrices):
-    """L and U in one matrix each, and the rows exchanged on the way (counted from 1), as LAPACK gives them."""
-    packed = np.array(matrices, order="C")
-    pivots = np.zeros(packed.shape[:-1], np.int32)
+    """Return L and U in one matrix each, and the rows exchanged on the way (counted from 1), as LAPACK gives them."""
+    packed, pivots = np.array(matrices, order="C"), np.zeros(matrices.shape[:-1], np.int32)
     for place in np.ndindex(packed.shape[:-2]):
-        matrix, pivot = packed[place], pivots[place]
+        matrix = packed[place]
         for k in range(len(matrix)):
             best = k + int(np.argmax(np.abs(matrix[k:, k])))
-            pivot[k] = best + 1
+            pivots[place][k] = best + 1
             matrix[[k, best]] = matrix[[best, k]]
             if matrix[k, k]:
                 matrix[k + 1 :, k] /= matrix[k, k]
                 matrix[k + 1 :, k + 1 :] -= np.outer(matrix[k + 1 :, k], matrix[k, k + 1 :])
     return packed, pivots
 
-FACTORS = ("LU", "pivots")
-"""What :func:`factors` gives; saved too, as in PyTorch, though the derivatives here do without."""
-
 def column_factors(matrices):
-    """The same for a determinant: what lies in memory row by row is factored transposed, as LAPACK wants columns."""
-    return factors(matrices.swapaxes(-1, -2) if matrices.flags.c_contiguous else matrices)
+    """Return the same for a determinant: what lies in memory row by row is factored transposed, as LAPACK wants columns."""
+    return factors(matrices.mT if matrices.flags.c_contiguous else matrices)
 
 
 # ------------------------------------------------------------------ inverses
@@ -60,23 +55,21 @@ def linalg_inv(A):
     try:
         return by_columns(np.linalg.inv(A)), np.zeros(A.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
-        packed = factors(A)[0].reshape(-1, *A.shape[-2:])
-        zeros = np.diagonal(packed, axis1=-2, axis2=-1) == 0
+        zeros = np.diagonal(factors(A)[0].reshape(-1, *A.shape[-2:]), axis1=-2, axis2=-1) == 0
         number = zeros.any(axis=-1).argmax()
-        raise LinAlgError(
-            f"linalg.inv: {of_batch(A, number)}The diagonal element {zeros[number].argmax() + 1} is zero, the inversion could "
-            "not be completed because the input matrix is singular."
-        ) from None
+        which = f"{of_batch(A, number)}The diagonal element {zeros[number].argmax() + 1} is zero"
+        text = "the inversion could not be completed because the input matrix is singular."
+        raise LinAlgError(f"linalg.inv: {which}, {text}") from None
 
 @composite
 def inv_backward(grad, inverse):
-    """The gradient between two transposed inverses; the last argument is made first, as in PyTorch."""
+    """Return the gradient between two transposed inverses; the last argument is made first, as in PyTorch."""
     inner = matmul(grad, transpose(inverse, -2, -1))
     return neg(matmul(transpose(inverse, -2, -1), inner))
 
 @composite("inverse linalg.inv")
 def inverse(A):
-    """The inverse of square matrices."""
+    """Return the inverses of square matrices."""
     return linalg_inv(A)[0]
 
 
@@ -99,10 +92,8 @@ def det_backward(grad, result, A):
     sides = transpose(diag_embed(scaled, 0, -2, -1), -2, -1)
     return linalg_solve(transpose(A, -2, -1), sides, True)
 
-@op(
-    "LinalgSlogdetBackward0", "linalg.slogdet", promote="none", outputs=("sign", "logabsdet"),
-    extras=FACTORS, saves=("sign", *FACTORS), A="slogdet_backward(grad, A)",
-)  # fmt: skip
+@op("LinalgSlogdetBackward0", "linalg.slogdet", promote="none", outputs=("sign", "logabsdet"), extras=FACTORS,
+    saves=("sign", *FACTORS), A="slogdet_backward(grad, A)")
 def linalg_slogdet(A):
     check_matrix(A, "linalg.slogdet")
     sign, size = np.linalg.slogdet(A)
@@ -113,46 +104,40 @@ def slogdet_backward(grads, A):
     """D log |det A| is the transposed inverse; the sign is flat."""
     if grads[1] is None:
         return None
-    diagonal = diag_embed(expand(unsqueeze(grads[1], -1), tuple(A.shape[:-1])), 0, -2, -1)
-    sides = transpose(diagonal, -2, -1)
+    sides = transpose(diag_embed(expand(unsqueeze(grads[1], -1), tuple(A.shape[:-1])), 0, -2, -1), -2, -1)
     return linalg_solve(transpose(A, -2, -1), sides, True)
 
 @composite("logdet")
 def logdet(A):
-    """The logarithm of a determinant; nan where that is negative."""
+    """Return the logarithm of a determinant; nan where that is negative."""
     sign, size = linalg_slogdet(A)
     return where(equal(sign, -1.0), float("nan"), size)
 
 
 # ------------------------------------------------------------------ systems of equations
-@op(
-    "LinalgSolveExBackward0", "linalg.solve", promote="none", extras=FACTORS, saves=FACTORS,
-    A__B="solve_backward(grad, result, A, left, grad_input_mask)",
-)  # fmt: skip
+@op("LinalgSolveExBackward0", "linalg.solve", promote="none", extras=FACTORS, saves=FACTORS,
+    A__B="solve_backward(grad, result, A, left, grad_input_mask)")
 def linalg_solve(A, B, *, left: bool = True):
     check_matrix(A, "linalg.solve")
     vector = B.ndim == 1 or B.shape == A.shape[:-1]
     sides = B[..., None] if vector else B
     if sides.shape[-2 if left else -1] != A.shape[-1]:
-        raise RuntimeError(
-            f"linalg.solve: Incompatible shapes of A and B for the equation {'AX' if left else 'XA'} = B "
-            f"({A.shape[-2]}x{A.shape[-1]} and {sides.shape[-2]}x{sides.shape[-1]})"
-        )
+        shapes = " and ".join("{}x{}".format(*one.shape[-2:]) for one in (A, sides))
+        equation = f"the equation {'AX' if left else 'XA'} = B ({shapes})"
+        raise RuntimeError(f"linalg.solve: Incompatible shapes of A and B for {equation}")
     try:
-        result = solved(A, sides, left) if left else np.ascontiguousarray(solved(A, sides, left))
+        result = solved(A, sides, left)
     except np.linalg.LinAlgError:
         raise LinAlgError("torch.linalg.solve: The solver failed because the input matrix is singular.") from None
     return result[..., 0] if vector else result, *factors(A)
 
 def solved(A, B, left):
-    """The solution of ``A X = B`` or of ``X A = B``."""
-    if left:
-        return by_columns(np.linalg.solve(A, B))
-    return np.linalg.solve(A.swapaxes(-1, -2), B.swapaxes(-1, -2)).swapaxes(-1, -2)
+    """Return the solution of ``A X = B`` or of ``X A = B``."""
+    return by_columns(np.linalg.solve(A, B)) if left else np.linalg.solve(A.mT, B.mT).mT
 
 @composite
 def solve_backward(grad, result, A, left, wanted):
-    """The gradient of the right side solves the transposed system; that of the matrix is its product with the solution."""
+    """Solve the transposed system for the right side's gradient; the matrix's is its product with the solution."""
     vector = len(result.shape) == 1 or tuple(result.shape) == tuple(A.shape[:-1])
     sides = unsqueeze(grad, -1) if vector else grad
     side = linalg_solve(transpose(A, -2, -1), sides, left)
@@ -160,21 +145,18 @@ def solve_backward(grad, result, A, left, wanted):
     matrix = (neg(matmul(side, flipped)) if left else neg(matmul(flipped, side))) if wanted[0] else None
     return matrix, (squeeze_dim(side, -1) if vector else side) if wanted[1] else None
 
-@op(
-    "LinalgSolveTriangularBackward0", "linalg.solve_triangular", promote="none",
-    self__B="solve_triangular_backward(grad, self, result, upper, left, unitriangular, grad_input_mask)",
-)  # fmt: skip
+@op("LinalgSolveTriangularBackward0", "linalg.solve_triangular", promote="none",
+    self__B="solve_triangular_backward(grad, self, result, upper, left, unitriangular, grad_input_mask)")
 def linalg_solve_triangular(self, B, *, upper: bool, left: bool = True, unitriangular: bool = False):
     check_matrix(self, "linalg.solve_triangular")
     triangle = np.triu(self) if upper else np.tril(self)
     if unitriangular:
-        steps = np.arange(self.shape[-1])
-        triangle[..., steps, steps] = 1
+        triangle[..., np.eye(self.shape[-1], dtype=bool)] = 1
     return solved(triangle, B, left)
 
 @composite
 def solve_triangular_backward(grad, self, result, upper, left, unitriangular, wanted):
-    """The right side's gradient solves the transposed system; the triangle's is its product with the solution."""
+    """Solve the transposed system for the right side's gradient; the triangle's is its product with the solution."""
     side = linalg_solve_triangular(transpose(self, -2, -1), grad, not upper, left, unitriangular)
     if not wanted[0]:
         return None, side
@@ -191,7 +173,7 @@ def linalg_cholesky_ex(self, upper=False):
 
 @composite("linalg.cholesky")
 def linalg_cholesky(A, *, upper: bool = False):
-    """The triangle whose product with its transpose is the matrix."""
+    """Return the triangle whose product with its transpose is the matrix."""
     return linalg_cholesky_ex(A, upper)[0]
 
 @op("CholeskyBackward0", "cholesky", self="cholesky_backward(grad, upper, result)")
@@ -199,48 +181,27 @@ def cholesky(self, upper: bool = False):
     return triangle_of(self, upper, "cholesky")
 
 def triangle_of(matrices, upper, name):
-    """The triangle whose product with its transpose is the matrix, where that is positive-definite."""
+    """Return the triangle whose product with its transpose is the matrix, where that is positive-definite."""
     check_matrix(matrices, name)
-    lower = np.tril(matrices.swapaxes(-1, -2) if upper else matrices)  # the other triangle nobody looks at
+    lower = np.tril(matrices.mT if upper else matrices)  # the other triangle nobody looks at
     try:
         triangle = np.linalg.cholesky(lower)
-        refused = np.isnan(triangle).any()
     except np.linalg.LinAlgError:
-        refused = True
-    if not refused:
-        return by_columns(triangle.swapaxes(-1, -2) if upper else triangle)
-    whole = (lower + np.tril(lower, -1).swapaxes(-1, -2)).reshape(-1, *lower.shape[-2:])
+        triangle = np.array(np.nan)
+    if not np.isnan(triangle).any():
+        return by_columns(triangle.mT if upper else triangle)
+    whole = (lower + np.tril(lower, -1).mT).reshape(-1, *lower.shape[-2:])
     minors = ((i, k) for i, m in enumerate(whole) for k in range(1, len(m) + 1) if not np.linalg.det(m[:k, :k]) > 0)
     number, order = next(minors)
-    raise LinAlgError(
-        f"{name}: {of_batch(matrices, number)}The factorization could not be completed because the input is not "
-        f"positive-definite (the leading minor of order {order} is not positive-definite)."
-    )
+    text = "The factorization could not be completed because the input is not positive-definite"
+    minor = f"(the leading minor of order {order} is not positive-definite)"
+    raise LinAlgError(f"{name}: {of_batch(matrices, number)}{text} {minor}.")
 
 @composite
 def cholesky_backward(grad, upper, L):
-    """Half the symmetric part of the factor times its gradient, between two inverses of the factor."""
+    """Return half the symmetric part of the factor times its gradient, between two inverses of the factor."""
     factor, slope = (transpose(L, -2, -1), transpose(grad, -2, -1)) if upper else (L, grad)
     product = tril(matmul(transpose(factor, -2, -1), slope), 0)
     half = (product + transpose(tril(product, -1), -2, -1)) * 0.5
     inner = linalg_solve_triangular(transpose(factor, -2, -1), half, True, True, False)
     return linalg_solve_triangular(factor, inner, False, False, False)
-
-@op(
-    "CholeskySolveBackward0", "cholesky_solve", saves=("self",),
-    self__input2="cholesky_solve_backward(grad, input2, result, upper, grad_input_mask)",
-)  # fmt: skip
-def cholesky_solve(self, input2, upper: bool = False):
-    check_matrix(input2, "cholesky_solve")
-    triangle = np.triu(input2).swapaxes(-1, -2) if upper else np.tril(input2)
-    return by_columns(np.linalg.solve(triangle.swapaxes(-1, -2), np.linalg.solve(triangle, self)))
-
-@composite
-def cholesky_solve_backward(grad, input2, result, upper, wanted):
-    """The right side's gradient solves the same system; the triangle's is the symmetric product with the solution."""
-    side = cholesky_solve(grad, input2, upper)
-    if not wanted[1]:
-        return side, None
-    product = matmul(side, transpose(result, -2, -1))
-    product = product + transpose(product, -2, -1)
-    return side, neg(matmul(input2, product) if upper else matmul(product, input2))
