@@ -21,21 +21,17 @@ def prepared(name: str, input: Tensor, dim: int | None, dtype: Any) -> tuple[Ten
         dim = 0 if input.ndim in (0, 1, 3) else 1
     return input if dtype is None else input.to(dtype), dim
 
-
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """Return exponentials that sum to one along ``dim``."""
     return call["softmax_row"](*prepared("softmax", input, dim, dtype))
-
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """Return the logarithm of :func:`softmax`, computed stably."""
     return call["log_softmax_row"](*prepared("log_softmax", input, dim, dtype))
 
-
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """Return the :func:`softmax` of the negative."""
     return call["softmax_row"](*prepared("softmin", -input, dim, dtype))
-
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """Return the :func:`softmax` with Gumbel noise; if ``hard``, a one at the largest, with the gradient of the soft one."""

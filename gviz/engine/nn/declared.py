@@ -51,7 +51,6 @@ class Dropping(Layer):
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {values['p']}")
         super()._take(values)
 
-
 for name in ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d"):
     shown = "p={self.p}, inplace={self.inplace}"
     declare("dropout", name, name.lower(), "p=0.5, inplace=False", shown, Dropping, more="training")
@@ -68,11 +67,9 @@ class Loss(Layer):
                 self.register_buffer(name, values.pop(name))
         super()._take(values)
 
-
 def loss(name: str, function: str, takes: str, inputs: str = "input, target") -> None:
     """Add a loss."""
     declare("loss", name, function, takes, "", Loss, inputs=inputs)
-
 
 OLD = "size_average=None, reduce=None, reduction='mean'"
 CLASSES = "weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean'"
@@ -90,10 +87,10 @@ loss("HingeEmbeddingLoss", "hinge_embedding_loss", f"margin=1.0, {OLD}")
 loss("MarginRankingLoss", "margin_ranking_loss", f"margin=0.0, {OLD}", "input1, input2, target")
 loss("CosineEmbeddingLoss", "cosine_embedding_loss", f"margin=0.0, {OLD}", "input1, input2, target")
 loss("PoissonNLLLoss", "poisson_nll_loss",
-     "log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction='mean'", "log_input, target")  # fmt: skip
+     "log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction='mean'", "log_input, target")
 loss("GaussianNLLLoss", "gaussian_nll_loss", "*, full=False, eps=1e-6, reduction='mean'", "input, target, var")
 loss("TripletMarginLoss", "triplet_margin_loss", f"margin=1.0, p=2.0, eps=1e-6, swap=False, {OLD}",
-     "anchor, positive, negative")  # fmt: skip
+     "anchor, positive, negative")
 declare("distance", "CosineSimilarity", "cosine_similarity", "dim=1, eps=1e-8", "", inputs="x1, x2")
 declare("distance", "PairwiseDistance", "pairwise_distance", "p=2.0, eps=1e-6, keepdim=False", "", inputs="x1, x2")
 
@@ -113,27 +110,24 @@ class Window(Layer):
             values["stride"] = values["kernel_size"]
         super()._take(values | {name: each(values[name], count) for name, count in self._tuples.items()})
 
-
 WINDOW = "kernel_size, stride=None, padding=0"
 SHOWN = "kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
 
 def border(mode: str) -> Any:
     """Return the function of a layer that pads."""
     return lambda input, padding, value=None: F.pad(input, padding, mode, value)
 
-
 for n in (1, 2, 3):
     d = f"{n}d"
     declare("pooling", f"MaxPool{d}", f"max_pool{d}", f"{WINDOW}, dilation=1, return_indices=False, ceil_mode=False",
-            f"{SHOWN}, dilation={{self.dilation}}, ceil_mode={{self.ceil_mode}}", Window)  # fmt: skip
+            f"{SHOWN}, dilation={{self.dilation}}, ceil_mode={{self.ceil_mode}}", Window)
     declare("pooling", f"AvgPool{d}", f"avg_pool{d}",
             f"{WINDOW}, ceil_mode=False, count_include_pad=True" + ", divisor_override=None" * (n > 1), SHOWN, Window,
-            tuples=dict.fromkeys(("kernel_size", "stride", "padding"), 1) if n == 1 else None)  # fmt: skip
+            tuples=dict.fromkeys(("kernel_size", "stride", "padding"), 1) if n == 1 else None)
     declare("pooling", f"AdaptiveAvgPool{d}", f"adaptive_avg_pool{d}", "output_size")
     if n < 3:
         declare("pooling", f"AdaptiveMaxPool{d}", f"adaptive_max_pool{d}", "output_size, return_indices=False",
-                "output_size={self.output_size}")  # fmt: skip
+                "output_size={self.output_size}")
     sides = {"padding": 2 * n}
     declare("padding", f"ConstantPad{d}", border("constant"), "padding, value", None, Window, tuples=sides)
     for kind, mode in (("Zero", "constant"), ("Reflection", "reflect"), ("Replication", "replicate"), ("Circular", "circular")):
@@ -143,9 +137,9 @@ for n in (1, 2, 3):
 declare("pixelshuffle", "PixelShuffle", "pixel_shuffle", "upscale_factor")
 declare("pixelshuffle", "PixelUnshuffle", "pixel_unshuffle", "downscale_factor")
 declare("normalization", "LocalResponseNorm", "local_response_norm", "size, alpha=1e-4, beta=0.75, k=1.0",
-        "{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}")  # fmt: skip
+        "{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}")
 declare("fold", "Unfold", "unfold", "kernel_size, dilation=1, padding=0, stride=1")
 declare("fold", "Fold", "fold", "output_size, kernel_size, dilation=1, padding=0, stride=1")
 declare("flatten", "Flatten", lambda input, start_dim, end_dim: input.flatten(start_dim, end_dim), "start_dim=1, end_dim=-1")
 declare("flatten", "Unflatten", lambda input, dim, unflattened_size: input.unflatten(dim, unflattened_size),
-        "dim, unflattened_size")  # fmt: skip
+        "dim, unflattened_size")

@@ -28,12 +28,10 @@ ONE_SPATIAL = (
     "please switch to using dropout1d instead."
 )
 
-
 def check_probability(p: float) -> None:
     """Refuse a probability below 0 or above 1."""
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-
 
 def dropped(input: Tensor, p: float, training: bool, inplace: bool, *, channels: bool = False) -> Tensor:
     """Return the input with elements, or whole channels, set to zero with probability ``p``; the others are scaled up."""
@@ -47,11 +45,9 @@ def dropped(input: Tensor, p: float, training: bool, inplace: bool, *, channels:
     factor = from_array(noise / dtype.type(1 - p or 1), None)
     return input.mul_(factor) if inplace else input * factor
 
-
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: Any = False) -> Tensor:
     """Return the input with elements set to zero with probability ``p``, the others scaled up; only in training."""
     return dropped(input, p, training, inplace)
-
 
 def of_channels(dims: int) -> Any:
     """Return the public dropout of channels that have so many dimensions."""
@@ -69,6 +65,5 @@ def of_channels(dims: int) -> Any:
         return dropped(input.unsqueeze(0), p, training, inplace, channels=True).squeeze(0)
 
     return apply
-
 
 dropout1d, dropout2d, dropout3d = map(of_channels, (1, 2, 3))

@@ -31,14 +31,12 @@ if TYPE_CHECKING:
 __all__ = [
     "batch_norm", "embedding", "group_norm", "instance_norm", "layer_norm", "local_response_norm",
     "normalize", "one_hot", "rms_norm", "scaled_dot_product_attention",
-]  # fmt: skip
+]
 
 
 # ------------------------------------------------------------------ tables of vectors
-def embedding(
-    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False, sparse: bool = False,
-) -> Tensor:  # fmt: skip
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
+              norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
     """Return the rows of ``weight`` at the indices ``input``."""
     if sparse and weight.requires_grad:
         raise NotImplementedError("sparse gradients are not in gviz's engine; run with --engine torch")
@@ -50,13 +48,11 @@ def embedding(
         weight.version_cell().count += 1
     return call["embedding"](weight, input, padding_idx, scale_grad_by_freq, sparse)
 
-
 def row_number(padding_idx: int, rows: int) -> int:
     """Return which row is the padding, counted from the start; refuses one that does not exist."""
     if not -rows <= padding_idx < rows:
         raise AssertionError("Padding_idx must be within num_embeddings")
     return padding_idx % rows
-
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Return a one at each class's place, zeros elsewhere."""
@@ -76,7 +72,6 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
     """Return vectors along ``dim`` divided by their norm."""
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
 
-
 def check_normalized(input: Tensor, shape: tuple[int, ...], star: str, **parameters: Tensor | None) -> None:
     """Refuse an input whose last dimensions, or parameters which, have not that shape."""
     for name, value in parameters.items():
@@ -91,14 +86,11 @@ def check_normalized(input: Tensor, shape: tuple[int, ...], star: str, **paramet
             f"input of size{list(input.shape)}"
         )
 
-
-def layer_norm(
-    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05
-) -> Tensor:
+def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None,
+               eps: float = 1e-05) -> Tensor:
     """Return the last dimensions brought to mean 0 and variance 1, then scaled and shifted."""
     check_normalized(input, tuple(normalized_shape), "*, ", weight=weight, bias=bias)
     return call["native_layer_norm"](input, tuple(normalized_shape), weight, bias, eps)
-
 
 @native
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
@@ -110,11 +102,8 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     result = input * ((input**2).mean(axes, keepdim=True) + tiny).rsqrt()
     return (result if weight is None else result * weight).contiguous().to(dtype)
 
-
-def batch_norm(
-    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
-    bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-05,
-) -> Tensor:  # fmt: skip
+def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
+               bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
     """Return channels brought to mean 0 and variance 1 over the batch, or by running statistics."""
     channels = input.shape[1]
     if training and input.numel() == channels:
@@ -127,11 +116,9 @@ def batch_norm(
     refuse_gradient("native_batch_norm", running_mean=running_mean, running_var=running_var)
     return call["native_batch_norm"](input, weight, bias, running_mean, running_var, training, momentum, eps)
 
-
-def instance_norm(
-    input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
-    bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-05,
-) -> Tensor:  # fmt: skip
+def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
+                  weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1,
+                  eps: float = 1e-05) -> Tensor:
     """Return the :func:`batch_norm` of each example on its own: the examples become channels."""
     count, channels, *space = input.shape
     if use_input_stats and math.prod(space) == 1:
@@ -146,10 +133,8 @@ def instance_norm(
                 kept.copy_(seen.view(count, channels).mean(0))
     return result.view(input.shape)
 
-
-def group_norm(
-    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05
-) -> Tensor:
+def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
+               eps: float = 1e-05) -> Tensor:
     """Return groups of channels of each example brought to mean 0 and variance 1, then scaled and shifted."""
     count, channels, *space = input.shape
     if channels % num_groups:
@@ -169,7 +154,6 @@ def group_norm(
     facts = (count, channels, math.prod(space), num_groups, eps)
     return call["native_group_norm"](input.contiguous(), weight, bias, *facts)[0]
 
-
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """Return each channel divided by a power of the mean square of those around it."""
     sizes, square, sides = input.shape, input.mul(input), (size // 2, (size - 1) // 2)
@@ -184,10 +168,9 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
 
 # ------------------------------------------------------------------ attention
 @native
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: float | None = None, enable_gqa: bool = False,
-) -> Tensor:  # fmt: skip
+def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
+                                 dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
+                                 enable_gqa: bool = False) -> Tensor:
     """Return values mixed by how well their keys fit each query.
 
     Batches of heads (4 dimensions) are one operation in PyTorch, which cannot be differentiated twice; else it is made of rows.
@@ -209,7 +192,6 @@ def scaled_dot_product_attention(
     shares = call["safe_softmax"](fit if attn_mask is None else fit + attn_mask, -1)
     return dropout_functions.dropout(shares, dropout_p) @ value
 
-
 for module in (activation_functions, dropout_functions, image_functions, loss_functions):
     globals().update((name, getattr(module, name)) for name in module.__all__)
     __all__ += module.__all__
@@ -219,9 +201,8 @@ SHARED = {"cosine_similarity", "dropout", "group_norm", "layer_norm", "pairwise_
 """Those that ``torch`` offers under the same name."""
 NAMED.extend((f"F.{n}" + f" torch.{n}" * (n in SHARED), unwrap(function), function) for n, function in PLAIN.items())
 install({"F": globals(), "torch": vars(_engine)})
-__all__ = sorted(word[2:] for word in NAMES if word.startswith("F."))
+__all__[:] = sorted(word[2:] for word in NAMES if word.startswith("F."))
 for name, function in PLAIN.items():
     globals()[name].__wrapped__ = function
-
 
 __getattr__ = absent("torch.nn.functional")

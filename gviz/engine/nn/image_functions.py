@@ -44,7 +44,6 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
         return around(input, sizes)
     return call[f"{'reflection' if mode == 'reflect' else 'replication'}_pad{dims}d"](input, sizes)
 
-
 def around(input: Tensor, pad: tuple[int, ...]) -> Tensor:
     """Return a border with what is at the other end: written piece by piece into a larger tensor, as PyTorch does."""
     ends = [(input.ndim - 1 - i, *pad[2 * i : 2 * i + 2]) for i in range(len(pad) // 2)]
@@ -72,11 +71,9 @@ def around(input: Tensor, pad: tuple[int, ...]) -> Tensor:
 SMOOTH = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
 """Modes that go between elements, with how many dimensions they resize."""
 
-
-def interpolate(
-    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
-    recompute_scale_factor: bool | None = None, antialias: bool = False,
-) -> Tensor:  # fmt: skip
+def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
+                align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
+                antialias: bool = False) -> Tensor:
     """Return a signal or an image enlarged or reduced."""
     sizes, dims, smooth = input.shape[2:], input.ndim - 2, mode in SMOOTH
     if align_corners is not None and not smooth:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from gviz.autograd.tensor import Tensor
 
-
 class Identity(Layer, home="linear"):
     """The input itself; all arguments are ignored."""
 
@@ -27,7 +26,6 @@ class Identity(Layer, home="linear"):
     def forward(self, input: Tensor) -> Tensor:
         """Return the input."""
         return input
-
 
 class Linear(Layer, home="linear", function=F.linear, takes=f"in_features, out_features, bias=True, {MADE}"):
     """``x @ weight.T + bias``."""
@@ -40,11 +38,8 @@ class Linear(Layer, home="linear", function=F.linear, takes=f"in_features, out_f
         if self.bias is not None:
             init.within([self.bias], init.fans(self.weight)[0])
 
-
-class Bilinear(
-    Layer, home="linear", function=F.bilinear, inputs="input1, input2",
-    takes=f"in1_features, in2_features, out_features, bias=True, {MADE}",
-):  # fmt: skip
+class Bilinear(Layer, home="linear", function=F.bilinear, inputs="input1, input2",
+               takes=f"in1_features, in2_features, out_features, bias=True, {MADE}"):
     """``x W y + b`` for each output."""
 
     _shapes: ClassVar = {"weight": "out_features in1_features in2_features", "bias": "out_features"}
@@ -52,7 +47,6 @@ class Bilinear(
     def reset_parameters(self) -> None:
         """Write values uniform within one over the root of the size of the first input."""
         init.within(self.parameters(), self.in1_features)
-
 
 class PReLU(Layer, home="activation", function=F.prelu, takes=f"num_parameters=1, init=0.25, {MADE}", less="init"):
     """A leaky relu whose slope is learned."""
@@ -64,11 +58,8 @@ class PReLU(Layer, home="activation", function=F.prelu, takes=f"num_parameters=1
         """Write the slope to begin with."""
         init.constant_(self.weight, self.init)
 
-
-class Upsample(
-    Layer, home="upsampling", function=F.interpolate,
-    takes="size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None",
-):  # fmt: skip
+class Upsample(Layer, home="upsampling", function=F.interpolate,
+               takes="size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None"):
     """:func:`functional.interpolate`, to a size or by a factor."""
 
     mode: str = "nearest"
@@ -85,20 +76,16 @@ class Upsample(
         size = f"size={self.size}" if self.scale_factor is None else f"scale_factor={self.scale_factor}"
         return f"{size}, mode={self.mode!r}"
 
-
 class UpsamplingNearest2d(Upsample, home="upsampling", takes="size=None, scale_factor=None"):
     """:class:`Upsample` by the nearest element."""
-
 
 class UpsamplingBilinear2d(UpsamplingNearest2d, home="upsampling"):
     """:class:`Upsample` between four elements, corner to corner."""
 
     mode, align_corners = "bilinear", True
 
-
 LOOKED_UP = {"padding_idx": None, "max_norm": None, "norm_type": 2.0, "scale_grad_by_freq": False, "sparse": False}
 TABLE = "num_embeddings, embedding_dim, " + ", ".join(f"{name}={value}" for name, value in LOOKED_UP.items())
-
 
 class Embedding(Layer, home="sparse", takes=f"{TABLE}, _weight=None, _freeze=False, {MADE}"):
     """A table of vectors, looked up by number."""
@@ -138,7 +125,6 @@ class Embedding(Layer, home="sparse", takes=f"{TABLE}, _weight=None, _freeze=Fal
     def extra_repr(self) -> str:
         """Return the sizes, and what is not as usual."""
         return f"{self.num_embeddings}, {self.embedding_dim}{self.unusual(LOOKED_UP)}"
-
 
 class Convolution(Layer):
     """Base of the convolutions over ``dims`` dimensions."""
@@ -186,7 +172,6 @@ class Convolution(Layer):
         shown += self.unusual({"padding": zeros, "dilation": ones, "output_padding": zeros, "groups": 1})
         return shown + ", bias=False" * (self.bias is None) + self.unusual({"padding_mode": "zeros"})
 
-
 class Transposed(Convolution):
     """Base of the transposed convolutions."""
 
@@ -208,7 +193,6 @@ class Transposed(Convolution):
             between = f"valid sizes range from {least} to {most} (for an input of {sizes})"
             raise ValueError(f"requested an output size of {wanted}, but {between}")
         return tuple(n - low for n, low in zip(wanted, least, strict=True))
-
 
 SIZES, LAST = "in_channels, out_channels, kernel_size, stride=1, padding=0", f"padding_mode='zeros', {MADE}"
 SLID = f"{SIZES}, dilation=1, groups=1, bias=True, {LAST}"

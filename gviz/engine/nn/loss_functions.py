@@ -23,7 +23,7 @@ __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cosine_similarity", "cross_entropy",
     "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss",
     "nll_loss", "pairwise_distance", "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
-]  # fmt: skip
+]
 
 
 # ------------------------------------------------------------------ reductions
@@ -35,7 +35,6 @@ def told_of_old(reduction: str, size_average: Any = None, reduce: Any = None) ->
     warn(f"size_average and reduce args will be deprecated, please use reduction='{old}' instead.")
     return old
 
-
 def reduction_number(reduction: str, size_average: Any = None, reduce: Any = None) -> int:
     """Return the number by which rows know a reduction; refuses one that does not exist."""
     reduction = told_of_old(reduction, size_average, reduce)
@@ -43,11 +42,9 @@ def reduction_number(reduction: str, size_average: Any = None, reduce: Any = Non
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return REDUCTIONS[reduction]
 
-
 def reduced(losses: Tensor, number: int) -> Tensor:
     """Return a loss per element, or their mean or sum."""
     return losses if number == 0 else losses.mean() if number == 1 else losses.sum()
-
 
 def weighted(losses: Tensor, weight: Tensor, input: Tensor, reduction: str, *, share: bool = True) -> Tensor:
     """Return losses times their weights, or the sum of these, or their mean: over the sum of the weights, if ``share``."""
@@ -55,7 +52,6 @@ def weighted(losses: Tensor, weight: Tensor, input: Tensor, reduction: str, *, s
         raise ValueError("Weights and input must have the same size.")
     number, losses = reduction_number(reduction), losses * weight
     return losses.sum() / weight.sum() if number == 1 and share else reduced(losses, number)
-
 
 def refuse_gradient(function: str, **tensors: Any) -> None:
     """Refuse tensors that require a gradient where the function has no derivative for them."""
@@ -79,39 +75,29 @@ def alike(input: Tensor, target: Tensor) -> tuple[Tensor, ...]:
     shape = broadcast_shape(input.shape, target.shape)
     return tuple(one if one.shape == shape else one.expand(shape) for one in (input, target))
 
-
-def mse_loss(
-    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-    weight: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+             weight: Tensor | None = None) -> Tensor:
     """Return the squared differences."""
     (first, second), reduction = alike(input, target), told_of_old(reduction, size_average, reduce)
     if weight is not None:
         return weighted((first - second) ** 2, weight, input, reduction)
     return call["mse_loss"](first, second, reduction_number(reduction))
 
-
-def l1_loss(
-    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-    weight: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+            weight: Tensor | None = None) -> Tensor:
     """Return the absolute differences."""
     (first, second), reduction = alike(input, target), told_of_old(reduction, size_average, reduce)
     losses = (first - second).abs()
     return reduced(losses, reduction_number(reduction)) if weight is None else weighted(losses, weight, input, reduction)
 
-
-def smooth_l1_loss(
-    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", beta: float = 1.0
-) -> Tensor:
+def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+                   beta: float = 1.0) -> Tensor:
     """Return squared differences below ``beta``, absolute ones above."""
     (first, second), number = alike(input, target), reduction_number(reduction, size_average, reduce)
     return call["smooth_l1_loss"](first, second, number, float(beta)) if beta else reduced((first - second).abs(), number)
 
-
-def huber_loss(
-    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
-) -> Tensor:
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
+               weight: Tensor | None = None) -> Tensor:
     """Return half the square of differences below ``delta``, linear above."""
     first, second = alike(input, target)
     if weight is not None:
@@ -120,10 +106,8 @@ def huber_loss(
 
 
 # ------------------------------------------------------------------ cross entropies
-def kl_div(
-    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-    log_target: bool = False,
-) -> Tensor:  # fmt: skip
+def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+           log_target: bool = False) -> Tensor:
     """Return the divergence of a distribution from the one whose logarithm ``input`` is."""
     if reduction == "mean" and size_average is None and reduce is None:
         warn(
@@ -141,11 +125,8 @@ def kl_div(
         losses = call["xlogy"](target, target) - product
     return reduced(losses, number) / input.shape[0] if batch else reduced(losses, number)
 
-
-def binary_cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
-    reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
+                         reduce: Any = None, reduction: str = "mean") -> Tensor:
     """Return the cross entropy of probabilities and targets in [0, 1]."""
     number = reduction_number(reduction, size_average, reduce)
     if target.shape != input.shape:
@@ -159,11 +140,8 @@ def binary_cross_entropy(
         raise RuntimeError("all elements of target should be between 0 and 1")
     return call["binary_cross_entropy"](input, target, None if weight is None else weight.expand(target.shape), number)
 
-
-def binary_cross_entropy_with_logits(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
-    reduction: str = "mean", pos_weight: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
+                                     reduce: Any = None, reduction: str = "mean", pos_weight: Tensor | None = None) -> Tensor:
     """Return the :func:`binary_cross_entropy` of the sigmoid, computed stably."""
     number = reduction_number(reduction, size_average, reduce)
     refuse_gradient("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
@@ -173,11 +151,8 @@ def binary_cross_entropy_with_logits(
         raise RuntimeError(f"result type Float can't be cast to the desired output type {target.dtype.scalar_name}")
     return call["bce_with_logits"](input, target, weight, pos_weight, number)
 
-
-def nll_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
-    reduce: Any = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
+             reduce: Any = None, reduction: str = "mean") -> Tensor:
     """Return the negative of the log probability of each example's class."""
     number, sizes = reduction_number(reduction, size_average, reduce), input.shape
     if len(sizes) > 1 and sizes[:1] != target.shape[:1]:
@@ -190,7 +165,6 @@ def nll_loss(
     flat, classes = input.contiguous().view(*sizes[:2], 1, -1), target.contiguous().view(sizes[0], 1, -1)
     losses = call["nll_loss2d"](flat, classes, weight, number, ignore_index)
     return losses if number else losses.view(target.shape)
-
 
 def check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     """Refuse targets that are not a class for each example, and weights that are not one for each class."""
@@ -209,12 +183,10 @@ def check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     if weight is not None and weight.dtype is not input.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.scalar_name} but found {weight.dtype.scalar_name}")
 
-
 @native
-def cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
-    reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
-) -> Tensor:  # fmt: skip
+def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
+                  ignore_index: int = -100, reduce: Any = None, reduction: str = "mean",
+                  label_smoothing: float = 0.0) -> Tensor:
     """Return the cross entropy of unnormalized scores: with classes, or with probabilities of the input's shape."""
     reduction = told_of_old(reduction, size_average, reduce)
     if label_smoothing > 1.0:
@@ -248,10 +220,8 @@ def cross_entropy(
 
 # ------------------------------------------------------------------ other likelihoods
 @native
-def poisson_nll_loss(
-    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: Any = None, eps: float = 1e-8,
-    reduce: Any = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: Any = None,
+                     eps: float = 1e-8, reduce: Any = None, reduction: str = "mean") -> Tensor:
     """Return the negative log likelihood of counts; ``input`` is their rate, or its logarithm."""
     number = reduction_number(reduction, size_average, reduce)
     product = target * (input if log_input else (input + eps).log())
@@ -261,10 +231,8 @@ def poisson_nll_loss(
         losses = losses + (target * target.log() - target + rest).masked_fill(target <= 1, 0)
     return reduced(losses, number)
 
-
-def gaussian_nll_loss(
-    input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
-) -> Tensor:
+def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6,
+                      reduction: str = "mean") -> Tensor:
     """Return the negative log likelihood of a normal distribution with that variance."""
     number, sizes = reduction_number(reduction), input.shape
     if isinstance(var, float):
@@ -296,7 +264,6 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     second = x2 / lengths[1]
     return (x1 / lengths[0] * second).sum((dim,))
 
-
 @native
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """Return the p-norm of the differences along the last dimension."""
@@ -306,30 +273,23 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 
 # ------------------------------------------------------------------ margins
 @native
-def margin_ranking_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None,
-    reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None,
+                        reduce: Any = None, reduction: str = "mean") -> Tensor:
     """Return how far the first falls short of being more than the second (target 1), or less (-1)."""
     number, more = reduction_number(reduction, size_average, reduce), input1 - input2
     return reduced((-target * more + margin).clamp_min_(0), number)
 
-
 @native
-def hinge_embedding_loss(
-    input: Tensor, target: Tensor, margin: float = 1.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-) -> Tensor:
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: Any = None, reduce: Any = None,
+                         reduction: str = "mean") -> Tensor:
     """Return the input where the target is 1; where it is -1 how far it falls short of the margin."""
     number, zero = reduction_number(reduction, size_average, reduce), call["zeros_like"](input)
     negative = (margin - input).clamp_min_(0).where(target != 1, zero)
     return reduced(negative + input.where(target != -1, zero), number)
 
-
 @native
-def cosine_embedding_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None,
-    reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None,
+                          reduce: Any = None, reduction: str = "mean") -> Tensor:
     """Return how far vectors are from alike (target 1), or how much more alike than the margin (-1)."""
     number, axis = reduction_number(reduction, size_average, reduce), (target.ndim,)
     product = (input1 * input2).sum(axis)
@@ -339,12 +299,10 @@ def cosine_embedding_loss(
     near = near.where(target == 1, 0.0)
     return reduced(near + far.where(target == -1, 0.0), number)
 
-
 @native
-def triplet_margin_loss(
-    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
-    swap: bool = False, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2,
+                        eps: float = 1e-6, swap: bool = False, size_average: Any = None, reduce: Any = None,
+                        reduction: str = "mean") -> Tensor:
     """Return how much nearer than the margin the negative example is, compared with the positive one.
 
     With ``swap`` it is measured from the anchor or the positive one, whichever is nearer.
@@ -354,10 +312,8 @@ def triplet_margin_loss(
     far = call["minimum"](far, pairwise_distance(positive, negative, p, eps)) if swap else far
     return reduced((near + margin - far).clamp_min(0), number)
 
-
-def soft_margin_loss(
-    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-) -> Tensor:
+def soft_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
+                     reduction: str = "mean") -> Tensor:
     """Return ``log(1 + exp(-target * input))``."""
     refuse_gradient("soft_margin_loss", target=target)
     return call["soft_margin_loss"](input, target, reduction_number(reduction, size_average, reduce))

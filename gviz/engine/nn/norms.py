@@ -13,7 +13,6 @@ from gviz.numbers import dtypes
 if TYPE_CHECKING:
     from gviz.autograd.tensor import Tensor
 
-
 class Norm(Layer):
     """Base of the normalizations: a scale and a shift, where ``affine`` wants them."""
 
@@ -26,12 +25,10 @@ class Norm(Layer):
         for name, parameter in self.named_parameters():
             init.constant_(parameter, float(name == "weight"))
 
-
 SHAPED = "normalized_shape, eps={}, elementwise_affine=True"
 
-
 class LayerNorm(Norm, home="normalization", function=F.layer_norm, takes=f"{SHAPED.format(1e-5)}, bias=True, {MADE}",
-                more="normalized_shape", less="elementwise_affine"):  # fmt: skip
+                more="normalized_shape", less="elementwise_affine"):
     """The last dimensions brought to mean 0 and variance 1."""
 
     _shapes: ClassVar = dict.fromkeys(("weight", "bias"), "normalized_shape")
@@ -40,17 +37,15 @@ class LayerNorm(Norm, home="normalization", function=F.layer_norm, takes=f"{SHAP
     def _take(self, values: dict[str, Any]) -> None:
         super()._take({**values, "normalized_shape": each(values["normalized_shape"], 1)})
 
-
 class RMSNorm(LayerNorm, home="normalization", function=F.rms_norm, takes=f"{SHAPED.format(None)}, {MADE}",
-              more="normalized_shape", less="elementwise_affine"):  # fmt: skip
+              more="normalized_shape", less="elementwise_affine"):
     """The last dimensions divided by the root of their mean square."""
 
     _shapes: ClassVar = {"weight": "normalized_shape"}
     _shown = "{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
-
 class GroupNorm(Norm, home="normalization", function=F.group_norm, less="affine",
-                takes=f"num_groups, num_channels, eps=1e-05, affine=True, {MADE}, *, bias=True"):  # fmt: skip
+                takes=f"num_groups, num_channels, eps=1e-05, affine=True, {MADE}, *, bias=True"):
     """Groups of channels brought to mean 0 and variance 1."""
 
     _shapes: ClassVar = dict.fromkeys(("weight", "bias"), "num_channels")
@@ -60,7 +55,6 @@ class GroupNorm(Norm, home="normalization", function=F.group_norm, less="affine"
         if (channels := values["num_channels"]) % (groups := values["num_groups"]):
             raise ValueError(f"num_channels ({channels}) must be divisible by num_groups ({groups})")
         super()._take(values)
-
 
 class Tracking(Norm):
     """Base of the norms that may keep running statistics: batch norms, and instance norms with other defaults."""
@@ -102,7 +96,6 @@ class Tracking(Norm):
         mean, var = (self.running_mean, self.running_var) if not self.training or self.track_running_stats else (None, None)
         return F.batch_norm(input, mean, var, self.weight, self.bias, own, factor or 0.0, self.eps)
 
-
 class Alone(Tracking):
     """Base of the instance norms: each example on its own, with or without a batch."""
 
@@ -113,13 +106,11 @@ class Alone(Tracking):
         own, kept = self.training or not self.track_running_stats, (self.running_mean, self.running_var)
         return F.instance_norm(input, *kept, self.weight, self.bias, own, self.momentum or 0.0, self.eps)
 
-
 def declare(kind: str, base: type[Norm], ranks: tuple[tuple[int, ...], ...], usual: bool) -> None:
     """Add the norms of one, two and three dimensions; ``usual`` is whether they scale and track without being asked."""
     takes = f"num_features, eps=1e-05, momentum=0.1, affine={usual}, track_running_stats={usual}, {MADE}, *, bias=True"
     for dims, taken in enumerate(ranks, 1):
         type(f"{kind}{dims}d", (base,), {"ranks": taken, "__doc__": f"``{kind}{dims}d``."}, home=kind.lower(), takes=takes)
-
 
 declare("BatchNorm", Tracking, ((2, 3), (4,), (5,)), usual=True)
 declare("InstanceNorm", Alone, ((2, 3), (3, 4), (4, 5)), usual=False)

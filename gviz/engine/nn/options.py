@@ -20,11 +20,9 @@ MADE = "device=None, dtype=None"
 UNKEPT = {"self", "device", "dtype", "bias", "size_average", "reduce"}
 """What becomes no attribute: ``bias`` says whether there is such a parameter, the last two PyTorch no longer keeps."""
 
-
 def each(value: Any, count: int) -> tuple[Any, ...]:
     """Return one for every dimension, or those that were given, however many: how layers keep sizes."""
     return tuple(value) if isinstance(value, Iterable) else (value,) * count
-
 
 def method(kind: type, name: str, takes: str, gives: str, **names: Any) -> Any:
     """Write a method from its parameters and what it returns, so that Python itself binds arguments and refuses wrong ones."""
@@ -32,7 +30,6 @@ def method(kind: type, name: str, takes: str, gives: str, **names: Any) -> Any:
     function.__name__, function.__qualname__, function.__module__ = name, f"{kind.__name__}.{name}", kind.__module__
     setattr(kind, name, function)
     return function.__code__.co_varnames[1:]
-
 
 class Layer(Module):
     """A function as a module: its options become attributes; what it has learnt, or weighs with, is among the parameters."""
@@ -44,9 +41,8 @@ class Layer(Module):
     _shown: ClassVar[str | None] = None
     bias: Any
 
-    def __init_subclass__(
-        cls, home: str = "", takes: Any = None, function: Any = None, inputs: str = "input", more: str = "", less: str = ""
-    ) -> None:
+    def __init_subclass__(cls, home: str = "", takes: Any = None, function: Any = None, inputs: str = "input", more: str = "",
+                          less: str = "") -> None:
         """Declare a layer; a subclass of the user's declares nothing.
 
         Args:

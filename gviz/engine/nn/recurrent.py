@@ -18,7 +18,6 @@ USUAL = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "b
 """Options that are shown where they are something else."""
 LAYERED = "bias=True, batch_first=False, dropout=0.0, bidirectional=False"
 
-
 class Remembering(Layer, takes=f"input_size, hidden_size, bias=True, {MADE}"):
     """Base of all: weights for ``gates`` linear maps of the input and of the state."""
 
@@ -47,7 +46,6 @@ class Remembering(Layer, takes=f"input_size, hidden_size, bias=True, {MADE}"):
         """Return the sizes, and what is not as usual."""
         usual = {name: value for name, value in self._usual.items() if name in self._options}
         return f"{self.input_size}, {self.hidden_size}{self.unusual(usual)}"
-
 
 class Cell(Remembering):
     """Base of the cells."""
@@ -78,7 +76,6 @@ class Cell(Remembering):
         found = self.step(*maps, *states)
         return found if rank == 2 else tuple(state.squeeze(0) for state in found) if several else found.squeeze(0)
 
-
 class RNNCell(Cell, home="rnn", takes=f"input_size, hidden_size, bias=True, nonlinearity='tanh', {MADE}"):
     """``tanh(W x + b + U h + c)``, or relu."""
 
@@ -87,7 +84,6 @@ class RNNCell(Cell, home="rnn", takes=f"input_size, hidden_size, bias=True, nonl
     def step(self, of_input: Any, of_state: Any, hidden: Any) -> Any:
         """Return the function of the sum."""
         return getattr(of_state + of_input, self.nonlinearity)()
-
 
 class LSTMCell(Cell, home="rnn"):
     """A cell with gates for what to take in, forget and put out."""
@@ -101,7 +97,6 @@ class LSTMCell(Cell, home="rnn"):
         memory = (forget * memory).add_(take * new)
         return out * memory.tanh(), memory
 
-
 class GRUCell(Cell, home="rnn"):
     """A cell with gates for what to reset and what to renew."""
 
@@ -114,11 +109,9 @@ class GRUCell(Cell, home="rnn"):
         new = (one[2] + two[2].mul_(reset)).tanh()  # in place as in PyTorch, whose graph has a clone of what is saved
         return (hidden - new).mul_(renew).add_(new)
 
-
 def parts(value: Any, count: int) -> Any:
     """Return equal parts of the last dimension, as PyTorch's ``unsafe_chunk``."""
     return call["unsafe_split"](value, value.shape[-1] // count, value.dim() - 1)
-
 
 class Recurrent(Remembering):
     """Base of the layers that run a cell over a sequence: weights for each layer and direction, and the loop."""
@@ -188,12 +181,10 @@ class Recurrent(Remembering):
     def flatten_parameters(self) -> None:
         """Do nothing: it is for the memory of GPUs."""
 
-
 class RNN(Recurrent, home="rnn", takes=f"input_size, hidden_size, num_layers=1, nonlinearity='tanh', {LAYERED}, {MADE}"):
     """:class:`RNNCell` over a sequence."""
 
     gates, step = 1, RNNCell.step
-
 
 class GRU(Recurrent, home="rnn", takes=f"input_size, hidden_size, num_layers=1, {LAYERED}, {MADE}"):
     """:class:`GRUCell` over a sequence."""

@@ -16,15 +16,12 @@ if TYPE_CHECKING:
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "vector_to_parameters"]
 
-
 def gradients(parameters: Any) -> list[Any]:
     """Return the gradients of a tensor, or of several, as far as there are any."""
     return [t.grad for t in ([parameters] if isinstance(parameters, Tensor) else parameters) if t.grad is not None]
 
-
-def clip_grad_norm_(
-    parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Any = None
-) -> Tensor:
+def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
+                    foreach: Any = None) -> Tensor:
     """Scale gradients down so that their norm together is at most ``max_norm``; return the norm before."""
     grads, order = gradients(parameters), float(norm_type)
     norms = np.array([np.linalg.norm(grad._array.reshape(-1), order) for grad in grads] or np.zeros(1, np.float32))
@@ -40,18 +37,15 @@ def clip_grad_norm_(
             grad.mul_(scale)
     return total
 
-
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: Any = None) -> None:
     """Keep every element of the gradients between ``-clip_value`` and ``clip_value``."""
     with no_grad():
         for grad in gradients(parameters):
             grad.clamp_(-float(clip_value), float(clip_value))
 
-
 def parameters_to_vector(parameters: Iterable[Any]) -> Any:
     """Return all elements one after the other."""
     return call["cat"]([p.reshape(-1) for p in parameters], 0)
-
 
 def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
     """Let each parameter be its part of the vector."""
@@ -59,6 +53,5 @@ def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
     for parameter in parameters:
         parameter.data = vec[start : start + parameter.numel()].view_as(parameter).data
         start += parameter.numel()
-
 
 __getattr__ = absent("torch.nn.utils")
