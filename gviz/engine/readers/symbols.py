@@ -58,7 +58,7 @@ def written(value: Any) -> str:
     if isinstance(value, tuple | list):
         items = ", ".join(map(written, value))
         return f"[{items}]" if isinstance(value, list) else f"({items},)" if len(value) == 1 else f"({items})"
-    return repr(value)
+    return getattr(value, "__name__", None) or repr(value)  # a function that another is given
 
 
 def inside(value: Any, binding: int) -> str:
@@ -85,6 +85,7 @@ def called(name: str) -> Callable[..., Symbol]:
         given = [*map(written, args), *(f"{key}={written(value)}" for key, value in kwargs.items())]
         return Symbol(f"{name}({', '.join(given)})")
 
+    write.__name__ = name
     return write
 
 
