@@ -152,7 +152,8 @@ def fitted(grad: Tensor, edge: Any, node: Node) -> Tensor:
         got, extra = array.shape, array.ndim - len(shape)
         if extra < 0 or any(size not in (1, got[i + extra]) for i, size in enumerate(shape)):
             raise RuntimeError(
-                f"Function {type(node).name(node)} returned an invalid gradient at index {node._next.index(edge)} - got {list(got)} but "
+                f"Function {type(node).name(node)} returned an invalid gradient at index {node._next.index(edge)} - got "
+                f"{list(got)} but "
                 f"expected shape compatible with {list(shape)}"
             )
         grad = TENSORS["sum_to"](grad, shape)

@@ -82,7 +82,12 @@ KINDS: dict[str, tuple[str, Any]] = {
     "float": ("float", number),
     "Number": ("Number", number),
     "str": ("str", one_of(str)),
-    "Dtype": ("torch.dtype", lambda value: as_dtype(value).np if isinstance(value, DtypeClass) or (isinstance(value, type) and value in OF_PYTHON) else NO),
+    "Dtype": (
+        "torch.dtype",
+        lambda value: (
+            as_dtype(value).np if isinstance(value, DtypeClass) or (isinstance(value, type) and value in OF_PYTHON) else NO
+        ),
+    ),
     "Any": ("object", lambda value: value),
 }
 """By annotation: what messages call it, and the value as a row takes it."""
@@ -207,7 +212,7 @@ class Form:
 
 
 def switched(row: Any, place: int) -> Any:
-    """Return the call of a row with one argument more: whether it is in place, by the row with an underscore if there is one."""
+    """Return the call of a row with one argument more: whether it is in place, by the row with an underscore if any."""
 
     def call(*values: Any) -> Any:
         rest = *values[:place], *values[place + 1 :]

@@ -11,8 +11,8 @@ A row says everything about an operation::
 - The text gives the public names, and the signature with its annotations is the call form (``names.py``).
 - Each keyword is the derivative for that input, as in PyTorch's ``derivatives.yaml``: of ``grad`` (``grads`` of several
   outputs) and of what it names, which the operation saves: an input, an option, ``result`` or the name of an output, or a fact
-  about an input (``self_sym_sizes``, ``self_sym_strides``). A tensor that one of several derivatives uses is saved only if that one is
-  needed.
+  about an input (``self_sym_sizes``, ``self_sym_strides``). A tensor that one of several derivatives uses is saved only if
+  that one is needed.
 
 A formula calls table functions by their names, looked up in a namespace: ``TENSORS`` (rows that record, or compute while the
 grad mode is off), ``ARRAYS`` (the forwards alone: static graphs, symbols). A ``@composite`` is a plain function over rows, in

@@ -81,7 +81,7 @@ def keep(value: Any) -> Any:
 
 
 def unpack(node: Node, value: Any, number: int | None = None) -> Any:
-    """Return what a node keeps as a derivative sees it (an array is its output of that number); refuse it if freed or written."""
+    """Return what a node keeps as a derivative sees it (an array is its output of that number); not if freed or changed."""
     if value is GONE:
         raise RuntimeError(FREED)
     if value.__class__ is list:

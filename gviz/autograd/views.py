@@ -86,7 +86,7 @@ class CopySlices(Node):
 
 def write(target: Tensor, source: Tensor) -> Tensor:
     """A tensor with another's values written in place: recorded, if the grad mode is on (``inplace.py`` says how)."""
-    return target.copy_(source)
+    return target.copy_(source)  # type: ignore[no-any-return]
 
 
 def move_edge(tensor: Tensor, edge: Any) -> None:

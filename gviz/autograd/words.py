@@ -75,9 +75,9 @@ RESIZED = (
 )
 WRONG_GRAD_DTYPE = (
     "attempting to assign a gradient with dtype '{}' to a tensor with grad_dtype '{}'. The gradient must match the tensor's "
-    "grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to "
-    "allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems "
-    "that assume they match."
+    "grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None "
+    "to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
+    "systems that assume they match."
 )
 WRONG_GRAD_SIZE = (
     "attempting to assign a gradient of size '{}' to a tensor of size '{}'. Please ensure that the gradient and the tensor are "

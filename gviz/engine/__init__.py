@@ -11,11 +11,11 @@
 The engine is four rooms, and imports go down only. A line belongs to the room of what it speaks of:
 
 - of numbers only: ``gviz/numbers`` (dtypes, promotion, shapes, data to arrays, printing, random numbers);
-- of gradients, whatever the operation: ``gviz/autograd``, the small engine itself; its first page says how a product flows from
-  the call to the gradient;
+- of gradients, whatever the operation: ``gviz/autograd``, the small engine itself; its first page says how a product flows
+  from the call to the gradient;
 - of one operation: its row in ``gviz/ops``, which says everything about it: formula, forward, public names, call form;
-- of how PyTorch's library presents things: here. Creation, indexing, conversion, copies, random functions, what PyTorch composes
-  in Python (``einsum.py``, ``matrices.py``, ``norms.py``, ``searching.py``); loaded when they are named: ``autograd``, ``linalg``,
+- of how PyTorch's library presents things: here. Creation, indexing, conversion, copies, random functions, what PyTorch
+  composes in Python (``einsum.py``, ``matrices.py``, ``norms.py``, ``searching.py``); loaded when they are named: ``autograd``, ``linalg``,
   ``nn``, ``optim``, ``special``. ``readers/`` is the table as text, for ``gviz ops``.
 
 ``fast.py`` lies above all of them: the same rows and the plain backward pass, faster. ``GVIZ_FAST=0`` leaves it out.
@@ -37,37 +37,36 @@ from typing import Any
 
 import numpy as np
 
-from gviz.autograd import requests as _requests  # noqa: F401 - gives tensors backward()
-from gviz.engine.autograd import packing as _packing  # noqa: F401 - gives nodes _raw_saved_*
-from gviz import ops as _ops  # noqa: F401 - the table
+from gviz import ops as _ops
 from gviz.autograd import names
+from gviz.autograd import requests as _requests
+from gviz.autograd.modes import (
+    enable_grad,
+    inference_mode,
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)  # fmt: skip
+from gviz.autograd.tensor import Tensor
 from gviz.engine import conversion, creation, einsum, elements, indexing, matrices, norms, sampling, searching
+from gviz.engine.autograd import packing as _packing
 from gviz.engine.device import FORMATS, STRIDED, Device, Layout, MemoryFormat
-from gviz.engine.random import Generator as Generator
-from gviz.engine.random import default_generator as default_generator
-from gviz.engine.random import get_rng_state as get_rng_state
-from gviz.engine.random import initial_seed as initial_seed
-from gviz.engine.random import manual_seed as manual_seed
-from gviz.engine.random import seed as seed
-from gviz.engine.random import set_rng_state as set_rng_state
+from gviz.engine.random import (
+    Generator,
+    default_generator,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)  # fmt: skip
 from gviz.numbers import dtypes
-from gviz.numbers.dtypes import dtype as dtype
-from gviz.numbers.dtypes import get_default_dtype as get_default_dtype
-from gviz.numbers.dtypes import promote_types as promote_types
-from gviz.numbers.dtypes import set_default_dtype as set_default_dtype
-from gviz.numbers.limits import finfo as finfo
-from gviz.numbers.limits import iinfo as iinfo
-from gviz.numbers.printing import Size as Size
-from gviz.numbers.printing import set_printoptions as set_printoptions
-from gviz.autograd.modes import enable_grad as enable_grad
-from gviz.autograd.modes import inference_mode as inference_mode
-from gviz.autograd.modes import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
-from gviz.autograd.modes import is_anomaly_enabled as is_anomaly_enabled
-from gviz.autograd.modes import is_grad_enabled as is_grad_enabled
-from gviz.autograd.modes import is_inference_mode_enabled as is_inference_mode_enabled
-from gviz.autograd.modes import no_grad as no_grad
-from gviz.autograd.modes import set_grad_enabled as set_grad_enabled
-from gviz.autograd.tensor import Tensor as Tensor
+from gviz.numbers.dtypes import dtype, get_default_dtype, promote_types, set_default_dtype
+from gviz.numbers.limits import finfo, iinfo
+from gviz.numbers.printing import Size, set_printoptions
 
 __version__ = "2.13.0+cpu"
 """The version of PyTorch whose behaviour this is."""
@@ -99,7 +98,7 @@ SUBMODULES = ("autograd", "backends", "cuda", "linalg", "nn", "optim", "special"
 
 
 def __getattr__(name: str) -> Any:
-    """Load a submodule when it is first named, and ``nn`` for what torch has of it; the rest is missing in PyTorch's words."""
+    """Load a submodule when it is first named, and ``nn`` for functions that torch has too; refuse the rest as PyTorch does."""
     if name in SUBMODULES:
         try:
             return importlib.import_module(f"gviz.engine.{name}")
@@ -125,6 +124,6 @@ OWN = {
     "annotations", "own",
 }  # fmt: skip
 KNOWN = {*SUBMODULES, "importlib", "math", "random", "warnings"}
-"""Modules here that PyTorch has too; what else has been imported so far is the engine's own, and found without an attribute."""
+"""Modules here that PyTorch has too; the others that were imported so far are the engine's own, and not attributes of it."""
 for own in [name for name, found in globals().items() if isinstance(found, ModuleType) and name not in KNOWN]:
     del globals()[own]

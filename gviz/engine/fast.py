@@ -1,9 +1,9 @@
 """The same rows, faster: hot calls and the plain backward pass, written out for the usual case.
 
-This file lies above the engine, and nothing knows it but one line of ``engine/__init__.py``: ``GVIZ_FAST=0`` leaves it out, and
-every result stays the same. The call of a hot row (:func:`unary`, :func:`binary`) skips the binding of arguments and the
-promotion of dtypes if its operands are plain: tensors of one float dtype, or a tensor and a Python number. A backward pass without
-hooks, anomaly mode, ``create_graph`` and custom nodes (:func:`run`) runs the formulas on arrays instead of on tensors.
+This file lies above the engine, and nothing knows it but one line of ``engine/__init__.py``: ``GVIZ_FAST=0`` leaves it out,
+and every result stays the same. The call of a hot row (:func:`unary`, :func:`binary`) skips the binding of arguments and the
+promotion of dtypes if its operands are plain: tensors of one float dtype, or a tensor and a Python number. A backward pass
+without hooks, anomaly mode, ``create_graph`` and custom nodes (:func:`run`) runs the formulas on arrays instead of on tensors.
 """
 
 from __future__ import annotations

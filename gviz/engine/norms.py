@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gviz.autograd.row import TENSORS, named
 from gviz.numbers.shapes import wrap_dims
+
+if TYPE_CHECKING:
+    from gviz.autograd.tensor import Tensor
 
 __all__ = ["linalg_norm", "matrix_norm", "norm"]
 
@@ -13,7 +16,7 @@ vector_norm = TENSORS["vector_norm"]
 
 
 @named("linalg.matrix_norm")
-def matrix_norm(A, ord: Any = "fro", dim: Ints = (-2, -1), keepdim: bool = False, *, dtype: Dtype = None):
+def matrix_norm(A: Tensor, ord: Any = "fro", dim: Ints = (-2, -1), keepdim: bool = False, *, dtype: Dtype = None) -> Tensor:
     """Return the norm of matrices: Frobenius, of singular values, or the largest (or smallest) sum of a column or a row."""
     if ord not in {"fro", "nuc", 1, -1, 2, -2, float("inf"), float("-inf")}:
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
@@ -34,7 +37,7 @@ def matrix_norm(A, ord: Any = "fro", dim: Ints = (-2, -1), keepdim: bool = False
 
 
 @named("norm")
-def norm(self, p: Any = "fro", dim: Ints | None = None, keepdim: bool = False, dtype: Dtype = None):
+def norm(self: Tensor, p: Any = "fro", dim: Ints | None = None, keepdim: bool = False, dtype: Dtype = None) -> Tensor:
     """Return the p-norm of all elements, or along dims; for a text that of matrices."""
     if isinstance(p, str) and (p != "fro" or len(dim or ()) > 2):
         return matrix_norm(self, p, dim or tuple(range(self.ndim)), keepdim, dtype=dtype)
@@ -42,7 +45,7 @@ def norm(self, p: Any = "fro", dim: Ints | None = None, keepdim: bool = False, d
 
 
 @named("linalg.norm")
-def linalg_norm(A, ord: Any = None, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None):
+def linalg_norm(A: Tensor, ord: Any = None, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None) -> Tensor:
     """Return the norm of a vector or, where an order and two dims are given, of matrices."""
     if ord is not None and dim is None and A.ndim not in {1, 2}:
         raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D.")

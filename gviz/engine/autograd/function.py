@@ -206,7 +206,7 @@ class Function:
         return made if isinstance(output, tuple) else made[0]
 
 
-Function.__init_subclass__.__func__(Function)
+Function.__init_subclass__.__func__(Function)  # type: ignore[attr-defined] # its nodes' class, as of one derived from it
 InplaceFunction = Function
 
 

@@ -37,9 +37,10 @@ class save_on_cpu(saved_tensors_hooks):
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Note that a tensor's memory was written, or that of each of several; inference tensors have no version."""
-    if not hasattr(tensor, "__iter__"):
+    tensors: Any = (tensor,) if isinstance(tensor, Tensor) else tensor
+    if not hasattr(tensors, "__iter__"):
         raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
-    for one in (tensor,) if isinstance(tensor, Tensor) else tensor:
+    for one in tensors:
         if not isinstance(one, Tensor):
             raise RuntimeError("increment_version expects each element of the iterable to be a tensor")  # noqa: TRY004
         if not one.is_inference():
