@@ -11,20 +11,19 @@ from gviz.autograd.row import NUMBERS, TENSORS, composite, everywhere, named, op
 from gviz.autograd.tensor import Tensor
 from gviz.autograd.words import COMPLEX
 from gviz.numbers import dtypes
-from gviz.ops.checks import no_bools
 from gviz.ops.rows import brief, formula, function, row
 
-MASKS = {
-    2: "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
-    "instead.",
-    1: "{}, the `-` operator, {} a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
-    "`logical_not()` operator instead.",
-}
 
 def check_sub(*operands: Any):
     """Refuse booleans, which PyTorch neither subtracts nor negates."""
-    if count := sum(np.asarray(v).dtype.kind == "b" for v in operands):
-        raise RuntimeError(MASKS[count].format(*(("Negation", "on") if len(operands) == 1 else ("Subtraction", "with"))))
+    count, what = sum(np.asarray(v).dtype.kind == "b" for v in operands), "Negation" if len(operands) == 1 else "Subtraction"
+    if count == 2:
+        raise RuntimeError(f"{what}, the `-` operator, with two bool tensors is not supported. "
+                           "Use the `^` or `logical_xor()` operator instead.")
+    if count:
+        with_or_on = "on" if what == "Negation" else "with"
+        raise RuntimeError(f"{what}, the `-` operator, {with_or_on} a bool tensor is not supported. "
+                           "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.")
 
 def scaled(array, alpha):
     """Return ``alpha * array``; refuse a factor of another kind."""
@@ -42,8 +41,7 @@ def alike(self, number):
     return array, np.asarray(number).astype(array.dtype)
 
 def signs(self):
-    """Return -1, 0 or 1; 0 for nan, as PyTorch has it."""
-    return self.copy() if self.dtype.kind == "b" else np.subtract(self > 0, self < 0, dtype=self.dtype)
+    return self.copy() if self.dtype.kind == "b" else np.subtract(self > 0, self < 0, dtype=self.dtype)  # 0 for nan
 
 formula("maybe_multiply", lambda grad, number: grad if number == 1 else grad * number)
 
@@ -78,14 +76,12 @@ row("add_scalar", "AddBackward1", lambda self, other: common(self, other) + othe
 row("sub_scalar", "SubBackward1", lambda self, other: common(self, other) - other, self="grad")
 row("full_as", None, lambda self, value: np.full_like(self, value), nondiff=("self",))
 row("neg", "NegBackward0", lambda self: -self, "neg negative neg_ negative_ -x", check=check_sub, self="neg(grad)")
-row("absolute", "AbsBackward0", np.abs, "abs absolute abs_ .absolute_ abs(x)", self="grad * sgn(self)",
-    check=no_bools("\"abs_cpu\" not implemented for 'Bool'", NotImplementedError))
+row("absolute", "AbsBackward0", np.abs, "abs absolute abs_ .absolute_ abs(x)", self="grad * sgn(self)")
 row("sgn", "SgnBackward0", signs, "sgn .sgn_", saves=("self", "result"), self="zeros_like(grad)")
 row("sign", "SignBackward0", signs, "sign .sign_", self="zeros_like(grad)")
 
 @named("positive conj torch.real +x")
 def positive(self):
-    """Return the tensor itself, which is its real part too."""
     if self.is_complex():
         raise NotImplementedError(COMPLEX)
     return self
@@ -101,8 +97,7 @@ function("reciprocal", "ReciprocalBackward0", lambda self: 1 / self, self="neg(g
 
 @composite
 def div_backward_other(grad, self, other):
-    """D (a / b) / db = -a / b^2, written as PyTorch does, which makes right operands first."""
-    ratio = (self / other) / other
+    ratio = (self / other) / other  # PyTorch makes right operands first
     return neg(grad) * ratio
 
 brief("r/", lambda self, other: div(full_as(self, other), self) if in_formula(other) else mul(reciprocal(self), other),
@@ -127,11 +122,10 @@ row("lerp", "LerpBackward1", between, "lerp .lerp_", self=NEAR, end=FAR, weight=
 row("lerp_scalar", "LerpBackward0", between, "lerp .lerp_", self=NEAR, end=FAR)
 
 # ------------------------------------------------------------------ powers
-@op("PowBackward1", "pow .pow_ ** **=", self="pow_backward_self(grad, self, exponent)",
+@op("PowBackward1", "pow .pow_ ** **=",
+    self="where(equal(exponent, 0.0), 0.0, grad * (exponent * pow_tensor(self, exponent - 1)))",
     exponent="grad * where(logical_and(equal(self, 0), greater_equal(exponent, 0)), 0.0, result * log(self))")
 def pow_tensor(self, exponent):
-    if self.dtype.kind == "b":
-        raise dtypes.no_kernel("pow", self.dtype)
     return integer_power(self, exponent) if self.dtype.kind in "iu" else self**exponent
 
 @op("PowBackward0", "pow .pow_ ** **=", self="pow_backward(grad, self, exponent)")
@@ -153,7 +147,6 @@ brief("square square_", lambda self: power(self, 2))
 
 @named("float_power .float_power_")
 def float_power(self: Operand, exponent: Operand):
-    """Return a power in double precision."""
     self, exponent = (TENSORS["cast_like"](v, dtypes.float64) if isinstance(v, Tensor) else float(v) for v in (self, exponent))
     return self**exponent
 
@@ -161,23 +154,17 @@ def integer_power(base, exponent):
     """Return a power of integers: towards zero if the exponent is negative."""
     ends = np.where(base == 1, 1, np.where(base == -1, 1 - 2 * (exponent % 2), 0))
     return np.where(exponent < 0, ends, base ** np.maximum(exponent, 0)).astype(exponent.dtype)
-
 @composite
 def pow_backward(grad, self, exponent):
-    """D x^n = n x^(n-1), and zero for n = 0 even where x is 0."""
     exponent = float(exponent)
     return grad * (exponent * power(self, exponent - 1)) if exponent else zeros_like(self)
 
-formula("pow_backward_self",
-    lambda grad, self, exponent: where(equal(exponent, 0.0), 0.0, grad * (exponent * pow_tensor(self, exponent - 1))))
 
 @composite
 def pow_backward_base(grad, self, exponent, result):
-    """The same for a number as the base."""
     slope = result * number_log(self)
     return grad * (where(greater_equal(exponent, 0), 0.0, slope) if self == 0 else slope)
 
 @everywhere
 def number_log(number):
-    """Return the natural logarithm of a number: nan and minus infinity rather than an error."""
     return float(np.log(np.float64(number)))

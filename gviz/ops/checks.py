@@ -6,24 +6,8 @@ from typing import Any
 
 from gviz.numbers import dtypes
 
-__all__ = ["check_floats", "check_one_dtype", "no_bools"]
 
 def check_one_dtype(first: Any, second: Any, message: str) -> None:
     """Refuse two dtypes that differ, by a message with places for their names."""
     if first.dtype != second.dtype:
         raise RuntimeError(message.format(*(dtypes.of(array.dtype).scalar_name for array in (first, second))))
-
-def no_bools(message: str, error: type[Exception] = RuntimeError) -> Any:
-    """Return a row's check that refuses a tensor of booleans."""
-
-    def check(array: Any) -> None:
-        if array.dtype.kind == "b":
-            raise error(message)
-
-    return check
-
-def check_floats(array: Any, name: str, kernel: str = "") -> None:
-    """Refuse a matrix of integers."""
-    if array.dtype.kind not in "fc":
-        dtype = dtypes.of(array.dtype).scalar_name
-        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {dtype}")

@@ -7,12 +7,10 @@ import numpy as np
 from gviz.autograd.row import composite, op
 from gviz.numbers import dtypes
 from gviz.numbers.shapes import broadcast_shape
-from gviz.numbers.words import warn
-from gviz.ops.checks import no_bools
 from gviz.ops.rows import brief, formula, row
 
 row("relu", "ReluBackward0", lambda self: np.maximum(0, self), "relu relu_ F.relu F.relu_", inplace=True,
-    self="threshold_backward(grad, result, 0)", check=no_bools("Boolean inputs not supported for relu"))
+    self="threshold_backward(grad, result, 0)")
 
 @op("ThresholdBackwardBackward0", grad_output="threshold_backward(grad, self, threshold)", self="zeros_like(grad)")
 def threshold_backward(grad_output, self, threshold):
@@ -32,47 +30,39 @@ row("heaviside", "NotImplemented", lambda self, values: np.where(self == 0, valu
 formula("first_is_more", lambda self, other: logical_or(greater_equal(self, other), isnan(other)))
 
 # ------------------------------------------------------------------ clamp
+def bounded(array, low, high):
+    data = array if low is None else np.maximum(low, array)
+    return data if high is None else np.minimum(high, data)
+
 @op("ClampBackward0", "clamp clip clamp_ clip_", promote="pointwise", self="clamp_backward_self(grad, self, min, max)",
     min="clamp_backward_min(grad, self, min, max)", max="clamp_backward_max(grad, self, min, max)")
 def clamp_tensor(self, min: Tensor | None = None, max: Tensor | None = None):
     if min is None is max:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    data = self if min is None else np.maximum(self, min)
-    return data if max is None else np.minimum(data, max)
+    return bounded(self, min, max)
 
 @op("ClampBackward1", "clamp clip clamp_ clip_", self="clamp_backward_self(grad, self, min, max)")
 def clamp_scalar(self, min: Number | None = None, max: Number | None = None):
     if self.dtype.kind != "f":
         self = self.astype(dtypes.result_type(self, *(v for v in (min, max) if v is not None)), copy=False)
     low, high = (None if bound is None else dtypes.number(bound, self.dtype) for bound in (min, max))
-    data = self if low is None else np.maximum(low, self)
-    return data if high is None else np.minimum(high, data)
-
+    return bounded(self, low, high)
 @composite
 def clamp_backward_self(grad, self, min, max):
-    """The gradient where the value lies between its bounds."""
     above, below = (None if min is None else greater_equal(self, min)), (None if max is None else less_equal(self, max))
     return where(above if below is None else below if above is None else logical_and(above, below), grad, 0.0)
-
 @composite
 def clamp_backward_min(grad, self, min, max):
-    """The gradient where the lower bound was taken (and is below the upper one)."""
     taken = less(self, min)
     return where(taken if max is None else logical_and(less(min, max), taken), grad, 0.0)
-
 @composite
 def clamp_backward_max(grad, self, min, max):
-    """The gradient where the upper bound was taken."""
     taken = greater(self, max)
     return where(taken if min is None else logical_or(taken, less(max, min)), grad, 0.0)
 
 # ------------------------------------------------------------------ by a mask
 def check_condition(condition, self, other):
-    """Refuse a condition that is not made of booleans; warn of one of bytes."""
-    if condition.dtype.name == "uint8":
-        warn("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of "
-             "PyTorch. Use a boolean condition instead.")
-    elif condition.dtype.kind != "b":
+    if condition.dtype.kind != "b":
         name = dtypes.of(condition.dtype).scalar_name
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {name}")
 
@@ -96,8 +86,8 @@ def filled(self, mask, value):
     value="sum_all(masked_select(grad, mask))")
 def masked_fill_tensor(self, mask, value):
     if value.ndim:
-        dims = f"but got tensor with {value.ndim} dimension(s)."
-        raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, {dims}")
+        raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, "
+                           f"but got tensor with {value.ndim} dimension(s).")
     return filled(self, mask, value.item())
 
 row("masked_fill", "MaskedFillBackward0", lambda self, mask, value: filled(self, mask, value), "masked_fill .masked_fill_",

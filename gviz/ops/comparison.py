@@ -38,17 +38,14 @@ def isclose(self, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bo
 
 @named("allclose")
 def allclose(self, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
-    """Return whether all elements are close."""
     return bool(TENSORS["isclose"](self, other, rtol, atol, equal_nan)._array.all())
 
 @named("equal")
 def same(self, other):
-    """Return whether two tensors have the same shape and elements."""
     return bool(np.array_equal(self._array, other._array))
 
 @named("is_same_size")
 def is_same_size(self, other):
-    """Return whether two tensors have the same shape."""
     return self._array.shape == other._array.shape
 
 # ------------------------------------------------------------------ bits

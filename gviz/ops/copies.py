@@ -62,7 +62,6 @@ def real_of(array, kind):
 @op("ToCopyBackward0", promote="none", hidden=("self_sym_dtype",), self="to_dtype(grad, self_sym_dtype)")
 def to_dtype(self, dtype):
     return real_of(self, dtype).astype(dtype, order="C" if 0 in self.strides else "K")
-
 @composite
 def cast_like(value, other):
     """The value in the dtype of another one, or in that dtype: itself, where it has it."""
@@ -86,7 +85,6 @@ ARRAYS["overwritten"], TENSORS["overwritten"] = overwritten_array, overwritten_t
 
 @composite
 def multiplied(value, *factors: Any):
-    """A value multiplied in place by those factors that are wanted."""
     for factor in factors:
         value = value if factor is None else overwritten(value, "mul", factor)
     return value

@@ -57,17 +57,13 @@ def logit(self, eps: Number | None = None):
         low, high = self.dtype.type(eps), self.dtype.type(1 - eps)
         self = np.where(self < low, low, np.where(self > high, high, self))
     return np.log(self / (1 - self))
-
 @composite
 def logit_backward(grad, self, eps):
-    """The gradient between the bounds; without bounds there is none outside of 0 and 1."""
     low, beyond = (0.0, float("nan")) if eps is None else (eps, 0.0)
     outside = logical_or(less(self, low), greater(self, 1.0 - low))
     return where(logical_not(outside), grad / (self * (1.0 - self)), beyond)
-
 @composite
 def sinc_backward(grad, self):
-    """D sin(pi x)/(pi x), and zero at x = 0, written as PyTorch does."""
     at_pi = self * 3.141592653589793
     square = self * self * 3.141592653589793
     sine = sin(at_pi)
@@ -85,10 +81,8 @@ SIGNED = "grad * masked_fill(result / self, equal(self, 0), 0)"
 function("copysign", "CopysignBackward0", np.copysign, "copysign .copysign_", self=SIGNED, other="zeros_like(grad)")
 function("copysign_scalar", "CopysignBackward1", lambda self, other: np.copysign(self, self.dtype.type(other)),
     "copysign .copysign_", self=SIGNED)
-
 @composite
 def atan2_backward(grad, self, other, wanted):
-    """D atan2(y, x) = (x dy - y dx) / (x^2 + y^2), and zero at the origin."""
     square = other * other
     square = self * self + square
     inverse = masked_fill(reciprocal(square), equal(square, 0), 0)

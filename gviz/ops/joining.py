@@ -29,15 +29,11 @@ def cat(tensors: Tensors, dim: int = 0):
             raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {a.ndim}")
         for d, (want, have) in enumerate(zip(first.shape, a.shape, strict=False)):
             if d != axis and want != have and a.shape != (0,):
-                raise RuntimeError(
-                    f"Sizes of tensors must match except in dimension {axis}. Expected size {want} but got size {have} for "
-                    f"tensor number {i} in the list."
-                )
+                raise RuntimeError(f"Sizes of tensors must match except in dimension {axis}. Expected size {want} but got size "
+                                   f"{have} for tensor number {i} in the list.")
     return np.ascontiguousarray(np.concatenate(kept, axis))
-
 @composite
 def cat_backward(grad, dim, sizes):
-    """Each tensor's piece of the gradient."""
     dim, pieces, start = wrap_dim(dim, len(grad.shape)), [], 0
     for size in sizes:
         pieces.append(zeros_of(grad, size) if size == (0,) else narrow(grad, dim, start, size[dim]))
@@ -51,23 +47,19 @@ def stack(tensors: Tensors, dim: int = 0):
         raise RuntimeError("stack expects a non-empty TensorList")
     for i, a in enumerate(tensors):
         if a.shape != tensors[0].shape:
-            raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and {list(a.shape)} "
-                f"at entry {i}"
-            )
+            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
+                               f"{list(a.shape)} at entry {i}")
     return np.ascontiguousarray(np.stack(tensors, wrap_dim(dim, tensors[0].ndim + 1)))
 
 formula("stack_backward", lambda grad, dim, count: tuple([select(grad, dim, i) for i in range(count)]))
 
 @composite
 def atleast(self, count):
-    """At least one, two or three dims."""
     have = len(self.shape)
     if have >= count or have == 0:
         return self if have >= count else reshape(self, (1,) * count)
     wide = unsqueeze(self, 0) if have == 1 else self
     return wide if count == 2 else unsqueeze(wide, -1)
-
 @composite
 def widened(tensors, count):
     """One tensor, or several, with at least so many dims."""
@@ -89,16 +81,13 @@ brief("torch.column_stack", lambda tensors: cat([one if len(one.shape) > 1 else 
 def unbind(self, dim: int = 0):
     dim = present_dim(dim, self)
     return [self[(*(slice(None),) * dim, i, ...)] for i in range(self.shape[dim])]
-
 @composite
 def filled(grads, sizes):
     """The outputs' gradients, zeros of these sizes for those that got none."""
     like = next(g for g in grads if g is not None)
     return [zeros_of(like, size) if grad is None else grad for grad, size in zip(grads, sizes, strict=True)]
-
 @composite
 def unbind_backward(grads, dim, sizes):
-    """The outputs' gradients stacked again."""
     axis = wrap_dim(dim, len(sizes))
     return stack(filled(grads, [(*sizes[:axis], *sizes[axis + 1 :])] * len(grads)), dim)
 
@@ -115,10 +104,8 @@ def split_size(self, split_size, dim=0):
 def split_with_sizes(self, split_sizes: Ints, dim: int = 0):
     given, dim = dim, wrap_dim(dim, self.ndim)
     if sum(split_sizes) != self.shape[dim]:
-        raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {self.shape[dim]} (input tensor's size at dimension "
-            f"{given}), but got split_sizes={list(split_sizes)}"
-        )
+        raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {self.shape[dim]} (input tensor's size at "
+                           f"dimension {given}), but got split_sizes={list(split_sizes)}")
     return pieces(self, split_sizes, dim)
 
 @op("UnsafeSplitBackward0", outputs=("...",), self=SPLIT.format("split_size"))
@@ -136,35 +123,18 @@ def pieces(array, sizes, dim):
     """Return views of consecutive pieces along a dim."""
     ends = np.cumsum((0, *sizes)).tolist()
     return [array[(*(slice(None),) * dim, slice(start, end))] for start, end in pairwise(ends)]
-
 @composite
 def split_backward(grads, sizes, dim, full):
-    """The outputs' gradients joined again."""
     dim = wrap_dim(dim, len(full))
     return cat(filled(grads, [(*full[:dim], n, *full[dim + 1 :]) for n in piece_sizes(sizes, full[dim])]), dim)
 
-@everywhere
-def check_dims(self, name):
-    """Refuse to cut a number into pieces."""
-    if not self.shape:
-        raise RuntimeError(f"{name} expects at least a 1-dimensional tensor")
-
-@composite("split")
-def split(self, split_size_or_sections: int, dim: int = 0):
-    """Pieces of a size."""
-    check_dims(self, "split")
-    return split_size(self, split_size_or_sections, dim)
-
-@composite("split")
-def split_several(self, split_size_or_sections: Size, dim: int = 0):
-    """Pieces of several sizes."""
-    check_dims(self, "split")
-    return split_with_sizes(self, split_size_or_sections, dim)
+brief("split", lambda self, split_size_or_sections, dim=0: split_size(self, split_size_or_sections, dim),
+    split_size_or_sections="int", dim="int")
+brief("split", lambda self, split_size_or_sections, dim=0: split_with_sizes(self, split_size_or_sections, dim),
+    key="split_several", split_size_or_sections="Size", dim="int")
 
 @composite("chunk")
 def chunk(self, chunks: int, dim: int = 0):
-    """That many pieces of about the same size."""
-    check_dims(self, "chunk")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     length = tuple(self.shape)[wrap_dim(dim, len(self.shape))]
@@ -172,16 +142,13 @@ def chunk(self, chunks: int, dim: int = 0):
 
 @composite("tensor_split")
 def tensor_split(self, indices_or_sections: Any, dim: int = 0):
-    """That many pieces whose sizes differ by at most one, or pieces cut at those places."""
     length, cuts = tuple(self.shape)[wrap_dim(dim, len(self.shape))], indices_or_sections
     if isinstance(cuts, int):
         cuts = [i * (length // cuts) + min(i, length % cuts) for i in range(1, cuts)]
     cuts = cuts.tolist() if hasattr(cuts, "tolist") else cuts
     return tuple([slice_row(self, dim, a, b, 1) for a, b in zip((0, *cuts), (*cuts, length), strict=True)])
-
 @composite
 def evenly_split(self, cuts, dim):
-    """Pieces of one size, or cut at those places."""
     if isinstance(cuts, int) and self.shape[dim] % cuts:
         raise RuntimeError(f"attempted to split dimension {dim} of size {self.shape[dim]}, which is not divisible by {cuts}")
     return tensor_split(self, cuts, dim)

@@ -81,10 +81,7 @@ def unique_dim(self, dim):
     return values, inverse.reshape(-1), counts
 
 @composite("unique")
-def unique(
-    self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
-):
-    """Return the different values, or slices along a dim; on request where each went, and how often each is there."""
+def unique(self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None):
     values, inverse, counts = unique2(self) if dim is None else unique_dim(self, dim)
     results = (values, *[inverse] * return_inverse, *[counts] * return_counts)
     return results if len(results) > 1 else values

@@ -22,10 +22,8 @@ def repeat(self, repeats: Size):
     if len(repeats) < self.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     return np.tile(self, repeats)
-
 @composite
 def repeat_backward(grad, repeats, sizes):
-    """The gradients of all copies, added."""
     if 0 in repeats:
         return zeros_of(grad, sizes)
     extra, shape, axes = len(repeats) - len(sizes), [], []
@@ -42,7 +40,6 @@ brief("tile", lambda self, dims: repeat(self, (1,) * (len(self.shape) - len(dims
 
 @composite(".repeat_interleave torch.repeat_interleave")
 def repeat_interleave(self, repeats: Any, dim: int | None = None, *, output_size: int | None = None):
-    """Each element that many times in a row."""
     if dim is None:
         self, dim = self if len(self.shape) == 1 else reshape(self, (-1,)), 0
     shape, dim = tuple(self.shape), wrap_dim(dim, len(self.shape))
@@ -79,16 +76,16 @@ def rot90(self, k: int = 1, dims: Size = (0, 1)):
     return np.rot90(self, k, wrap_dims(dims, self.ndim)).copy("K")
 
 # ------------------------------------------------------------------ triangles and diagonals
-def matrix(array, name):
-    """Return the array in the order of its indices; refuse one without rows and columns."""
-    if array.ndim < 2:
-        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-    return np.asarray(array, order="C")
+def triangle(name):
+    """Return the forward of numpy's function of that name."""
+    def part(self, diagonal=0):
+        if self.ndim < 2:
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        return getattr(np, name)(np.asarray(self, order="C"), diagonal)
+    return part
 
-row("tril", "TrilBackward0", lambda self, diagonal=0: np.tril(matrix(self, "tril"), diagonal), "tril .tril_",
-    self="tril(grad, diagonal)")
-row("triu", "TriuBackward0", lambda self, diagonal=0: np.triu(matrix(self, "triu"), diagonal), "triu .triu_",
-    self="triu(grad, diagonal)")
+for name in ("tril", "triu"):
+    row(name, f"{name.title()}Backward0", triangle(name), f"{name} .{name}_", self=f"{name}(grad, diagonal)")
 
 @op("DiagonalBackward0", "diagonal", view=True, self="diagonal_backward(grad, self_sym_sizes, offset, dim1, dim2)")
 def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1):
@@ -118,7 +115,6 @@ def diag_embed(self, offset: int = 0, dim1: int = -2, dim2: int = -1):
 
 @composite("diag")
 def diag(self, diagonal: int = 0):
-    """A matrix with that diagonal, or the diagonal of a matrix."""
     if len(self.shape) not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {len(self.shape)}D")
     return diag_embed(self, diagonal) if len(self.shape) == 1 else diagonal_copy(self, diagonal)
@@ -130,10 +126,8 @@ def trace(self):
     if self.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
     return np.trace(summed(self))
-
 @composite
 def trace_backward(grad, sizes):
-    """The gradient on the diagonal of zeros."""
     flat = index_fill_tensor(zeros_of(grad, (sizes[0] * sizes[1],)), 0, diagonal_places(grad, sizes), grad)
     return view(flat, sizes)
 
@@ -146,8 +140,6 @@ def unfold(self, dimension: int, size: int, step: int):
     dim = wrap_dim(dimension, self.ndim)
     if size > self.shape[dim]:
         raise RuntimeError(f"maximum size for tensor at dimension {dim} is {self.shape[dim]} but size is {size}")
-    if step <= 0:
-        raise RuntimeError(f"step is {step} but must be > 0")
     return sliding_window_view(self, size, dim, writeable=True)[(slice(None),) * dim + (slice(None, None, step),)]
 
 @op("UnfoldBackwardBackward0", grad_in="unfold(grad, dim, size, step)")
@@ -158,37 +150,26 @@ def unfold_backward(grad_in, input_sizes, dim, size, step):
 
 @everywhere
 def is_bool(value):
-    """Return whether the elements are truth values."""
     return getattr(value, "_array", value).dtype.kind == "b"
 
 @composite("torch.broadcast_tensors")
 def broadcast_tensors(*tensors: Any):
-    """All expanded to their common shape."""
     tensors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else tensors
     shape = broadcast_shape(*[tuple(one.shape) for one in tensors])
     return tuple([one if tuple(one.shape) == shape else expand(one, shape) for one in tensors])
 
 @named("torch.meshgrid")
 def meshgrid(*tensors: Any, indexing: str | None = None):
-    """Return grids of coordinates."""
     vectors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else tensors
     if indexing is None:
         warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
-    if indexing not in {None, "ij", "xy"}:
-        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
-    if any(vector.dtype is not vectors[0].dtype for vector in vectors):
-        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
-    order = list(range(len(vectors)))
-    if indexing == "xy":
-        order[:2] = reversed(order[:2])
-    shape, grids = tuple([vectors[i].numel() for i in order]), []
-    for vector, axis in zip(vectors, order, strict=True):
-        grids.append(expand(view(vector, tuple([n if i == axis else 1 for i, n in enumerate(shape)])), shape))
-    return tuple(grids)
+    order = (1, 0, *range(2, len(vectors))) if indexing == "xy" and vectors[1:] else range(len(vectors))
+    shape = tuple([vectors[i].numel() for i in order])
+    return tuple([expand(view(vector, tuple([n if i == axis else 1 for i, n in enumerate(shape)])), shape)
+                  for vector, axis in zip(vectors, order, strict=True)])
 
 @composite("diff")
 def diff(self, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None):
-    """Differences of neighbours along a dim, on request with elements before and after."""
     if not self.shape:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n and not prepend is append is None:

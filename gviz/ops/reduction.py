@@ -54,10 +54,8 @@ def averaged(array, dtype):
     """Return the array in the dtype of its mean; refuse integers, whose mean PyTorch does not take."""
     array = array if dtype is None else array.astype(dtype)
     if array.dtype.kind in "biu":
-        raise RuntimeError(
-            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
-            f"Got: {of(array.dtype).scalar_name}"
-        )
+        raise RuntimeError("mean(): could not infer output dtype. Input dtype must be either a floating point or complex "
+                           f"dtype. Got: {of(array.dtype).scalar_name}")
     return array
 
 @everywhere
@@ -96,49 +94,34 @@ def searched(array, dim, find, keepdim=True):
     values = np.take_along_axis(lines, indices, axis)
     return (values, indices) if keepdim and array.ndim else (values.squeeze(axis), indices.squeeze(axis))
 
-def extreme_along(name, array, dim, keepdim):
-    """Return the largest ("max") or smallest elements along a dim and their places, the first of equal ones."""
-    refuse_nothing(name, array, axes_of(array, dim))
-    return searched(array, dim, lambda lines, axis: getattr(np, f"arg{name}")(lines, axis, keepdims=True), keepdim)
+def find_extremes(kind, title):
+    """Store the rows that look for the largest ("max") or the smallest elements: of all, along dims, and where they are."""
 
-row("max_all", "MaxBackward1", lambda self: extreme("max", self, None), "max", self=SHARED)
-row("min_all", "MinBackward1", lambda self: extreme("min", self, None), "min", self=SHARED)
+    def extreme_dim(self, dim: int, keepdim: bool = False):
+        refuse_nothing(kind, self, axes_of(self, dim))
+        return searched(self, dim, lambda lines, axis: getattr(np, f"arg{kind}")(lines, axis, keepdims=True), keepdim)
 
-@op("MaxBackward0", "max", outputs=PLACES, self=SELECTED)
-def max_dim(self, dim: int, keepdim: bool = False):
-    return extreme_along("max", self, dim, keepdim)
+    def extreme_dims(self, dim: Ints = (), keepdim: bool = False):
+        return extreme(f"a{kind}", self, dim, keepdim)
 
-@op("MinBackward0", "min", outputs=PLACES, self=SELECTED)
-def min_dim(self, dim: int, keepdim: bool = False):
-    return extreme_along("min", self, dim, keepdim)
+    def place(self, dim: int | None = None, keepdim: bool = False):
+        if self.dtype.kind == "b":
+            raise RuntimeError(f"arg{kind}(): does not support bool input")
+        if dim is None and not self.size:
+            raise IndexError(f"arg{kind}(): Expected reduction dim to be specified for input.numel() == 0.")
+        return extreme(f"arg{kind}", self, dim, keepdim)
 
-@op("AmaxBackward0", "amax", self=EXTREME)
-def amax(self, dim: Ints = (), keepdim: bool = False):
-    return extreme("amax", self, dim, keepdim)
+    row(f"{kind}_all", f"{title}Backward1", lambda self: extreme(kind, self, None), kind, self=SHARED)
+    row(f"{kind}_dim", f"{title}Backward0", extreme_dim, kind, outputs=PLACES, self=SELECTED)
+    row(f"a{kind}", f"A{kind}Backward0", extreme_dims, f"a{kind}", self=EXTREME)
+    row(f"arg{kind}", None, place, f"arg{kind}", nondiff=("self",))
 
-@op("AminBackward0", "amin", self=EXTREME)
-def amin(self, dim: Ints = (), keepdim: bool = False):
-    return extreme("amin", self, dim, keepdim)
+find_extremes("max", "Max")
+find_extremes("min", "Min")
 
 @op("AminmaxBackward0", "aminmax", outputs=("min", "max"), self="aminmax_backward(grads, self, dim, keepdim, min, max)")
 def aminmax(self, *, dim: int | None = None, keepdim: bool = False):
     return extreme("amin", self, dim, keepdim), extreme("amax", self, dim, keepdim)
-
-def place(name, array, dim, keepdim):
-    """Return where the extreme is; refuse booleans, and to look among nothing."""
-    if array.dtype.kind == "b":
-        raise RuntimeError(f"{name}(): does not support bool input")
-    if dim is None and not array.size:
-        raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
-    return extreme(name, array, dim, keepdim)
-
-@op(None, "argmax", nondiff=("self",))
-def argmax(self, dim: int | None = None, keepdim: bool = False):
-    return place("argmax", self, dim, keepdim)
-
-@op(None, "argmin", nondiff=("self",))
-def argmin(self, dim: int | None = None, keepdim: bool = False):
-    return place("argmin", self, dim, keepdim)
 
 def truth(find, array, dim, keepdim):
     """Return whether any, or all, elements are true: a byte if they are bytes."""
@@ -158,32 +141,26 @@ row("count_chosen", None, lambda self, mask, dim: mask.sum(axis=axes_of(mask, di
     nondiff=("self", "mask"))
 row("same_or_nan", None, lambda self, other: np.isnan(self) if np.isnan(other).any() else np.equal(self, other),
     nondiff=("self", "other"))
-
 @composite
 def evenly_distribute(grad, self, result):
     """Return the gradient shared among all elements that equal the result."""
     chosen = same_or_nan(self, result)
     return masked_fill_tensor(zeros_like(self), chosen, grad / count_true(chosen))
-
 @composite
 def select_backward_of(grad, dim, indices, sizes, keepdim):
     """Return the gradient of a reduction that picks one element: put where that element was."""
     if not keepdim and sizes:
         grad, indices = unsqueeze(grad, dim), unsqueeze(indices, dim)
     return scatter(zeros_of(grad, sizes), dim, indices, grad)
-
 @composite
 def extreme_backward(grad, self, dim, keepdim, result):
-    """Return the gradient shared among all elements that equal the extreme."""
     if not keepdim:
         shape = tuple(1 if i in wrap_dims(dim, len(self.shape)) else n for i, n in enumerate(self.shape)) if dim else ()
         grad, result = reshape(grad, shape), reshape(result, shape)
     chosen = equal(result, self)
     return (grad / count_chosen(grad, chosen, dim)) * chosen
-
 @composite
 def aminmax_backward(grads, self, dim, keepdim, min, max):
-    """Return the gradients of both extremes, those that there are, added."""
     parts, dims = zip(grads, (min, max), strict=True), () if dim is None else (dim,)
     return added([None if grad is None else extreme_backward(grad, self, dims, keepdim, result) for grad, result in parts])
 
@@ -216,10 +193,8 @@ brief("log_softmax special.log_softmax",
 def softmax_backward_data(grad_output, output, dim):
     weighted = grad_output * output
     return weighted - output * weighted.sum(axis=dim, keepdims=True)
-
 @composite
 def softmax_double_backward(grad, grad_output, dim, output):
-    """Return the second derivative of softmax, written as PyTorch does."""
     last = grad_output * sum_dim(output * grad, (dim,), True)
     middle = sum_dim(output * grad_output, (dim,), True) * grad
     return grad_output * grad - middle - last

@@ -6,21 +6,21 @@ import numpy as np
 
 from gviz.autograd.row import ARRAYS, composite, op
 from gviz.ops.arithmetic import alike
-from gviz.ops.rows import brief, formula, row
+from gviz.ops.rows import brief, row
 
 FLAT = "zeros_like(grad)"
 row("floor", "FloorBackward0", np.floor, "floor floor_", self=FLAT)
 row("ceil", "CeilBackward0", np.ceil, "ceil ceil_", self=FLAT)
 row("trunc", "TruncBackward0", np.trunc, "trunc fix trunc_ fix_", self=FLAT)
 row("frac", "FracBackward0", lambda self: self - np.trunc(self), "frac frac_", self="grad")
-row("round_even", "RoundBackward0", lambda self: np.rint(self) if self.dtype.kind == "f" else self.copy(), "round round_",
-    self=FLAT)
+row("round_even", "RoundBackward0", lambda self: np.rint(self) if self.dtype.kind == "f" else self, "round round_", self=FLAT)
 row("round_decimals", "RoundBackward1", lambda self, *, decimals=0: np.round(self, int(decimals)), "round round_ special.round",
     self=FLAT)
 
 # ------------------------------------------------------------------ quotients
 @op("DivBackward2", "div divide .div_ .divide_", numbers=True,
-    self="div_mode_self(grad, other, rounding_mode)", other="div_mode_other(grad, self, other, rounding_mode)")
+    self="grad / other if rounding_mode is None else zeros_like(grad)",
+    other="div_mode_other(grad, self, other, rounding_mode)")
 def div_mode(self, other, *, rounding_mode: str | None):
     if rounding_mode not in (None, "trunc", "floor"):
         raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
@@ -29,7 +29,6 @@ def div_mode(self, other, *, rounding_mode: str | None):
     check_divisor(self, other)
     return np.floor_divide(self, other) if rounding_mode == "floor" else np.trunc(self / other).astype(self.dtype, copy=False)
 
-formula("div_mode_self", lambda grad, other, rounding_mode: grad / other if rounding_mode is None else zeros_like(grad))
 
 @composite
 def div_mode_other(grad, self, other, rounding_mode):
@@ -44,15 +43,11 @@ def check_divisor(self, other):
     """Refuse to divide integers by zero."""
     if self.dtype.kind in "iu" and not np.all(other):
         raise RuntimeError("ZeroDivisionError")
-
 @composite
 def refuse_derivative(name):
-    """Raise PyTorch's error for an operation that has no derivative."""
     raise RuntimeError(f"derivative for aten::{name} is not implemented")
-
 @composite
 def not_implemented(name):
-    """Raise PyTorch's error for a derivative that its table names as missing."""
     raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
 # ------------------------------------------------------------------ remainders
@@ -65,7 +60,6 @@ def rest(self, other):
     return np.where((left != 0) & ((other < 0) != (left < 0)), left + other, left)
 
 def towards_zero(self, other):
-    """Return what division towards zero leaves."""
     check_divisor(self, other)
     return np.fmod(self, other)
 

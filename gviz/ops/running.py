@@ -7,7 +7,7 @@ import numpy as np
 from gviz.autograd.row import composite, op
 from gviz.numbers.shapes import wrap_dim
 from gviz.ops.reduction import PLACES, summed
-from gviz.ops.rows import formula
+from gviz.ops.rows import formula, row
 
 
 def running(accumulate, array, dim):
@@ -27,16 +27,13 @@ formula("reversed_cumsum", lambda value, dim: flip(cumsum(flip(value, (dim,)), d
 @op("CumprodBackward0", "cumprod .cumprod_", self="cumprod_backward(cast_like(grad, self), self, dim, result)")
 def cumprod(self, dim: int, *, dtype: Dtype = None):
     return running(np.multiply.accumulate, summed(self, dtype), dim)
-
 @composite
 def cumprod_backward(grad, self, dim, result):
-    """Return the sum of all later products, each over this element; where some are zero, the products of the others."""
     dim = wrap_dim(dim, len(self.shape))
     count = self.shape[dim] if self.shape else 1
     if numel_of(self) <= 1 or count == 1:
         return grad
     return cumprod_past_zeros(grad, self, dim, result) if zeros_in(self) else reversed_cumsum(result * grad, dim) / self
-
 @composite
 def cumprod_past_zeros(grad, self, dim, result):
     """Return the same without a division: element by element along the dimension."""
@@ -54,30 +51,23 @@ def cumprod_past_zeros(grad, self, dim, result):
 
 LARGEST = "scatter_add(zeros_like(self), dim, indices, grad)"
 
-@op("CummaxBackward0", "cummax", outputs=PLACES, self=LARGEST)
-def cummax(self, dim: int):
-    return best_so_far(self, dim, np.maximum)
+def best_so_far(better):
+    """Return the forward that gives the extremes up to each place, and the last place where each was."""
+    def best(self, dim: int):
+        values, axis = running(better.accumulate, self, dim), wrap_dim(dim, self.ndim)
+        places = np.arange(self.shape[axis] if self.ndim else 1).reshape([-1 if d == axis else 1 for d in range(self.ndim)])
+        return values, running(np.maximum.accumulate, np.where((self == values) | np.isnan(self), places, 0), axis)
+    return best
 
-@op("CumminBackward0", "cummin", outputs=PLACES, self=LARGEST)
-def cummin(self, dim: int):
-    return best_so_far(self, dim, np.minimum)
-
-def best_so_far(array, dim, better):
-    """Return the extremes up to each place, and the last place where each was."""
-    values, axis = running(better.accumulate, array, dim), wrap_dim(dim, array.ndim)
-    places = np.arange(array.shape[axis] if array.ndim else 1).reshape([-1 if d == axis else 1 for d in range(array.ndim)])
-    reached = np.where((array == values) | np.isnan(array), places, 0)
-    return values, running(np.maximum.accumulate, reached, axis)
+row("cummax", "CummaxBackward0", best_so_far(np.maximum), "cummax", outputs=PLACES, self=LARGEST)
+row("cummin", "CumminBackward0", best_so_far(np.minimum), "cummin", outputs=PLACES, self=LARGEST)
 
 @op("LogcumsumexpBackward0", "logcumsumexp", self="logcumsumexp_backward(grad, self, result, dim)")
 def logcumsumexp(self, dim: int):
     return running(np.logaddexp.accumulate, self, dim)
-
 @composite
 def logcumsumexp_backward(grad, self, result, dim):
     """Return the gradient's positive and negative parts by their logarithms: sums of exponentials from the other end."""
-    if not self.shape or not numel_of(self):
-        return grad
     lowest, size = least(grad), log(absolute(grad))
     positive, negative = where(greater(grad, 0), size, lowest), where(less(grad, 0), size, lowest)
     upper = exp(reversed_logcumsumexp(positive - result, dim) + self)

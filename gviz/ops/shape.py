@@ -14,22 +14,16 @@ from gviz.numbers.shapes import wrap_dim, wrap_dims
 from gviz.numbers.words import type_name
 from gviz.ops.rows import alike, brief, row
 
-NO_VIEW = (
-    "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
-    "subspaces). Use .reshape(...) instead."
-)
 everywhere(wrap_dim)
 everywhere(wrap_dims)
 
 # ------------------------------------------------------------------ facts
 @everywhere
 def count_of(sizes):
-    """Return how many elements a shape holds."""
     return prod(sizes)
 
 @everywhere
 def numel_of(value):
-    """Return the number of elements of an array, a number or a tensor."""
     return getattr(value, "_array", value).size
 
 @everywhere
@@ -73,7 +67,8 @@ BACK = "reshape(grad, self_sym_sizes)"
 def view(self, size: Size):
     found = without_copy(self, full_shape(size, self.size))
     if found is None:
-        raise RuntimeError(NO_VIEW)
+        raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans "
+                           "across two contiguous subspaces). Use .reshape(...) instead.")
     return found
 
 row("unsafe_view", "UnsafeViewBackward0", lambda self, size: self.reshape(size), self=BACK)
@@ -82,7 +77,6 @@ row("alias", "AliasBackward0", lambda self: self.view(), view=True, self="grad")
 
 @composite("reshape")
 def reshape(self, shape: Size):
-    """A view if the memory allows it, else a copy."""
     shape = full_shape(shape, numel_of(self))
     if contiguous(self):
         return view(self, shape)
@@ -96,7 +90,6 @@ brief("adjoint", lambda self: transpose(self, -2, -1))
 
 @composite("flatten")
 def flatten(self, start_dim: int = 0, end_dim: int = -1):
-    """Several dims as one."""
     shape = tuple(self.shape)
     first, last = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
     if first > last:
@@ -107,13 +100,12 @@ def flatten(self, start_dim: int = 0, end_dim: int = -1):
 
 @composite("unflatten")
 def unflatten(self, dim: int, sizes: Size):
-    """One dim as several."""
     shape, dim = tuple(self.shape), wrap_dim(dim, len(self.shape))
     known = count_of(s for s in sizes if s != -1)
     full = [shape[dim] // known if s == -1 and known else s for s in sizes]
     if count_of(full) != shape[dim]:
-        told = f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]})"
-        raise RuntimeError(f"{told} in the input tensor")
+        raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) "
+                           "in the input tensor")
     return view(self, (*shape[:dim], *full, *shape[dim + 1 :]))
 
 brief(".contiguous", lambda self, *, memory_format=None: self if contiguous(self) else clone_contiguous(self),
@@ -138,10 +130,8 @@ def transpose(self, dim0: int, dim1: int):
 @op("PermuteBackward0", "permute", view=True, self="permute(grad, inverse_order(dims))")
 def permute(self, dims: Size):
     if len(dims) != self.ndim:
-        raise RuntimeError(
-            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering "
-            f"of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}"
-        )
+        raise RuntimeError("permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
+                           f"desired ordering of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}")
     order = [wrap_dim(d, self.ndim) for d in dims]
     if len(set(order)) != len(order):
         raise RuntimeError("permute(): duplicate dims are not allowed.")
@@ -149,16 +139,12 @@ def permute(self, dims: Size):
 
 @everywhere
 def inverse_order(dims):
-    """Return the permutation that undoes this one."""
     order = [d % len(dims) for d in dims]
     return tuple(order.index(i) for i in range(len(order)))
 
 @composite("movedim moveaxis")
 def movedim(self, source: Ints, destination: Ints):
-    """Some dims at other positions, all others in their order."""
     ndim = len(self.shape)
-    if len(source) != len(destination):
-        raise RuntimeError(f"movedim: source ({list(source)}) and destination ({list(destination)}) should have as many dims")
     moves = dict(zip(wrap_dims(destination, ndim), wrap_dims(source, ndim), strict=True))
     rest = iter([d for d in range(ndim) if d not in moves.values()])
     return permute(self, tuple([moves[i] if i in moves else next(rest) for i in range(ndim)])) if ndim else alias(self)
@@ -178,11 +164,9 @@ def squeeze_dims(self, dim: Ints):
 
 @op("UnsqueezeBackward0", "unsqueeze", view=True, self="squeeze_dim(grad, dim)")
 def unsqueeze(self, dim: int):
-    dim = wrap_dim(dim, self.ndim + 1)
-    sizes, steps = self.shape, self.strides
+    dim, sizes, steps = wrap_dim(dim, self.ndim + 1), self.shape, self.strides
     step = sizes[dim] * steps[dim] if dim < self.ndim else self.itemsize
     return strided(self, (*sizes[:dim], 1, *sizes[dim:]), (*steps[:dim], step, *steps[dim:]))
-
 @composite
 def unsqueeze_dims(grad, dims, sizes):
     """Put back those of the dims (None: of all dims) that had size one."""
@@ -191,12 +175,12 @@ def unsqueeze_dims(grad, dims, sizes):
             grad = unsqueeze(grad, dim)
     return grad
 
-alike("t_", "TBackward1", "t", ".t_", reshapes=True)
-alike("transpose_", "TransposeBackward1", "transpose", ".transpose_ .swapaxes_ .swapdims_", reshapes=True)
-alike("unsqueeze_", "UnsqueezeBackward1", "unsqueeze", ".unsqueeze_", reshapes=True)
-alike("squeeze_all_", "SqueezeBackward3", "squeeze_all", ".squeeze_", reshapes=True)
-alike("squeeze_dim_", "SqueezeBackward4", "squeeze_dim", ".squeeze_", reshapes=True)
-alike("squeeze_dims_", "SqueezeBackward5", "squeeze_dims", ".squeeze_", reshapes=True)
+for key, node, names in (
+    ("t", "TBackward1", ".t_"), ("transpose", "TransposeBackward1", ".transpose_ .swapaxes_ .swapdims_"),
+    ("unsqueeze", "UnsqueezeBackward1", ".unsqueeze_"), ("squeeze_all", "SqueezeBackward3", ".squeeze_"),
+    ("squeeze_dim", "SqueezeBackward4", ".squeeze_"), ("squeeze_dims", "SqueezeBackward5", ".squeeze_"),
+):
+    alike(f"{key}_", node, key, names, reshapes=True)
 
 # ------------------------------------------------------------------ broadcasting
 @op("ExpandBackward0", ".expand torch.broadcast_to .broadcast_to", view=True, self="sum_to(grad, self_sym_sizes)")
@@ -204,10 +188,8 @@ def expand(self, size: Size):
     missing, full = len(size) - self.ndim, list(size)
     if missing < 0:
         name = "CPUBoolType" if self.dtype.kind == "b" else type_name(self.dtype)
-        raise RuntimeError(
-            f"expand({name}{{{list(self.shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) must be "
-            f"greater or equal to the number of dimensions in the tensor ({self.ndim})"
-        )
+        raise RuntimeError(f"expand({name}{{{list(self.shape)}}}, size={list(size)}): the number of sizes provided "
+                           f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({self.ndim})")
     for i, have in enumerate(self.shape, missing):
         full[i] = have if size[i] == -1 else size[i]
     for i in reversed(range(len(full))):
@@ -215,13 +197,10 @@ def expand(self, size: Size):
         if i < missing and full[i] < 0:
             raise RuntimeError(f"{size_now} isn't allowed in a leading, non-existing dimension {i}")
         if i >= missing and self.shape[i - missing] not in (1, full[i]):
-            raise RuntimeError(
-                f"{size_now} must match the existing size ({self.shape[i - missing]}) at non-singleton dimension {i}.  "
-                f"Target sizes: {list(size)}.  Tensor sizes: {list(self.shape)}"
-            )
+            raise RuntimeError(f"{size_now} must match the existing size ({self.shape[i - missing]}) at non-singleton "
+                               f"dimension {i}.  Target sizes: {list(size)}.  Tensor sizes: {list(self.shape)}")
     steps = [step if n == have else 0 for n, have, step in zip(full[missing:], self.shape, self.strides, strict=True)]
     return strided(self, full, [0] * missing + steps)
-
 @composite
 def sum_to(grad, size):
     """A gradient summed back to the shape that was expanded."""
@@ -236,12 +215,10 @@ def sum_to(grad, size):
 
 @composite(".sum_to_size")
 def sum_to_size(self, size: Size):
-    """Summed to a shape that could be broadcast to this one."""
     have = tuple(self.shape)
     if len(size) > len(have) or any(n not in (1, m) for n, m in zip(size[::-1], have[::-1], strict=False)):
         raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(have)}}}.")
     return sum_to(self, size)
-
 @composite
 def added(parts):
     """Those of several gradients that are wanted, added."""
@@ -255,27 +232,22 @@ def as_strided(self, size, stride, storage_offset=None, start=0, whole=None):
     # of this array from its first element on, or of a whole in which it starts somewhere
     first, memory = start if storage_offset is None else storage_offset, flat_memory(self if whole is None else whole)
     needed = first + span(size, stride) if all(size) else 0
-    if len(size) != len(stride):
-        raise RuntimeError("mismatch in length of strides and shape")
-    if min((first, *stride), default=0) < 0:
+    if min((first, *stride)) < 0:
         raise RuntimeError("as_strided: Negative strides and offsets are not supported")
     if needed > memory.size:
-        raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {first}, and itemsize {memory.itemsize} "
-            f"requiring a storage size of {needed * memory.itemsize} are out of bounds for storage of size {memory.nbytes}"
-        )
+        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {first}, and itemsize "
+                           f"{memory.itemsize} requiring a storage size of {needed * memory.itemsize} are out of bounds for "
+                           f"storage of size {memory.nbytes}")
     return strided(memory[first:], size, [s * self.itemsize for s in stride])
 
 @composite("as_strided")
 def as_strided_of_base(self, size: Size, stride: Size, storage_offset: int | None = None):
-    """The memory that the tensor is a part of, with other sizes and steps."""
     base = self if self._base is None else self._base
     return as_strided(self, size, stride, storage_offset, self.storage_offset(), base._array)
 
 def flat_memory(array: Any) -> Any:
     """Return the memory of an array from its first element on, as one dim."""
     return strided(array, (span(array.shape, [s // array.itemsize for s in array.strides]),), (array.itemsize,))
-
 @composite
 def as_strided_backward(grad, sizes, strides, size, stride, offset, start=0):
     """The gradient written to where the elements were, and the input read out of that, as PyTorch does."""

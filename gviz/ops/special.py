@@ -93,8 +93,6 @@ function("xlogy_base", "XlogyBackward1", lambda self, other: times_log(other.dty
     other="grad * self / other")
 function("xlogy_scalar", "XlogyBackward2", lambda self, other: times_log(self, self.dtype.type(other)),
     "xlogy xlogy_ special.xlogy", self="xlogy_scalar_backward(grad, self, other)")
-
 @composite
 def xlogy_scalar_backward(grad, self, other):
-    """The logarithm of a number; none at zero where there is no logarithm."""
     return xlogy_scalar(grad, other) if other > 0 else masked_fill(xlogy_scalar(grad, other), equal(self, 0.0), 0.0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.autograd.row import ARRAYS, TENSORS, composite, everywhere, named, op
+from gviz.numbers.dtypes import of
 from gviz.numbers.shapes import wrap_dim
 from gviz.numbers.words import warn
-from gviz.ops.checks import check_floats
 from gviz.ops.reduction import axes_of, summed
 from gviz.ops.rows import brief, formula, row
 from gviz.ops.totals import add_up, average, multiply_up
@@ -24,28 +24,22 @@ def prod_dim(self, dim: int, keepdim: bool = False, *, dtype: Dtype = None):
 
 @everywhere
 def zeros_in(value):
-    """Return how many elements are zero."""
     array = getattr(value, "_array", value)
     return int(array.size - np.count_nonzero(array))
-
 @composite
 def prod_backward(grad, self, result):
-    """Return the product over each element; where some are zero, the products of all others."""
     if not zeros_in(self) or not self.shape:
         return grad * (result / self) if self.shape else grad
     if zeros_in(self) > 1 and not hasattr(grad, "grad_fn"):  # a recorded one goes on to the products
         return zeros_like(self)
     return view(prod_safe_zeros(grad, view(contiguous_of(self), (-1,)), 0), tuple(self.shape))
-
 @composite
 def prod_dim_backward(grad, self, result, dim, keepdim):
-    """Return the same along a dimension."""
     if not self.shape:
         return grad
     if not keepdim:
         grad, result = unsqueeze(grad, dim), unsqueeze(result, dim)
     return prod_safe_zeros(grad, self, wrap_dim(dim, len(self.shape))) if zeros_in(self) else grad * (result / self)
-
 @composite
 def prod_safe_zeros(grad, self, dim):
     """Return for each element the product of those before it and of those after it: no division."""
@@ -67,64 +61,47 @@ def variance(self, dim, correction, keepdim, name):
     square = add_up(np.square(np.abs(self - mean)), axes, keepdims=keepdim)
     count = self.size // max(square.size, 1)
     if count <= correction:
-        warn(
-            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
-            "divided by output numel)."
-        )
+        warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
+             "divided by output numel).")
     return np.divide(square, square.dtype.type(max(count - correction, 0))), mean.reshape(square.shape)
 
-def take_flag(key, words):
-    """Give a variance its two older forms, in which the correction is told by a flag."""
+def measure_spread(key, node, names, shown, self, outputs=()):
+    """Store the row of a variance or deviation, and its two older forms, in which the correction is told by a flag."""
 
-    @named(words)
+    @named(names)
     def over_all(self, unbiased: bool):
         return TENSORS[key](self, None, int(unbiased), False)
 
-    @named(words)
+    @named(names)
     def over_dims(self, dim: Ints | None, unbiased: bool = True, keepdim: bool = False):
         return TENSORS[key](self, dim, int(unbiased), keepdim)
 
-for key, words in {"var": "var", "std": "std", "var_mean": "torch.var_mean", "std_mean": "torch.std_mean"}.items():
-    take_flag(key, words)
+    def spread(self, dim: Ints | None = None, *, correction: Number | None = None, keepdim: bool = False):
+        return shown(*variance(self, dim, correction, keepdim, key))
 
-@op("VarBackward0", "var", self="var_backward(grad, self, dim, correction, keepdim)")
-def var(self, dim: Ints | None = None, *, correction: Number | None = None, keepdim: bool = False):
-    return variance(self, dim, correction, keepdim, "var")[0]
-
-@op("StdBackward0", "std", self="var_backward(root_grad(grad, result), self, dim, correction, keepdim)")
-def std(self, dim: Ints | None = None, *, correction: Number | None = None, keepdim: bool = False):
-    return np.sqrt(variance(self, dim, correction, keepdim, "std")[0])
+    row(key, node, spread, names, self=f"{self}, self, dim, correction, keepdim)", outputs=outputs)
 
 MEANS = ("result0", "result1")
-
-@op("VarMeanBackward0", "torch.var_mean", outputs=MEANS, self="var_mean_backward(grads, self, dim, correction, keepdim)")
-def var_mean(self, dim: Ints | None = None, *, correction: Number | None = None, keepdim: bool = False):
-    return variance(self, dim, correction, keepdim, "var_mean")
-
-@op("StdMeanBackward0", "torch.std_mean", outputs=MEANS,
-    self="var_mean_backward([root_grad(grads[0], result0), grads[1]], self, dim, correction, keepdim)")
-def std_mean(self, dim: Ints | None = None, *, correction: Number | None = None, keepdim: bool = False):
-    square, mean = variance(self, dim, correction, keepdim, "std_mean")
-    return np.sqrt(square), mean
+measure_spread("var", "VarBackward0", "var", lambda square, mean: square, "var_backward(grad")
+measure_spread("std", "StdBackward0", "std", lambda square, mean: np.sqrt(square), "var_backward(root_grad(grad, result)")
+measure_spread("var_mean", "VarMeanBackward0", "torch.var_mean", lambda square, mean: (square, mean),
+    "var_mean_backward(grads", outputs=MEANS)
+measure_spread("std_mean", "StdMeanBackward0", "torch.std_mean", lambda square, mean: (np.sqrt(square), mean),
+    "var_mean_backward([root_grad(grads[0], result0), grads[1]]", outputs=MEANS)
 
 @composite
 def var_backward(grad, self, dim, correction, keepdim):
-    """Return the gradient of a variance: twice the distance from the mean, over the degrees of freedom."""
-    correction = 1 if correction is None else correction
-    if not self.shape or dim is None:
-        free, away = numel_of(self) - correction, self - mean_all(self)
-        return (2.0 / free if free > 0 else float("inf")) * grad * away
-    if len(self.shape) > 1:
+    whole = not self.shape or dim is None
+    if not whole and len(self.shape) > 1:
         grad = unsqueeze_reduced(grad, dim, self.shape, keepdim)
-    free = reduced_count(tuple(self.shape), dim) - correction
-    away = self - mean_dim(self, dim, True)
-    return (2.0 / free if free else float("inf")) * grad * away
+    free = (numel_of(self) if whole else reduced_count(tuple(self.shape), dim)) - (1 if correction is None else correction)
+    away = self - (mean_all(self) if whole else mean_dim(self, dim, True))
+    return (2.0 / free if free > 0 else float("inf")) * grad * away
 
 formula("root_grad", lambda grad, result: None if grad is None else masked_fill(grad / (result * 2), equal(result, 0), 0))
 
 @composite
 def var_mean_backward(grads, self, dim, correction, keepdim):
-    """Return the gradients of a variance and of a mean, those that there are, added."""
     spread = None if grads[0] is None else var_backward(grads[0], self, dim, correction, keepdim)
     size = tuple(self.shape)
     return added([spread, None if grads[1] is None else sum_backward(grads[1], size, dim, keepdim) / reduced_count(size, dim)])
@@ -133,7 +110,9 @@ def var_mean_backward(grads, self, dim, correction, keepdim):
 @op("LinalgVectorNormBackward0", "linalg.vector_norm", promote="none",
     self="norm_backward(grad, self, ord, result, dim, keepdim)")
 def vector_norm(self, ord: Number = 2.0, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None):
-    check_floats(self, "linalg.vector_norm")
+    if self.dtype.kind != "f":
+        found = of(self.dtype).scalar_name
+        raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {found}")
     axes, size = axes_of(self, dim), np.abs(self if dtype is None else self.astype(dtype), order="C")
     if abs(ord) == np.inf:
         return (size.max if ord > 0 else size.min)(axis=axes, keepdims=keepdim)
@@ -147,10 +126,8 @@ def vector_norm(self, ord: Number = 2.0, dim: Ints | None = None, keepdim: bool 
 
 row("norm", "NormBackward1", lambda self, p, dim, keepdim=False: ARRAYS["vector_norm"](self, p, dim, keepdim), promote="none",
     self="norm_backward(grad, self, p, result, dim, keepdim)")
-
 @composite
 def norm_backward(grad, self, ord, result, dim, keepdim):
-    """Return the gradient of a p-norm, written case by case as PyTorch does."""
     ord = float(ord)
     grad, norm = (unsqueeze_reduced(value, dim, self.shape, keepdim) for value in (grad, result))
     if ord == 0:
@@ -160,7 +137,7 @@ def norm_backward(grad, self, ord, result, dim, keepdim):
     if ord == 2:
         return grad * masked_fill(self / norm, equal(norm, 0), 0)
     size = absolute(self)
-    if ord in {float("inf"), float("-inf")}:
+    if abs(ord) == float("inf"):
         chosen = logical_or(equal(size, norm), isnan(size))
         shares = (grad / count_chosen(grad, chosen, dim)) * chosen
         return sgn(self) * shares
@@ -185,12 +162,9 @@ def renorm(self, p: Number, dim: int, maxnorm: Number):
 
 @everywhere
 def all_but(dim, ndim):
-    """Return all dims but one."""
     return tuple(i for i in range(ndim) if i != wrap_dim(dim, ndim))
-
 @composite
 def renorm_backward(grad, self, p, dim, maxnorm):
-    """Return the gradient of slices that are scaled down to a norm: without its part along the slice."""
     dims = all_but(dim, len(self.shape))
     norm = vector_norm(self, p, dims, True, "float64")
     along = norm_backward(sum_dim(self * grad, dims, True, "float64"), self, p, norm, dims, True)
@@ -207,7 +181,6 @@ def nansum(self, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype
 
 @composite("nanmean")
 def nanmean(self, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None):
-    """Return the mean of what is a number."""
     count = sum_dim(logical_not(isnan(self)), dim, keepdim)
     return nansum(self, dim, keepdim, dtype) / count
 
@@ -219,10 +192,8 @@ def logsumexp(self, dim: Ints, keepdim: bool = False):
     top = np.where(np.isinf(top), 0, top)
     total = np.log(np.exp(self - top).sum(axis=axes, keepdims=True)) + top
     return total if keepdim or not self.ndim else total.squeeze(axes)
-
 @composite
 def logsumexp_backward(grad, self, result, dim, keepdim):
-    """Return the gradient in shares of the exponentials."""
     grad = unsqueeze_reduced(grad, dim, self.shape, keepdim)
     return grad * exp(self - unsqueeze_reduced(result, dim, self.shape, keepdim))
 
