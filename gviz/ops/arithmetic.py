@@ -9,7 +9,6 @@ import numpy as np
 from gviz.autograd.modes import mode
 from gviz.autograd.row import NUMBERS, TENSORS, composite, everywhere, named, op
 from gviz.autograd.tensor import Tensor
-from gviz.autograd.words import COMPLEX
 from gviz.numbers import dtypes
 from gviz.ops.rows import brief, formula, function, row
 
@@ -54,22 +53,18 @@ def in_formula(value):
 @op("AddBackward0", "add .add_ + r+ +=", numbers=True, scalar="add_scalar", self="grad", other="maybe_multiply(grad, alpha)")
 def add(self, other, *, alpha: Number = 1):
     return self + scaled(np.asarray(other), alpha) if alpha != 1 else self + other
-
 @op("SubBackward0", "sub subtract .sub_ .subtract_ - -=", numbers=True, scalar="sub_scalar", check=check_sub,
     self="grad", other="maybe_multiply(neg(grad), alpha)")
 def sub(self, other, *, alpha: Number = 1):
     return self - scaled(np.asarray(other), alpha) if alpha != 1 else self - other
-
 @op("RsubBackward0", "torch.rsub", self="maybe_multiply(neg(grad), alpha)", other="grad", check=check_sub)
 def rsub(self, other, *, alpha: Number = 1):
     return other - scaled(self, alpha)
-
 @op("RsubBackward1", "torch.rsub", self="maybe_multiply(neg(grad), alpha)")
 def rsub_scalar(self, other, *, alpha: Number = 1):
     check_sub(self, other)
     self, other = alike(self, other)
     return other - scaled(self, alpha)
-
 brief("r-", lambda self, other: sub(full_as(self, other), self) if in_formula(other) else rsub_scalar(self, other),
     other="Operand")
 row("add_scalar", "AddBackward1", lambda self, other: common(self, other) + other, self="grad")
@@ -79,12 +74,7 @@ row("neg", "NegBackward0", lambda self: -self, "neg negative neg_ negative_ -x",
 row("absolute", "AbsBackward0", np.abs, "abs absolute abs_ .absolute_ abs(x)", self="grad * sgn(self)")
 row("sgn", "SgnBackward0", signs, "sgn .sgn_", saves=("self", "result"), self="zeros_like(grad)")
 row("sign", "SignBackward0", signs, "sign .sign_", self="zeros_like(grad)")
-
-@named("positive conj torch.real +x")
-def positive(self):
-    if self.is_complex():
-        raise NotImplementedError(COMPLEX)
-    return self
+named("positive conj torch.real +x")(lambda self: self)
 
 # ------------------------------------------------------------------ products and quotients
 row("mul", "MulBackward0", lambda self, other: self * other, "mul multiply .mul_ .multiply_ * r* *=", numbers=True,
@@ -94,20 +84,16 @@ function("div", "DivBackward0", lambda self, other: self / other, "div divide tr
     numbers=True, scalar="div_scalar", self="grad / other", other="div_backward_other(grad, self, other)")
 row("div_scalar", "DivBackward1", lambda self, other: self / other, self="grad / other")
 function("reciprocal", "ReciprocalBackward0", lambda self: 1 / self, self="neg(grad) * (result * result)")
-
 @composite
 def div_backward_other(grad, self, other):
     ratio = (self / other) / other  # PyTorch makes right operands first
     return neg(grad) * ratio
-
 brief("r/", lambda self, other: div(full_as(self, other), self) if in_formula(other) else mul(reciprocal(self), other),
-    key="reversed_div", other="Operand")
-
+    other="Operand")
 @op("AddcmulBackward0", "addcmul .addcmul_", self="grad", tensor1="grad * (tensor2 * value)",
     tensor2="grad * (tensor1 * value)")
 def addcmul(self, tensor1, tensor2, *, value: Number = 1):
     return self + self.dtype.type(value) * tensor1 * tensor2
-
 @op("AddcdivBackward0", "addcdiv .addcdiv_", self="grad", tensor1="grad * (value / tensor2)",
     tensor2="neg(grad) * (value * tensor1 / (tensor2 * tensor2))")
 def addcdiv(self, tensor1, tensor2, *, value: Number = 1):
@@ -141,10 +127,8 @@ def power(self, exponent):
 def pow_base(self, exponent):
     exponent, self = alike(exponent, self)
     return integer_power(self, exponent) if exponent.dtype.kind in "iub" else self**exponent
-
 brief("r**", lambda self, other: pow_base(other, self), other="Operand")
 brief("square square_", lambda self: power(self, 2))
-
 @named("float_power .float_power_")
 def float_power(self: Operand, exponent: Operand):
     self, exponent = (TENSORS["cast_like"](v, dtypes.float64) if isinstance(v, Tensor) else float(v) for v in (self, exponent))
@@ -158,13 +142,10 @@ def integer_power(base, exponent):
 def pow_backward(grad, self, exponent):
     exponent = float(exponent)
     return grad * (exponent * power(self, exponent - 1)) if exponent else zeros_like(self)
-
-
 @composite
 def pow_backward_base(grad, self, exponent, result):
     slope = result * number_log(self)
     return grad * (where(greater_equal(exponent, 0), 0.0, slope) if self == 0 else slope)
-
 @everywhere
 def number_log(number):
-    return float(np.log(np.float64(number)))
+    return float(np.log(np.float64(number)))  # nan and minus infinity rather than an error

@@ -11,7 +11,6 @@ from gviz.ops.rows import brief, formula, row
 
 row("relu", "ReluBackward0", lambda self: np.maximum(0, self), "relu relu_ F.relu F.relu_", inplace=True,
     self="threshold_backward(grad, result, 0)")
-
 @op("ThresholdBackwardBackward0", grad_output="threshold_backward(grad, self, threshold)", self="zeros_like(grad)")
 def threshold_backward(grad_output, self, threshold):
     return np.where(self <= threshold, 0, grad_output).astype(grad_output.dtype, copy=False)  # nan lets the gradient pass
@@ -70,7 +69,6 @@ def check_condition(condition, self, other):
     self="where(condition, grad, 0.0)", other="where(condition, 0.0, grad)")
 def where(condition: Tensor, self, other):
     return np.where(condition, self, other)
-
 brief(".where", lambda self, condition, other: where(condition, self, other), key="where_method", other="Operand")
 row("nonzero_places", None, lambda condition: np.nonzero(np.atleast_1d(condition)), "torch.where", outputs=("...",),
     nondiff=("condition",))

@@ -31,19 +31,15 @@ for name in ("isnan", "isinf", "isfinite", "signbit"):
 row("logical_not", None, np.logical_not, "logical_not .logical_not_", nondiff=("self",))
 row("isposinf", None, lambda self: np.isposinf(self), "isposinf", nondiff=("self",))
 row("isneginf", None, lambda self: np.isneginf(self), "isneginf", nondiff=("self",))
-
 @op(None, "isclose", nondiff=BOTH, check=lambda self, other: check_one_dtype(self, other, "{} did not match {}"))
 def isclose(self, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
     return np.isclose(self, other, rtol, atol, equal_nan)
-
 @named("allclose")
 def allclose(self, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
     return bool(TENSORS["isclose"](self, other, rtol, atol, equal_nan)._array.all())
-
 @named("equal")
 def same(self, other):
     return bool(np.array_equal(self._array, other._array))
-
 @named("is_same_size")
 def is_same_size(self, other):
     return self._array.shape == other._array.shape

@@ -18,19 +18,13 @@ row("zero", "ZeroBackward0", lambda self: repeated(0, self), "zero_", self="zero
 row("zeros_like", None, lambda self: np.zeros_like(self), nondiff=("self",))
 row("zeros_of", None, lambda self, size: np.zeros(size, self.dtype), nondiff=("self",))
 row("ones_of", None, lambda self, size: np.ones(size, self.dtype), nondiff=("self",))
-row("whole", None, lambda self, one: filled(np.empty_like(self), one), nondiff=("self",))
+row("whole", None, lambda self, one: np.full_like(self, number(one, self.dtype)), nondiff=("self",))
 row("scalar_like", None, lambda self, value: np.asarray(value, self.dtype), nondiff=("self",))
 row("least", None, lambda self: np.asarray(np.finfo(self.dtype).min, self.dtype), nondiff=("self",))
 row("counted", None, lambda self, other: self.astype(other.dtype), nondiff=("self", "other"))
-
 @op("CloneBackward0", "clone", self="grad")
 def clone(self, *, memory_format: Any = None):
     return np.array(self, order="C" if memory_format is not None or 0 in self.strides else "K")
-
-def filled(array: Any, value: Any) -> Any:
-    """Return a new array, filled with a number, which has to fit."""
-    array.fill(number(value, array.dtype))
-    return array
 
 def repeated(value: Any, array: Any) -> Any:
     """Return a number in an array's dtype and shape, in the memory of one element."""
@@ -41,11 +35,9 @@ def fill_tensor(self, value):
     if value.ndim:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     return np.full_like(self, value)
-
 @op("FillBackward2", "fill_", self="zeros_like(grad)")
 def fill(self, value: Number):
     return repeated(number(value, self.dtype), self)
-
 @op("CopyBackwards", ".copy_", promote="none", self="zeros_like(grad)", src="grad")
 def copy_into(self, src, non_blocking: bool = False):
     result = np.empty(broadcast_shape(self.shape, src.shape), self.dtype)
@@ -82,7 +74,6 @@ def overwritten_tensor(value, operation, *operands: Any, part=()):
     return value
 
 ARRAYS["overwritten"], TENSORS["overwritten"] = overwritten_array, overwritten_tensor
-
 @composite
 def multiplied(value, *factors: Any):
     for factor in factors:

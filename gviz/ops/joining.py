@@ -25,10 +25,12 @@ def cat(tensors: Tensors, dim: int = 0):
     for i, a in enumerate(tensors):
         if not a.ndim:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
-        if a.shape != (0,) and a.ndim != first.ndim:
+        if a.shape == (0,):
+            continue
+        if a.ndim != first.ndim:
             raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {a.ndim}")
-        for d, (want, have) in enumerate(zip(first.shape, a.shape, strict=False)):
-            if d != axis and want != have and a.shape != (0,):
+        for d, (want, have) in enumerate(zip(first.shape, a.shape, strict=True)):
+            if d != axis and want != have:
                 raise RuntimeError(f"Sizes of tensors must match except in dimension {axis}. Expected size {want} but got size "
                                    f"{have} for tensor number {i} in the list.")
     return np.ascontiguousarray(np.concatenate(kept, axis))
@@ -90,7 +92,6 @@ def filled(grads, sizes):
 def unbind_backward(grads, dim, sizes):
     axis = wrap_dim(dim, len(sizes))
     return stack(filled(grads, [(*sizes[:axis], *sizes[axis + 1 :])] * len(grads)), dim)
-
 SPLIT = "split_backward(grad, {}, dim, self_sym_sizes)"
 
 @op("SplitBackward0", view=True, outputs=("...",), self=SPLIT.format("split_size"))
@@ -127,7 +128,6 @@ def pieces(array, sizes, dim):
 def split_backward(grads, sizes, dim, full):
     dim = wrap_dim(dim, len(full))
     return cat(filled(grads, [(*full[:dim], n, *full[dim + 1 :]) for n in piece_sizes(sizes, full[dim])]), dim)
-
 brief("split", lambda self, split_size_or_sections, dim=0: split_size(self, split_size_or_sections, dim),
     split_size_or_sections="int", dim="int")
 brief("split", lambda self, split_size_or_sections, dim=0: split_with_sizes(self, split_size_or_sections, dim),
@@ -152,7 +152,6 @@ def evenly_split(self, cuts, dim):
     if isinstance(cuts, int) and self.shape[dim] % cuts:
         raise RuntimeError(f"attempted to split dimension {dim} of size {self.shape[dim]}, which is not divisible by {cuts}")
     return tensor_split(self, cuts, dim)
-
 brief("hsplit", lambda self, sections: evenly_split(self, sections, min(1, len(self.shape) - 1)), sections="Any")
 brief("vsplit", lambda self, sections: evenly_split(self, sections, 0), sections="Any")
 brief("dsplit", lambda self, sections: evenly_split(self, sections, 2), sections="Any")

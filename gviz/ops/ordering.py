@@ -26,26 +26,21 @@ def count_along(array, dim):
 @op("SortBackward0", "sort", outputs=PLACES, self=SORTED)
 def sort(self, dim: int = -1, descending: bool = False):
     return searched(self, dim, lambda lines, axis: ordered(lines, axis, descending))
-
 @op("SortBackward1", "sort", outputs=PLACES, self=SORTED)
 def sort_stable(self, dim: int = -1, descending: bool = False, *, stable: bool | None):
     return searched(self, dim, lambda lines, axis: ordered(lines, axis, descending))
-
 brief("argsort", lambda self, dim=-1, descending=False, *, stable=False: sort(self, dim, descending)[1], dim="int",
     descending="bool", stable="bool")
-
 @op("TopkBackward0", "topk", outputs=PLACES, self=SORTED)
 def topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True):
     if not 0 <= k <= count_along(self, dim):
         raise RuntimeError("selected index k out of range")
     return searched(self, dim, lambda lines, axis: ordered(lines, axis, largest).take(range(k), axis))
-
 @op("KthvalueBackward0", "kthvalue", outputs=PLACES, self=SELECTED)
 def kthvalue(self, k: int, dim: int = -1, keepdim: bool = False):
     if not 1 <= k <= count_along(self, dim):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {wrap_dim(dim, self.ndim)}")
     return searched(self, dim, lambda lines, axis: ordered(lines, axis).take([k - 1], axis), keepdim)
-
 @op("MedianBackward0", "median", self=SHARED)
 def median_all(self):
     flat = np.sort(self, axis=None)
@@ -74,12 +69,10 @@ def unique2(self):
     # each nan is a value of its own; the places are asked for so that numpy sorts these in their order
     values, _, inverse, counts = np.unique(self, True, True, True, equal_nan=False)
     return values, inverse.reshape(self.shape), counts
-
 @op("UniqueDimBackward0", outputs=UNIQUE, self='not_implemented("unique_dim")')
 def unique_dim(self, dim):
     values, inverse, counts = np.unique(self, return_inverse=True, return_counts=True, axis=wrap_dim(dim, self.ndim))
     return values, inverse.reshape(-1), counts
-
 @composite("unique")
 def unique(self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None):
     values, inverse, counts = unique2(self) if dim is None else unique_dim(self, dim)

@@ -56,7 +56,6 @@ def places_repeated(repeats, *, output_size=None):
 @op("FlipBackward0", "flip", self="flip(grad, dims)")
 def flip(self, dims: Size):
     return np.flip(self, wrap_dims(dims, self.ndim)).copy("K")
-
 brief("fliplr", lambda self: flip(self, (1,)))
 brief("flipud", lambda self: flip(self, (0,)))
 
@@ -70,7 +69,6 @@ def roll(self, shifts: Ints, dims: Ints = ()):
     if len(shifts) != (len(dims) or 1):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     return np.asarray(np.roll(self, shifts, [wrap_dim(d, self.ndim) for d in dims] if dims else None), order="C")
-
 @op("Rot90Backward0", "rot90", self="rot90(grad, -k, dims)")
 def rot90(self, k: int = 1, dims: Size = (0, 1)):
     return np.rot90(self, k, wrap_dims(dims, self.ndim)).copy("K")
@@ -97,7 +95,6 @@ def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1):
     return found
 
 alike("diagonal_copy", "DiagonalBackward0_copy", "diagonal")
-
 @op("DiagonalBackwardBackward0", grad_output="diagonal(grad, offset, dim1, dim2)")
 def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):
     full = np.zeros(input_sizes, grad_output.dtype)
@@ -118,9 +115,7 @@ def diag(self, diagonal: int = 0):
     if len(self.shape) not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {len(self.shape)}D")
     return diag_embed(self, diagonal) if len(self.shape) == 1 else diagonal_copy(self, diagonal)
-
 brief("diagflat", lambda self, offset=0: diag(ravel(self), offset))
-
 @op("TraceBackward0", "trace", self="trace_backward(grad, self_sym_sizes)")
 def trace(self):
     if self.ndim != 2:
@@ -130,7 +125,6 @@ def trace(self):
 def trace_backward(grad, sizes):
     flat = index_fill_tensor(zeros_of(grad, (sizes[0] * sizes[1],)), 0, diagonal_places(grad, sizes), grad)
     return view(flat, sizes)
-
 row("diagonal_places", None, lambda self, sizes: np.arange(0, sizes[0] * sizes[1], sizes[1] + 1)[: min(sizes)],
     nondiff=("self",))
 
@@ -147,11 +141,9 @@ def unfold_backward(grad_in, input_sizes, dim, size, step):
     full = np.zeros(input_sizes, grad_in.dtype)
     np.add.at(ARRAYS["unfold"](full, dim, size, step), np.s_[...], grad_in)
     return full
-
 @everywhere
 def is_bool(value):
     return getattr(value, "_array", value).dtype.kind == "b"
-
 @composite("torch.broadcast_tensors")
 def broadcast_tensors(*tensors: Any):
     tensors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else tensors

@@ -25,11 +25,9 @@ def summed(array, dtype=None):
 @op("SumBackward0", "sum", self="expand(grad, self_sym_sizes)")
 def sum_all(self, *, dtype: Dtype = None):
     return add_up(summed(self, dtype), dtype=dtype)
-
 @op("SumBackward1", "sum", self="sum_backward(grad, self_sym_sizes, dim, keepdim)")
 def sum_dim(self, dim: Ints | None, keepdim: bool = False, *, dtype: Dtype = None):
     return add_up(summed(self, dtype), axes_of(self, dim), keepdims=keepdim, dtype=dtype)
-
 formula("sum_backward", lambda grad, sizes, dims, keepdim: expand(unsqueeze_reduced(grad, dims, sizes, keepdim), sizes))
 
 @composite
@@ -44,7 +42,6 @@ def unsqueeze_reduced(value, dims, sizes, keepdim):
 @op("MeanBackward0", "mean", self="expand(grad, self_sym_sizes) / self_sym_numel")
 def mean_all(self, *, dtype: Dtype = None):
     return average(averaged(self, dtype))
-
 @op("MeanBackward1", "mean", saves=("self_sym_numel",),
     self="sum_backward(grad, self_sym_sizes, dim, keepdim) / reduced_count(self_sym_sizes, dim)")
 def mean_dim(self, dim: Ints | None, keepdim: bool = False, *, dtype: Dtype = None):
@@ -107,8 +104,6 @@ def find_extremes(kind, title):
     def place(self, dim: int | None = None, keepdim: bool = False):
         if self.dtype.kind == "b":
             raise RuntimeError(f"arg{kind}(): does not support bool input")
-        if dim is None and not self.size:
-            raise IndexError(f"arg{kind}(): Expected reduction dim to be specified for input.numel() == 0.")
         return extreme(f"arg{kind}", self, dim, keepdim)
 
     row(f"{kind}_all", f"{title}Backward1", lambda self: extreme(kind, self, None), kind, self=SHARED)
@@ -118,7 +113,6 @@ def find_extremes(kind, title):
 
 find_extremes("max", "Max")
 find_extremes("min", "Min")
-
 @op("AminmaxBackward0", "aminmax", outputs=("min", "max"), self="aminmax_backward(grads, self, dim, keepdim, min, max)")
 def aminmax(self, *, dim: int | None = None, keepdim: bool = False):
     return extreme("amin", self, dim, keepdim), extreme("amax", self, dim, keepdim)
@@ -131,11 +125,9 @@ def truth(find, array, dim, keepdim):
 @op(None, "any", nondiff=("self",))
 def any_of(self, dim: Ints | None = None, keepdim: bool = False):
     return truth(np.any, self, dim, keepdim)
-
 @op(None, "all", nondiff=("self",))
 def all_of(self, dim: Ints | None = None, keepdim: bool = False):
     return truth(np.all, self, dim, keepdim)
-
 row("count_true", None, lambda self: np.asarray(self).sum(), nondiff=("self",))
 row("count_chosen", None, lambda self, mask, dim: mask.sum(axis=axes_of(mask, dim), keepdims=True, dtype=self.dtype),
     nondiff=("self", "mask"))
@@ -167,27 +159,23 @@ def aminmax_backward(grads, self, dim, keepdim, min, max):
 # ------------------------------------------------------------------ softmax
 def lowered(array, dim, name):
     """Return the elements less the largest one along a dim, so that none is too large for exp; refuse integers."""
-    axis = wrap_dim(dim, array.ndim)
     if array.dtype.kind != "f":
         raise no_kernel(f"{name}_lastdim_kernel_impl", array.dtype)
-    return np.asarray(array, order="C") - array.max(axis=axis, keepdims=True, initial=-np.inf)
+    return np.asarray(array, order="C") - array.max(axis=wrap_dim(dim, array.ndim), keepdims=True, initial=-np.inf)
 
 @op("SoftmaxBackward0", self="softmax_backward_data(grad, result, dim)")
 def softmax_row(self, dim: int):
     e = np.exp(lowered(self, dim, "softmax"))
     return e / e.sum(axis=dim, keepdims=True)
-
 @op("LogSoftmaxBackward0", self="log_softmax_backward_data(grad, result, dim)")
 def log_softmax_row(self, dim: int):
     shifted = lowered(self, dim, "log_softmax")
     return shifted - np.log(np.exp(shifted).sum(axis=dim, keepdims=True))
-
 brief("softmax special.softmax",
     lambda self, dim, dtype=None: softmax_row(self if dtype is None else cast_like(self, dtype), dim), dim="int", dtype="Dtype")
 brief("log_softmax special.log_softmax",
     lambda self, dim, dtype=None: log_softmax_row(self if dtype is None else cast_like(self, dtype), dim), dim="int",
     dtype="Dtype")
-
 @op("SoftmaxBackwardDataBackward0", grad_output="softmax_backward_data(grad, output, dim)",
     output="softmax_double_backward(grad, grad_output, dim, output)")
 def softmax_backward_data(grad_output, output, dim):
@@ -198,7 +186,6 @@ def softmax_double_backward(grad, grad_output, dim, output):
     last = grad_output * sum_dim(output * grad, (dim,), True)
     middle = sum_dim(output * grad_output, (dim,), True) * grad
     return grad_output * grad - middle - last
-
 row("log_softmax_backward_data", "LogSoftmaxBackwardDataBackward0",
     lambda grad_output, output, dim: grad_output - np.exp(output) * grad_output.sum(axis=dim, keepdims=True),
     grad_output="grad - sum_dim(grad * exp(output), (dim,), True)",

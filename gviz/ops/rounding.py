@@ -29,11 +29,9 @@ def div_mode(self, other, *, rounding_mode: str | None):
     check_divisor(self, other)
     return np.floor_divide(self, other) if rounding_mode == "floor" else np.trunc(self / other).astype(self.dtype, copy=False)
 
-
 @composite
 def div_mode_other(grad, self, other, rounding_mode):
     return div_backward_other(grad, self, other) if rounding_mode is None else zeros_like(grad)
-
 @op("NotImplemented", "floor_divide .floor_divide_ // //=", numbers=True, self__other='refuse_derivative("floor_divide")')
 def floor_divide(self, other):
     check_divisor(self, other)

@@ -19,11 +19,9 @@ def running(accumulate, array, dim):
     self="cumsum_backward(cast_like(grad, self_sym_dtype), dim)")
 def cumsum(self, dim: int, *, dtype: Dtype = None):
     return running(np.add.accumulate, summed(self, dtype), dim)
-
 formula("cumsum_backward",
     lambda grad, dim: grad if numel_of(grad) <= 1 or grad.shape[dim] == 1 else reversed_cumsum(grad, dim))
 formula("reversed_cumsum", lambda value, dim: flip(cumsum(flip(value, (dim,)), dim), (dim,)))
-
 @op("CumprodBackward0", "cumprod .cumprod_", self="cumprod_backward(cast_like(grad, self), self, dim, result)")
 def cumprod(self, dim: int, *, dtype: Dtype = None):
     return running(np.multiply.accumulate, summed(self, dtype), dim)
@@ -61,7 +59,6 @@ def best_so_far(better):
 
 row("cummax", "CummaxBackward0", best_so_far(np.maximum), "cummax", outputs=PLACES, self=LARGEST)
 row("cummin", "CumminBackward0", best_so_far(np.minimum), "cummin", outputs=PLACES, self=LARGEST)
-
 @op("LogcumsumexpBackward0", "logcumsumexp", self="logcumsumexp_backward(grad, self, result, dim)")
 def logcumsumexp(self, dim: int):
     return running(np.logaddexp.accumulate, self, dim)

@@ -21,7 +21,6 @@ everywhere(wrap_dims)
 @everywhere
 def count_of(sizes):
     return prod(sizes)
-
 @everywhere
 def numel_of(value):
     return getattr(value, "_array", value).size
@@ -46,16 +45,15 @@ def without_copy(array, size):
 @everywhere
 def full_shape(size, numel):
     """Return a shape in which -1 stands for the rest; refuse one that does not hold as many elements."""
-    size, inferred = tuple(map(index, size)), size.count(-1)
-    known = prod(s for s in size if s != -1)
+    size, inferred, known = tuple(map(index, size)), size.count(-1), prod(s for s in size if s != -1)
     for i, length in enumerate(size):
         if length < -1:
             raise RuntimeError(f"invalid shape dimension {length} at index {i} of shape {list(size)}")
     if inferred > 1:
         raise RuntimeError("only one dimension can be inferred")
     if inferred and not known and not numel:
-        why = "because the unspecified dimension size -1 can be any value and is ambiguous"
-        raise RuntimeError(f"cannot reshape tensor of 0 elements into shape {list(size)} {why}")
+        raise RuntimeError(f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension "
+                           "size -1 can be any value and is ambiguous")
     if (not known or numel % known if inferred else known != numel):
         raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {numel}")
     return tuple(numel // known if s == -1 else s for s in size)
@@ -110,7 +108,6 @@ def unflatten(self, dim: int, sizes: Size):
 
 brief(".contiguous", lambda self, *, memory_format=None: self if contiguous(self) else clone_contiguous(self),
     key="as_contiguous", memory_format="Any")
-
 @op(None, ".view", view=True, nondiff=("self",))
 def view_dtype(self, dtype: Dtype):
     return self.view(dtype)
@@ -121,7 +118,6 @@ def t(self):
     if self.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
     return self.T
-
 @op("TransposeBackward0", "transpose swapaxes swapdims", view=True, self="transpose(grad, dim0, dim1)")
 def transpose(self, dim0: int, dim1: int):
     dim0, dim1 = wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)
@@ -131,7 +127,8 @@ def transpose(self, dim0: int, dim1: int):
 def permute(self, dims: Size):
     if len(dims) != self.ndim:
         raise RuntimeError("permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
-                           f"desired ordering of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}")
+                           "desired ordering of dimensions i.e. input.dim() = "
+                           f"{self.ndim} is not equal to len(dims) = {len(dims)}")
     order = [wrap_dim(d, self.ndim) for d in dims]
     if len(set(order)) != len(order):
         raise RuntimeError("permute(): duplicate dims are not allowed.")
@@ -152,16 +149,13 @@ def movedim(self, source: Ints, destination: Ints):
 # ------------------------------------------------------------------ dims of size one
 row("squeeze_all", "SqueezeBackward0", lambda self: self.squeeze(), "squeeze", view=True,
     self="unsqueeze_dims(grad, None, self_sym_sizes)")
-
 @op("SqueezeBackward1", "squeeze", view=True, self="unsqueeze_dims(grad, (dim,), self_sym_sizes)")
 def squeeze_dim(self, dim: int):
     dim = wrap_dim(dim, self.ndim)
     return self.squeeze(dim) if self.ndim and self.shape[dim] == 1 else self.view()
-
 @op("SqueezeBackward2", "squeeze", view=True, self="unsqueeze_dims(grad, dim, self_sym_sizes)")
 def squeeze_dims(self, dim: Ints):
     return self.squeeze(tuple(d for d in wrap_dims(dim, self.ndim) if self.shape[d] == 1))
-
 @op("UnsqueezeBackward0", "unsqueeze", view=True, self="squeeze_dim(grad, dim)")
 def unsqueeze(self, dim: int):
     dim, sizes, steps = wrap_dim(dim, self.ndim + 1), self.shape, self.strides
@@ -204,13 +198,11 @@ def expand(self, size: Size):
 @composite
 def sum_to(grad, size):
     """A gradient summed back to the shape that was expanded."""
-    size = tuple(size)
     if not size:
         return sum_all(grad)
-    extra = len(grad.shape) - len(size)
+    size, extra = tuple(size), len(grad.shape) - len(size)
     axes = *range(extra), *(i + extra for i, s in enumerate(size) if s == 1 and grad.shape[i + extra] != 1)
-    if axes:
-        grad = sum_dim(grad, axes, True)
+    grad = sum_dim(grad, axes, True) if axes else grad
     return view(grad, size) if extra else grad
 
 @composite(".sum_to_size")

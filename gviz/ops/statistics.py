@@ -17,11 +17,9 @@ from gviz.ops.totals import add_up, average, multiply_up
 @op("ProdBackward0", "prod", self="prod_backward(grad, cast_like(self, grad), result)")
 def prod_all(self, *, dtype: Dtype = None):
     return multiply_up(summed(self, dtype), dtype=dtype)
-
 @op("ProdBackward1", "prod", self="prod_dim_backward(grad, cast_like(self, grad), result, dim, keepdim)")
 def prod_dim(self, dim: int, keepdim: bool = False, *, dtype: Dtype = None):
     return multiply_up(summed(self, dtype), axes_of(self, dim), keepdims=keepdim, dtype=dtype)
-
 @everywhere
 def zeros_in(value):
     array = getattr(value, "_array", value)
@@ -54,7 +52,7 @@ def prod_safe_zeros(grad, self, dim):
 # ------------------------------------------------------------------ variance
 def variance(self, dim, correction, keepdim, name):
     """Return the mean square distance of numbers from their mean, with Bessel's correction, and their mean."""
-    if self.dtype.kind not in "fc":
+    if self.dtype.kind != "f":
         raise RuntimeError(f"{name if 'mean' in name else 'std and var'} only support floating point and complex dtypes")
     axes, correction = axes_of(self, dim), 1 if correction is None else correction
     mean = average(self, axes, keepdims=True)
@@ -99,7 +97,6 @@ def var_backward(grad, self, dim, correction, keepdim):
     return (2.0 / free if free > 0 else float("inf")) * grad * away
 
 formula("root_grad", lambda grad, result: None if grad is None else masked_fill(grad / (result * 2), equal(result, 0), 0))
-
 @composite
 def var_mean_backward(grads, self, dim, correction, keepdim):
     spread = None if grads[0] is None else var_backward(grads[0], self, dim, correction, keepdim)
@@ -118,8 +115,6 @@ def vector_norm(self, ord: Number = 2.0, dim: Ints | None = None, keepdim: bool 
         return (size.max if ord > 0 else size.min)(axis=axes, keepdims=keepdim)
     if ord == 0:
         return (size != 0).sum(axis=axes, keepdims=keepdim, dtype=size.dtype)
-    if ord == 1:
-        return add_up(size, axes, keepdims=keepdim)
     if ord == 2:
         return np.sqrt(add_up(np.square(size), axes, keepdims=keepdim))
     return add_up(size**ord, axes, keepdims=keepdim) ** (1 / ord)
@@ -152,14 +147,11 @@ def norm_backward(grad, self, ord, result, dim, keepdim):
     other="neg(dist_backward(grad, self - other, p, result))")
 def dist(self, other, p: Number = 2):
     return ARRAYS["vector_norm"](self - other, p)
-
 formula("dist_backward", lambda grad, difference, p, result: norm_backward(grad, difference, float(p), result, (), True))
-
 @op("RenormBackward0", "renorm .renorm_", self="renorm_backward(grad, self, p, dim, maxnorm)")
 def renorm(self, p: Number, dim: int, maxnorm: Number):
     norms = ARRAYS["vector_norm"](self, p, all_but(dim, self.ndim), True)
     return np.where(norms > maxnorm, self * (maxnorm / (norms + 1e-7)), self).astype(self.dtype)
-
 @everywhere
 def all_but(dim, ndim):
     return tuple(i for i in range(ndim) if i != wrap_dim(dim, ndim))
@@ -169,8 +161,7 @@ def renorm_backward(grad, self, p, dim, maxnorm):
     norm = vector_norm(self, p, dims, True, "float64")
     along = norm_backward(sum_dim(self * grad, dims, True, "float64"), self, p, norm, dims, True)
     inverse = reciprocal(norm + 1e-7)
-    rest = grad - inverse * along
-    return where(greater(norm, maxnorm), cast_like(maxnorm * inverse * rest, grad), grad)
+    return where(greater(norm, maxnorm), cast_like(maxnorm * inverse * (grad - inverse * along), grad), grad)
 
 # ------------------------------------------------------------------ sums of numbers and of exponentials
 @op("NansumBackward0", "nansum",
@@ -178,11 +169,9 @@ def renorm_backward(grad, self, p, dim, maxnorm):
 def nansum(self, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None):
     numbers = np.where(np.isnan(self), self.dtype.type(0), self)
     return add_up(summed(numbers, dtype), axes_of(self, dim), keepdims=keepdim, dtype=dtype)
-
 @composite("nanmean")
 def nanmean(self, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None):
-    count = sum_dim(logical_not(isnan(self)), dim, keepdim)
-    return nansum(self, dim, keepdim, dtype) / count
+    return nansum(self, dim, keepdim, dtype) / sum_dim(logical_not(isnan(self)), dim, keepdim)
 
 @op("LogsumexpBackward0", "logsumexp special.logsumexp", promote="float",
     self="logsumexp_backward(grad, self, result, dim, keepdim)")
@@ -201,7 +190,6 @@ def logsumexp_backward(grad, self, result, dim, keepdim):
 row("nonzero", None, lambda self: np.argwhere(self), "nonzero argwhere", nondiff=("self",))
 brief("nonzero", lambda self, *, as_tuple: nonzero_places(self) if as_tuple else nonzero(self), key="nonzero_as",
     as_tuple="bool")
-
 @op(None, "count_nonzero", nondiff=("self",))
 def count_nonzero(self, dim: Ints | None = None):
     return np.asarray(np.count_nonzero(self, axis=axes_of(self, dim)), np.int64)
