@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.autograd.row import ARRAYS, TENSORS, composite, everywhere, named, op
-from gviz.numbers.dtypes import of
 from gviz.numbers.shapes import wrap_dim
 from gviz.numbers.words import warn
+from gviz.ops.checks import check_floats
 from gviz.ops.reduction import axes_of, summed
 from gviz.ops.rows import brief, formula, row
 from gviz.ops.totals import add_up, average, multiply_up
@@ -107,9 +107,7 @@ def var_mean_backward(grads, self, dim, correction, keepdim):
 @op("LinalgVectorNormBackward0", "linalg.vector_norm", promote="none",
     self="norm_backward(grad, self, ord, result, dim, keepdim)")
 def vector_norm(self, ord: Number = 2.0, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None):
-    if self.dtype.kind != "f":
-        found = of(self.dtype).scalar_name
-        raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {found}")
+    check_floats(self, "linalg.vector_norm")
     axes, size = axes_of(self, dim), np.abs(self if dtype is None else self.astype(dtype), order="C")
     if abs(ord) == np.inf:
         return (size.max if ord > 0 else size.min)(axis=axes, keepdims=keepdim)
