@@ -81,8 +81,8 @@ class Program:
                 except RecursionError:
                     raise
                 except Exception as error:  # noqa: BLE001 - whatever it is, the other engine has to raise the same
-                    typed = self.topic == "wrong" or isinstance(error, NotImplementedError)  # who has no kernel is told by the type
-                    outcomes.append(type(error).__name__ + ("" if typed else f": {plain_text(str(error))}"))
+                    kind, text = type(error).__name__, plain_text(str(error))
+                    outcomes.append(kind if self.topic == "wrong" or kind == "NotImplementedError" else f"{kind}: {text}")
             warned.append([f"{one.category.__name__}: {plain_text(str(one.message))}" for one in caught if from_torch(one)])
         if outcomes[0] != outcomes[1]:
             raise Difference(f"PyTorch: {outcomes[0] or 'runs'}\n  gviz:    {outcomes[1] or 'runs'}")

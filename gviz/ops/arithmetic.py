@@ -82,7 +82,7 @@ row("mul", "MulBackward0", lambda self, other: self * other, "mul multiply .mul_
 row("mul_scalar", "MulBackward1", lambda self, other: common(self, other) * other, self="grad * other")
 function("div", "DivBackward0", lambda self, other: self / other, "div divide true_divide .div_ .divide_ .true_divide_ / /=",
     numbers=True, scalar="div_scalar", self="grad / other", other="div_backward_other(grad, self, other)")
-row("div_scalar", "DivBackward1", lambda self, other: self / other, self="grad / other")
+row("div_scalar", "DivBackward1", lambda self, other: self / other, promote="float", self="grad / other")
 function("reciprocal", "ReciprocalBackward0", lambda self: 1 / self, self="neg(grad) * (result * result)")
 @composite
 def div_backward_other(grad, self, other):
