@@ -14,9 +14,9 @@ The engine is four rooms, and imports go down only. A line belongs to the room o
 - of gradients, whatever the operation: ``gviz/autograd``, the small engine itself; its first page says how a product flows
   from the call to the gradient;
 - of one operation: its row in ``gviz/ops``, which says everything about it: formula, forward, public names, call form;
-- of how PyTorch's library presents things: here. Creation, indexing, conversion, copies, random functions, what PyTorch
-  composes in Python (``einsum.py``, ``matrices.py``, ``norms.py``, ``searching.py``); loaded when they are named: ``autograd``, ``linalg``,
-  ``nn``, ``optim``, ``special``. ``readers/`` is the table as text, for ``gviz ops``.
+- of how PyTorch's library presents things: here. Creation, indexing, conversion, copies, random functions; what PyTorch
+  composes in Python (``einsum.py``, ``matrices.py``, ``norms.py``, ``searching.py``); and, loaded when they are named,
+  ``autograd``, ``linalg``, ``nn``, ``optim``, ``special``. ``readers/`` is the table as text, for ``gviz ops``.
 
 ``fast.py`` lies above all of them: the same rows and the plain backward pass, faster. ``GVIZ_FAST=0`` leaves it out.
 
