@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
-
 class Holder(Module):
     """Base of all: what is held is among the modules, or the parameters."""
 
@@ -56,7 +55,6 @@ class Holder(Module):
         found = self[key]
         del self[key]
         return found
-
 
 class Numbered(Holder):
     """Things by number, with the manners of Python's lists."""
@@ -120,7 +118,6 @@ class Numbered(Holder):
         self.number(values)
         return self
 
-
 class Sequential(Numbered):
     """Modules called one after the other."""
 
@@ -139,7 +136,6 @@ class Sequential(Numbered):
             input = module(input)
         return input
 
-
 class ModuleList(Numbered):
     """A list of modules that the one holding it finds."""
 
@@ -152,11 +148,9 @@ class ModuleList(Numbered):
             first += count
         return bracketed(self._get_name(), [], runs)
 
-
 def of_held(name: str) -> Any:
     """Return the method of that name of the dict that is held."""
     return lambda self: getattr(self.held, name)()
-
 
 class Named(Holder):
     """Things by name, with the manners of Python's dicts."""
@@ -178,10 +172,8 @@ class Named(Holder):
 
     keys, values, items, clear = map(of_held, ("keys", "values", "items", "clear"))
 
-
 class ModuleDict(Named):
     """A dict of modules that the one holding it finds."""
-
 
 class ParameterDict(Named):
     """A dict of parameters."""
@@ -192,12 +184,10 @@ class ParameterDict(Named):
         """Add what is in a dict, in the order of the names if this has none of its own, or in pairs."""
         super().update(sorted(values.items()) if isinstance(values, dict) and not isinstance(values, OrderedDict) else values)
 
-
 class ParameterList(Numbered):
     """A list of parameters."""
 
     _home = "_parameters"
-
 
 for container in (Sequential, ModuleList, ModuleDict, ParameterDict, ParameterList):
     container.__module__ = "torch.nn.modules.container"

@@ -21,21 +21,15 @@ DEPRECATED = (
     "channel-wise dropout on inputs with {d} spatial dimensions, a channel dimension, and an optional batch dimension (i.e. "
     "{a}D or {b}D inputs)."
 )
-ONE_SPATIAL = (
-    "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input is "
-    "interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future release to interpret "
-    "the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise dropout behavior, "
-    "please switch to using dropout1d instead."
-)
-
-def check_probability(p: float) -> None:
-    """Refuse a probability below 0 or above 1."""
-    if p < 0.0 or p > 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+ONE_SPATIAL = ("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - "
+               "input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future "
+               "release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D "
+               "channel-wise dropout behavior, please switch to using dropout1d instead.")
 
 def dropped(input: Tensor, p: float, training: bool, inplace: bool, *, channels: bool = False) -> Tensor:
     """Return the input with elements, or whole channels, set to zero with probability ``p``; the others are scaled up."""
-    check_probability(p)
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or p == 0 or not input.numel():
         return input
     if channels and input.ndim < 2:
@@ -60,9 +54,8 @@ def of_channels(dims: int) -> Any:
             warn(ONE_SPATIAL)
         if dims == 2 or rank == dims + 2:
             return dropped(input, p, training, inplace, channels=True)
-        if inplace:
-            return dropped(input.unsqueeze_(0), p, training, inplace, channels=True).squeeze_(0)
-        return dropped(input.unsqueeze(0), p, training, inplace, channels=True).squeeze(0)
+        found = dropped(input.unsqueeze_(0) if inplace else input.unsqueeze(0), p, training, inplace, channels=True)
+        return found.squeeze_(0) if inplace else found.squeeze(0)
 
     return apply
 

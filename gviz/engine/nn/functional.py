@@ -76,15 +76,11 @@ def check_normalized(input: Tensor, shape: tuple[int, ...], star: str, **paramet
     """Refuse an input whose last dimensions, or parameters which, have not that shape."""
     for name, value in parameters.items():
         if value is not None and value.shape != shape:
-            raise RuntimeError(
-                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(value.shape)} and "
-                f"normalized_shape = {list(shape)}"
-            )
+            raise RuntimeError(f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                               f"{list(value.shape)} and normalized_shape = {list(shape)}")
     if input.shape[max(input.ndim - len(shape), 0) :] != shape:
-        raise RuntimeError(
-            f"Given normalized_shape={list(shape)}, expected input with shape [{star}{', '.join(map(str, shape))}], but got "
-            f"input of size{list(input.shape)}"
-        )
+        raise RuntimeError(f"Given normalized_shape={list(shape)}, expected input with shape "
+                           f"[{star}{', '.join(map(str, shape))}], but got input of size{list(input.shape)}")
 
 def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None,
                eps: float = 1e-05) -> Tensor:
@@ -138,19 +134,15 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
     """Return groups of channels of each example brought to mean 0 and variance 1, then scaled and shifted."""
     count, channels, *space = input.shape
     if channels % num_groups:
-        raise RuntimeError(
-            f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(input.shape)} "
-            f"and num_groups={num_groups}"
-        )
+        raise RuntimeError("Expected number of channels in input to be divisible by num_groups, but got input of shape "
+                           f"{list(input.shape)} and num_groups={num_groups}")
     if math.prod(input.shape) == num_groups:
         sizes = [count * channels // num_groups, num_groups, *space]
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {sizes}")
     for name, value in (("weight", weight), ("bias", bias)):
         if value is not None and value.shape != (channels,):
-            raise RuntimeError(
-                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
-                f"{list(value.shape)} and input of shape {list(input.shape)}"
-            )
+            raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but got "
+                               f"{name} of shape {list(value.shape)} and input of shape {list(input.shape)}")
     facts = (count, channels, math.prod(space), num_groups, eps)
     return call["native_group_norm"](input.contiguous(), weight, bias, *facts)[0]
 
@@ -171,10 +163,7 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
                                  dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
                                  enable_gqa: bool = False) -> Tensor:
-    """Return values mixed by how well their keys fit each query.
-
-    Batches of heads (4 dimensions) are one operation in PyTorch, which cannot be differentiated twice; else it is made of rows.
-    """
+    """Return values mixed by how well their keys fit each query: of heads (4 dimensions) in one operation, as in PyTorch."""
     if attn_mask is not None and is_causal:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     q, k, v = (t._array for t in (query, key, value))

@@ -19,21 +19,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Hooks"]
 
-NO_INPUTS = (
-    "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
-    "gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
-    "#torch.nn.Module.register_full_backward_hook for more details."
-)
+NO_INPUTS = ("Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
+             "gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
+             "#torch.nn.Module.register_full_backward_hook for more details.")
 NO_GRADIENT = "Backward hook for Modules where no input requires gradient should always return None or None for all gradients."
 NOT_TENSORS = "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
-
 
 def register(hooks: list[Any], hook: Callable[..., Any], prepend: bool) -> Handle:
     """Add a hook at the end, or before the others."""
     handle = append(hooks, hook)
     hooks.insert(0 if prepend else len(hooks), hooks.pop())
     return handle
-
 
 class Hooks:
     """The part of a module that calls it with its hooks."""
@@ -76,9 +72,8 @@ class Hooks:
         for hook in tuple(self._forward_pre_hooks):
             if (new := hook(self, args, kwargs)) is not None:
                 if not isinstance(new, tuple) or len(new) != 2:
-                    raise RuntimeError(
-                        f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {new}."
-                    )
+                    raise RuntimeError("forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got "
+                                       f"{new}.")
                 args, kwargs = new
         backward = BackwardHook(self) if self._backward_hooks or self._backward_pre_hooks else None
         args = backward.inputs(args) if backward else args
@@ -87,7 +82,6 @@ class Hooks:
             new = hook(self, args, kwargs, result)
             result = result if new is None else new
         return backward.outputs(result) if backward else result
-
 
 class BackwardHookFunction(Function):
     """The tensors themselves; on the way back what the hooks make of the gradients."""
@@ -104,7 +98,6 @@ class BackwardHookFunction(Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         """Return the gradients after the hooks."""
         return None, *ctx.hooked(grads)
-
 
 class BackwardHook:
     """The backward hooks of one call of a module; ``grads`` are those of its outputs, until they went through."""
@@ -151,13 +144,11 @@ class BackwardHook:
         self.grads = None
         return tuple(found[i] for i in self.places or ())
 
-
 def replaced(new: Any, grads: Any, hook: str, what: str) -> Any:
     """Return the gradients, or those that a hook put in their place."""
     if new is not None and len(new) != len(grads):
         raise RuntimeError(f"Backward {hook} returned an invalid number of {what}, got {len(new)}, but expected {len(grads)}")
     return grads if new is None else new
-
 
 def marked(values: Any, hooked: Callable[..., Any]) -> tuple[Any, Any]:
     """Return values with their tensors behind a node that calls the hook, and their places; None if there is no gradient."""
@@ -168,7 +159,6 @@ def marked(values: Any, hooked: Callable[..., Any]) -> tuple[Any, Any]:
     found = dict(zip(places, tensors, strict=True))
     made = [found.get(i, value) for i, value in enumerate(values)]
     return tuple(made) if type(values) is tuple else type(values)(*made), places
-
 
 def spread(grads: tuple[Any, ...], places: Any, count: int) -> tuple[Any, ...]:
     """Return gradients of tensors as those of all arguments: None for those that are not tensors."""

@@ -24,22 +24,18 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     if len(sizes) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if dims > rank:
-        raise RuntimeError(
-            "Padding length should be less than or equal to two times the input dimension but got padding length "
-            f"{len(sizes)} and input of dimension {rank}"
-        )
+        raise RuntimeError("Padding length should be less than or equal to two times the input dimension but got padding "
+                           f"length {len(sizes)} and input of dimension {rank}")
     if mode == "constant":
         return call["constant_pad_nd"](input, sizes, 0 if value is None else value)
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if rank not in (dims + 1, dims + 2):
-        raise NotImplementedError(
-            f"Padding size {len(sizes)} is not supported for {rank}D input tensor.\n"
-            "Supported combinations for non-constant padding:\n"
-            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
-            "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
-            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
-        )
+        raise NotImplementedError(f"Padding size {len(sizes)} is not supported for {rank}D input tensor.\n"
+                                  "Supported combinations for non-constant padding:\n"
+                                  "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
+                                  "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+                                  "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)")
     if mode == "circular":
         return around(input, sizes)
     return call[f"{'reflection' if mode == 'reflect' else 'replication'}_pad{dims}d"](input, sizes)
@@ -84,10 +80,8 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
     told = size if scale_factor is None else scale_factor
     told = tuple(told) if isinstance(told, tuple | list) else (told,) * dims
     if len(told) != dims:
-        raise ValueError(
-            "Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of "
-            f"{list(sizes)} and {told}"
-        )
+        raise ValueError("Input and output must have the same number of spatial dimensions, but got input with spatial "
+                         f"dimensions of {list(sizes)} and {told}")
     scales: Any = (None,) * dims
     if scale_factor is not None:
         scales = scales if recompute_scale_factor else tuple(map(float, told))

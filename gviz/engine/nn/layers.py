@@ -190,8 +190,8 @@ class Transposed(Convolution):
         least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in options]
         most = [n + s - 1 for n, s in zip(least, self.stride, strict=True)]
         if not all(low <= n <= high for low, n, high in zip(least, wanted, most, strict=True)):
-            between = f"valid sizes range from {least} to {most} (for an input of {sizes})"
-            raise ValueError(f"requested an output size of {wanted}, but {between}")
+            raise ValueError(f"requested an output size of {wanted}, but valid sizes range from {least} to {most} "
+                             f"(for an input of {sizes})")
         return tuple(n - low for n, low in zip(wanted, least, strict=True))
 
 SIZES, LAST = "in_channels, out_channels, kernel_size, stride=1, padding=0", f"padding_mode='zeros', {MADE}"

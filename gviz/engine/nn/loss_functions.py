@@ -46,8 +46,10 @@ def reduced(losses: Tensor, number: int) -> Tensor:
     """Return a loss per element, or their mean or sum."""
     return losses if number == 0 else losses.mean() if number == 1 else losses.sum()
 
-def weighted(losses: Tensor, weight: Tensor, input: Tensor, reduction: str, *, share: bool = True) -> Tensor:
+def weighted(losses: Tensor, weight: Tensor | None, input: Tensor, reduction: str, *, share: bool = True) -> Tensor:
     """Return losses times their weights, or the sum of these, or their mean: over the sum of the weights, if ``share``."""
+    if weight is None:
+        return reduced(losses, reduction_number(reduction))
     if weight.shape != input.shape:
         raise ValueError("Weights and input must have the same size.")
     number, losses = reduction_number(reduction), losses * weight
@@ -57,10 +59,8 @@ def refuse_gradient(function: str, **tensors: Any) -> None:
     """Refuse tensors that require a gradient where the function has no derivative for them."""
     for name, tensor in tensors.items():
         if mode.on and tensor is not None and tensor.requires_grad:
-            raise RuntimeError(
-                f"The function '{function}' is not differentiable with respect to argument '{name}'. This input cannot have "
-                "requires_grad True."
-            )
+            raise RuntimeError(f"The function '{function}' is not differentiable with respect to argument '{name}'. This "
+                               "input cannot have requires_grad True.")
 
 
 # ------------------------------------------------------------------ differences
@@ -68,10 +68,8 @@ def alike(input: Tensor, target: Tensor) -> tuple[Tensor, ...]:
     """Return input and target broadcast to one shape, with PyTorch's warning where they differ."""
     if target.shape == input.shape:
         return input, target
-    warn(
-        f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely lead to "
-        "incorrect results due to broadcasting. Please ensure they have the same size.",
-    )
+    warn(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely lead to "
+         "incorrect results due to broadcasting. Please ensure they have the same size.")
     shape = broadcast_shape(input.shape, target.shape)
     return tuple(one if one.shape == shape else one.expand(shape) for one in (input, target))
 
@@ -87,8 +85,7 @@ def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any
             weight: Tensor | None = None) -> Tensor:
     """Return the absolute differences."""
     (first, second), reduction = alike(input, target), told_of_old(reduction, size_average, reduce)
-    losses = (first - second).abs()
-    return reduced(losses, reduction_number(reduction)) if weight is None else weighted(losses, weight, input, reduction)
+    return weighted((first - second).abs(), weight, input, reduction)
 
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
                    beta: float = 1.0) -> Tensor:
@@ -110,19 +107,13 @@ def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any 
            log_target: bool = False) -> Tensor:
     """Return the divergence of a distribution from the one whose logarithm ``input`` is."""
     if reduction == "mean" and size_average is None and reduce is None:
-        warn(
-            "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by "
-            "the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as "
-            "'batchmean' in the next major release."
-        )
+        warn("reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only "
+             "by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as "
+             "'batchmean' in the next major release.")
     batch = reduction == "batchmean"
     number = reduction_number("sum" if batch else reduction, size_average, reduce)
-    if log_target:
-        difference = target - input
-        losses = target.exp() * difference
-    else:
-        product = target * input
-        losses = call["xlogy"](target, target) - product
+    other = target - input if log_target else target * input  # made first, as in PyTorch
+    losses = target.exp() * other if log_target else call["xlogy"](target, target) - other
     return reduced(losses, number) / input.shape[0] if batch else reduced(losses, number)
 
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
@@ -130,10 +121,8 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     """Return the cross entropy of probabilities and targets in [0, 1]."""
     number = reduction_number(reduction, size_average, reduce)
     if target.shape != input.shape:
-        raise ValueError(
-            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
-            "Please ensure they have the same size."
-        )
+        raise ValueError(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is "
+                         "deprecated. Please ensure they have the same size.")
     check_one_dtype(target._array, input._array, "Found dtype {} but expected {}")
     refuse_gradient("binary_cross_entropy", weight=weight)
     if ((target._array < 0) | (target._array > 1)).any():
@@ -176,12 +165,8 @@ def check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     if target._array.dtype.name not in ("int64", "uint8"):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}")
     if weight is not None and weight.shape != (classes := input.shape[-1 if flat else 1],):
-        raise RuntimeError(
-            f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of shape: "
-            f"{list(weight.shape)}"
-        )
-    if weight is not None and weight.dtype is not input.dtype:
-        raise RuntimeError(f"expected scalar type {input.dtype.scalar_name} but found {weight.dtype.scalar_name}")
+        raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
+                           f"tensor of shape: {list(weight.shape)}")
 
 @native
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
@@ -189,8 +174,6 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
                   label_smoothing: float = 0.0) -> Tensor:
     """Return the cross entropy of unnormalized scores: with classes, or with probabilities of the input's shape."""
     reduction = told_of_old(reduction, size_average, reduce)
-    if label_smoothing > 1.0:
-        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     soft, label_smoothing = target.shape == input.shape, max(0.0, label_smoothing)
     if soft and not target.is_floating_point():
         raise RuntimeError(f"Expected floating point type for target with class probabilities, got {target.dtype.scalar_name}")
@@ -211,10 +194,9 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
         return loss
     ignored = target == ignore_index
     smooth = (-(logs if scale is None else logs * scale).sum((axis,))).masked_fill_(ignored, 0.0)
+    smooth = smooth if reduction == "none" else smooth.sum()
     if reduction == "mean":
-        smooth = smooth.sum() / ((~ignored).sum() if weight is None else weight[target[~ignored]].sum())
-    elif reduction == "sum":
-        smooth = smooth.sum()
+        smooth = smooth / ((~ignored).sum() if weight is None else weight[target[~ignored]].sum())
     return loss * (1 - label_smoothing) + smooth * (label_smoothing / classes)
 
 
@@ -235,8 +217,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = Fals
                       reduction: str = "mean") -> Tensor:
     """Return the negative log likelihood of a normal distribution with that variance."""
     number, sizes = reduction_number(reduction), input.shape
-    if isinstance(var, float):
-        var = call["full_as"](input, var)
+    var = call["full_as"](input, var) if isinstance(var, float) else var
     if (var._array < 0).any():
         raise ValueError("var has negative entry/entries")
     if var.shape == sizes[:-1]:
@@ -303,10 +284,7 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2,
                         eps: float = 1e-6, swap: bool = False, size_average: Any = None, reduce: Any = None,
                         reduction: str = "mean") -> Tensor:
-    """Return how much nearer than the margin the negative example is, compared with the positive one.
-
-    With ``swap`` it is measured from the anchor or the positive one, whichever is nearer.
-    """
+    """Return how much nearer than the margin the negative example is (``swap``: to the anchor or the positive one)."""
     number = reduction_number(reduction, size_average, reduce)
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     far = call["minimum"](far, pairwise_distance(positive, negative, p, eps)) if swap else far

@@ -26,9 +26,8 @@ __all__ = ["Module", "bracketed", "clear_gradient"]
 HOMES: dict[str, Any] = {
     "_parameters": (Parameter, "parameter", "torch.nn.Parameter"), "_modules": (Hooks, "child module", "torch.nn.Module"),
     "_buffers": (Tensor, "buffer", "torch.nn.Buffer, torch.Tensor"),
-}  # fmt: skip
+}
 """The dicts of a module -> what is kept there, and what messages call that and its class."""
-
 
 class _IncompatibleKeys(NamedTuple):
     """Names that ``load_state_dict`` missed, and those that it had no place for."""
@@ -41,14 +40,11 @@ class _IncompatibleKeys(NamedTuple):
             return "<All keys matched successfully>"
         return f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, unexpected_keys={self.unexpected_keys!r})"
 
-
 _IncompatibleKeys.__module__ = "torch.nn.modules.module"
-
 
 def unnamed(method: str, *options: str) -> Any:
     """Return a method that yields what another does, without the names."""
     return lambda self, *given, **more: (v for _, v in getattr(self, method)(**dict(zip(options, given, strict=False)), **more))
-
 
 class Module(Portable, Hooks):
     """A layer or a network: assign parameters and other modules to it, and write ``forward``."""
@@ -152,9 +148,8 @@ class Module(Portable, Hooks):
                 seen.add(module)
                 yield name, module
 
-    def members(
-        self, home: str, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Any]]:
+    def members(self, home: str, prefix: str = "", recurse: bool = True,
+                remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
         """Yield the entries of one of the dicts with their names, here and below; each once."""
         seen: set[int] = set()
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
@@ -275,14 +270,12 @@ class Module(Portable, Hooks):
         children = [(key, repr(module)) for key, module in self._modules.items()]
         return bracketed(self._get_name(), self.extra_repr().splitlines(), children)
 
-
 def bracketed(name: str, extra: list[str], children: list[tuple[str, str]]) -> str:
     """Return ``Name(...)`` with what is inside, as PyTorch breaks and indents it."""
     lines = [f"({key}): " + text.replace("\n", "\n  ") for key, text in children]
     if not lines and len(extra) <= 1:
         return f"{name}({''.join(extra)})"
     return f"{name}(\n  " + "\n  ".join(extra + lines) + "\n)"
-
 
 def load(module: Module, key: str, tensor: Tensor, given: Any, assign: bool) -> str:
     """Copy, or assign, one value of a state; return what is wrong with it, if anything."""
@@ -299,7 +292,6 @@ def load(module: Module, key: str, tensor: Tensor, given: Any, assign: bool) -> 
     owner, _, name = key.rpartition(".")
     setattr(module.get_submodule(owner), name, given)
     return ""
-
 
 def clear_gradient(tensor: Tensor, to_none: bool) -> None:
     """Forget a gradient, or fill it with zeros (out of its graph)."""

@@ -11,7 +11,6 @@ from gviz.numbers.words import absent, type_name
 
 __all__ = ["Parameter", "typename"]
 
-
 class Parameter(Tensor):
     """A tensor that is trained, on the memory of another: assigned to a module, it is one of its parameters."""
 
@@ -37,13 +36,11 @@ class Parameter(Tensor):
     def __reduce__(self) -> Any:
         return rebuild, (self.data, self.requires_grad, self.__dict__)
 
-
 def rebuild(data: Tensor, requires_grad: bool, notes: dict[str, Any]) -> Parameter:
     """Return a parameter from what was pickled."""
     made: Parameter = Parameter(data, requires_grad)
     made.__dict__.update(notes)
     return made
-
 
 def typename(value: Any) -> str:
     """Return what PyTorch calls a value in its messages: a class or a function by its own name, else the type."""
@@ -52,6 +49,5 @@ def typename(value: Any) -> str:
     named = value if hasattr(value, "__qualname__") else type(value)
     home = "torch" if str(named.__module__).startswith("gviz.") else named.__module__
     return named.__qualname__ if home in (None, "builtins") else f"{home}.{named.__qualname__}"
-
 
 __getattr__ = absent("torch.nn.parameter")

@@ -57,14 +57,12 @@ class Cell(Remembering):
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         """Return the next state, for a batch or for one example."""
-        rank, several = input.dim(), self.states > 1
-        if rank not in (1, 2):
+        several = self.states > 1
+        if (rank := input.dim()) not in (1, 2):
             raise ValueError(f"{type(self).__name__}: Expected input to be 1D or 2D, got {rank}D instead")
         input = input if rank == 2 else input.unsqueeze(0)
-        if hx is None:
-            states = (empty((len(input), self.hidden_size), input.dtype),) * self.states
-        else:
-            states = tuple(state if rank == 2 else state.unsqueeze(0) for state in (hx if several else (hx,)))
+        given = (empty((len(input), self.hidden_size), input.dtype),) * self.states if hx is None else hx if several else (hx,)
+        states = given if rank == 2 or hx is None else tuple(state.unsqueeze(0) for state in given)
         if input.shape[1] != self.input_size:
             raise RuntimeError(f"input has inconsistent input_size: got {input.shape[1]} expected {self.input_size}")
         for i, state in enumerate(states):
@@ -120,10 +118,8 @@ class Recurrent(Remembering):
         if values.get("nonlinearity", "tanh") not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity '{values['nonlinearity']}'. Select from 'tanh' or 'relu'.")
         if values["dropout"] > 0 and values["num_layers"] == 1:
-            warn(
-                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
-                f"greater than 1, but got dropout={values['dropout']} and num_layers=1"
-            )
+            warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
+                 f"greater than 1, but got dropout={values['dropout']} and num_layers=1")
         super()._take(values)
 
     def _shaped(self, bias: bool) -> dict[str, Any]:
@@ -135,9 +131,9 @@ class Recurrent(Remembering):
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         """Return the states of the last layer at every step, and the last state of every layer."""
-        name, rank = type(self).__name__, input.dim()
-        if rank not in (2, 3):
-            raise ValueError(f"{name}: Expected input to be 2D or 3D, got {rank}D {'tensor ' * (name == 'RNN')}instead")
+        if (rank := input.dim()) not in (2, 3):
+            tensor = "tensor " * isinstance(self, RNN)
+            raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {rank}D {tensor}instead")
         if hx is not None and hx.dim() != rank:
             what = "batched 3-D" if rank == 3 else "unbatched 2-D"
             raise RuntimeError(f"For {what} input, hx should also be {rank}-D but got {hx.dim()}-D tensor")
@@ -146,16 +142,13 @@ class Recurrent(Remembering):
         if rank == 2:
             steps, last = self.run(input.unsqueeze(1), None if hx is None else hx.unsqueeze(1))
             return steps.squeeze(1), last.squeeze(1)
-        if not self.batch_first:
-            return self.run(input, hx)
-        steps, last = self.run(input.transpose(0, 1), hx)
-        return steps.transpose_(0, 1), last
+        steps, last = self.run(input.transpose(0, 1) if self.batch_first else input, hx)
+        return steps.transpose_(0, 1) if self.batch_first else steps, last
 
     def run(self, input: Any, hx: Any) -> tuple[Any, Any]:
         """Run all layers over a batch of sequences, whose first dimension are the steps."""
         wanted = (sum(map(len, self.suffixes)), input.shape[1], self.hidden_size)
-        if hx is None:
-            hx = empty(wanted, input.dtype)
+        hx = empty(wanted, input.dtype) if hx is None else hx
         if hx.shape != wanted:
             raise RuntimeError(f"Expected hidden size {wanted}, got {list(hx.shape)}")
         states, last = iter(hx.unbind(0)), []

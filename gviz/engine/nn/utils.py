@@ -27,10 +27,9 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, er
     norms = np.array([np.linalg.norm(grad._array.reshape(-1), order) for grad in grads] or np.zeros(1, np.float32))
     total: Any = from_array(np.linalg.norm(norms, order).astype(norms.dtype), None)
     if error_if_nonfinite and not np.isfinite(total._array):
-        raise RuntimeError(
-            f"The total norm of order {order} for gradients from `parameters` is non-finite, so it cannot be clipped. To "
-            "disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
-        )
+        raise RuntimeError(f"The total norm of order {order} for gradients from `parameters` is non-finite, so it cannot be "
+                           "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+                           "`error_if_nonfinite=False`")
     scale = (max_norm / (total + 1e-6)).clamp(max=1.0)
     with no_grad():
         for grad in grads:

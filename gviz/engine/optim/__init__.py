@@ -29,7 +29,6 @@ __all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_schedu
 
 CALLED = {"lr": "learning rate", "eps": "epsilon value"}
 
-
 class Optimizer(Portable):
     """Base of the optimizers: groups of parameters with options, and a state for each parameter.
 
@@ -50,9 +49,8 @@ class Optimizer(Portable):
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
-            raise TypeError(
-                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got torch.FloatTensor"
-            )
+            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                            "torch.FloatTensor")
         self.defaults = defaults
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
@@ -81,10 +79,8 @@ class Optimizer(Portable):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         given = param_group["params"]
         if isinstance(given, set):
-            raise TypeError(
-                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "
-                "change between runs. Please use a list instead."
-            )
+            raise TypeError("optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
+                            "sets will change between runs. Please use a list instead.")
         given = [given] if isinstance(given, Tensor) else list(given)
         if names := [pair[0] for pair in given if isinstance(pair, tuple)]:
             param_group["param_names"] = names
@@ -94,13 +90,10 @@ class Optimizer(Portable):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {typename(tensor)}")
             if not tensor.is_leaf and not tensor.retains_grad:
                 raise ValueError("can't optimize a non-leaf Tensor")
-        for name, value in self.defaults.items():
-            param_group.setdefault(name, value)
+        param_group.update({name: value for name, value in self.defaults.items() if name not in param_group})
         if len({id(tensor) for tensor in tensors}) < len(tensors):
-            warn(
-                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
-                "github.com/pytorch/pytorch/issues/40967 for more information"
-            )
+            warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
+                 "github.com/pytorch/pytorch/issues/40967 for more information")
         known = {id(p) for group in self.param_groups for p in group["params"]}
         if any(id(tensor) in known for tensor in tensors):
             raise ValueError("some parameters appear in more than one parameter group")
@@ -176,7 +169,6 @@ class Optimizer(Portable):
             text += "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
         return text + ")"
 
-
 def running(state: dict[str, Any], value: Any, *names: str) -> list[Any]:
     """Return the arrays of those names in a parameter's state, zeros to begin with, after its count of steps."""
     if not state:
@@ -185,13 +177,11 @@ def running(state: dict[str, Any], value: Any, *names: str) -> list[Any]:
     state["step"]._array[...] += 1
     return [float(state["step"]._array), *(state[name]._array for name in names)]
 
-
 LAST = "maximize=False, foreach=None, capturable=False, differentiable=False, fused=None"
 MOMENTS = "lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay={}, amsgrad=False"
 
-
 class SGD(Optimizer, takes="lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False, "
-          "foreach=None, differentiable=False, fused=None"):  # fmt: skip
+          "foreach=None, differentiable=False, fused=None"):
     """Gradient descent, with momentum (also Nesterov's), dampening and weight decay."""
 
     def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
@@ -205,7 +195,6 @@ class SGD(Optimizer, takes="lr=1e-3, momentum=0, dampening=0, weight_decay=0, ne
                 state["momentum_buffer"] = from_array(kept, None)
             grad = grad + kept * momentum if group["nesterov"] else kept
         value -= grad * lr
-
 
 class Adam(Optimizer, takes=f"{MOMENTS.format(0)}, *, {LAST}, decoupled_weight_decay=False"):
     """Steps scaled by running means of the gradient and of its square."""
@@ -222,19 +211,15 @@ class Adam(Optimizer, takes=f"{MOMENTS.format(0)}, *, {LAST}, decoupled_weight_d
         root = np.sqrt(square) / math.sqrt(1 - second**step) + group["eps"]
         value -= mean / root * (lr / (1 - first**step))
 
-
 class AdamW(Adam, takes=f"{MOMENTS.format(1e-2)}, *, {LAST}"):
     """Adam whose weight decay acts on the parameters themselves."""
 
     def _begin(self, given: dict[str, Any]) -> None:
         super()._begin({**given, "decoupled_weight_decay": True})
 
-
-class RMSprop(
-    Optimizer, first="lr momentum alpha eps centered",
-    takes="lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False, foreach=None, "
-    "maximize=False, differentiable=False",
-):  # fmt: skip
+class RMSprop(Optimizer, first="lr momentum alpha eps centered",
+              takes="lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False, "
+              "foreach=None, maximize=False, differentiable=False"):
     """Steps scaled by the root of a running mean of the squared gradient."""
 
     def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
@@ -252,12 +237,9 @@ class RMSprop(
             more[0][...] = step = more[0] * momentum + step
         value -= step * lr
 
-
-class Adagrad(
-    Optimizer, first="lr lr_decay eps",
-    takes="lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *, maximize=False, "
-    "differentiable=False, fused=None",
-):  # fmt: skip
+class Adagrad(Optimizer, first="lr lr_decay eps",
+              takes="lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *, "
+              "maximize=False, differentiable=False, fused=None"):
     """Steps scaled by the root of the sum of all squared gradients."""
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
@@ -272,6 +254,5 @@ class Adagrad(
         step, total = running(state, value, "sum")
         total += grad * grad
         value -= grad / (np.sqrt(total) + group["eps"]) * (lr / (1 + (step - 1) * group["lr_decay"]))
-
 
 __getattr__ = absent("torch.optim")

@@ -17,20 +17,16 @@ if TYPE_CHECKING:
 
 __all__ = ["CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "MultiStepLR", "StepLR"]
 
-
-EARLY = (
-    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call them in the "
-    "opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will result in PyTorch skipping the "
-    "first value of the learning rate schedule. See more details at "
-    "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
-)
+EARLY = ("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call them "
+         "in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will result in PyTorch "
+         "skipping the first value of the learning rate schedule. See more details at "
+         "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate")
 FRESH = (
     "param 'initial_lr' is not specified in param_groups[{}] when resuming scheduler with last_epoch >= 0.\n"
     "This typically happens when:\n"
     "1. You're trying to resume training from a checkpoint but haven't properly loaded the optimizer state\n"
     "2. You're using last_epoch >= 0 for a fresh training run (not recommended)"
 )
-
 
 class LRScheduler(Portable):
     """Base of the schedules: ``step()`` sets each group's learning rate for the next epoch."""
@@ -91,7 +87,6 @@ class LRScheduler(Portable):
         """Go on from there."""
         vars(self).update(state_dict)
 
-
 class LambdaLR(LRScheduler):
     """The initial learning rate times a function of the epoch."""
 
@@ -118,7 +113,6 @@ class LambdaLR(LRScheduler):
         for own, kept in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=False):
             vars(own).update(kept or {})
 
-
 class StepLR(LRScheduler):
     """The learning rate times ``gamma`` every ``step_size`` epochs."""
 
@@ -131,7 +125,6 @@ class StepLR(LRScheduler):
         rates = self.current()
         return rates if self.last_epoch == 0 or self.last_epoch % self.step_size else [lr * self.gamma for lr in rates]
 
-
 class MultiStepLR(LRScheduler):
     """The learning rate times ``gamma`` at each milestone."""
 
@@ -143,7 +136,6 @@ class MultiStepLR(LRScheduler):
         """Return the learning rates as before, or times ``gamma`` for each milestone that is now."""
         return [lr * self.gamma ** self.milestones[self.last_epoch] for lr in self.current()]
 
-
 class ExponentialLR(LRScheduler):
     """The learning rate times ``gamma`` every epoch."""
 
@@ -154,7 +146,6 @@ class ExponentialLR(LRScheduler):
     def get_lr(self) -> list[float]:
         """Return the learning rates as before, times ``gamma``."""
         return self.current() if self._is_initial else [lr * self.gamma for lr in self.current()]
-
 
 class CosineAnnealingLR(LRScheduler):
     """The learning rate down along a cosine to ``eta_min`` in ``T_max`` epochs, and up again."""
@@ -173,6 +164,5 @@ class CosineAnnealingLR(LRScheduler):
             return [lr + (base - least) * rise / 2 for lr, base in zip(rates, self.base_lrs, strict=True)]
         factor = (1 + math.cos(math.pi * epoch / self.T_max)) / (1 + math.cos(math.pi * (epoch - 1) / self.T_max))
         return [factor * (lr - least) + least for lr in rates]
-
 
 __getattr__ = absent("torch.optim.lr_scheduler")
