@@ -14,24 +14,20 @@ from gviz.ops.rows import brief, formula, function, row
 
 
 def check_sub(*operands: Any):
-    """Refuse booleans, which PyTorch neither subtracts nor negates."""
     count, what = sum(np.asarray(v).dtype.kind == "b" for v in operands), "Negation" if len(operands) == 1 else "Subtraction"
     if count == 2:
         raise RuntimeError(f"{what}, the `-` operator, with two bool tensors is not supported. "
                            "Use the `^` or `logical_xor()` operator instead.")
     if count:
-        with_or_on = "on" if what == "Negation" else "with"
-        raise RuntimeError(f"{what}, the `-` operator, {with_or_on} a bool tensor is not supported. "
+        raise RuntimeError(f"{what}, the `-` operator, {'with' if operands[1:] else 'on'} a bool tensor is not supported. "
                            "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.")
 
 def scaled(array, alpha):
-    """Return ``alpha * array``; refuse a factor of another kind."""
     if array.dtype.kind in "iub" and isinstance(alpha, float):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     return array if alpha == 1 else array * np.asarray(alpha).astype(array.dtype)
 
 def common(self, number):
-    """Return the array in the dtype that it has together with a number."""
     return self if self.dtype.kind == "f" else self.astype(dtypes.result_type(self, number), copy=False)
 
 def alike(self, number):
@@ -138,10 +134,8 @@ def integer_power(base, exponent):
     """Return a power of integers: towards zero if the exponent is negative."""
     ends = np.where(base == 1, 1, np.where(base == -1, 1 - 2 * (exponent % 2), 0))
     return np.where(exponent < 0, ends, base ** np.maximum(exponent, 0)).astype(exponent.dtype)
-@composite
-def pow_backward(grad, self, exponent):
-    exponent = float(exponent)
-    return grad * (exponent * power(self, exponent - 1)) if exponent else zeros_like(self)
+formula("pow_backward",
+    lambda grad, self, exponent: grad * (float(exponent) * power(self, exponent - 1.0)) if exponent else zeros_like(self))
 @composite
 def pow_backward_base(grad, self, exponent, result):
     slope = result * number_log(self)

@@ -74,7 +74,6 @@ row("nonzero_places", None, lambda condition: np.nonzero(np.atleast_1d(condition
     nondiff=("condition",))
 
 def filled(self, mask, value):
-    """Return the array with a number where the mask holds."""
     broadcast_shape(mask.shape, self.shape)
     if mask.dtype.kind != "b":
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {dtypes.of(mask.dtype).c_name}")

@@ -11,7 +11,6 @@ from gviz.ops.rows import brief, row
 BOTH = ("self", "other")
 
 def as_number(compare):
-    """Return the forward of a comparison in place: its truth as numbers."""
     return lambda self, other: compare(self, other).astype(self.dtype)
 
 for key, short, sign in (
@@ -37,12 +36,8 @@ def isclose(self, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bo
 @named("allclose")
 def allclose(self, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
     return bool(TENSORS["isclose"](self, other, rtol, atol, equal_nan)._array.all())
-@named("equal")
-def same(self, other):
-    return bool(np.array_equal(self._array, other._array))
-@named("is_same_size")
-def is_same_size(self, other):
-    return self._array.shape == other._array.shape
+named("equal")(lambda self, other: bool(np.array_equal(self._array, other._array)))
+named("is_same_size")(lambda self, other: self._array.shape == other._array.shape)
 
 # ------------------------------------------------------------------ bits
 for key, sign, forward in (

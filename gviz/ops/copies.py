@@ -27,7 +27,6 @@ def clone(self, *, memory_format: Any = None):
     return np.array(self, order="C" if memory_format is not None or 0 in self.strides else "K")
 
 def repeated(value: Any, array: Any) -> Any:
-    """Return a number in an array's dtype and shape, in the memory of one element."""
     return np.broadcast_to(np.asarray(value).astype(array.dtype), array.shape)
 
 @op("FillBackward3", "fill_", promote="none", self="zeros_like(grad)", value="sum_all(grad)")

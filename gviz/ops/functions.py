@@ -64,8 +64,7 @@ def logit_backward(grad, self, eps):
     return where(logical_not(outside), grad / (self * (1.0 - self)), beyond)
 @composite
 def sinc_backward(grad, self):
-    at_pi = self * 3.141592653589793
-    square = self * self * 3.141592653589793
+    at_pi, square = self * 3.141592653589793, self * self * 3.141592653589793
     sine = sin(at_pi)
     return where(equal(square, 0), 0.0, grad * ((at_pi * cos(at_pi) - sine) / square))
 

@@ -85,7 +85,6 @@ def unbind(self, dim: int = 0):
     return [self[(*(slice(None),) * dim, i, ...)] for i in range(self.shape[dim])]
 @composite
 def filled(grads, sizes):
-    """The outputs' gradients, zeros of these sizes for those that got none."""
     like = next(g for g in grads if g is not None)
     return [zeros_of(like, size) if grad is None else grad for grad, size in zip(grads, sizes, strict=True)]
 @composite
@@ -109,6 +108,7 @@ def split_with_sizes(self, split_sizes: Ints, dim: int = 0):
                            f"dimension {given}), but got split_sizes={list(split_sizes)}")
     return pieces(self, split_sizes, dim)
 
+
 @op("UnsafeSplitBackward0", outputs=("...",), self=SPLIT.format("split_size"))
 def unsafe_split(self, split_size, dim=0):
     return [piece.copy() for piece in ARRAYS["split_size"](self, split_size, dim)]
@@ -121,7 +121,6 @@ def piece_sizes(size, length):
     return [min(size, length - start) for start in range(0, length, size)] if length else [0]
 
 def pieces(array, sizes, dim):
-    """Return views of consecutive pieces along a dim."""
     ends = np.cumsum((0, *sizes)).tolist()
     return [array[(*(slice(None),) * dim, slice(start, end))] for start, end in pairwise(ends)]
 @composite

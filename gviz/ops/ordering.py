@@ -13,13 +13,11 @@ SORTED = "select_backward_of(grad, dim, indices, self_sym_sizes, True)"
 UNIQUE = ("output", "inverse", "counts")
 
 def ordered(array, axis, descending=False):
-    """Return the indices that sort along an axis."""
     if descending:
         return array.shape[axis] - 1 - np.flip(np.argsort(np.flip(array, axis), axis, kind="stable"), axis)
     return np.argsort(array, axis, kind="stable")
 
 def count_along(array, dim):
-    """Return how many elements there are along a dim; a number is one."""
     axis = wrap_dim(dim, array.ndim)
     return array.shape[axis] if array.ndim else 1
 

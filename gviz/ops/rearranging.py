@@ -58,12 +58,9 @@ def flip(self, dims: Size):
     return np.flip(self, wrap_dims(dims, self.ndim)).copy("K")
 brief("fliplr", lambda self: flip(self, (1,)))
 brief("flipud", lambda self: flip(self, (0,)))
-
 @everywhere
 def negated(numbers):
-    """Return the shifts, or the padding, that undo these."""
     return tuple(-n for n in numbers)
-
 @op("RollBackward0", "roll", self="roll(grad, negated(reversed(shifts)), tuple(reversed(dims)))")
 def roll(self, shifts: Ints, dims: Ints = ()):
     if len(shifts) != (len(dims) or 1):
@@ -75,7 +72,6 @@ def rot90(self, k: int = 1, dims: Size = (0, 1)):
 
 # ------------------------------------------------------------------ triangles and diagonals
 def triangle(name):
-    """Return the forward of numpy's function of that name."""
     def part(self, diagonal=0):
         if self.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
@@ -164,10 +160,10 @@ def meshgrid(*tensors: Any, indexing: str | None = None):
 def diff(self, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None):
     if not self.shape:
         raise RuntimeError("diff expects input to be at least one-dimensional")
-    if n and not prepend is append is None:
-        self = cat([one for one in (prepend, self, append) if one is not None], dim)
     if not n:
         return copy_into(zeros_like(self), self)
+    if not prepend is append is None:
+        self = cat([one for one in (prepend, self, append) if one is not None], dim)
     for _ in range(min(n, self.shape[dim])):
         first = narrow(self, dim, 0, self.shape[dim] - 1)  # PyTorch's order of making them
         second = narrow(self, dim, 1, self.shape[dim] - 1)

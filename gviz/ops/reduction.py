@@ -19,7 +19,6 @@ def axes_of(array, dim):
     return wrap_dims(dims, array.ndim) if dims else None
 
 def summed(array, dtype=None):
-    """Return the array in the dtype of its sum: the one asked for, else int64 of integers and booleans."""
     return array.astype(dtype if dtype is not None else np.int64 if array.dtype.kind in "biu" else array.dtype, copy=False)
 
 @op("SumBackward0", "sum", self="expand(grad, self_sym_sizes)")
@@ -48,7 +47,6 @@ def mean_dim(self, dim: Ints | None, keepdim: bool = False, *, dtype: Dtype = No
     return average(averaged(self, dtype), axes_of(self, dim), keepdims=keepdim)
 
 def averaged(array, dtype):
-    """Return the array in the dtype of its mean; refuse integers, whose mean PyTorch does not take."""
     array = array if dtype is None else array.astype(dtype)
     if array.dtype.kind in "biu":
         raise RuntimeError("mean(): could not infer output dtype. Input dtype must be either a floating point or complex "
@@ -57,7 +55,6 @@ def averaged(array, dtype):
 
 @everywhere
 def reduced_count(sizes, dims):
-    """Return how many elements go into one result."""
     dims = (dims,) if isinstance(dims, int) else dims
     return prod(sizes[dim] for dim in wrap_dims(dims, len(sizes))) if dims else prod(sizes)
 
@@ -67,7 +64,6 @@ EXTREME = "extreme_backward(grad, self, dim, keepdim, result)"
 PLACES = ("values", "indices")
 
 def refuse_nothing(name, array, axes):
-    """Refuse to look for an extreme of nothing."""
     if axes is None and not array.size:
         told = f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
         if name.startswith("arg"):
@@ -117,17 +113,14 @@ find_extremes("min", "Min")
 def aminmax(self, *, dim: int | None = None, keepdim: bool = False):
     return extreme("amin", self, dim, keepdim), extreme("amax", self, dim, keepdim)
 
-def truth(find, array, dim, keepdim):
-    """Return whether any, or all, elements are true: a byte if they are bytes."""
-    found = find(array, axis=axes_of(array, dim), keepdims=keepdim)
-    return np.asarray(found).astype(np.uint8 if array.dtype == np.uint8 else bool)
+def truth(find):
+    def found(self, dim: Ints | None = None, keepdim: bool = False):
+        told = np.asarray(find(self, axis=axes_of(self, dim), keepdims=keepdim))
+        return told.astype(np.uint8 if self.dtype == np.uint8 else bool)  # bytes give a byte
+    return found
 
-@op(None, "any", nondiff=("self",))
-def any_of(self, dim: Ints | None = None, keepdim: bool = False):
-    return truth(np.any, self, dim, keepdim)
-@op(None, "all", nondiff=("self",))
-def all_of(self, dim: Ints | None = None, keepdim: bool = False):
-    return truth(np.all, self, dim, keepdim)
+row("any_of", None, truth(np.any), "any", nondiff=("self",))
+row("all_of", None, truth(np.all), "all", nondiff=("self",))
 row("count_true", None, lambda self: np.asarray(self).sum(), nondiff=("self",))
 row("count_chosen", None, lambda self, mask, dim: mask.sum(axis=axes_of(mask, dim), keepdims=True, dtype=self.dtype),
     nondiff=("self", "mask"))

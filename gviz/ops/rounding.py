@@ -20,7 +20,7 @@ row("round_decimals", "RoundBackward1", lambda self, *, decimals=0: np.round(sel
 # ------------------------------------------------------------------ quotients
 @op("DivBackward2", "div divide .div_ .divide_", numbers=True,
     self="grad / other if rounding_mode is None else zeros_like(grad)",
-    other="div_mode_other(grad, self, other, rounding_mode)")
+    other="div_backward_other(grad, self, other) if rounding_mode is None else zeros_like(grad)")
 def div_mode(self, other, *, rounding_mode: str | None):
     if rounding_mode not in (None, "trunc", "floor"):
         raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
@@ -29,16 +29,12 @@ def div_mode(self, other, *, rounding_mode: str | None):
     check_divisor(self, other)
     return np.floor_divide(self, other) if rounding_mode == "floor" else np.trunc(self / other).astype(self.dtype, copy=False)
 
-@composite
-def div_mode_other(grad, self, other, rounding_mode):
-    return div_backward_other(grad, self, other) if rounding_mode is None else zeros_like(grad)
 @op("NotImplemented", "floor_divide .floor_divide_ // //=", numbers=True, self__other='refuse_derivative("floor_divide")')
 def floor_divide(self, other):
     check_divisor(self, other)
     return np.floor_divide(self, other)
 
 def check_divisor(self, other):
-    """Refuse to divide integers by zero."""
     if self.dtype.kind in "iu" and not np.all(other):
         raise RuntimeError("ZeroDivisionError")
 @composite

@@ -28,16 +28,14 @@ def cumprod(self, dim: int, *, dtype: Dtype = None):
 @composite
 def cumprod_backward(grad, self, dim, result):
     dim = wrap_dim(dim, len(self.shape))
-    count = self.shape[dim] if self.shape else 1
-    if numel_of(self) <= 1 or count == 1:
+    if numel_of(self) <= 1 or self.shape[dim] == 1:
         return grad
     return cumprod_past_zeros(grad, self, dim, result) if zeros_in(self) else reversed_cumsum(result * grad, dim) / self
 @composite
 def cumprod_past_zeros(grad, self, dim, result):
     """Return the same without a division: element by element along the dimension."""
-    count = self.shape[dim]
+    count, found = self.shape[dim], zeros_like(grad)
     ones = ones_of(grad, (*self.shape[:dim], 1, *self.shape[dim + 1 :]))
-    found = zeros_like(grad)
     for k in range(count):
         first = prod_dim(narrow(self, dim, 0, k), dim, True) if k else ones
         later = cumprod(slice_row(self, dim, k + 1, None, 1), dim) if k < count - 1 else None

@@ -32,11 +32,9 @@ def contiguous(value):
 
 @everywhere
 def viewable(value, size):
-    """Return whether the memory can be seen in that shape without a copy."""
     return without_copy(getattr(value, "_array", value), size) is not None
 
 def without_copy(array, size):
-    """Return the array in another shape if its memory allows that, else None."""
     try:
         return np.reshape(array, size, copy=False)
     except ValueError:
@@ -98,8 +96,7 @@ def flatten(self, start_dim: int = 0, end_dim: int = -1):
 
 @composite("unflatten")
 def unflatten(self, dim: int, sizes: Size):
-    shape, dim = tuple(self.shape), wrap_dim(dim, len(self.shape))
-    known = count_of(s for s in sizes if s != -1)
+    shape, dim, known = tuple(self.shape), wrap_dim(dim, len(self.shape)), count_of(s for s in sizes if s != -1)
     full = [shape[dim] // known if s == -1 and known else s for s in sizes]
     if count_of(full) != shape[dim]:
         raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) "
@@ -127,8 +124,8 @@ def transpose(self, dim0: int, dim1: int):
 def permute(self, dims: Size):
     if len(dims) != self.ndim:
         raise RuntimeError("permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
-                           "desired ordering of dimensions i.e. input.dim() = "
-                           f"{self.ndim} is not equal to len(dims) = {len(dims)}")
+                           "desired ordering of dimensions i.e. "
+                           f"input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}")
     order = [wrap_dim(d, self.ndim) for d in dims]
     if len(set(order)) != len(order):
         raise RuntimeError("permute(): duplicate dims are not allowed.")
@@ -213,7 +210,6 @@ def sum_to_size(self, size: Size):
     return sum_to(self, size)
 @composite
 def added(parts):
-    """Those of several gradients that are wanted, added."""
     found = [part for part in parts if part is not None]
     return sum(found[1:], found[0]) if found else None
 
@@ -254,9 +250,7 @@ def as_strided_backward(grad, sizes, strides, size, stride, offset, start=0):
 
 @everywhere
 def span(sizes, strides):
-    """Return how many elements of memory those sizes and strides reach over."""
     return 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=False)) if all(sizes) else 0
-
 @op(None, nondiff=("self",))
 def strided_places(self, size, stride, offset):
     return strided(np.arange(self.size)[offset:], size, [s * 8 for s in stride]).reshape(-1)

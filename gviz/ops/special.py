@@ -14,7 +14,6 @@ from gviz.ops.rows import function
 
 
 def each(called):
-    """Return the forward that calls a function of a number for each element."""
     elementwise = np.frompyfunc(called, 1, 1)
     return lambda self: np.asarray(elementwise(self)).astype(self.dtype)
 
@@ -45,7 +44,6 @@ SHIFT = 12
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 
 def lgamma_of(x):
-    """Return the logarithm of the gamma function's size; infinite at 0, -1, -2, ..."""
     return math.inf if math.isinf(x) or (x <= 0 and x == math.floor(x)) else x if math.isnan(x) else math.lgamma(x)
 
 function("lgamma", "LgammaBackward0", each(lgamma_of), "lgamma .lgamma_ special.gammaln", self="grad * digamma(self)")
@@ -84,7 +82,6 @@ def zeta(s, q):
 
 # ------------------------------------------------------------------ x log y
 def times_log(self, other):
-    """Return ``self * log(other)``, zero where ``self`` is."""
     return np.where((self == 0) & ~np.isnan(other), self.dtype.type(0), self * np.log(other))
 
 function("xlogy", "XlogyBackward0", times_log, "xlogy xlogy_ special.xlogy", other="grad * self / other",

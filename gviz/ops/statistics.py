@@ -99,8 +99,7 @@ def var_backward(grad, self, dim, correction, keepdim):
 formula("root_grad", lambda grad, result: None if grad is None else masked_fill(grad / (result * 2), equal(result, 0), 0))
 @composite
 def var_mean_backward(grads, self, dim, correction, keepdim):
-    spread = None if grads[0] is None else var_backward(grads[0], self, dim, correction, keepdim)
-    size = tuple(self.shape)
+    size, spread = tuple(self.shape), None if grads[0] is None else var_backward(grads[0], self, dim, correction, keepdim)
     return added([spread, None if grads[1] is None else sum_backward(grads[1], size, dim, keepdim) / reduced_count(size, dim)])
 
 # ------------------------------------------------------------------ norms
@@ -123,10 +122,8 @@ row("norm", "NormBackward1", lambda self, p, dim, keepdim=False: ARRAYS["vector_
 def norm_backward(grad, self, ord, result, dim, keepdim):
     ord = float(ord)
     grad, norm = (unsqueeze_reduced(value, dim, self.shape, keepdim) for value in (grad, result))
-    if ord == 0:
-        return None
-    if ord == 1:
-        return sgn(self) * grad
+    if ord in (0, 1):
+        return sgn(self) * grad if ord else None
     if ord == 2:
         return grad * masked_fill(self / norm, equal(norm, 0), 0)
     size = absolute(self)
@@ -165,8 +162,8 @@ def renorm_backward(grad, self, p, dim, maxnorm):
 @op("NansumBackward0", "nansum",
     self="sum_backward(cast_like(grad, self), tuple(self.shape), dim, keepdim) * logical_not(isnan(self))")
 def nansum(self, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None):
-    numbers = np.where(np.isnan(self), self.dtype.type(0), self)
-    return add_up(summed(numbers, dtype), axes_of(self, dim), keepdims=keepdim, dtype=dtype)
+    numbers = summed(np.where(np.isnan(self), self.dtype.type(0), self), dtype)
+    return add_up(numbers, axes_of(self, dim), keepdims=keepdim, dtype=dtype)
 @composite("nanmean")
 def nanmean(self, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None):
     return nansum(self, dim, keepdim, dtype) / sum_dim(logical_not(isnan(self)), dim, keepdim)
@@ -175,8 +172,7 @@ def nanmean(self, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtyp
     self="logsumexp_backward(grad, self, result, dim, keepdim)")
 def logsumexp(self, dim: Ints, keepdim: bool = False):
     self, axes = np.asarray(self, order="C"), axes_of(self, dim)
-    top = self.max(axis=axes, keepdims=True, initial=-np.inf)
-    top = np.where(np.isinf(top), 0, top)
+    top = np.nan_to_num(self.max(axis=axes, keepdims=True, initial=-np.inf), nan=np.nan, posinf=0, neginf=0)
     total = np.log(np.exp(self - top).sum(axis=axes, keepdims=True)) + top
     return total if keepdim or not self.ndim else total.squeeze(axes)
 @composite
