@@ -61,10 +61,7 @@ def checked(size: Sequence[int]) -> tuple[int, ...]:
 def tensor(
     data: Any, *, dtype: Dtype = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
-    """Return a tensor of a number, nested lists, or an array, copied.
-
-    Numbers become float32, integers int64, booleans bool, unless another dtype is wanted; an array keeps its dtype.
-    """
+    """Return a tensor of a number, nested lists, or an array, copied; an array keeps its dtype."""
     return copied(data, dtype, device, requires_grad, "torch.tensor")
 
 
@@ -108,16 +105,24 @@ def empty(shape: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return zeros(shape if isinstance(shape, list | tuple) else (shape,), dtype=wanted.np, device=device)
 
 
-@named("torch.zeros torch.empty")
-def zeros(size: Size, *, dtype: Dtype = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Return zeros, also where PyTorch leaves the memory as it was."""
-    return full(size, 0, dtype=dtype or get_default_dtype().np, device=device, requires_grad=requires_grad)
+def filled(value: int, names: str, likes: str) -> Any:
+    """Store and return the function that fills a shape with a number, and store the one that takes the shape from a tensor."""
+
+    def made(size: Size, *, dtype: Dtype = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+        return full(size, value, dtype=dtype or get_default_dtype().np, device=device, requires_grad=requires_grad)
+
+    def like(
+        self: Tensor, *, dtype: Dtype = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+        memory_format: Any = None,
+    ) -> Tensor:  # fmt: skip
+        return full_like(self, value, dtype=dtype, device=device, requires_grad=requires_grad)
+
+    named(likes)(like)
+    return named(names)(made)
 
 
-@named("torch.ones")
-def ones(size: Size, *, dtype: Dtype = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Return ones."""
-    return full(size, 1, dtype=dtype or get_default_dtype().np, device=device, requires_grad=requires_grad)
+zeros = filled(0, "torch.zeros torch.empty", "torch.zeros_like torch.empty_like")
+ones = filled(1, "torch.ones", "torch.ones_like")
 
 
 @named("torch.full")
@@ -133,24 +138,6 @@ def full(
 def eye(n: int, m: int | None = None, *, dtype: Dtype = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Return the identity matrix."""
     return finish(np.eye(*checked((n, n if m is None else m)), dtype=dtype or get_default_dtype().np), device, requires_grad)
-
-
-@named("torch.zeros_like torch.empty_like")
-def zeros_like(
-    self: Tensor, *, dtype: Dtype = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
-    memory_format: Any = None,
-) -> Tensor:  # fmt: skip
-    """Return zeros in the shape of a tensor."""
-    return full_like(self, 0, dtype=dtype, device=device, requires_grad=requires_grad)
-
-
-@named("torch.ones_like")
-def ones_like(
-    self: Tensor, *, dtype: Dtype = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
-    memory_format: Any = None,
-) -> Tensor:  # fmt: skip
-    """Return ones in the shape of a tensor."""
-    return full_like(self, 1, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 @named("torch.full_like")

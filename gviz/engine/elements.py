@@ -180,17 +180,15 @@ class Elements(Tensor):
     def mT(self) -> Tensor:
         """The last two dims exchanged."""
         if self._array.ndim < 2:
-            raise RuntimeError(
-                f"tensor.mT is only supported on matrices or batches of matrices. Got {self._array.ndim}-D tensor."
-            )
+            text = f"Got {self._array.ndim}-D tensor."
+            raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. {text}")
         return transpose(self, -2, -1)
 
     H = mH = mT
 
     def fill_diagonal_(self, fill_value: float, wrap: bool = False) -> Tensor:
         """Write a number to the diagonal."""
-        line = as_strided(self, (min(self._array.shape),), (sum(self.stride()),), 0)
-        line.fill_(fill_value)
+        as_strided(self, (min(self._array.shape),), (sum(self.stride()),), 0).fill_(fill_value)
         return self
 
     __getitem__, __setitem__ = get_item, set_item

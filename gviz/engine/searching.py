@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,10 +13,12 @@ from gviz.numbers import dtypes
 from gviz.numbers.printing import Size
 from gviz.numbers.shapes import broadcast_shape, wrap_dim
 
-__all__ = [
-    "broadcast_shapes", "bucketize", "cartesian_prod", "histc", "isin", "quantile", "result_type", "searchsorted", "trapezoid",
-    "tril_indices", "triu_indices",
-]  # fmt: skip
+if TYPE_CHECKING:
+    from typing import Any as Dtype
+    from typing import Any as Number
+    from typing import Any as Operand
+
+__all__: list[str] = []
 
 ROUNDED = {"linear": np.floor, "midpoint": np.floor, "lower": np.floor, "higher": np.ceil, "nearest": np.rint}
 """The place among sorted values that an interpolation takes, or begins with."""
@@ -33,7 +35,7 @@ def array_of(operand: Any) -> Any:
 
 
 @named("quantile")
-def quantile(self, q: Operand, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"):
+def quantile(self: Tensor, q: Operand, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Any:
     """Return the values below which shares of the others lie: of everything, or along a dim."""
     if self._array.dtype.kind != "f":
         raise RuntimeError("quantile() input tensor must be either float or double dtype")
@@ -60,7 +62,7 @@ def quantile(self, q: Operand, dim: int | None = None, keepdim: bool = False, *,
 
 
 @named("histc")
-def histc(self, bins: int = 100, min: Number = 0, max: Number = 0):
+def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Any:
     """Return how many elements fall into each of so many bins of one width."""
     array = self._array
     low, high = (min, max) if min != max else (array.min(), array.max()) if array.size else (0, 1)
@@ -69,15 +71,15 @@ def histc(self, bins: int = 100, min: Number = 0, max: Number = 0):
 
 
 @named("torch.searchsorted")
-def searchsorted(sorted_sequence, self: Operand, *, out_int32: bool = False, right: bool = False, side: str | None = None):
+def searchsorted(
+    sorted_sequence: Tensor, self: Operand, *, out_int32: bool = False, right: bool = False, side: str | None = None
+) -> Any:
     """Return where each value would be put into sorted rows."""
     rows, values = sorted_sequence._array, np.asarray(array_of(self))
     if rows.ndim != 1 and rows.shape[:-1] != values.shape[:-1]:
-        raise RuntimeError(
-            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor "
-            f"and input value tensor must match, but we got boundaries tensor {list(rows.shape)} and input value tensor "
-            f"{list(values.shape)}"
-        )
+        text = f"must match, but we got boundaries tensor {list(rows.shape)} and input value tensor {list(values.shape)}"
+        wanted = "should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor"
+        raise RuntimeError(f"torch.searchsorted(): boundaries tensor {wanted} {text}")
     places = np.empty(values.shape, np.int32 if out_int32 else np.int64)
     for at in np.ndindex(rows.shape[:-1]):  # of a single row once: all values are its own
         places[at or ...] = np.searchsorted(rows[at], values[at or ...], "right" if right or side == "right" else "left")
@@ -85,7 +87,7 @@ def searchsorted(sorted_sequence, self: Operand, *, out_int32: bool = False, rig
 
 
 @named("torch.bucketize")
-def bucketize(self: Operand, boundaries, *, out_int32: bool = False, right: bool = False):
+def bucketize(self: Operand, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Any:
     """Return the number of the bucket that each value falls into."""
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
@@ -93,13 +95,13 @@ def bucketize(self: Operand, boundaries, *, out_int32: bool = False, right: bool
 
 
 @named("torch.isin")
-def isin(elements: Operand, test_elements: Operand, *, assume_unique: bool = False, invert: bool = False):
+def isin(elements: Operand, test_elements: Operand, *, assume_unique: bool = False, invert: bool = False) -> Any:
     """Return whether each element is among others."""
     return constant(np.isin(array_of(elements), array_of(test_elements), invert=invert))
 
 
 @named("torch.trapezoid torch.trapz")
-def trapezoid(y, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1):
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Any:
     """Return the area under a line through points along a dim: all at one distance, or at places ``x``."""
     dim = wrap_dim(dim, y.ndim)
     if x is None:
@@ -113,23 +115,22 @@ def trapezoid(y, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1):
     return TENSORS["div_scalar"](((y0 + y1) * (x1 - x0)).sum((dim,)), 2.0)
 
 
-@named("torch.tril_indices")
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Dtype = None, device: Any = None, layout: Any = None):
-    """Return rows and columns of the lower triangle."""
-    return constant(np.stack(np.tril_indices(row, offset, col)), np.int64 if dtype is None else dtype)
+def indices(find: Any) -> Any:
+    """Return a function that gives the rows and columns of a triangle as numpy finds them."""
+
+    def found(row: int, col: int, offset: int = 0, *, dtype: Dtype = None, device: Any = None, layout: Any = None) -> Any:
+        return constant(np.stack(find(row, offset, col)), np.int64 if dtype is None else dtype)
+
+    return found
 
 
-@named("torch.triu_indices")
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Dtype = None, device: Any = None, layout: Any = None):
-    """Return rows and columns of the upper triangle."""
-    return constant(np.stack(np.triu_indices(row, offset, col)), np.int64 if dtype is None else dtype)
+named("torch.tril_indices")(indices(np.tril_indices))
+named("torch.triu_indices")(indices(np.triu_indices))
 
 
 @named("torch.cartesian_prod")
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """Return every choice of one element each."""
-    if any(tensor.ndim != 1 for tensor in tensors):
-        raise RuntimeError(f"Expect a 1D vector, but got shape {next(list(t.shape) for t in tensors if t.ndim != 1)}")
     if len(tensors) == 1:
         return tensors[0]
     places, shape = range(len(tensors)), [len(tensor) for tensor in tensors]
@@ -144,6 +145,6 @@ def broadcast_shapes(*shapes: Any) -> Any:
 
 
 @named("torch.result_type")
-def result_type(tensor1: Operand, tensor2: Operand):
+def result_type(tensor1: Operand, tensor2: Operand) -> Any:
     """Return the dtype that two operands have together."""
     return dtypes.of(dtypes.result_type(*(plain_number(array_of(operand)) for operand in (tensor1, tensor2))))
