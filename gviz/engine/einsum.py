@@ -50,14 +50,19 @@ def einsum(equation: str, *operands: Any) -> Any:
     kept = [axis for label in result for axis in (unnamed if label == DOTS else [label])]
     axes = [*kept, *(axis for axis in unnamed if axis not in kept), *sorted(counts.keys() - {DOTS, *kept})]
     aligned = [align(*pair, axes, unnamed) for pair in zip(operands, parts, strict=True)]
+    check_sizes(aligned, axes)
+    return contract(aligned, len(kept))
+
+
+def check_sizes(operands: list[Any], axes: list[str]) -> None:
+    """Refuse a label that has two sizes, neither of them one."""
     for dim, axis in enumerate(axes):
         seen = 1
-        for i, size in enumerate(operand.shape[dim] for operand in aligned):
+        for i, size in enumerate(operand.shape[dim] for operand in operands):
             if 1 not in (size, seen) and size != seen:
                 text = f"for operand {i} which does not broadcast with previously seen size {seen}"
                 raise RuntimeError(f"einsum(): subscript {axis} has size {size} {text}")
             seen = max(size, seen)
-    return contract(aligned, len(kept))
 
 
 def align(operand: Any, part: list[str], axes: list[str], unnamed: list[str]) -> Any:

@@ -131,6 +131,8 @@ named("torch.triu_indices")(indices(np.triu_indices))
 @named("torch.cartesian_prod")
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """Return every choice of one element each."""
+    if any(tensor.ndim != 1 for tensor in tensors):
+        raise RuntimeError(f"Expect a 1D vector, but got shape {next(list(t.shape) for t in tensors if t.ndim != 1)}")
     if len(tensors) == 1:
         return tensors[0]
     places, shape = range(len(tensors)), [len(tensor) for tensor in tensors]
