@@ -22,7 +22,7 @@ __all__ = [
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The edge of a tensor that requires a gradient."""
+    """Return the edge of a tensor that requires a gradient."""
     if not tensor.requires_grad:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     return GradientEdge(*place_of(tensor))
@@ -37,12 +37,7 @@ class save_on_cpu(saved_tensors_hooks):
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Note that a tensor's memory was written, or that of each of several; inference tensors have no version."""
-    tensors: Any = (tensor,) if isinstance(tensor, Tensor) else tensor
-    if not hasattr(tensors, "__iter__"):
-        raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
-    for one in tensors:
-        if not isinstance(one, Tensor):
-            raise RuntimeError("increment_version expects each element of the iterable to be a tensor")  # noqa: TRY004
+    for one in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if not one.is_inference():
             one.version_cell().count += 1
 
@@ -64,14 +59,7 @@ class _MultiHandle(Handle):
 def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: str = "all") -> _MultiHandle:
     """Call ``fn(gradients)`` in each backward pass when the last gradient of these tensors is there, or with the first one.
 
-    Args:
-        tensors: those watched; one that has no part in the pass is not waited for, its gradient is None.
-        fn: the hook; what it returns is ignored.
-        mode: "all", or "any" for the first gradient alone.
-
-    Raises:
-        AssertionError: a tensor requires no gradient.
-        ValueError: another mode.
+    A tensor that has no part in the pass is not waited for: its gradient is None. In the mode "any" the first gradient is all.
 
     Source: https://docs.pytorch.org/docs/2.13/autograd.html#torch.autograd.graph.register_multi_grad_hook
     """
@@ -105,11 +93,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[Any], None
 
 
 def will_run(node: Any) -> bool:
-    """Whether the backward pass that is running has a part for this node.
-
-    Raises:
-        RuntimeError: it is one for gradients of leaves, without ``.grad``.
-    """
+    """Return whether the running backward pass has a part for this node; refuse a leaf that gets no ``.grad`` from it."""
     running = STATE.running
     if running.needed is None:
         return node in running.waiting
