@@ -14,24 +14,20 @@ __all__ = ["gumbel_softmax", "log_softmax", "softmax", "softmin"]
 
 
 # ------------------------------------------------------------------ softmax
-def prepared(name: str, input: Tensor, dim: int | None, dtype: Any) -> tuple[Tensor, int]:
-    """Return the input in that dtype and the dim of a softmax; one that was not given is chosen, with PyTorch's warning."""
-    if dim is None:
-        warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
-        dim = 0 if input.ndim in (0, 1, 3) else 1
-    return input if dtype is None else input.to(dtype), dim
+def choosing(name: str, row: str) -> Any:
+    """Return the function of a row that gives shares along a dim; one that was not given is chosen, with PyTorch's warning."""
 
-def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """Return exponentials that sum to one along ``dim``."""
-    return call["softmax_row"](*prepared("softmax", input, dim, dtype))
+    def apply(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+        if dim is None:
+            warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
+            dim = 0 if input.ndim in (0, 1, 3) else 1
+        input = -input if name == "softmin" else input
+        return call[row](input if dtype is None else input.to(dtype), dim)
 
-def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """Return the logarithm of :func:`softmax`, computed stably."""
-    return call["log_softmax_row"](*prepared("log_softmax", input, dim, dtype))
+    return apply
 
-def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """Return the :func:`softmax` of the negative."""
-    return call["softmax_row"](*prepared("softmin", -input, dim, dtype))
+softmax, softmin = choosing("softmax", "softmax_row"), choosing("softmin", "softmax_row")
+log_softmax = choosing("log_softmax", "log_softmax_row")
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """Return the :func:`softmax` with Gumbel noise; if ``hard``, a one at the largest, with the gradient of the soft one."""

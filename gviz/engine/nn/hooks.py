@@ -35,13 +35,12 @@ class Hooks:
     """The part of a module that calls it with its hooks."""
 
     forward: Callable[..., Any]
-    _backward_hooks: list[Any]
-    _backward_pre_hooks: list[Any]
-    _forward_hooks: list[Any]
-    _forward_pre_hooks: list[Any]
 
     def __init__(self) -> None:
-        self.__dict__.update(_backward_hooks=[], _backward_pre_hooks=[], _forward_hooks=[], _forward_pre_hooks=[])
+        self._backward_hooks: list[Any] = []
+        self._backward_pre_hooks: list[Any] = []
+        self._forward_hooks: list[Any] = []
+        self._forward_pre_hooks: list[Any] = []
 
     def register_forward_pre_hook(self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False) -> Handle:
         """Call ``hook(module, args)`` before each forward for new arguments; ``with_kwargs`` with keywords too, for both."""

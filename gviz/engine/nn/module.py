@@ -250,11 +250,7 @@ class Module(Portable, Hooks):
         """Refuse: there is only the CPU."""
         return self.to("cuda")
 
-    def cpu(self) -> Self:
-        """Return the module, which is on the CPU."""
-        return self
-
-    type, half = to, partialmethod(to, dtypes.float16)
+    type, cpu, half = to, partialmethod(to, "cpu"), partialmethod(to, dtypes.float16)
     float, double = partialmethod(to, dtypes.float32), partialmethod(to, dtypes.float64)
 
     # ---------------------------------------------------------------- text

@@ -107,13 +107,11 @@ class Optimizer(Portable):
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; return what ``closure`` (which computes it anew) returned."""
-        loss = None
         if "_opt_called" in vars(self):  # there is a schedule, which warns if it goes on before this
             self._opt_called = True
+        with enable_grad():
+            loss = None if closure is None else closure()
         with no_grad():
-            if closure is not None:
-                with enable_grad():
-                    loss = closure()
             for group in self.param_groups:
                 for tensor in group["params"]:
                     if (rare := tensor._rare) is not None and rare.grad is not None:
@@ -141,9 +139,8 @@ class Optimizer(Portable):
     def state_dict(self) -> dict[str, Any]:
         """Return state and groups, with parameters as numbers."""
         numbers = {id(p): i for i, p in enumerate(p for group in self.param_groups for p in group["params"])}
-        groups = [{k: v for k, v in group.items() if k != "params"} for group in self.param_groups]
-        for group, own in zip(groups, self.param_groups, strict=True):
-            group["params"] = [numbers[id(p)] for p in own["params"]]
+        groups = [{name: value for name, value in group.items() if name != "params"}  # which PyTorch puts last
+                  | {"params": [numbers[id(p)] for p in group["params"]]} for group in self.param_groups]
         return {"state": {numbers[id(p)]: dict(s) for p, s in self.state.items()}, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

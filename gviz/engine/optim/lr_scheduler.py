@@ -21,12 +21,10 @@ EARLY = ("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In P
          "in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will result in PyTorch "
          "skipping the first value of the learning rate schedule. See more details at "
          "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate")
-FRESH = (
-    "param 'initial_lr' is not specified in param_groups[{}] when resuming scheduler with last_epoch >= 0.\n"
-    "This typically happens when:\n"
-    "1. You're trying to resume training from a checkpoint but haven't properly loaded the optimizer state\n"
-    "2. You're using last_epoch >= 0 for a fresh training run (not recommended)"
-)
+FRESH = ("param 'initial_lr' is not specified in param_groups[{}] when resuming scheduler with last_epoch >= 0.\n"
+         "This typically happens when:\n"
+         "1. You're trying to resume training from a checkpoint but haven't properly loaded the optimizer state\n"
+         "2. You're using last_epoch >= 0 for a fresh training run (not recommended)")
 
 class LRScheduler(Portable):
     """Base of the schedules: ``step()`` sets each group's learning rate for the next epoch."""
