@@ -72,6 +72,9 @@ def check(x, weight, bias, padding, dilation, transposed, groups):
     """Refuse sizes that do not fit."""
     held, across = f"weight of size {list(weight.shape)}", weight.shape[1] * groups
     wanted, outs = (weight.shape[0], across) if transposed else (across, weight.shape[0])
+    if weight.shape[0] % groups:
+        told = f"divisible by {groups} at dimension 0, but got weight of size [{list(weight.shape)}] instead"
+        raise RuntimeError(f"Given groups={groups}, expected weight to be {told}")
     if x.shape[1] != wanted:
         raise RuntimeError(
             f"Given {'transposed=1' if transposed else f'groups={groups}'}, {held}, expected input{list(x.shape)} to have "
@@ -110,6 +113,9 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
 def convolution_backward(
     grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, mask
 ):
+    if not transposed and any(output_padding):
+        told = " ".join(map(str, output_padding))
+        raise RuntimeError(f"output_padding is not supported for non-transposed convolutions; got: {told}")
     space, options = input.shape[2:], (stride, each_way(padding, input.ndim - 2), dilation, groups)
     pair, back = (grad_output, input), None
     if mask[0] and transposed:
@@ -186,15 +192,16 @@ def convolve(
         raise RuntimeError(f"Input type ({input.dtype.c_name}) and bias type ({bias.dtype.c_name}) should be the same")
     if weight.dtype is not input.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.scalar_name} but found {weight.dtype.scalar_name}")
-    stride, dilation, more = each_way(stride, dims), each_way(dilation, dims), each_way(output_padding or 0, dims)
+    stride, dilation = each_way(stride, dims), each_way(dilation, dims)
     if min(stride) <= 0:
         raise RuntimeError("non-positive stride is not supported")
-    if any(m >= s and m >= d for m, s, d in zip(more, stride, dilation, strict=True)):
-        facts = f"output_padding={more}, stride={stride} and dilation={dilation}"
-        raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {facts}")
     if padding == "same":
         input, padding = same_padding(input, stride, [d * (k - 1) for d, k in zip(dilation, weight.shape[2:], strict=True)])
     padding = (0,) if padding == "valid" else each_way(padding, dims)
+    more = each_way(output_padding or 0, len(padding))
+    if transposed and any(m >= s and m >= d for m, s, d in zip(more, stride, dilation, strict=True)):
+        facts = f"output_padding={more}, stride={stride} and dilation={dilation}"
+        raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {facts}")
     return TENSORS["convolution"](input, weight, bias, stride, padding, dilation, transposed, more, groups)
 
 @named(" ".join(f"{space}.conv_transpose{n}d" for space in ("F", "torch") for n in (1, 2, 3)))

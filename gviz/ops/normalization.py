@@ -24,8 +24,12 @@ def one_dtype(kernel):
 
     return check
 
+def total_of(array, axes):
+    """Return the sums over some dimensions, in double precision as in PyTorch's kernels."""
+    return np.add.reduce(array, axes, dtype=np.float64).astype(array.dtype)
+
 def mean_of(array, axes):
-    """Return the means over some dimensions, which stay; summed in double precision, as in PyTorch's kernels."""
+    """Return the means over some dimensions, which stay."""
     total = np.add.reduce(array, axes, keepdims=True, dtype=np.float64)
     return (total / (array.size // max(total.size, 1))).astype(array.dtype)
 
@@ -64,33 +68,35 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
     mean="None", rstd="None", bias="None")
 def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, mask):
     inner, outer = tuple(range(-len(normalized_shape), 0)), tuple(range(input.ndim - len(normalized_shape)))
-    normal, slope = (input - mean) * rstd, grad_out if weight is None else grad_out * weight
+    slope, count = grad_out if weight is None else grad_out * weight, np.prod(normalized_shape, dtype=np.float64)
+    total, along = (np.add.reduce(one, inner, keepdims=True) for one in (slope, slope * input))
+    bend = (total.astype(np.float64) * mean - along) * rstd**3 / count  # what cancels in PyTorch's kernel cancels here
+    back = rstd * slope + bend * (input - mean) - total * rstd / count if mask[0] else None
     return (
-        normal_back(slope, normal, rstd, inner) if mask[0] else None, (grad_out * normal).sum(outer) if mask[1] else None,
-        grad_out.sum(outer) if mask[2] else None,
+        None if back is None else back.astype(input.dtype), total_of(grad_out * ((input - mean) * rstd), outer) if mask[1] else None,
+        total_of(grad_out, outer) if mask[2] else None,
     )  # fmt: skip
 
-@composite
-def layer_norm_double_backward(grads, input, weight, grad_out, mean, rstd, normalized_shape):
-    """The gradients of the gradients: of matrices, a row for each mean."""
-    count, sizes = count_of(normalized_shape), tuple(input.shape)
-    rows = count_of(sizes[: len(sizes) - len(normalized_shape)])
-    x, grad, mean, rstd = (reshape(v, s) for v, s in zip((input, grad_out, mean, rstd), ((rows, count),) * 2 + ((-1, 1),) * 2))
-    shapes = (rows, count), (1, count), (1, count), (1, count)
-    *grads, scale = (v if v is None else reshape(v, s) for v, s in zip((*grads, weight), shapes))
-    through, back, to_scale = norm_double_backward(grads, x, scale, grad, x - mean, rstd, (1,), (0,), max(count, 1), True)
-    through = None if through is None else expand(through, (rows, count))
-    through, back = (v if v is None else reshape(v, sizes) for v in (through, back))
-    return through, back, None if to_scale is None else reshape(to_scale, tuple(weight.shape))
-
-# What both norms share. ``away`` is the input less its mean; ``count`` elements have one mean, along ``axes``; elements along
-# ``outer`` have one weight.
+# What the second derivatives of both norms share. ``away`` is the input less its mean, ``cubed`` that times rstd cubed,
+# ``count`` how many elements have one mean.
 @composite
 def totals(value, axes):
     """Summed over one axis after the other; they stay."""
     for axis in axes:
         value = sum_dim(value, (axis,), True)
     return value
+
+@composite
+def norm_bend(grad, along, total, to_input, product, away, cubed, rstd, axes, count):
+    """How the gradient for the input changes with the input; ``along``, ``total``: sums of ``grad * away``, ``grad``."""
+    summed, both, cube = totals(to_input, axes), totals(to_input * away, axes), power(rstd, 3)
+    inner = summed * total / count - totals(product[0] * product[1], axes)
+    first = cubed * (inner + power(rstd, 2) * along * both * (3 / count)) / count
+    right = total / count - grad  # right factors are made first, as in PyTorch
+    second = both * cube / count * right
+    right = summed / count - to_input
+    third = along * cube / count * right
+    return first + second + third
 
 @composite
 def norm_first(grad, weight, away, rstd, axes, count):
@@ -100,32 +106,35 @@ def norm_first(grad, weight, away, rstd, axes, count):
     return scale * (rest - away * power(rstd, 2) * along)
 
 @composite
-def norm_double_backward(grads, x, weight, grad, away, rstd, axes, outer, count, train):
-    """The gradients of the gradients, in PyTorch's order: for the gradient, the input and the weight."""
+def layer_norm_double_backward(grads, input, weight, grad_out, mean, rstd, normalized_shape):
+    """The gradients of the gradients, written as PyTorch does: of matrices, a row for each mean."""
     to_input, to_weight, to_bias = grads
-    scale, cubed = ones_of(x, (1,)) if weight is None else weight, away * power(rstd, 3)
+    count = count_of(normalized_shape)
+    shape, axes = (count_of(input.shape[: len(input.shape) - len(normalized_shape)]), count), (1,)
+    x, grad, mean, rstd = (reshape(v, s) for v, s in ((input, shape), (grad_out, shape), (mean, (-1, 1)), (rstd, (-1, 1))))
+    wide, to_weight, to_bias = (None if v is None else reshape(v, (1, count)) for v in (weight, to_weight, to_bias))
+    count = max(count, 1)  # there is nothing to be divided
+    to_input = None if to_input is None else reshape(to_input, shape)
+    scale, away = ones_of(x, (1,)) if wide is None else wide, x - mean
+    cubed = away * power(rstd, 3)
     bent = turned = through = to_scale = None
-    if to_input is not None and train:
-        slope = grad * scale
-        along, total = totals(slope * away, axes), totals(slope, axes)
-        summed, both, cube = totals(to_input, axes), totals(to_input * away, axes), power(rstd, 3)
-        inner = summed * total / count - totals(to_input * slope, axes)
-        first = cubed * (inner + power(rstd, 2) * along * both * (3 / count)) / count
-        right = total / count - slope  # right factors are made first, as in PyTorch
-        second = both * cube / count * right
-        right = summed / count - to_input
-        bent = first + second + along * cube / count * right
-    if to_weight is not None and train:
-        first, second = grad * to_weight * rstd, rstd * totals(grad * to_weight, axes) / -count
-        turned = first + second + cubed * totals(grad * to_weight * away, axes) / -count
-    elif to_weight is not None:
-        turned = to_weight * rstd * grad
     if to_input is not None:
-        if weight is not None:
-            to_scale = norm_first(to_input, ones_of(x, ()), away, rstd, axes, count) if train else to_input * rstd
-            to_scale = sum_dim(grad * to_scale, outer)
-        through = norm_first(to_input, scale, away, rstd, axes, count) if train else to_input * rstd * scale
-    return added((through, None if to_weight is None else to_weight * away * rstd, to_bias)), added((bent, turned)), to_scale
+        scaled = grad * scale
+        along = totals(scaled * away, axes)
+        bent = norm_bend(scaled, along, totals(scaled, axes), to_input, (to_input, scaled), away, cubed, rstd, axes, count)
+    if to_weight is not None:
+        first, second = grad * to_weight * rstd, rstd * totals(grad * to_weight, axes) / -count
+        third = cubed * totals(grad * to_weight * away, axes) / -count
+        turned = first + second + third
+    back, sizes = added((bent, turned)), tuple(input.shape)
+    back = None if back is None else reshape(back, sizes)
+    if to_input is not None:
+        if wide is not None:
+            to_scale = norm_first(to_input, ones_of(x, ()), away, rstd, axes, count)
+            to_scale = reshape(sum_dim(grad * to_scale, (0,)), tuple(weight.shape))
+        through = norm_first(to_input, scale, away, rstd, axes, count)
+    through = added((through, None if to_weight is None else to_weight * away * rstd, to_bias))
+    return None if through is None else reshape(expand(through, shape), sizes), back, to_scale
 
 
 # ------------------------------------------------------------------ batches
@@ -156,19 +165,51 @@ def native_batch_norm_backward(grad_out, input, weight, running_mean, running_va
     normal, slope = (input - mean) * rstd, scaled(grad_out, weight, None, shape)
     return (
         None if not mask[0] else normal_back(slope, normal, rstd, axes) if train else slope * rstd,
-        (grad_out * normal).sum(axes) if mask[1] else None, grad_out.sum(axes) if mask[2] else None,
+        total_of(grad_out * normal, axes) if mask[1] else None, total_of(grad_out, axes) if mask[2] else None,
     )  # fmt: skip
 
 @composite
+def per_channel(value, rank):
+    """A number for each channel, shaped to broadcast."""
+    for _ in range(rank - 2):
+        value = unsqueeze(value, 1)
+    return value
+
+@composite
 def batch_norm_double_backward(grads, input, weight, grad_out, running_mean, running_var, train, eps, save_mean, save_invstd):
-    """The gradients of the gradients."""
-    sizes, shape = tuple(input.shape), (1, -1, *(1,) * (len(input.shape) - 2))
-    axes, count = (0, *range(len(sizes) - 1, 1, -1)), numel_of(input) // max(sizes[1], 1)
-    to_input, *others = grads
-    *others, scale = (v if v is None else expand(reshape(v, shape), sizes) for v in (*others, weight))
+    """The gradients of the gradients, written as PyTorch does."""
+    to_input, to_weight, to_bias = grads
+    sizes = tuple(input.shape)
+    rank, count, axes = len(sizes), numel_of(input) // max(sizes[1], 1), (0, *range(len(sizes) - 1, 1, -1))
+    wide, to_weight, to_bias = (v if v is None else expand(per_channel(v, rank), sizes) for v in (weight, to_weight, to_bias))
+    scale = ones_of(input, ()) if wide is None else wide
+    shape = (1, -1, *(1,) * (rank - 2))
     away = input - reshape(save_mean if train else running_mean, shape)
     rstd = reshape(save_invstd if train else power(running_var + eps, -0.5), shape)
-    return norm_double_backward((to_input, *others), input, scale, grad_out, away, rstd, axes, axes, count, train)
+    cubed = away * power(rstd, 3)
+    along, total = totals(grad_out * away, axes), totals(grad_out, axes)
+    bent = turned = through = to_scale = None
+    if to_input is not None and train:
+        bent = norm_bend(grad_out, along, total, to_input, (grad_out, to_input), away, cubed, rstd, axes, count)
+        bent = scale * bent
+    if to_weight is not None and train:
+        first, second = grad_out * rstd, rstd * total / -count
+        third = cubed * totals(grad_out * away, axes) / -count
+        turned = to_weight * (first + second + third)
+    elif to_weight is not None:
+        turned = to_weight * rstd * grad_out
+    back = added((bent, turned))
+    if to_input is not None:
+        if wide is not None and train:
+            to_scale = to_input * norm_first(grad_out, ones_of(input, ()), away, rstd, axes, count)
+        elif wide is not None:
+            to_scale = to_input * grad_out * rstd
+        through = norm_first(to_input, scale, away, rstd, axes, count) if train else to_input * rstd * scale
+    if to_scale is not None:
+        for axis in axes:
+            to_scale = sum_dim(to_scale, (max(axis - 1, 0),))
+    through = added((through, None if to_weight is None else to_weight * away * rstd, to_bias))
+    return through, back, to_scale
 
 
 # ------------------------------------------------------------------ groups of channels

@@ -23,6 +23,8 @@ def pooled_size(size, kernel, stride, padding, dilation, ceil_mode):
 def seen_in(array, kernel, stride, padding, dilation, ceil_mode, fill):
     """Return all windows of an array (..., c, *space), with ``fill`` around it, as (n, c, *out, *kernel)."""
     sizes = array.shape[-len(kernel) :]
+    if min(stride) < 1:
+        raise RuntimeError("stride should not be zero")
     for p, k, d in zip(padding, kernel, dilation, strict=True):
         if p * 2 > (k - 1) * d + 1:
             raise RuntimeError(

@@ -37,16 +37,16 @@ def given_back(grad, taps, sizes):
 def border(array, padding, mode):
     """Return the taps of a border: for each dimension the elements' numbers, padded as numpy does; a negative number cuts."""
     taps = []
-    for size, i in zip(array.shape[-(len(padding) // 2) :], range(len(padding) - 2, -1, -2), strict=True):
-        before, after = padding[i : i + 2]
+    for i, size in enumerate(array.shape[: -len(padding) // 2 - 1 : -1]):
+        before, after = padding[2 * i : 2 * i + 2]
         if mode == "reflect" and max(before, after) >= size:
             raise RuntimeError(
                 "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
-                f"({before}, {after}) at dimension {array.ndim - 1 - i // 2} of input {list(array.shape)}"
+                f"({before}, {after}) at dimension {array.ndim - 1 - i} of input {list(array.shape)}"
             )
         wide = np.pad(np.arange(size), (max(before, 0), max(after, 0)), mode=mode)
         taps.append([(wide[max(-before, 0) : wide.size - max(-after, 0)], None)])
-    return taps
+    return taps[::-1]
 
 def bordered(kind, mode):
     """Store the rows of a border in one, two and three dimensions, and of its gradient."""
