@@ -8,7 +8,7 @@ from gviz.autograd.row import ARRAYS, composite, everywhere, op
 from gviz.numbers.dtypes import of
 from gviz.numbers.shapes import broadcast_shape
 from gviz.ops.checks import check_one_dtype
-from gviz.ops.rows import brief
+from gviz.ops.rows import brief, row
 
 everywhere(broadcast_shape)
 
@@ -35,10 +35,8 @@ def sum_of(addend, product, beta, alpha):
 
 
 # ------------------------------------------------------------------ two matrices, and what is added to them
-@op("MmBackward0", "mm", promote="none", self="mm_left(grad, mat2, self_sym_sizes, self_sym_strides)",
-    mat2="mm_right(grad, self, mat2_sym_sizes, mat2_sym_strides)")
-def mm(self, mat2):
-    return multiply(self, mat2, ("self", "mat2"))
+row("mm", "MmBackward0", lambda self, mat2: multiply(self, mat2, ("self", "mat2")), "mm", promote="none",
+    self="mm_left(grad, mat2, self_sym_sizes, self_sym_strides)", mat2="mm_right(grad, self, mat2_sym_sizes, mat2_sym_strides)")
 
 @everywhere
 def column_major(sizes, strides):

@@ -7,6 +7,7 @@ import numpy as np
 from gviz.autograd.row import composite, op
 from gviz.numbers.words import LinAlgError
 from gviz.ops.checks import check_floats
+from gviz.ops.rows import brief
 
 
 def check_matrix(array, name, square=True):
@@ -67,10 +68,7 @@ def inv_backward(grad, inverse):
     inner = matmul(grad, transpose(inverse, -2, -1))
     return neg(matmul(transpose(inverse, -2, -1), inner))
 
-@composite("inverse linalg.inv")
-def inverse(A):
-    """Return the inverses of square matrices."""
-    return linalg_inv(A)[0]
+brief("inverse linalg.inv", lambda A: linalg_inv(A)[0])
 
 
 # ------------------------------------------------------------------ determinants
@@ -171,10 +169,7 @@ def solve_triangular_backward(grad, self, result, upper, left, unitriangular, wa
 def linalg_cholesky_ex(self, upper=False):
     return triangle_of(self, upper, "linalg.cholesky"), np.zeros(self.shape[:-2], np.int32)
 
-@composite("linalg.cholesky")
-def linalg_cholesky(A, *, upper: bool = False):
-    """Return the triangle whose product with its transpose is the matrix."""
-    return linalg_cholesky_ex(A, upper)[0]
+brief("linalg.cholesky", lambda A, *, upper=False: linalg_cholesky_ex(A, upper)[0], "linalg_cholesky", upper="bool")
 
 @op("CholeskyBackward0", "cholesky", self="cholesky_backward(grad, upper, result)")
 def cholesky(self, upper: bool = False):
