@@ -109,7 +109,6 @@ row("lerp_scalar", "LerpBackward0", between, "lerp .lerp_", self=NEAR, end=FAR)
     exponent="grad * where(logical_and(equal(self, 0), greater_equal(exponent, 0)), 0.0, result * log(self))")
 def pow_tensor(self, exponent):
     return integer_power(self, exponent) if self.dtype.kind in "iu" else self**exponent
-
 @op("PowBackward0", "pow .pow_ ** **=", self="pow_backward(grad, self, exponent)")
 def power(self, exponent):
     self = common(self, exponent)
@@ -118,7 +117,6 @@ def power(self, exponent):
     if exponent == -0.5:  # as a root: minus infinity gives nan
         return 1 / np.sqrt(self)
     return self * self if exponent == 2 else self**exponent
-
 @op("PowBackward2", "pow", exponent="pow_backward_base(grad, self, exponent, result)")
 def pow_base(self, exponent):
     exponent, self = alike(exponent, self)

@@ -39,7 +39,6 @@ def clamp_tensor(self, min: Tensor | None = None, max: Tensor | None = None):
     if min is None is max:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     return bounded(self, min, max)
-
 @op("ClampBackward1", "clamp clip clamp_ clip_", self="clamp_backward_self(grad, self, min, max)")
 def clamp_scalar(self, min: Number | None = None, max: Number | None = None):
     if self.dtype.kind != "f":
@@ -86,6 +85,5 @@ def masked_fill_tensor(self, mask, value):
         raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, "
                            f"but got tensor with {value.ndim} dimension(s).")
     return filled(self, mask, value.item())
-
 row("masked_fill", "MaskedFillBackward0", lambda self, mask, value: filled(self, mask, value), "masked_fill .masked_fill_",
     nondiff=("mask",), promote="none", self="masked_fill(grad, mask, 0)")

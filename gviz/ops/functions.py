@@ -50,7 +50,6 @@ function("sinc", "SincBackward0", lambda self: np.sinc(self).astype(self.dtype),
     self="sinc_backward(grad, self)")
 row("sigmoid_backward", "SigmoidBackwardBackward0", lambda grad_output, output: (grad_output - grad_output * output) * output,
     grad_output="sigmoid_backward(grad, output)", output="grad * grad_output * (-2 * output + 1)")
-
 @op("LogitBackward0", "logit logit_ special.logit", promote="float", self="logit_backward(grad, self, eps)")
 def logit(self, eps: Number | None = None):
     if eps is not None:  # the lower bound goes first, also where it is above the upper one

@@ -54,7 +54,6 @@ def stack(tensors: Tensors, dim: int = 0):
     return np.ascontiguousarray(np.stack(tensors, wrap_dim(dim, tensors[0].ndim + 1)))
 
 formula("stack_backward", lambda grad, dim, count: tuple([select(grad, dim, i) for i in range(count)]))
-
 @composite
 def atleast(self, count):
     have = len(self.shape)
@@ -92,14 +91,12 @@ def unbind_backward(grads, dim, sizes):
     axis = wrap_dim(dim, len(sizes))
     return stack(filled(grads, [(*sizes[:axis], *sizes[axis + 1 :])] * len(grads)), dim)
 SPLIT = "split_backward(grad, {}, dim, self_sym_sizes)"
-
 @op("SplitBackward0", view=True, outputs=("...",), self=SPLIT.format("split_size"))
 def split_size(self, split_size, dim=0):
     length, dim = self.shape[present_dim(dim, self)], wrap_dim(dim, self.ndim)
     if split_size < 0 or (split_size == 0 and length):
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
     return pieces(self, piece_sizes(split_size, length), dim)
-
 @op("SplitWithSizesBackward0", "split_with_sizes", view=True, outputs=("...",), self=SPLIT.format("split_sizes"))
 def split_with_sizes(self, split_sizes: Ints, dim: int = 0):
     given, dim = dim, wrap_dim(dim, self.ndim)
@@ -131,14 +128,12 @@ brief("split", lambda self, split_size_or_sections, dim=0: split_size(self, spli
     split_size_or_sections="int", dim="int")
 brief("split", lambda self, split_size_or_sections, dim=0: split_with_sizes(self, split_size_or_sections, dim),
     key="split_several", split_size_or_sections="Size", dim="int")
-
 @composite("chunk")
 def chunk(self, chunks: int, dim: int = 0):
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     length = tuple(self.shape)[wrap_dim(dim, len(self.shape))]
     return split_size(self, -(-length // chunks), dim) if length else split_with_sizes(self, (0,) * chunks, dim)
-
 @composite("tensor_split")
 def tensor_split(self, indices_or_sections: Any, dim: int = 0):
     length, cuts = tuple(self.shape)[wrap_dim(dim, len(self.shape))], indices_or_sections

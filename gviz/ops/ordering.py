@@ -43,7 +43,6 @@ def kthvalue(self, k: int, dim: int = -1, keepdim: bool = False):
 def median_all(self):
     flat = np.sort(self, axis=None)
     return flat[-1] if np.isnan(flat[-1:]).any() else flat[(flat.size - 1) // 2]
-
 @op("MedianBackward1", "median", outputs=PLACES, self=SELECTED)
 def median_dim(self, dim: int, keepdim: bool = False):
     def middle(lines, axis):
@@ -51,7 +50,6 @@ def median_dim(self, dim: int, keepdim: bool = False):
         return np.where(unknown.any(axis, keepdims=True), unknown.argmax(axis, keepdims=True), order)
 
     return searched(self, dim, middle, keepdim)
-
 @op("ModeBackward0", "mode", outputs=PLACES, self=SELECTED)
 def mode(self, dim: int = -1, keepdim: bool = False):
     def last(line):
@@ -74,5 +72,4 @@ def unique_dim(self, dim):
 @composite("unique")
 def unique(self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None):
     values, inverse, counts = unique2(self) if dim is None else unique_dim(self, dim)
-    results = (values, *[inverse] * return_inverse, *[counts] * return_counts)
-    return results if len(results) > 1 else values
+    return (values, *[inverse] * return_inverse, *[counts] * return_counts) if return_inverse or return_counts else values

@@ -37,7 +37,6 @@ def repeat_backward(grad, repeats, sizes):
     return sum_dim(reshape(grad, tuple(shape)), tuple(axes)) if axes else grad
 
 brief("tile", lambda self, dims: repeat(self, (1,) * (len(self.shape) - len(dims)) + dims), dims="Size")
-
 @composite(".repeat_interleave torch.repeat_interleave")
 def repeat_interleave(self, repeats: Any, dim: int | None = None, *, output_size: int | None = None):
     if dim is None:
@@ -47,7 +46,6 @@ def repeat_interleave(self, repeats: Any, dim: int | None = None, *, output_size
         return index_select(self, dim, places_repeated(expand(repeats, (shape[dim],))))
     spread = clone(expand(unsqueeze(self, dim + 1), (*shape[: dim + 1], repeats, *shape[dim + 1 :])))
     return view(spread, (*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]))
-
 @op(None, "torch.repeat_interleave", nondiff=("repeats",))
 def places_repeated(repeats, *, output_size=None):
     return np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats)
@@ -89,14 +87,12 @@ def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1):
     found = np.diagonal(self, offset, *dims)
     found.flags.writeable = self.flags.writeable
     return found
-
 alike("diagonal_copy", "DiagonalBackward0_copy", "diagonal")
 @op("DiagonalBackwardBackward0", grad_output="diagonal(grad, offset, dim1, dim2)")
 def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):
     full = np.zeros(input_sizes, grad_output.dtype)
     ARRAYS["diagonal"](full, offset, dim1, dim2)[...] = grad_output
     return full
-
 @op("DiagEmbedBackward0", "diag_embed", self="diagonal(grad, offset, dim1, dim2)")
 def diag_embed(self, offset: int = 0, dim1: int = -2, dim2: int = -1):
     shape, dims = list(self.shape[:-1]), sorted((wrap_dim(dim1, self.ndim + 1), wrap_dim(dim2, self.ndim + 1)))
@@ -105,7 +101,6 @@ def diag_embed(self, offset: int = 0, dim1: int = -2, dim2: int = -1):
     full = np.zeros(shape, self.dtype)
     ARRAYS["diagonal"](full, offset, dim1, dim2)[...] = self
     return full
-
 @composite("diag")
 def diag(self, diagonal: int = 0):
     if len(self.shape) not in (1, 2):
@@ -131,7 +126,6 @@ def unfold(self, dimension: int, size: int, step: int):
     if size > self.shape[dim]:
         raise RuntimeError(f"maximum size for tensor at dimension {dim} is {self.shape[dim]} but size is {size}")
     return sliding_window_view(self, size, dim, writeable=True)[(slice(None),) * dim + (slice(None, None, step),)]
-
 @op("UnfoldBackwardBackward0", grad_in="unfold(grad, dim, size, step)")
 def unfold_backward(grad_in, input_sizes, dim, size, step):
     full = np.zeros(input_sizes, grad_in.dtype)
@@ -145,7 +139,6 @@ def broadcast_tensors(*tensors: Any):
     tensors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else tensors
     shape = broadcast_shape(*[tuple(one.shape) for one in tensors])
     return tuple([one if tuple(one.shape) == shape else expand(one, shape) for one in tensors])
-
 @named("torch.meshgrid")
 def meshgrid(*tensors: Any, indexing: str | None = None):
     vectors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else tensors

@@ -58,7 +58,6 @@ def full_shape(size, numel):
 
 # ------------------------------------------------------------------ another shape
 BACK = "reshape(grad, self_sym_sizes)"
-
 @op("ViewBackward0", ".view", view=True, self=BACK)
 def view(self, size: Size):
     found = without_copy(self, full_shape(size, self.size))
@@ -66,24 +65,20 @@ def view(self, size: Size):
         raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans "
                            "across two contiguous subspaces). Use .reshape(...) instead.")
     return found
-
 row("unsafe_view", "UnsafeViewBackward0", lambda self, size: self.reshape(size), self=BACK)
 row("reshape_alias", "ReshapeAliasBackward0", lambda self, size: self.reshape(size), view=True, self=BACK)
 row("alias", "AliasBackward0", lambda self: self.view(), view=True, self="grad")
-
 @composite("reshape")
 def reshape(self, shape: Size):
     shape = full_shape(shape, numel_of(self))
     if contiguous(self):
         return view(self, shape)
     return reshape_alias(self, shape) if viewable(self, shape) else unsafe_view(clone_contiguous(self), shape)
-
 brief(".reshape_as", lambda self, other: reshape(self, tuple(other.shape)))
 brief(".view_as", lambda self, other: view(self, tuple(other.shape)))
 brief(".expand_as", lambda self, other: expand(self, tuple(other.shape)))
 brief("ravel", lambda self: view(as_contiguous(self), (-1,)))
 brief("adjoint", lambda self: transpose(self, -2, -1))
-
 @composite("flatten")
 def flatten(self, start_dim: int = 0, end_dim: int = -1):
     shape = tuple(self.shape)
@@ -93,7 +88,6 @@ def flatten(self, start_dim: int = 0, end_dim: int = -1):
     if first == last and shape:
         return self
     return reshape(self, (*shape[:first], count_of(shape[first : last + 1]), *shape[last + 1 :]))
-
 @composite("unflatten")
 def unflatten(self, dim: int, sizes: Size):
     shape, dim, known = tuple(self.shape), wrap_dim(dim, len(self.shape)), count_of(s for s in sizes if s != -1)
@@ -102,7 +96,6 @@ def unflatten(self, dim: int, sizes: Size):
         raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) "
                            "in the input tensor")
     return view(self, (*shape[:dim], *full, *shape[dim + 1 :]))
-
 brief(".contiguous", lambda self, *, memory_format=None: self if contiguous(self) else clone_contiguous(self),
     key="as_contiguous", memory_format="Any")
 @op(None, ".view", view=True, nondiff=("self",))
@@ -135,7 +128,6 @@ def permute(self, dims: Size):
 def inverse_order(dims):
     order = [d % len(dims) for d in dims]
     return tuple(order.index(i) for i in range(len(order)))
-
 @composite("movedim moveaxis")
 def movedim(self, source: Ints, destination: Ints):
     ndim = len(self.shape)
@@ -197,10 +189,10 @@ def sum_to(grad, size):
     """A gradient summed back to the shape that was expanded."""
     if not size:
         return sum_all(grad)
-    size, extra = tuple(size), len(grad.shape) - len(size)
+    extra = len(grad.shape) - len(size)
     axes = *range(extra), *(i + extra for i, s in enumerate(size) if s == 1 and grad.shape[i + extra] != 1)
     grad = sum_dim(grad, axes, True) if axes else grad
-    return view(grad, size) if extra else grad
+    return view(grad, tuple(size)) if extra else grad
 
 @composite(".sum_to_size")
 def sum_to_size(self, size: Size):
@@ -239,11 +231,10 @@ def flat_memory(array: Any) -> Any:
 @composite
 def as_strided_backward(grad, sizes, strides, size, stride, offset, start=0):
     """The gradient written to where the elements were, and the input read out of that, as PyTorch does."""
-    offset = start if offset is None else offset
-    shared = min(start, offset)
-    start, offset = start - shared, offset - shared
     if not all(size) or not all(sizes):
         return zeros_of(grad, sizes)
+    offset = start if offset is None else offset
+    start, offset = start - min(start, offset), offset - min(start, offset)
     memory = zeros_of(grad, (max(offset + span(size, stride), start + span(sizes, strides)),))
     memory = index_add(memory, 0, strided_places(memory, size, stride, offset), reshape(grad, (-1,)))
     return as_strided(memory, sizes, strides, start)

@@ -1,7 +1,4 @@
-"""Special functions: the gamma and error functions and their kin, x log y.
-
-Numpy has none of them: they are Python's, or series here, in double precision.
-"""
+"""Special functions, which numpy lacks (Python's, or series here, in double precision): gamma, error function, x log y."""
 
 from __future__ import annotations
 
@@ -39,8 +36,7 @@ function("erfinv", "ErfinvBackward0", each(erfinv_of), "erfinv .erfinv_ special.
     self="0.8862269254527579 * exp(power(erfinv(self), 2)) * grad")
 
 # ------------------------------------------------------------------ the gamma function
-SHIFT = 12
-"""Arguments of the asymptotic series are moved up to this far from zero."""
+SHIFT = 12  # arguments of the asymptotic series are moved up to this far from zero
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 
 def lgamma_of(x):
@@ -51,8 +47,7 @@ function("lgamma", "LgammaBackward0", each(lgamma_of), "lgamma .lgamma_ special.
 @op("DigammaBackward0", "digamma .digamma_ special.digamma special.psi", promote="float", self="grad * polygamma(1, self)")
 def digamma(self):
     """Reflected to the right side, moved up, then its asymptotic series."""
-    x = self.astype(np.float64)
-    left = x < 0
+    x, left = self.astype(np.float64), self < 0
     y = np.where(left, 1 - x, x)
     z = y + SHIFT
     series = sum(b / (2 * k * z ** (2 * k)) for k, b in enumerate(BERNOULLI, 1))
@@ -71,10 +66,8 @@ def polygamma(n, self):
 
 def zeta(s, q):
     """Return the sum of (q + k)^-s over all k: the first terms one by one, the rest by Euler and Maclaurin."""
-    total = sum((q + k) ** -s for k in range(SHIFT))
-    z = q + SHIFT
-    total = total + z ** (1 - s) / (s - 1) + 0.5 * z**-s
-    factor = s
+    z, factor = q + SHIFT, s
+    total = sum((q + k) ** -s for k in range(SHIFT)) + z ** (1 - s) / (s - 1) + 0.5 * z**-s
     for k, b in enumerate(BERNOULLI, 1):
         total = total + b / math.factorial(2 * k) * factor * z ** (-s - 2 * k + 1)
         factor *= (s + 2 * k - 1) * (s + 2 * k)

@@ -86,7 +86,6 @@ measure_spread("var_mean", "VarMeanBackward0", "torch.var_mean", lambda square, 
     "var_mean_backward(grads", outputs=MEANS)
 measure_spread("std_mean", "StdMeanBackward0", "torch.std_mean", lambda square, mean: (np.sqrt(square), mean),
     "var_mean_backward([root_grad(grads[0], result0), grads[1]]", outputs=MEANS)
-
 @composite
 def var_backward(grad, self, dim, correction, keepdim):
     whole = not self.shape or dim is None
@@ -95,7 +94,6 @@ def var_backward(grad, self, dim, correction, keepdim):
     free = (numel_of(self) if whole else reduced_count(tuple(self.shape), dim)) - (1 if correction is None else correction)
     away = self - (mean_all(self) if whole else mean_dim(self, dim, True))
     return (2.0 / free if free > 0 else float("inf")) * grad * away
-
 formula("root_grad", lambda grad, result: None if grad is None else masked_fill(grad / (result * 2), equal(result, 0), 0))
 @composite
 def var_mean_backward(grads, self, dim, correction, keepdim):
@@ -167,7 +165,6 @@ def nansum(self, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype
 @composite("nanmean")
 def nanmean(self, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None):
     return nansum(self, dim, keepdim, dtype) / sum_dim(logical_not(isnan(self)), dim, keepdim)
-
 @op("LogsumexpBackward0", "logsumexp special.logsumexp", promote="float",
     self="logsumexp_backward(grad, self, result, dim, keepdim)")
 def logsumexp(self, dim: Ints, keepdim: bool = False):
@@ -187,7 +184,6 @@ brief("nonzero", lambda self, *, as_tuple: nonzero_places(self) if as_tuple else
 @op(None, "count_nonzero", nondiff=("self",))
 def count_nonzero(self, dim: Ints | None = None):
     return np.asarray(np.count_nonzero(self, axis=axes_of(self, dim)), np.int64)
-
 @op(None, "bincount", nondiff=("self", "weights"))
 def bincount(self, weights: Tensor | None = None, minlength: int = 0):
     if self.ndim != 1 or (self < 0).any():

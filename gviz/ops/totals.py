@@ -1,8 +1,4 @@
-"""Sums, products and means of arrays.
-
-What overflows is infinite, and what is empty is nan, without a word, as in PyTorch: numpy's methods warn from a module of
-numpy's own, which the engine does not silence; these are the same reductions, called from here. Results lie in order.
-"""
+"""Sums, products and means of arrays, without numpy's warnings (which come from a module that the engine does not silence)."""
 
 from __future__ import annotations
 
