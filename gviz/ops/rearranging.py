@@ -95,8 +95,8 @@ def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):
     return full
 @op("DiagEmbedBackward0", "diag_embed", self="diagonal(grad, offset, dim1, dim2)")
 def diag_embed(self, offset: int = 0, dim1: int = -2, dim2: int = -1):
-    shape, dims = list(self.shape[:-1]), sorted((wrap_dim(dim1, self.ndim + 1), wrap_dim(dim2, self.ndim + 1)))
-    for dim in dims:
+    shape = list(self.shape[:-1])
+    for dim in sorted(wrap_dims((dim1, dim2), self.ndim + 1)):
         shape.insert(dim, self.shape[-1] + abs(offset))
     full = np.zeros(shape, self.dtype)
     ARRAYS["diagonal"](full, offset, dim1, dim2)[...] = self
@@ -151,14 +151,11 @@ def meshgrid(*tensors: Any, indexing: str | None = None):
 
 @composite("diff")
 def diff(self, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None):
-    if not self.shape:
-        raise RuntimeError("diff expects input to be at least one-dimensional")
     if not n:
         return copy_into(zeros_like(self), self)
     if not prepend is append is None:
         self = cat([one for one in (prepend, self, append) if one is not None], dim)
     for _ in range(min(n, self.shape[dim])):
-        first = narrow(self, dim, 0, self.shape[dim] - 1)  # PyTorch's order of making them
-        second = narrow(self, dim, 1, self.shape[dim] - 1)
+        first, second = narrow(self, dim, 0, self.shape[dim] - 1), narrow(self, dim, 1, self.shape[dim] - 1)
         self = logical_xor(second, first) if is_bool(self) else sub(second, first)
     return self
