@@ -46,9 +46,8 @@ class Holder(Module):
     def extra_repr(self) -> str:
         """Return a line for each parameter that is held."""
         held = {} if self._home == "_modules" else self.held
-        kinds = [value.dtype if isinstance(self, Numbered) else type_name(value._array.dtype) for value in held.values()]
-        shown = (f"{kind} of size {'x'.join(map(str, value.shape))}" for kind, value in zip(kinds, held.values(), strict=True))
-        return "\n".join(f"  ({key}): Parameter containing: [{text}]" for key, text in zip(held, shown, strict=True))
+        kinds = ((k, v.dtype if isinstance(self, Numbered) else type_name(v._array.dtype), v.shape) for k, v in held.items())
+        return "\n".join(f"  ({k}): Parameter containing: [{kind} of size {'x'.join(map(str, n))}]" for k, kind, n in kinds)
 
     def pop(self, key: Any) -> Any:
         """Take something out."""

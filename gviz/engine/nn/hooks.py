@@ -102,7 +102,9 @@ class BackwardHook:
     """The backward hooks of one call of a module; ``grads`` are those of its outputs, until they went through."""
 
     def __init__(self, module: Any) -> None:
-        self.module, self.grads, self.places, self.count = module, None, None, 0
+        self.module, self.count = module, 0
+        self.grads: Any = None
+        self.places: Any = None
         self.hooks, self.pre_hooks = list(module._backward_hooks), list(module._backward_pre_hooks)
 
     def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:

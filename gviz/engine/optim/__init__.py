@@ -75,8 +75,6 @@ class Optimizer(Portable):
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group; what it does not say is as in the defaults."""
-        if not isinstance(param_group, dict):
-            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         given = param_group["params"]
         if isinstance(given, set):
             raise TypeError("optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
