@@ -168,6 +168,8 @@ def nll_forward(self, target, weight, reduction, ignore_index):
 
 def nll_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight):
     """Return the gradient, put where each example's class is."""
+    if self.ndim == 1 and target.shape not in ((), self.shape):  # which the loss itself takes
+        raise RuntimeError(f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)})")
     index, weights, axis = picked(self, target, weight, ignore_index)
     values = -weights * (grad_output / total_weight if reduction == 1 else grad_output)
     result = np.zeros_like(self)

@@ -47,7 +47,9 @@ def scaled(array, weight, bias, shape=None):
 
 def normal_back(grad, normal, rstd, axes):
     """Return the gradient of the normalization: less its mean and its part along the normalized input."""
-    return rstd * (grad - mean_of(grad, axes) - normal * mean_of(grad * normal, axes))
+    wide = normal.astype(np.float64)
+    wide -= mean_of(wide, axes)  # else what rounding has left of its mean would show in the gradient
+    return (rstd * (grad - mean_of(grad, axes) - wide * mean_of(grad * wide, axes))).astype(grad.dtype, copy=False)
 
 def by_channel(array):
     """Return the shape of a number for each channel, and the other dimensions."""
