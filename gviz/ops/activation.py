@@ -32,10 +32,9 @@ def slope(key, node, forward, formula, self=FLAT):
 def check_slope(name, slope, is_result):
     """Refuse to tell from the result of a function that falls below zero which input it had."""
     if is_result and slope < 0:
-        raise RuntimeError(
-            f"In-place {name} backward calculation is triggered with a negative slope which is not supported. This is caused "
-            "by calling in-place forward function with a negative slope, please call out-of-place version instead."
-        )
+        raise RuntimeError(f"In-place {name} backward calculation is triggered with a negative slope which is not supported. "
+                           "This is caused by calling in-place forward function with a negative slope, please call "
+                           "out-of-place version instead.")
 
 
 # ------------------------------------------------------------------ piecewise linear
@@ -80,10 +79,8 @@ def prelu(self, weight):
     """A leaky relu whose slope is learned, one for all or one per channel."""
     rank, channels = len(self.shape), self.shape[1] if len(self.shape) > 1 else 1
     if numel_of(weight) not in (1, channels):
-        raise RuntimeError(
-            f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {numel_of(weight)} and channel "
-            f"size = {channels}."
-        )
+        raise RuntimeError("Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                           f"{numel_of(weight)} and channel size = {channels}.")
     if len(weight.shape) != rank:
         weight = view(weight, (1, -1, *(1,) * (rank - 2)) if rank > 1 else (1,) * rank)
     return prelu_kernel(self, weight)

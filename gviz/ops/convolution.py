@@ -76,22 +76,16 @@ def check(x, weight, bias, padding, dilation, transposed, groups):
         told = f"divisible by {groups} at dimension 0, but got weight of size [{list(weight.shape)}] instead"
         raise RuntimeError(f"Given groups={groups}, expected weight to be {told}")
     if x.shape[1] != wanted:
-        raise RuntimeError(
-            f"Given {'transposed=1' if transposed else f'groups={groups}'}, {held}, expected input{list(x.shape)} to have "
-            f"{wanted} channels, but got {x.shape[1]} channels instead"
-        )
+        raise RuntimeError(f"Given {'transposed=1' if transposed else f'groups={groups}'}, {held}, expected "
+                           f"input{list(x.shape)} to have {wanted} channels, but got {x.shape[1]} channels instead")
     if bias is not None and bias.shape != (outs,):
-        raise RuntimeError(
-            f"Given {'transposed=1, ' * transposed}{held}, expected bias to be 1-dimensional with {outs} elements, but got "
-            f"bias of size {list(bias.shape)} instead"
-        )
+        raise RuntimeError(f"Given {'transposed=1, ' * transposed}{held}, expected bias to be 1-dimensional with {outs} "
+                           f"elements, but got bias of size {list(bias.shape)} instead")
     room = [n + 2 * p for n, p in zip(x.shape[2:], padding, strict=True)]
     spans = [d * (k - 1) + 1 for k, d in zip(weight.shape[2:], dilation, strict=True)]
     if not transposed and any(r < s for r, s in zip(room, spans, strict=True)):
-        raise RuntimeError(
-            f"Calculated padded input size per channel: ({' x '.join(map(str, room))}). Kernel size: "
-            f"({' x '.join(map(str, spans))}). Kernel size can't be greater than actual input size"
-        )
+        raise RuntimeError(f"Calculated padded input size per channel: ({' x '.join(map(str, room))}). Kernel size: "
+                           f"({' x '.join(map(str, spans))}). Kernel size can't be greater than actual input size")
 
 @op("ConvolutionBackward0", promote="none",
     input__weight__bias="convolution_backward(grad, input, weight, bias_sym_sizes_opt, stride, padding, dilation, transposed, "
@@ -110,9 +104,8 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
 @op("ConvolutionBackwardBackward0", promote="none", outputs=("grad_input", "grad_weight", "grad_bias"),
     grad_output__input__weight="convolution_double_backward(grads, grad_output, input, weight, stride, padding, dilation, "
     "transposed, output_padding, groups)")
-def convolution_backward(
-    grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, mask
-):
+def convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
+                         mask):
     if not transposed and any(output_padding):
         told = " ".join(map(str, output_padding))
         raise RuntimeError(f"output_padding is not supported for non-transposed convolutions; got: {told}")
@@ -122,15 +115,12 @@ def convolution_backward(
         back = correlate(grad_output, weight, *options)[(..., *map(slice, space))]
     elif mask[0]:
         back = spread(grad_output, weight, space, *options)
-    return (
-        back, weight_gradient(*(pair[::-1] if transposed else pair), weight.shape[2:], *options) if mask[1] else None,
-        grad_output.sum((0, *range(2, input.ndim))) if mask[2] else None,
-    )  # fmt: skip
+    return (back, weight_gradient(*(pair[::-1] if transposed else pair), weight.shape[2:], *options) if mask[1] else None,
+            grad_output.sum((0, *range(2, input.ndim))) if mask[2] else None)
 
 @composite
-def convolution_double_backward(
-    grads, grad_output, input, weight, stride, padding, dilation, transposed, output_padding, groups
-):
+def convolution_double_backward(grads, grad_output, input, weight, stride, padding, dilation, transposed, output_padding,
+                                groups):
     """The gradients of the gradients, convolutions all, in PyTorch's order.
 
     That for the weight takes examples for channels; steps and gaps between the weight's elements change places.
@@ -176,16 +166,13 @@ def cut_to(value, sizes):
 
 # ------------------------------------------------------------------ public forms: over as many dimensions as the weight has
 @named("F.conv1d F.conv2d F.conv3d torch.conv1d torch.conv2d torch.conv3d")
-def convolve(
-    input, weight, bias: Tensor | None = None, stride: Ints = 1, padding: Any = 0, dilation: Ints = 1, groups: int = 1,
-    output_padding: Ints | None = None,
-):  # fmt: skip
+def convolve(input, weight, bias: Tensor | None = None, stride: Ints = 1, padding: Any = 0, dilation: Ints = 1,
+             groups: int = 1, output_padding: Ints | None = None):
     """Return a convolution, of a batch or of one example; transposed if there is an output padding."""
     dims, transposed = len(weight.shape) - 2, output_padding is not None
     if input.ndim not in (dims + 1, dims + 2):
-        sizes = f"{dims + 1}D (unbatched) or {dims + 2}D (batched)"
-        name = f"conv{'_transpose' * transposed}{dims}d"
-        raise RuntimeError(f"Expected {sizes} input to {name}, but got input of size: {list(input.shape)}")
+        raise RuntimeError(f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to conv{'_transpose' * transposed}"
+                           f"{dims}d, but got input of size: {list(input.shape)}")
     if input.ndim == dims + 1:
         return convolve(input.unsqueeze(0), weight, bias, stride, padding, dilation, groups, output_padding).squeeze(0)
     if bias is not None and bias.dtype is not input.dtype:
@@ -200,15 +187,13 @@ def convolve(
     padding = (0,) if padding == "valid" else each_way(padding, dims)
     more = each_way(output_padding or 0, len(padding))
     if transposed and any(m >= s and m >= d for m, s, d in zip(more, stride, dilation, strict=True)):
-        facts = f"output_padding={more}, stride={stride} and dilation={dilation}"
-        raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {facts}")
+        raise RuntimeError("output padding must be smaller than either stride or dilation, but got "
+                           f"output_padding={more}, stride={stride} and dilation={dilation}")
     return TENSORS["convolution"](input, weight, bias, stride, padding, dilation, transposed, more, groups)
 
 @named(" ".join(f"{space}.conv_transpose{n}d" for space in ("F", "torch") for n in (1, 2, 3)))
-def convolve_transposed(
-    input, weight, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0, output_padding: Ints = 0, groups: int = 1,
-    dilation: Ints = 1,
-):  # fmt: skip
+def convolve_transposed(input, weight, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
+                        output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1):
     """Return the transpose of a convolution."""
     return convolve(input, weight, bias, stride, padding, dilation, groups, output_padding)
 

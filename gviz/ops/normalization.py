@@ -74,10 +74,9 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
     total, along = (np.add.reduce(one, inner, keepdims=True) for one in (slope, slope * input))
     bend = (total.astype(np.float64) * mean - along) * rstd**3 / count  # what cancels in PyTorch's kernel cancels here
     back = rstd * slope + bend * (input - mean) - total * rstd / count if mask[0] else None
-    return (
-        None if back is None else back.astype(input.dtype), total_of(grad_out * ((input - mean) * rstd), outer) if mask[1] else None,
-        total_of(grad_out, outer) if mask[2] else None,
-    )  # fmt: skip
+    return (None if back is None else back.astype(input.dtype),
+            total_of(grad_out * ((input - mean) * rstd), outer) if mask[1] else None,
+            total_of(grad_out, outer) if mask[2] else None)
 
 # What the second derivatives of both norms share. ``away`` is the input less its mean, ``cubed`` that times rstd cubed,
 # ``count`` how many elements have one mean.
@@ -165,10 +164,8 @@ def native_batch_norm_backward(grad_out, input, weight, running_mean, running_va
     mean, rstd = (save_mean, save_invstd) if train else (running_mean, 1 / np.sqrt(running_var + eps))
     mean, rstd = mean.reshape(shape), rstd.reshape(shape)
     normal, slope = (input - mean) * rstd, scaled(grad_out, weight, None, shape)
-    return (
-        None if not mask[0] else normal_back(slope, normal, rstd, axes) if train else slope * rstd,
-        total_of(grad_out * normal, axes) if mask[1] else None, total_of(grad_out, axes) if mask[2] else None,
-    )  # fmt: skip
+    return (None if not mask[0] else normal_back(slope, normal, rstd, axes) if train else slope * rstd,
+            total_of(grad_out * normal, axes) if mask[1] else None, total_of(grad_out, axes) if mask[2] else None)
 
 @composite
 def per_channel(value, rank):

@@ -27,9 +27,8 @@ def seen_in(array, kernel, stride, padding, dilation, ceil_mode, fill):
         raise RuntimeError("stride should not be zero")
     for p, k, d in zip(padding, kernel, dilation, strict=True):
         if p * 2 > (k - 1) * d + 1:
-            raise RuntimeError(
-                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}"
-            )
+            raise RuntimeError(f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
+                               f"dilation={d}")
     out = [pooled_size(*facts, ceil_mode) for facts in zip(sizes, kernel, stride, padding, dilation, strict=True)]
     if min(out) < 1:
         given, small = ("x".join(map(str, (array.shape[-len(kernel) - 1], *lengths))) for lengths in (sizes, out))
@@ -45,16 +44,11 @@ def scattered(grad, indices, shape, dims):
     np.add.at(flat, (np.arange(lead)[:, None], indices.reshape(lead, -1)), grad.reshape(lead, -1))
     return flat.reshape(shape)
 
-def indexed(key, node, dims, forward, backward, options):
-    """Store the rows of a pooling that gives the places of what it picked, and of its derivative."""
-    row(key, f"{node}Backward0", forward, outputs=("result0", "result1"), self=f"{key}_backward(grad, self, {options}result1)")
-    row(f"{key}_backward", f"{node}BackwardBackward0", backward, nondiff=("indices",), promote="none", self="zeros_like(grad)",
-        grad_output=f"max_pool_double_backward(grad, indices, {dims})")
-
-def averaging(key, node, forward, backward, formula, twice):
-    """Store the rows of a pooling of means, and of its derivative."""
-    row(key, f"{node}Backward0", forward, self=formula)
-    row(f"{key}_backward", f"{node}BackwardBackward0", backward, promote="none", grad_output=twice, self="zeros_like(grad)")
+def stored(key, node, forward, backward, formula, twice, **more):
+    """Store the rows of a pooling and of its derivative: the formula of each, and what else they are."""
+    row(key, f"{node}Backward0", forward, self=formula, outputs=("result0", "result1") if more else ())
+    row(f"{key}_backward", f"{node}BackwardBackward0", backward, promote="none", grad_output=twice, self="zeros_like(grad)",
+        **more)
 
 
 # ------------------------------------------------------------------ the largest element of each window
@@ -72,8 +66,10 @@ def scattered_windows(grad_output, self, kernel_size, stride, padding, dilation,
     return scattered(grad_output, indices, self.shape, len(kernel_size))
 
 for dims in (2, 3):
-    indexed(f"max_pool{dims}d_with_indices", f"MaxPool{dims}DWithIndices", dims, largest, scattered_windows,
-            "kernel_size, stride, padding, dilation, ceil_mode, ")
+    key = f"max_pool{dims}d_with_indices"
+    stored(key, f"MaxPool{dims}DWithIndices", largest, scattered_windows,
+           f"{key}_backward(grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1)",
+           f"max_pool_double_backward(grad, indices, {dims})", nondiff=("indices",))
 
 @composite
 def max_pool_double_backward(grad, indices, dims):
@@ -113,8 +109,7 @@ def averaged_back(grad_output, self, kernel_size, stride, padding, ceil_mode, co
 
 for dims in (2, 3):
     key, options = f"avg_pool{dims}d", ", ".join(parameters(averaged)[1:])
-    averaging(key, f"AvgPool{dims}D", averaged, averaged_back, f"{key}_backward(grad, self, {options})",
-              f"{key}(grad, {options})")
+    stored(key, f"AvgPool{dims}D", averaged, averaged_back, f"{key}_backward(grad, self, {options})", f"{key}(grad, {options})")
 
 
 # ------------------------------------------------------------------ adaptive: as many windows as the result is to have elements
@@ -146,8 +141,8 @@ def shared_back(dims):
 
 for dims in (2, 3):
     key, sizes = f"adaptive_avg_pool{dims}d", ", ".join(f"grad_output_sym_argsize_minus_{i}" for i in range(dims, 0, -1))
-    averaging(key, f"AdaptiveAvgPool{dims}D", shared_out, shared_back(dims), f"{key}_backward(grad, self)",
-              f"{key}(grad, ({sizes}))")
+    stored(key, f"AdaptiveAvgPool{dims}D", shared_out, shared_back(dims), f"{key}_backward(grad, self)",
+           f"{key}(grad, ({sizes}))")
 
 def largest_of_shares(self, output_size):
     """Return the largest element of each adaptive window, and its place in the input."""
@@ -160,8 +155,9 @@ def largest_of_shares(self, output_size):
         values[place], indices[place] = np.take_along_axis(flat, best[..., None], -1)[..., 0], numbers[span].reshape(-1)[best]
     return values, indices
 
-indexed("adaptive_max_pool2d", "AdaptiveMaxPool2D", 2, largest_of_shares,
-        lambda grad_output, self, indices: scattered(grad_output, indices, self.shape, 2), "")
+stored("adaptive_max_pool2d", "AdaptiveMaxPool2D", largest_of_shares,
+       lambda grad_output, self, indices: scattered(grad_output, indices, self.shape, 2),
+       "adaptive_max_pool2d_backward(grad, self, result1)", "max_pool_double_backward(grad, indices, 2)", nondiff=("indices",))
 
 
 # ------------------------------------------------------------------ public forms: over one, two or three dimensions
@@ -197,19 +193,15 @@ def offer(dims):
     usual = (lambda kernel_size: kernel_size) if dims == 1 else (lambda kernel_size: ())
 
     @named(f"F.max_pool{dims}d torch.max_pool{dims}d")
-    def max_pool(
-        input, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1, ceil_mode: bool = False,
-        return_indices: bool = False,
-    ):  # fmt: skip
+    def max_pool(input, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
+                 ceil_mode: bool = False, return_indices: bool = False):
         sizes = (kernel_size, 1), (stride or usual(kernel_size), 1), (padding, 0), (dilation, 1)
         result = pooled(largest, dims, input, *sizes, options=(ceil_mode,))
         return tuple(result) if return_indices else result[0]
 
     @named(f"F.avg_pool{dims}d" + " torch.avg_pool1d" * (dims == 1))
-    def avg_pool(
-        input, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, ceil_mode: bool = False,
-        count_include_pad: bool = True, divisor_override: int | None = None,
-    ):  # fmt: skip
+    def avg_pool(input, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, ceil_mode: bool = False,
+                 count_include_pad: bool = True, divisor_override: int | None = None):
         sizes = (kernel_size, 1), (stride or usual(kernel_size), 1), (padding, 0)
         return pooled(means, dims, input, *sizes, options=(ceil_mode, count_include_pad, divisor_override))
 
@@ -244,11 +236,9 @@ def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     if indices.dtype not in (np.int64, np.int32):
-        raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"{'CPUBoolType' if indices.dtype == bool else type_name(indices.dtype)} instead (while checking arguments for "
-            "embedding)"
-        )
+        raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; "
+                           f"but got {'CPUBoolType' if indices.dtype == bool else type_name(indices.dtype)} instead (while "
+                           "checking arguments for embedding)")
     if indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]):
         raise IndexError("index out of range in self")
     return weight[indices]

@@ -40,10 +40,8 @@ def border(array, padding, mode):
     for i, size in enumerate(array.shape[: -len(padding) // 2 - 1 : -1]):
         before, after = padding[2 * i : 2 * i + 2]
         if mode == "reflect" and max(before, after) >= size:
-            raise RuntimeError(
-                "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
-                f"({before}, {after}) at dimension {array.ndim - 1 - i} of input {list(array.shape)}"
-            )
+            raise RuntimeError("Argument #4: Padding size should be less than the corresponding input dimension, but got: "
+                               f"padding ({before}, {after}) at dimension {array.ndim - 1 - i} of input {list(array.shape)}")
         wide = np.pad(np.arange(size), (max(before, 0), max(after, 0)), mode=mode)
         taps.append([(wide[max(-before, 0) : wide.size - max(-after, 0)], None)])
     return taps[::-1]
@@ -74,10 +72,9 @@ def im2col(self, kernel_size, dilation, padding, stride):
     space = self.shape[-2:]
     blocks = blocks_of(space, kernel_size, dilation, padding, stride)
     if min(blocks) < 1:
-        raise RuntimeError(
-            f"Given input with spatial size {space}, kernel_size={kernel_size}, dilation={dilation}, padding={padding}, "
-            f"calculated shape of the array of sliding blocks as {blocks}, but its components must be at least one."
-        )
+        raise RuntimeError(f"Given input with spatial size {space}, kernel_size={kernel_size}, dilation={dilation}, "
+                           f"padding={padding}, calculated shape of the array of sliding blocks as {blocks}, but its "
+                           "components must be at least one.")
     seen = windows(padded(self.reshape(-1, *self.shape[-3:]), padding), kernel_size, stride, dilation)
     return seen.transpose(0, 1, 4, 5, 2, 3).reshape(*self.shape[:-3], -1, blocks[0] * blocks[1])
 
@@ -85,16 +82,12 @@ def im2col(self, kernel_size, dilation, padding, stride):
 def col2im(self, output_size, kernel_size, dilation, padding, stride):
     area, (rows, cols) = kernel_size[0] * kernel_size[1], blocks_of(output_size, kernel_size, dilation, padding, stride)
     if self.shape[-2] % area:
-        raise RuntimeError(
-            f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
-            f"input.size(1)={self.shape[-2]} and kernel_size={kernel_size}."
-        )
+        raise RuntimeError("Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+                           f"input.size(1)={self.shape[-2]} and kernel_size={kernel_size}.")
     if self.shape[-1] != rows * cols:
-        raise RuntimeError(
-            f"Given output_size={output_size}, kernel_size={kernel_size}, dilation={dilation}, padding={padding}, "
-            f"stride={stride}, expected size of input's dimension 2 to match the calculated number of sliding blocks "
-            f"{rows} * {cols} = {rows * cols}, but got input.size(2)={self.shape[-1]}."
-        )
+        raise RuntimeError(f"Given output_size={output_size}, kernel_size={kernel_size}, dilation={dilation}, "
+                           f"padding={padding}, stride={stride}, expected size of input's dimension 2 to match the calculated "
+                           f"number of sliding blocks {rows} * {cols} = {rows * cols}, but got input.size(2)={self.shape[-1]}.")
     parts = self.reshape(*self.shape[:-2], self.shape[-2] // area, *kernel_size, rows, cols)
     return folded(parts, output_size, stride, padding, dilation)
 
@@ -117,15 +110,12 @@ def fold(input, output_size: Ints, kernel_size: Ints, dilation: Ints = 1, paddin
 @op("PixelShuffleBackward0", "F.pixel_shuffle torch.pixel_shuffle", self="pixel_unshuffle(grad, upscale_factor)")
 def pixel_shuffle(self, upscale_factor: int):
     if self.ndim < 3:
-        raise RuntimeError(
-            f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {self.ndim} dimension(s)"
-        )
+        raise RuntimeError(f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {self.ndim} "
+                           "dimension(s)")
     r, (channels, height, width) = upscale_factor, self.shape[-3:]
     if channels % (r * r):
-        raise RuntimeError(
-            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
-            f"input.size(-3)={channels} is not divisible by {r * r}"
-        )
+        raise RuntimeError("pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
+                           f"upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}")
     split = self.reshape(-1, channels // (r * r), r, r, height, width).transpose(0, 1, 4, 2, 5, 3)
     return split.reshape(*self.shape[:-3], channels // (r * r), height * r, width * r)
 
@@ -134,9 +124,7 @@ def pixel_unshuffle(self, downscale_factor: int):
     r, (channels, height, width) = downscale_factor, self.shape[-3:]
     for side, size, place in (("height", height, 2), ("width", width, 1)):
         if size % r:
-            raise RuntimeError(
-                f"pixel_unshuffle expects {side} to be divisible by downscale_factor, but input.size(-{place})={size} is not "
-                f"divisible by {r}"
-            )
+            raise RuntimeError(f"pixel_unshuffle expects {side} to be divisible by downscale_factor, but "
+                               f"input.size(-{place})={size} is not divisible by {r}")
     split = self.reshape(-1, channels, height // r, r, width // r, r).transpose(0, 1, 3, 5, 2, 4)
     return split.reshape(*self.shape[:-3], channels * r * r, height // r, width // r)
