@@ -172,13 +172,12 @@ def receive(self: Tensor, grad: Tensor) -> None:
         elif rare.grad is None:
             check_written(self._array.shape, grad._array.shape)
             rare.grad = from_array(np.array(grad._array, self._array.dtype, order="C"), None)
-            rare.grad.__class__ = Tensor
-        elif rare.grad._edge is None and rare.grad._array.flags.writeable:
+        else:
             check_written(rare.grad._array.shape, grad._array.shape)
+            if not rare.grad._array.flags.writeable or rare.grad._edge is not None:  # a graph may have the array
+                rare.grad._array = rare.grad._array.copy()
             np.add(rare.grad._array, grad._array, out=rare.grad._array, casting="unsafe")
             rare.grad.version_cell().count += 1
-        else:
-            rare.grad = rare.grad + grad
     seen = [self]
     for hook in tuple(rare.post_hooks):  # each is given what the one before it returned; the error comes after the last
         seen.append(hooked(hook, seen[-1]))
