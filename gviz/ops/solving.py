@@ -85,7 +85,7 @@ def det_backward(grad, result, A):
     if A.shape[-1] == 1:
         return expand(unsqueeze(unsqueeze(grad, -1), -1), tuple(A.shape))
     scaled = expand(unsqueeze(grad * result, -1), tuple(A.shape[:-1]))
-    if zeros_in(result) and not hasattr(grad, "grad_fn"):  # times an inverse that PyTorch keeps finite
+    if zeros_in(result) and not recording():  # times an inverse that PyTorch keeps finite
         A = where(unsqueeze(unsqueeze(equal(result, 0.0), -1), -1), eye_like(A), A)
     sides = transpose(diag_embed(scaled, 0, -2, -1), -2, -1)
     return linalg_solve(transpose(A, -2, -1), sides, True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gviz.autograd.modes import mode
 from gviz.autograd.row import ARRAYS, TENSORS, composite, everywhere, named, op
 from gviz.numbers.shapes import wrap_dim
 from gviz.numbers.words import warn
@@ -24,11 +25,15 @@ def prod_dim(self, dim: int, keepdim: bool = False, *, dtype: Dtype = None):
 def zeros_in(value):
     array = getattr(value, "_array", value)
     return int(array.size - np.count_nonzero(array))
+@everywhere
+def recording():
+    """Return whether a derivative is recorded."""
+    return mode.on
 @composite
 def prod_backward(grad, self, result):
     if not zeros_in(self) or not self.shape:
         return grad * (result / self) if self.shape else grad
-    if zeros_in(self) > 1 and not hasattr(grad, "grad_fn"):  # a recorded one goes on to the products
+    if zeros_in(self) > 1 and not recording():  # a recorded one goes on to the products
         return zeros_like(self)
     return view(prod_safe_zeros(grad, view(contiguous_of(self), (-1,)), 0), tuple(self.shape))
 @composite
