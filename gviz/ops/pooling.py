@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +45,7 @@ def scattered(grad, indices, shape, dims):
     np.add.at(flat, (np.arange(lead)[:, None], indices.reshape(lead, -1)), grad.reshape(lead, -1))
     return flat.reshape(shape)
 
-def stored(key, node, forward, backward, formula, twice, **more):
+def stored(key, node, forward, backward, formula, twice, **more: Any):
     """Store the rows of a pooling and of its derivative: the formula of each, and what else they are."""
     row(key, f"{node}Backward0", forward, self=formula, outputs=("result0", "result1") if more else ())
     row(f"{key}_backward", f"{node}BackwardBackward0", backward, promote="none", grad_output=twice, self="zeros_like(grad)",
@@ -161,7 +162,7 @@ stored("adaptive_max_pool2d", "AdaptiveMaxPool2D", largest_of_shares,
 
 
 # ------------------------------------------------------------------ public forms: over one, two or three dimensions
-def pooled(key, dims, input, *sizes, options=()):
+def pooled(key, dims, input, *sizes: Any, options=()):
     """Return what a row gives, for sizes with what they are along a height: over one dimension, that of an image one high."""
     if input.ndim not in (dims + 1, dims + 2):
         raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")

@@ -7,6 +7,8 @@ same way back.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from gviz.autograd.row import TENSORS, named, op
@@ -91,7 +93,7 @@ def col2im(self, output_size, kernel_size, dilation, padding, stride):
     parts = self.reshape(*self.shape[:-2], self.shape[-2] // area, *kernel_size, rows, cols)
     return folded(parts, output_size, stride, padding, dilation)
 
-def blocks_of(space, *sizes):
+def blocks_of(space, *sizes: Any):
     """Return how many windows there are along each dimension."""
     return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in zip(space, *sizes, strict=True))
 
