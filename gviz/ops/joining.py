@@ -90,18 +90,26 @@ def filled(grads, sizes):
 def unbind_backward(grads, dim, sizes):
     axis = wrap_dim(dim, len(sizes))
     return stack(filled(grads, [(*sizes[:axis], *sizes[axis + 1 :])] * len(grads)), dim)
+
+@everywhere
+def length_along(value, dim, name):
+    """Return the size along a dim; refuse to cut a number."""
+    if not value.shape:
+        raise RuntimeError(f"{name} expects at least a 1-dimensional tensor")
+    return tuple(value.shape)[wrap_dim(dim, len(value.shape))]
+
 SPLIT = "split_backward(grad, {}, dim, self_sym_sizes)"
 @op("SplitBackward0", view=True, outputs=("...",), self=SPLIT.format("split_size"))
 def split_size(self, split_size, dim=0):
-    length, dim = self.shape[present_dim(dim, self)], wrap_dim(dim, self.ndim)
+    length, dim = length_along(self, dim, "split"), wrap_dim(dim, self.ndim)
     if split_size < 0 or (split_size == 0 and length):
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
     return pieces(self, piece_sizes(split_size, length), dim)
 @op("SplitWithSizesBackward0", "split_with_sizes", view=True, outputs=("...",), self=SPLIT.format("split_sizes"))
 def split_with_sizes(self, split_sizes: Ints, dim: int = 0):
-    given, dim = dim, wrap_dim(dim, self.ndim)
-    if sum(split_sizes) != self.shape[dim]:
-        raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {self.shape[dim]} (input tensor's size at "
+    length, given, dim = length_along(self, dim, "split"), dim, wrap_dim(dim, self.ndim)
+    if sum(split_sizes) != length:
+        raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at "
                            f"dimension {given}), but got split_sizes={list(split_sizes)}")
     return pieces(self, split_sizes, dim)
 
@@ -132,11 +140,11 @@ brief("split", lambda self, split_size_or_sections, dim=0: split_with_sizes(self
 def chunk(self, chunks: int, dim: int = 0):
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    length = tuple(self.shape)[wrap_dim(dim, len(self.shape))]
+    length = length_along(self, dim, "chunk")
     return split_size(self, -(-length // chunks), dim) if length else split_with_sizes(self, (0,) * chunks, dim)
 @composite("tensor_split")
 def tensor_split(self, indices_or_sections: Any, dim: int = 0):
-    length, cuts = tuple(self.shape)[wrap_dim(dim, len(self.shape))], indices_or_sections
+    length, cuts = length_along(self, dim, "tensor_split"), indices_or_sections
     if isinstance(cuts, int):
         cuts = [i * (length // cuts) + min(i, length % cuts) for i in range(1, cuts)]
     cuts = cuts.tolist() if hasattr(cuts, "tolist") else cuts

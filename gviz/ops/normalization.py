@@ -14,13 +14,13 @@ def one_dtype(kernel):
     """Return a check that the kernel takes such numbers, and that parameters have the dtype of the input, as in PyTorch."""
 
     def check(input, *parameters: Any):
-        if input.dtype.kind != "f":
-            raise no_kernel(kernel, input.dtype)
         kinds = [p.dtype for p in parameters if p is not None and p.dtype != input.dtype]
         if kinds and kinds[0] != np.float32:
             raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
         if kinds and input.dtype != np.float16:
             raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+        if input.dtype.kind != "f":
+            raise no_kernel(kernel, input.dtype)
 
     return check
 
@@ -57,10 +57,21 @@ def by_channel(array):
 
 
 # ------------------------------------------------------------------ layers
+def check_normalized(input, shape, star, **parameters: Any):
+    """Refuse an input whose last dimensions, or parameters which, have not that shape."""
+    for name, value in parameters.items():
+        if value is not None and value.shape != shape:
+            raise RuntimeError(f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                               f"{list(value.shape)} and normalized_shape = {list(shape)}")
+    if input.shape[max(input.ndim - len(shape), 0) :] != shape:
+        raise RuntimeError(f"Given normalized_shape={list(shape)}, expected input with shape "
+                           f"[{star}{', '.join(map(str, shape))}], but got input of size{list(input.shape)}")
+
 @op("NativeLayerNormBackward0", promote="none", check=one_dtype("LayerNormKernelImpl"), extras=("result1", "result2"),
     input__weight__bias="native_layer_norm_backward(grad, input, normalized_shape, result1, result2, weight, bias, "
     "grad_input_mask)")
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
+    check_normalized(input, normalized_shape, "*, ", weight=weight, bias=bias)
     input = np.asarray(input, order="C")
     mean, _, rstd = moments(input, tuple(range(-len(normalized_shape), 0)), eps)
     return scaled((input - mean) * rstd, weight, bias), mean, rstd

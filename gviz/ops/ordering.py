@@ -31,7 +31,7 @@ brief("argsort", lambda self, dim=-1, descending=False, *, stable=False: sort(se
     descending="bool", stable="bool")
 @op("TopkBackward0", "topk", outputs=PLACES, self=SORTED)
 def topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True):
-    if not 0 <= k <= count_along(self, dim):
+    if not count_along(self, dim) >= k >= 0:
         raise RuntimeError("selected index k out of range")
     return searched(self, dim, lambda lines, axis: ordered(lines, axis, largest).take(range(k), axis))
 @op("KthvalueBackward0", "kthvalue", outputs=PLACES, self=SELECTED)

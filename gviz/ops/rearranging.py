@@ -70,7 +70,7 @@ def rot90(self, k: int = 1, dims: Size = (0, 1)):
 
 # ------------------------------------------------------------------ triangles and diagonals
 def triangle(name):
-    def part(self, diagonal=0):
+    def part(self, diagonal: int = 0):
         if self.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
         return getattr(np, name)(np.asarray(self, order="C"), diagonal)

@@ -23,7 +23,7 @@ from gviz.engine.nn import activation_functions, dropout_functions, image_functi
 from gviz.engine.nn.loss_functions import refuse_gradient
 from gviz.numbers.words import absent
 from gviz.ops import attention as _attention  # noqa: F401 - stores its rows
-from gviz.ops import normalization as _normalization  # noqa: F401
+from gviz.ops import normalization
 
 if TYPE_CHECKING:
     Tensor = Any  # whose methods the table gives
@@ -72,26 +72,15 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
     """Return vectors along ``dim`` divided by their norm."""
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
 
-def check_normalized(input: Tensor, shape: tuple[int, ...], star: str, **parameters: Tensor | None) -> None:
-    """Refuse an input whose last dimensions, or parameters which, have not that shape."""
-    for name, value in parameters.items():
-        if value is not None and value.shape != shape:
-            raise RuntimeError(f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
-                               f"{list(value.shape)} and normalized_shape = {list(shape)}")
-    if input.shape[max(input.ndim - len(shape), 0) :] != shape:
-        raise RuntimeError(f"Given normalized_shape={list(shape)}, expected input with shape "
-                           f"[{star}{', '.join(map(str, shape))}], but got input of size{list(input.shape)}")
-
 def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None,
                eps: float = 1e-05) -> Tensor:
     """Return the last dimensions brought to mean 0 and variance 1, then scaled and shifted."""
-    check_normalized(input, tuple(normalized_shape), "*, ", weight=weight, bias=bias)
     return call["native_layer_norm"](input, tuple(normalized_shape), weight, bias, eps)
 
 @native
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """Return the last dimensions divided by the root of their mean square, then scaled."""
-    check_normalized(input, tuple(normalized_shape), "*", weight=weight)
+    normalization.check_normalized(input, tuple(normalized_shape), "*", weight=weight)
     dtype, axes = input.dtype, tuple(range(input.ndim - 1, input.ndim - 1 - len(normalized_shape), -1))
     input = input.float() if dtype.np == np.float16 else input
     tiny = float(np.finfo(input._array.dtype).eps) if eps is None else eps
