@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 
 from gviz import engine
-from gviz.engine.device import FORMATS
 
 SIZES = {"A": (2, 3), "P": (2, 3), "U": (2, 3), "W": (2, 3), "D": (2, 3), "S": (3, 3), "V": (3,), "X": (2,), "T": (2, 3, 2),
-         "R": (2, 2, 3), "Z": (), "G": (2, 3), "1A": (1, 3), "A1": (2, 1),
-         "CM": (1, 1, 2), "CL": (3, 2), "CN": (1, 1, 1, 2)}  # fmt: skip
+         "R": (2, 2, 3), "Z": (), "G": (2, 3), "1A": (1, 3), "A1": (2, 1)}  # fmt: skip
 
 
 def letter(name: str, random: Any) -> Any:
@@ -46,8 +44,6 @@ WORDS: dict[str, Any] = {
     "again": lambda _: engine.from_numpy(np.array([1, 1, 0])),
     "columns": lambda random: engine.from_numpy(random.integers(0, 3, (2, 2))),
     "places": lambda _: engine.from_numpy(np.array([[2, 0, 1], [1, 2, 0]])),
-    "far": lambda _: engine.from_numpy(np.array([[[5, 0]]])),
-    "further": lambda _: engine.from_numpy(np.array([[[[5, 0]]]])),
     "picks": lambda _: engine.from_numpy(np.array([5, 0, 3, 0])),
     "sums": lambda random: [engine.from_numpy(random.standard_normal((2, n))) for n in (1, 3, 2)],
     "pair": lambda random: [engine.from_numpy(random.standard_normal((2, 3))) for _ in range(2)],
@@ -56,10 +52,8 @@ WORDS: dict[str, Any] = {
 
 SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "add": [("A", "A"), ("A", "V"), ("1A", "A1"), ("Z", "A")],
-    "add_alpha": [("A", "A", 2.5), ("A", "V", 1)],
     "add_scalar": [("A", 2.0)],
     "sub": [("A", "A"), ("V", "A")],
-    "sub_alpha": [("A", "A", 2.5)],
     "sub_scalar": [("A", 2.0)],
     "rsub": [("A", "A", 2.5), ("A", "V", 1)],
     "rsub_scalar": [("A", 2.0, 3.0)],
@@ -85,7 +79,6 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "unique2": [("A",)],
     "unique_dim": [("A", 0)],
     "to_dtype": [("A", np.dtype("float64"))],
-    "clone_in": [("T", FORMATS["contiguous_format"])],
     "log": [("P",)],
     "log2": [("P",)],
     "log10": [("P",)],
@@ -107,8 +100,6 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "unbind": [("A", 0), ("A", -1)],
     "split_size": [("A", 2, 1), ("A", 1, -2)],
     "split_with_sizes": [("A", (1, 2), 1)],
-    "unsafe_split_with_sizes": [("A", (1, 2), 1)],
-    "block_diag": [("sums",)],
     "mm": [("A", "B")],
     "addmm": [("A2", "A", "B", 0.5, 2.0), ("X", "A", "B", 1, 1), ("Z", "A", "B", 1, 2.0)],
     "mv": [("A", "V")],
@@ -200,8 +191,6 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "atanh_": [("U",)],
     "xlogy": [("A", "P")],
     "xlogy_base": [(2.0, "P")],
-    "special_xlog1py_base": [(2.0, "P")],
-    "special_xlog1py_scalar": [("A", 2.0)],
     "linalg_svd": [("A", False), ("B", False), ("S", True)],
     "linalg_qr": [("B", "reduced"), ("S", "complete")],
     "linalg_pinv": [("A", None), ("B", None)],
@@ -210,9 +199,6 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "digamma": [("P",)],  # below zero it has poles, beside which differences are too coarse
     "polygamma": [(1, "P"), (2, "P")],
     "erfinv": [("U",)],
-    "special_ndtri": [("Q",)],
-    "special_entr": [("P",)],
-    "special_xlog1py": [("A", "P")],
     "xlogy_scalar": [("A", 2.0)],
     "copysign": [("A", "A"), ("A", "V")],
     "copysign_scalar": [("A", -1.5)],
@@ -239,15 +225,12 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
 SIZES.update(
     {
         "Q": (2, 3),
-        "V3": (3,),
         "V4": (4,),
         "T2": (2, 3, 3),
         "F": (2, 2, 2),
         "B": (3, 2),
         "A2": (2, 2),
-        "S2": (2, 2),
         "T3": (3, 3),
-        "V0": (0,),
         "B1": (2, 3, 3),
     }
 )
@@ -260,7 +243,6 @@ WORDS["classes"] = lambda _: engine.from_numpy(np.array([2, 0]))
 WORDS["classes2"] = lambda _: engine.from_numpy(np.array([[2, 0], [1, 1]]))
 WORDS["pooled"] = lambda _: engine.from_numpy(np.array([[[[0, 7]]]]))
 WORDS["pooled3d"] = lambda _: engine.from_numpy(np.array([[[[[3]], [[6]]]]]))
-WORDS["several"] = lambda _: engine.from_numpy(np.array([[2, 0, -1], [1, -1, 0]]))
 WORDS["total"] = lambda _: engine.from_numpy(np.asarray(2.0))
 SIZES.update({"I": (1, 2, 5), "K": (2, 2, 3), "J": (1, 1, 2, 4), "J2": (1, 1, 1, 2), "C2": (2, 3, 2), "O": (1, 2, 3),
               "M": (2, 1)})  # fmt: skip
@@ -284,7 +266,6 @@ SAMPLES.update({
     "adaptive_avg_pool2d": [("J", (1, 3))], "adaptive_avg_pool2d_backward": [("J2", "J")],
     "constant_pad_nd": [("A", (1, -1), 0.5)],
     "embedding": [("S", "classes", 1, False, False)], "embedding_dense_backward": [("A", "classes", 3, 1, False)],
-    "embedding_double_backward": [("S", "classes", 1)],
     "native_layer_norm": [("A", (3,), "V", "V", 1e-5)],
     "native_layer_norm_backward": [("G", "A", (3,), "M", "M", "V", "V", (True, True, True))],
     "native_batch_norm": [("A", "V", "V", None, None, True, 0.1, 1e-5)],
@@ -293,8 +274,7 @@ SAMPLES.update({
     "adaptive_max_pool2d": [("J", (1, 3))], "adaptive_max_pool2d_backward": [("J2", "J", "pooled")],
     "norm": [("A", 2.0, (1,), False), ("P", 3.0, (0,), True)],
     "glu": [("GN", 1), ("J", -1)], "glu_backward": [("J2", "GL", -1)],
-    "rrelu_with_noise": [("D", "P", 0.1, 0.3, True), ("D", "P", 0.1, 0.3, False)],
-    "rrelu_with_noise_": [("D", "P", 0.1, 0.3, True)], "rrelu_with_noise_backward": [("G", "D", "P", 0.1, 0.3, True, False)],
+    "rrelu_with_noise_backward": [("G", "D", "P", 0.1, 0.3, True, False)],
     "threshold_": [("D", 0.1, 2.0)], "celu_": [("D", 1.5)], "elu_": [("D", 1.5, 1, 1)], "leaky_relu_": [("D", 0.2)],
     "upsample_nearest1d": [("I", (7,), None)], "upsample_nearest1d_backward": [("I", (5,), (1, 2, 3), None)],
     "upsample_nearest2d": [("J", (4, 8), 2.0, 2.0)], "upsample_nearest2d_backward": [("J", (2, 4), (1, 1, 1, 3), None, None)],
@@ -303,11 +283,6 @@ SAMPLES.update({
     "upsample_bilinear2d_backward": [("J", (2, 4), (1, 1, 1, 3), False, None, None)],
     "upsample_nearest3d": [("CD", (2, 4, 3), None, None, None)],
     "upsample_nearest3d_backward": [("CD", (3, 3, 3), (1, 1, 2, 4, 3), None, None, None)],
-    "upsample_nearest_exact1d": [("I", (7,), None)], "upsample_nearest_exact1d_backward": [("I", (5,), (1, 2, 3), None)],
-    "upsample_nearest_exact2d": [("J", (4, 8), 2.0, 2.0)],
-    "upsample_nearest_exact2d_backward": [("J", (2, 4), (1, 1, 1, 3), None, None)],
-    "upsample_nearest_exact3d": [("CD", (2, 4, 3), None, None, None)],
-    "upsample_nearest_exact3d_backward": [("CD", (3, 3, 3), (1, 1, 2, 4, 3), None, None, None)],
     "upsample_bicubic2d": [("J", (3, 7), True, None, None), ("J", (3, 7), False, 1.5, 1.75)],
     "upsample_bicubic2d_backward": [("J", (2, 4), (1, 1, 1, 3), False, None, None)],
     "upsample_trilinear3d": [("CD", (2, 4, 3), True, None, None, None), ("CD", (2, 4, 6), False, None, 1.5, 2.0)],
@@ -319,17 +294,10 @@ SAMPLES.update({
        [("JQ", "J", (1, 0, 1, 0))] for kind in ("reflection", "replication") for n in (1, 2, 3)},
     "im2col": [("J", (2, 2), (1, 1), (1, 0), (1, 2))], "col2im": [("CI", (3, 3), (2, 2), (1, 1), (0, 0), (1, 1))],
     "pixel_shuffle": [("PS", 2)], "pixel_unshuffle": [("J", 2)],
-    "channel_shuffle": [("GN", 2)],
-    "multi_margin_loss": [("A", "classes", 1, 0.7, None, 1), ("A", "classes", 2, 0.7, "V", 0)],
-    "multi_margin_loss_backward": [("Z", "A", "classes", 1, 0.7, None, 1)],
-    "multilabel_margin_loss": [("A", "places", 1), ("A", "several", 2)],
-    "multilabel_margin_loss_backward": [("Z", "A", "places", 1, "mask")],
-    "max_unpool2d": [("CM", "far", (2, 3))], "max_unpool3d": [("CN", "further", (1, 2, 3))],
     "max_pool3d_with_indices": [("CB", (1, 2, 2), (), (0, 0, 0), (1, 1, 1), False)],
     "max_pool3d_with_indices_backward": [("C2P", "CB", (1, 2, 2), (), (0, 0, 0), (1, 1, 1), False, "pooled3d")],
     "avg_pool3d": [("CB", (1, 2, 2), (), (0, 0, 0), False, True, None)],
     "avg_pool3d_backward": [("C2P", "CB", (1, 2, 2), (), (0, 0, 0), False, True, None)],
-    "adaptive_max_pool3d": [("CB", (2, 1, 1))], "adaptive_max_pool3d_backward": [("C2P", "CB", "pooled3d")],
     "safe_softmax": [("A", -1)], **{f"{name}_": [("A", 0.5)] for name in ("eq", "ne", "lt", "le", "gt", "ge")},
     "flash_attention": [("HQ", "HK", "HK", 0.0, False, None, None), ("HQ", "HK", "HK", 0.0, True, None, 0.5)],
 })  # fmt: skip
@@ -338,11 +306,8 @@ SIZES.update({"GN": (2, 4, 3), "GL": (1, 1, 1, 4), "CB": (1, 1, 2, 3, 2), "CC": 
               "JQ": (1, 1, 3, 5), "CI": (1, 4, 4), "PS": (1, 4, 1, 2), "HQ": (1, 2, 2, 3),
               "HK": (1, 2, 3, 3)})  # fmt: skip
 
-SAMPLES["view_copy"] = SAMPLES["view"]
-SAMPLES["fill_new"], SAMPLES["fill_new_tensor"] = SAMPLES["fill"], SAMPLES["fill_tensor"]
-
 NO_SLOPE = frozenset({
-    "rrelu_with_noise_", "asinh_", "acosh_", "atanh_", "log_sigmoid_backward", "native_batch_norm_backward",
+    "asinh_", "acosh_", "atanh_", "log_sigmoid_backward", "native_batch_norm_backward",
     "native_layer_norm_backward", "cdist_backward", "linalg_cholesky_ex", "cholesky",
     "linalg_eigh", "unique2", "unique_dim",
     "uniform_fill", "normal_fill", "exponential_fill", "bernoulli_one", "bernoulli_each", "bernoulli", "random_from",
@@ -350,9 +315,7 @@ NO_SLOPE = frozenset({
 })  # fmt: skip
 """Rows whose derivative PyTorch refuses, whose inputs (or their elements) depend on each other, or which are random."""
 
-ONCE: frozenset[str] = frozenset({
-    "cdist_forward", "flash_attention", "hardsigmoid", "multi_margin_loss", "multilabel_margin_loss",
-})  # fmt: skip
+ONCE = frozenset({"cdist_forward", "flash_attention", "hardsigmoid"})
 """Rows that PyTorch differentiates only once."""
 
 

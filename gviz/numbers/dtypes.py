@@ -123,7 +123,7 @@ def number(value: Any, dtype: np.dtype[Any], name: str = "") -> Any:
     with np.errstate(all="ignore"):
         result = np.asarray(value).astype(dtype)[()] if fits else value
     if not fits or (dtype.kind in "fc" and abs(value) < np.inf and not np.isfinite(result)):
-        c_name = dtype.name if dtype.kind in "iu" else of(dtype).c_name
+        c_name = f"{dtype.name}_t" if dtype.kind in "iu" and dtype.name != "int32" else of(dtype).c_name
         raise RuntimeError(f"value cannot be converted to type {name or c_name} without overflow")
     return result
 

@@ -284,7 +284,7 @@ def test_every_pair_of_operands_has_the_result_type_of_torch(name: str, default:
         torch.set_default_dtype(torch.float32)
 
 
-NUMBERS = (0, 1, -1, -0.5, -128, -128.5, -255, -256, 255, 255.5, 256, True, 70000, 2**62, 2**63, 9.3e18, 1e300,
+NUMBERS: tuple[Any, ...] = (0, 1, -1, -0.5, -128, -128.5, -255, -256, 255, 255.5, 256, True, 70000, 2**62, 2**63, 9.3e18, 1e300,
            math.inf, math.nan, 1j, 2 + 0j)  # fmt: skip
 WRITING = {
     "fill_": lambda torch, x, number: x.fill_(number),
@@ -307,11 +307,11 @@ def written(torch: Any, name: str, way: str, number: Any) -> str:
     ("name", "number", "found"),
     [
         ("uint8", -255, "[1]"),
-        ("uint8", -0.5, "value cannot be converted to type uint8 without overflow"),
-        ("uint8", 256, "value cannot be converted to type uint8 without overflow"),
+        ("uint8", -0.5, "value cannot be converted to type uint8_t without overflow"),
+        ("uint8", 256, "value cannot be converted to type uint8_t without overflow"),
         ("int8", -0.5, "[0]"),
-        ("int32", math.nan, "value cannot be converted to type int32 without overflow"),
-        ("int64", 2**63, "value cannot be converted to type int64 without overflow"),
+        ("int32", math.nan, "value cannot be converted to type int without overflow"),
+        ("int64", 2**63, "value cannot be converted to type int64_t without overflow"),
         ("float32", 1e300, "value cannot be converted to type float without overflow"),
         ("float32", math.inf, "[inf]"),
         ("float16", 1e300, "value cannot be converted to type c10::Half without overflow"),

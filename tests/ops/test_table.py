@@ -248,12 +248,16 @@ def test_every_row_has_a_sample(key: str) -> None:
     assert sample(row, 0, np.random.default_rng(0)), f"declare a sample for {key} in tests/table_samples.py"
 
 
+def test_every_sample_has_a_row() -> None:
+    assert not {*SAMPLES, *NO_SLOPE, *ONCE} - ROWS.keys()
+
+
 def test_no_two_things_of_the_table_have_one_name() -> None:
     assert not ROWS.keys() & COMPOSITES.keys(), "the later one would hide the other in the formulas"
 
 
 def test_the_samples_cover_the_rows_of_every_module() -> None:
-    stored = {row.forward.__globals__["__name__"] for row in ROWS.values()}
+    stored = {row.forward.__globals__.get("__name__") for row in ROWS.values()}
     assert {f"{ops.__name__}.{name}" for name in ("convolution", "losses", "normalization", "pooling")} <= stored
     assert set(DIFFERENTIABLE) == {k for k, row in ROWS.items() if row.node not in (None, "NotImplemented")} - set(NO_SLOPE)
 
