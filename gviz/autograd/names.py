@@ -131,7 +131,7 @@ class Parameter(NamedTuple):
 class Form:
     """One form of a call: its parameters, read from a function's signature, and what is called with them in their order."""
 
-    def __init__(self, function: Any, call: Any, *, inplace: bool = False) -> None:
+    def __init__(self, function: Any, call: Any, *, inplace: bool = False, loose: bool = True) -> None:
         code, notes, defaults = function.__code__, function.__annotations__, function.__defaults__ or ()
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         values = dict(zip(reversed(names[: code.co_argcount]), reversed(defaults), strict=False)) | (
@@ -150,7 +150,7 @@ class Form:
             self.parameters.insert(self.places, Parameter("inplace", "Any", True, False, False))
             self.places += 1
         self.names = {parameter.name for parameter in self.parameters}
-        self.sizes_one_by_one = [p.kind for p in self.parameters[: self.places]] in (["Size"], ["Tensor", "Size"])
+        self.sizes_one_by_one = [p.kind for p in self.parameters[: self.places]] in [["Size"], ["Tensor", "Size"]][: 1 + loose]
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
         """Return the arguments in order, each as its kind takes it; None if the call is not of this form."""
@@ -235,7 +235,8 @@ class Name:
     def forms(self) -> list[Form]:
         """The forms of its rows."""
         inplace = self.word.startswith("F.") and not self.word.endswith("_")
-        return [Form(function, call, inplace=inplace and getattr(call, "inplace", False)) for function, call in self.declared]
+        loose = not self.word.startswith("torch.")  # sizes one by one are for methods: x.permute(1, 0)
+        return [Form(f, call, inplace=inplace and getattr(call, "inplace", False), loose=loose) for f, call in self.declared]
 
     def function(self) -> Any:
         """Return the function of the name: the first form that fits the call; any number of arguments is left to Python."""

@@ -36,7 +36,7 @@ def repeat_backward(grad, repeats, sizes):
         shape.append(size)
     return sum_dim(reshape(grad, tuple(shape)), tuple(axes)) if axes else grad
 
-brief("tile", lambda self, dims: repeat(self, (1,) * (len(self.shape) - len(dims)) + dims), dims="Size")
+brief(".tile torch.tile", lambda self, dims: repeat(self, (1,) * (len(self.shape) - len(dims)) + dims), dims="Size")
 @composite(".repeat_interleave torch.repeat_interleave")
 def repeat_interleave(self, repeats: Any, dim: int | None = None, *, output_size: int | None = None):
     if dim is None:
@@ -51,7 +51,7 @@ def places_repeated(repeats, *, output_size=None):
     return np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats)
 
 # ------------------------------------------------------------------ turned round
-@op("FlipBackward0", "flip", self="flip(grad, dims)")
+@op("FlipBackward0", ".flip torch.flip", self="flip(grad, dims)")
 def flip(self, dims: Size):
     return np.flip(self, wrap_dims(dims, self.ndim)).copy("K")
 brief("fliplr", lambda self: flip(self, (1,)))

@@ -68,7 +68,7 @@ def view(self, size: Size):
 row("unsafe_view", "UnsafeViewBackward0", lambda self, size: self.reshape(size), self=BACK)
 row("reshape_alias", "ReshapeAliasBackward0", lambda self, size: self.reshape(size), view=True, self=BACK)
 row("alias", "AliasBackward0", lambda self: self.view(), view=True, self="grad")
-@composite("reshape")
+@composite(".reshape torch.reshape")
 def reshape(self, shape: Size):
     shape = full_shape(shape, numel_of(self))
     if contiguous(self):
@@ -113,7 +113,7 @@ def transpose(self, dim0: int, dim1: int):
     dim0, dim1 = wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)
     return self.swapaxes(dim0, dim1) if self.ndim else self.view()
 
-@op("PermuteBackward0", "permute", view=True, self="permute(grad, inverse_order(dims))")
+@op("PermuteBackward0", ".permute torch.permute", view=True, self="permute(grad, inverse_order(dims))")
 def permute(self, dims: Size):
     if len(dims) != self.ndim:
         raise RuntimeError("permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
