@@ -127,11 +127,20 @@ def promoted(row: Row, arrays: list[Any]) -> list[Any]:
 def result(row: Row, args: tuple[Any, ...], data: Any) -> Tensor:
     """Return the one tensor that a call gives."""
     array = data if data.__class__ is np.ndarray else np.asarray(data)
+    if not row.view and not row.reshapes and any(shares(array, value) for value in args):
+        array = array.copy()  # only a view may be on the memory of an input
     node = record(row, args, [array], 1) if mode.on and array.dtype.kind in "fc" else None
     tensor = from_array(array, None if node is None else (node, 0))
     if row.view:
         mark_view(tensor, args[row.inputs[0]], "")
     return tensor
+
+
+def shares(array: Any, value: Any) -> bool:
+    """Return whether an array lies in the memory of an input."""
+    if not isinstance(value, Tensor):
+        return False
+    return value._array is array or (array.base is not None and np.may_share_memory(array, value._array))
 
 
 def results(row: Row, args: tuple[Any, ...], data: Any) -> Any:

@@ -66,6 +66,12 @@ def tensors(value: Any) -> Any:
     return list(value)
 
 
+def element_type(value: Any) -> Any:
+    """Take an element type, or Python's own for one, as numpy's."""
+    is_type = isinstance(value, DtypeClass) or (isinstance(value, type) and value in OF_PYTHON)
+    return as_dtype(value).np if is_type else NO
+
+
 def one_of(*classes: Any) -> Any:
     """Return the kind that takes values of these classes."""
     return lambda value: value if isinstance(value, classes) else NO
@@ -82,12 +88,7 @@ KINDS: dict[str, tuple[str, Any]] = {
     "float": ("float", number),
     "Number": ("Number", number),
     "str": ("str", one_of(str)),
-    "Dtype": (
-        "torch.dtype",
-        lambda value: (
-            as_dtype(value).np if isinstance(value, DtypeClass) or (isinstance(value, type) and value in OF_PYTHON) else NO
-        ),
-    ),
+    "Dtype": ("torch.dtype", element_type),
     "Any": ("object", lambda value: value),
 }
 """By annotation: what messages call it, and the value as a row takes it."""
@@ -143,6 +144,8 @@ class Form:
         for i, name in enumerate(names):
             kind, _, none = notes.get(name, "").partition(" | ")
             default = values.get(name, MUST)
+            if kind and kind not in KINDS:
+                raise TypeError(f"{function.__qualname__}(): {kind} is not a kind of argument; there are {', '.join(KINDS)}")
             kind = kind or ("Tensors" if name in lists else usual if name in tensors else "Number")
             self.parameters.append(Parameter(name, kind, bool(none) or default is None, default, i >= self.places))
         if inplace:

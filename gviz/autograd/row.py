@@ -2,9 +2,9 @@
 
 A row says everything about an operation::
 
-    @op("MulBackward0", "mul mul_ * r* *=", numbers=True, self="grad * other", other="grad * self")
-    def mul(self, other):
-        return self * other
+    @op("AtanBackward0", "atan atan_", promote="float", self="grad / (self * self + 1)")
+    def atan(self):
+        return np.arctan(self)
 
 - The decorated function is the forward, on numpy arrays. Its parameters that have a formula, or are named in ``nondiff``, are
   tensors; all others are options.
@@ -59,9 +59,10 @@ class Save(NamedTuple):
     """One thing that a row saves.
 
     Fields:
-        name: as formulas and ``_saved_NAME`` call it. source: "input", "option", "result" (a shown output), "extra" (an array
-        for the derivatives only), or the name of a fact. index: of the parameter, or of the output (facts of outputs count
-        down from -1). guard: the edge that has to be wanted; None if it is always saved.
+        name: as formulas and ``_saved_NAME`` call it.
+        source: "input", "option", "result" (a shown output), "extra" (an array for the derivatives only), or a fact's name.
+        place: which parameter, or which output, it is (facts of outputs count down from -1).
+        guard: the edge that has to be wanted; None if it is always saved.
     """
 
     name: str
@@ -95,13 +96,22 @@ class Row:
         vars(self).update((name, value) for name, value in declared.items() if name not in self.texts)
         self.parameters = parameters(forward)
         self.defaults = forward.__defaults__ or ()
+        if wrong := [name for name in self.texts if not {*name.split("__")} <= {*self.parameters}]:
+            raise TypeError(f"{self.told()}: {', '.join(wrong)} is neither a parameter of the forward nor a property of a row")
+
+    def told(self) -> str:
+        """Return the row's key and the place where it stands, for errors about the row itself."""
+        return f"row {self.key!r} at {self.place[0]}:{self.place[1]}"
 
     # ---------------------------------------------------------------- what follows from the declaration
     @cached_property
     def formulas(self) -> dict[str, Any]:
         """The derivative for each input, or (``a__b``) for several together, as a function."""
         known = {*self.parameters, *self.outputs, *self.extras, "result", "output", "source_dim", "grad_input_mask"}
-        return {name: formula(text, known - {"grad"}, self.saves) for name, text in self.texts.items()}
+        try:
+            return {name: formula(text, known - {"grad"}, self.saves) for name, text in self.texts.items()}
+        except SyntaxError as error:
+            raise TypeError(f"{self.told()}: {error.text!r} is not a formula") from None
 
     @cached_property
     def groups(self) -> list[tuple[str, ...]]:
@@ -281,7 +291,8 @@ def op(node: str | None, names: str = "", /, *, key: str | None = None, **declar
             inplace: whether its name in ``nn.functional`` takes ``inplace``.
             numbers: whether a public name takes a number for a tensor; scalar: the row that a number means in a derivative that
                 is recorded (``MulBackward1``).
-            promote: "pointwise" (to one dtype, the default for several inputs), "float" (and integers to float), "none".
+            promote: to which dtype operands are brought: that of all that get a gradient (the default), "pointwise": of all
+                tensors, also those without a gradient, "float": and integers to the default float dtype, "none": as they are.
             saves: what is saved besides that which the derivatives name.
             hidden: saved things that PyTorch does not show as ``_saved_*``.
             sparing: an input whose gradient alone is wanted is not saved.
@@ -291,6 +302,10 @@ def op(node: str | None, names: str = "", /, *, key: str | None = None, **declar
 
     def store(forward: Any) -> Any:
         row = Row(key or forward.__name__, node, positional(forward), declared)
+        if row.key in ROWS:
+            raise TypeError(
+                f"{row.told()}: there is one of that key already, at {ROWS[row.key].place[0]}:{ROWS[row.key].place[1]}"
+            )
         row.names = names
         if names:
             NAMED.append((names, forward, row))

@@ -83,10 +83,10 @@ class Tensor:
     _rare: Rare | None
     _version_cell: Version | None
     if TYPE_CHECKING:  # the methods that modules above give it
-        backward: Any
-        receive: Any
-        refresh: Any
-        register_hook: Any
+        backward: Any  # requests.py
+        receive: Any  # backward.py
+        refresh: Any  # views.py
+        register_hook: Any  # hooks.py, as are the next two
         register_post_accumulate_grad_hook: Any
         retain_grad: Any
 

@@ -1,4 +1,14 @@
-"""The operation table, one file per family; importing it only stores the rows."""
+"""The operation table, one file per family; importing it only stores the rows.
+
+To add an operation, write one of these in the file of its family:
+
+- ``@op(node, names, ...)`` above its forward: a row (``gviz/autograd/row.py`` says what it may declare); ``row(...)``, or
+  ``function(...)`` for functions of floats, says the same in a line if the forward is an expression or one of numpy's
+  functions;
+- ``@composite(names)`` above a function over rows that a formula may call, too; ``brief(...)`` in a line;
+- ``@named(names)`` above a plain function that no formula calls;
+- ``@everywhere`` above a function of numbers, for formulas alone.
+"""
 
 from __future__ import annotations
 
