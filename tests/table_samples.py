@@ -274,6 +274,8 @@ SAMPLES.update({
     "adaptive_max_pool2d": [("J", (1, 3))], "adaptive_max_pool2d_backward": [("J2", "J", "pooled")],
     "norm": [("A", 2.0, (1,), False), ("P", 3.0, (0,), True)],
     "glu": [("GN", 1), ("J", -1)], "glu_backward": [("J2", "GL", -1)],
+    "rrelu": [("D", 0.1, 0.3, False)], "relu6": [("D", 0, 6)], "selu": [("D", 1.5, 1.1, 1)],
+    "rrelu_": [("D", 0.1, 0.3, False)], "selu_": [("D", 1.5, 1.1, 1)],
     "rrelu_with_noise_backward": [("G", "D", "P", 0.1, 0.3, True, False)],
     "threshold_": [("D", 0.1, 2.0)], "celu_": [("D", 1.5)], "elu_": [("D", 1.5, 1, 1)], "leaky_relu_": [("D", 0.2)],
     "upsample_nearest1d": [("I", (7,), None)], "upsample_nearest1d_backward": [("I", (5,), (1, 2, 3), None)],

@@ -44,7 +44,8 @@ def taps_of(sizes, output_size, scales, rule, kind, align_corners=False):
 
 def store(key, node, scales, corners, rule):
     """Store the rows of a resizing and of its gradient; their parameters have PyTorch's names, which are what is saved."""
-    options, names = corners + scales, {"taken": taken, "given_back": given_back, "taps_of": taps_of, "rule": rule}
+    options = corners + scales
+    names = {"__name__": __name__, "taken": taken, "given_back": given_back, "taps_of": taps_of, "rule": rule}
     taps = f"taps_of({{}}, output_size, ({scales},), rule, {{}}.dtype.type, {corners})"
     back, last = taps.format("input_size", "grad_output"), "input_size[-len(output_size):]"
     forward = f"lambda self, output_size, {options}: taken(self, {taps.format('self.shape', 'self')})"
