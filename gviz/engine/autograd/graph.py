@@ -37,7 +37,8 @@ class save_on_cpu(saved_tensors_hooks):
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Note that a tensor's memory was written, or that of each of several; inference tensors have no version."""
-    for one in (tensor,) if isinstance(tensor, Tensor) else tensor:
+    tensors: Any = (tensor,) if isinstance(tensor, Tensor) else tensor
+    for one in tensors:
         if not one.is_inference():
             one.version_cell().count += 1
 
