@@ -58,7 +58,7 @@ def moved(row: Row, args: tuple[Any, ...], directions: list[Any], step: float) -
     )
 
 
-def outputs(row: Row, args: tuple[Any, ...]) -> list[Any]:
+def outputs(row: Any, args: tuple[Any, ...]) -> list[Any]:
     """The results that have a gradient."""
     out = row(*args)
     found = list(out) if isinstance(out, tuple) else [out]
