@@ -88,6 +88,7 @@ class Row:
     extras: tuple[str, ...] = ()
     sparing: bool = False
     check: Any = None
+    __call__: Any  # call.py
     names = ""
 
     def __init__(self, key: str, node: str | None, forward: Any, declared: dict[str, Any]) -> None:
