@@ -230,4 +230,4 @@ def mark_view(view: Tensor, source: Tensor, origin: str) -> None:
         rare.origin = "inference" if mode.inference else "no_grad"
 
 
-Row.__call__ = call
+Row.__call__ = call  # type: ignore[method-assign]
