@@ -152,9 +152,10 @@ def aminmax_backward(grads, self, dim, keepdim, min, max):
 # ------------------------------------------------------------------ softmax
 def lowered(array, dim, name):
     """Return the elements less the largest one along a dim, so that none is too large for exp; refuse integers."""
+    axis = wrap_dim(dim, array.ndim)
     if array.dtype.kind != "f":
         raise no_kernel(f"{name}_lastdim_kernel_impl", array.dtype)
-    return np.asarray(array, order="C") - array.max(axis=wrap_dim(dim, array.ndim), keepdims=True, initial=-np.inf)
+    return np.asarray(array, order="C") - array.max(axis=axis, keepdims=True, initial=-np.inf)
 
 @op("SoftmaxBackward0", self="softmax_backward_data(grad, result, dim)")
 def softmax_row(self, dim: int):
