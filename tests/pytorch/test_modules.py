@@ -145,7 +145,7 @@ CALLED = (
     "F.gumbel_softmax(x, 0.5)", "F.gumbel_softmax(x, hard=True, eps=1)", "F.gumbel_softmax(x, hard=True, dim=0)",
     "F.dropout(x, 1.0)", "F.max_pool1d(x, 2, return_indices=True)[0]", "F.adaptive_max_pool1d(x, 2, True)[1]",
     "F.max_pool2d(x[None], 2, return_indices=True)[1]", "F.local_response_norm(x[None], 2)",
-    "F.avg_pool3d(x.view(1, 1, 1, 3, 4), 2)", "F.max_pool3d(x, 2)",
+    "F.avg_pool3d(x.view(1, 1, 3, 2, 2), 2)", "F.max_pool3d(x, 2)",
     "F.cross_entropy(x, torch.tensor([3, 0, 1]), torch.ones(4), label_smoothing=0.1)",
     "F.cross_entropy(x, x.detach().softmax(1))",
     "F.cross_entropy(x, torch.tensor([3, 0]))", "F.nll_loss(x, torch.tensor([3.0, 0.0, 1.0]))",
