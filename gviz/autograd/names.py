@@ -248,14 +248,29 @@ class Name:
 
         def call(*args: Any, **kwargs: Any) -> Any:
             out = kwargs.pop("out", None) if kwargs else None
-            for form in self.forms:
-                if (values := form.bind(args, kwargs)) is not None:
-                    return form.call(*values) if out is None else write_out(self.short, out, form.call, values)
-            raise TypeError(self.refusal(args, kwargs))
+            operation, values = self.chosen(args, kwargs)
+            return operation(*values) if out is None else write_out(self.short, out, operation, values)
 
-        call.__name__ = call.__qualname__ = self.short
-        call.public = self  # type: ignore[attr-defined]
-        return call
+        def method(*args: Any, **kwargs: Any) -> Any:
+            operation, values = self.chosen(args, kwargs)  # before anything is said about the tensor that is written
+            return (reshape_in_place if getattr(operation, "reshapes", False) else in_place)(operation, *values)
+
+        function = method if self.writes else call
+        function.__name__ = function.__qualname__ = self.short
+        function.public = self  # type: ignore[attr-defined]
+        return function
+
+    @property
+    def writes(self) -> bool:
+        """Whether it is a method that leaves the result in its tensor: ``add_``, ``+=``."""
+        return self.short.endswith("_") or (operator(self.word).startswith("__i") and self.word not in UNARY)
+
+    def chosen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[Any]]:
+        """Return what is called, by the first form that fits, and its arguments. TypeError: none fits."""
+        for form in self.forms:
+            if (values := form.bind(args, kwargs)) is not None:
+                return form.call, values
+        raise TypeError(self.refusal(args, kwargs))
 
     def refusal(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """Return the message for a call that fits no form: what is wrong with it if there is one form, else all forms."""
@@ -303,17 +318,6 @@ def as_operator(function: Any) -> Any:
     return operate
 
 
-def writing(function: Any, *, reshapes: bool = False) -> Any:
-    """Return the method that leaves in its tensor what a function returns."""
-    write = reshape_in_place if reshapes else in_place
-
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return write(function, self, *args, **kwargs)
-
-    method.__name__ = method.__qualname__ = f"{function.__name__}"
-    return method
-
-
 def install(spaces: dict[str, dict[str, Any]]) -> None:
     """Bind the names of all rows declared since the last call: methods and operators at once, functions to their module.
 
@@ -330,11 +334,8 @@ def install(spaces: dict[str, dict[str, Any]]) -> None:
         if name.made is None:
             name.made = function = name.function()
             if dunder := operator(word):
-                function = writing(function) if dunder.startswith("__i") and dunder != "__invert__" else function
                 setattr(Tensor, dunder, function if word in UNARY else as_operator(function))
                 continue
-            if name.short.endswith("_"):
-                name.made = function = writing(function, reshapes=getattr(name.declared[0][1], "reshapes", False))
             if not word.rpartition(".")[0]:
                 setattr(Tensor, name.short, function)
         space = word.rpartition(".")[0] or ("" if word.startswith(".") or operator(word) else "torch")

@@ -8,6 +8,7 @@ import numpy as np
 
 from gviz.autograd.tensor import from_array
 from gviz.numbers import random
+from gviz.numbers.dtypes import of
 from gviz.numbers.words import warn
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def dropped(input: Tensor, p: float, training: bool, inplace: bool, *, channels:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or p == 0 or not input.numel():
         return input
+    if input._array.dtype.kind not in "fc":
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {of(input._array.dtype).scalar_name}")
     if channels and input.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     dtype, shape = input._array.dtype, (*input.shape[:2], *(1,) * (input.ndim - 2)) if channels else input.shape
