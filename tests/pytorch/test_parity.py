@@ -20,7 +20,7 @@ KNOWN = 0.01
 Some of it: a hook on a lone root runs though nothing that is wanted lies below it; a gradient that is a view of the given one
 requires a gradient as that does; gradients of a layer norm that are nothing but rounding; writing to expanded gradients; a
 logsumexp over no dims; what is said of an ``out`` of another dtype; softmax of no integers at all; points of two dtypes in
-lerp; among wrong calls, sizes one by one in ``torch.permute(x, 0, 1)``, and 0-d tensors of floats where a whole number belongs.
+lerp; among wrong calls, 0-d tensors of floats where a whole number belongs.
 """
 
 
