@@ -3,35 +3,37 @@
 from __future__ import annotations
 
 import os
+import sys
 import traceback
 import warnings
 from typing import Any
 
 import numpy as np
 
-from gviz.autograd.modes import mode
+from gviz.autograd.modes import mode as STATE
 from gviz.autograd.node import AccumulateGrad, Node
 from gviz.autograd.tensor import Tensor
 from gviz.numbers.words import warn
 
 GVIZ = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
-__all__ = ["check", "detect_anomaly", "set_detect_anomaly", "warn_of"]
+__all__ = ["detect_anomaly", "refuse_nan", "set_detect_anomaly", "warn_of"]
 
 
 def note_forward(node: Node) -> None:
-    """Keep the lines that led to this node: those of the program, without the engine's, or what runs a script."""
-    stack: list[traceback.FrameSummary] = traceback.extract_stack()
-    start = max(
-        (i for i, frame in enumerate(stack, 1) if frame.filename == os.path.join(GVIZ, "sources", "script.py")), default=0
-    )
-    stack = [frame for frame in stack[start:] if not frame.filename.startswith(GVIZ)]
-    node.metadata["traceback_"] = traceback.format_list(stack)
+    """Keep the lines that led to this node: those of the program, from its first file on, without the engine's."""
+    frames: list[Any] = []
+    for frame, line in traceback.walk_stack(sys._getframe()):
+        if not frame.f_code.co_filename.startswith(GVIZ):
+            frames.append((frame, line))
+            if frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == "__main__":
+                break  # below is what runs the program
+    node.metadata["traceback_"] = traceback.StackSummary.extract(reversed(frames)).format()
 
 
-def check(node: Node, outs: tuple[Any, ...]) -> None:
+def refuse_nan(node: Node, outs: tuple[Any, ...]) -> None:
     """RuntimeError: a gradient has a NaN; a warning before it shows the line of the forward call."""
-    if isinstance(node, AccumulateGrad) or mode.anomaly != "nan":
+    if isinstance(node, AccumulateGrad) or STATE.anomaly != "nan":
         return
     for i, grad in enumerate(outs):
         if isinstance(grad, Tensor) and np.isnan(grad._array).any():
@@ -51,13 +53,16 @@ class set_detect_anomaly:
     """Look for NaN in backward from now on, or in a ``with`` block; without ``check_nan`` only the forward lines are kept."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self.before = switch(mode, check_nan)
+        self.before = STATE.notes, STATE.anomaly
+        others = tuple(note for note in STATE.notes if note is not note_forward)
+        STATE.notes = (*others, note_forward) if mode else others
+        STATE.anomaly = "" if not mode else "nan" if check_nan else "lines"
 
     def __enter__(self) -> None:
         """The mode was set when this was made."""
 
     def __exit__(self, *_: object) -> None:
-        mode.notes, mode.anomaly = self.before
+        STATE.notes, STATE.anomaly = self.before
 
 
 class detect_anomaly(set_detect_anomaly):
@@ -71,13 +76,4 @@ class detect_anomaly(set_detect_anomaly):
         self.check_nan = check_nan
 
     def __enter__(self) -> None:
-        self.before = switch(True, self.check_nan)
-
-
-def switch(on: bool, check_nan: bool) -> tuple[Any, str]:
-    """Set anomaly mode; returns what was."""
-    before = mode.notes, mode.anomaly
-    rest = tuple(note for note in mode.notes if note is not note_forward)
-    mode.notes = (*rest, note_forward) if on else rest
-    mode.anomaly = "" if not on else "nan" if check_nan else "lines"
-    return before
+        super().__init__(True, self.check_nan)

@@ -41,18 +41,18 @@ class Pass:
         self.roots, self.keep, self.create, self.catch, self.only = roots, keep, create, catch, only
 
     def prepare(self) -> None:
-        """Count the edges that lead to each node, and find the nodes that have to run."""
+        """Count the edges that lead to each node, and find the nodes that have to run, and those to which gradients go."""
         self.waiting = served(node for (node, _), _ in self.roots)
         self.caught = {node for node, _ in self.catch or ()}
-        self.needed: set[Any] | None = None
+        self.needed = self.goals = None
         if self.catch is None and self.only is None:
             return
         self.needed = set(self.only or ())
-        goals = self.needed | self.caught
+        self.goals = self.needed | self.caught
         for node in sorted(self.waiting, key=lambda node: node._seq):
-            if any(edge is not None and edge[0] in goals for edge in node._next):
+            if any(edge is not None and edge[0] in self.goals for edge in node._next):
                 self.needed.add(node)
-                goals.add(node)
+                self.goals.add(node)
 
     def run(self) -> None:
         """Run the nodes below the roots, each once, when all its gradient has arrived."""
@@ -87,7 +87,7 @@ class Pass:
         if node._hooks is not None or isinstance(node, AccumulateGrad):
             grads = before_node(node, grads)
         edges = node._next
-        mask = [edge is not None and (self.needed is None or self.leads(edge)) for edge in edges]
+        mask = [edge is not None and (self.goals is None or edge[0] in self.goals) for edge in edges]
         try:
             outs = type(node).apply(node, grads, mask)  # not what a user has put on a ctx under that name
         except BaseException:
@@ -100,7 +100,7 @@ class Pass:
         if not self.keep:  # after all that may refuse the gradients, but for anomaly mode
             type(node).release(node)
         if mode.anomaly:
-            anomaly.check(node, tuple(outs))
+            anomaly.refuse_nan(node, tuple(outs))
         for edge, out in zip(edges, outs):  # noqa: B905 - a leaf has neither
             if edge is not None:
                 self.give(edge, out)
@@ -108,10 +108,6 @@ class Pass:
                 self.waiting[target] = left = self.waiting[target] - 1
                 if not left:
                     heappush(self.ready, (-target._seq, self.tie(), target))
-
-    def leads(self, edge: Any) -> bool:
-        """Return whether a gradient that is wanted comes from there."""
-        return edge[0] in self.caught or (self.needed is not None and edge[0] in self.needed)
 
     def give(self, edge: Any, gradient: Any) -> None:
         """Add a gradient to those that wait for a node."""
@@ -153,8 +149,7 @@ def fitted(grad: Tensor, edge: Any, node: Node) -> Tensor:
         if extra < 0 or any(size not in (1, got[i + extra]) for i, size in enumerate(shape)):
             raise RuntimeError(
                 f"Function {type(node).name(node)} returned an invalid gradient at index {node._next.index(edge)} - got "
-                f"{list(got)} but "
-                f"expected shape compatible with {list(shape)}"
+                f"{list(got)} but expected shape compatible with {list(shape)}"
             )
         grad = TENSORS["sum_to"](grad, shape)
     return grad if array.dtype == kind or kind is None or kind.kind not in "fc" else TENSORS["to_dtype"](grad, kind)

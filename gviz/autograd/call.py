@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from gviz.autograd.saved import keep
 from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.autograd.words import COMPLEX
 from gviz.numbers import dtypes
-from gviz.numbers.classes import result_class, type_text
+from gviz.numbers.classes import type_text
 from gviz.numbers.shapes import broadcast_shape, steps_of
 from gviz.numbers.words import no_memory
 
@@ -25,9 +26,8 @@ __all__ = ["OPERANDS", "call", "plain_number"]
 OPERANDS: Any = (Tensor, *NUMBERS)
 
 FACTS: dict[str, Any] = {
-    "ndim": lambda array: array.ndim,
+    "dim": lambda array: array.ndim,
     "sizes": lambda array: array.shape,
-    "sizes_opt": lambda array: array.shape,
     "dtype": lambda array: array.dtype,
     "numel": lambda array: array.size,
     "strides": steps_of,
@@ -49,52 +49,50 @@ def call(row: Row, *args: Any, **kwargs: Any) -> Any:
             data = row.forward(*arrays)
     except MemoryError as error:
         raise no_memory(error) from None
-    except ValueError:
+    except (ValueError, ZeroDivisionError) as error:
         broadcast_shape(*(np.shape(arrays[i]) for i in row.inputs if not isinstance(arrays[i], list)))
-        raise
+        if f"{row.key}()" in str(error):  # the row's own word, not numpy's or Python's
+            raise
+        raise RuntimeError(f"{row.key}(): {error}") from None
     except TypeError as error:  # numpy has no loop for this dtype
-        if "not supported for the input types" not in str(error):
+        if not any(sign in str(error) for sign in ("for the input types", "numpy boolean", "No loop")):
             raise
         raise dtypes.no_kernel(row.key, arrays[row.inputs[0]].dtype) from None
-    return results(row, args, data) if row.outputs or row.extras else result(row, args, data)
+    return results(row, args, data)
 
 
 def in_order(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """Return the arguments in the order of the parameters, with the defaults; refuse unknown and missing ones."""
+    """Return the arguments in the order of the parameters, with the defaults. TypeError: one is missing or unknown."""
     missing = len(row.parameters) - len(args)
     if not kwargs and 0 < missing <= len(row.defaults):
         return args + row.defaults[-missing:]
-    values = dict(zip(reversed(row.parameters), reversed(row.defaults), strict=False))
-    values |= dict(zip(row.parameters, args, strict=False)) | kwargs
-    wrong = [name for name in (*row.parameters, *kwargs) if name not in values or name not in row.parameters]
-    if wrong or missing < 0:
-        raise TypeError(
-            f"{row.key}({', '.join(row.parameters)}) does not take these arguments: {', '.join(wrong) or 'too many'}"
-        )
-    return tuple(values[name] for name in row.parameters)
+    bound = signature(row.forward).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args
 
 
 def operands(row: Row, args: tuple[Any, ...]) -> list[Any]:
     """Return the arguments for the forward: tensors as arrays, brought to one dtype by PyTorch's rule."""
-    arrays, dtype, alike = list(args), None, True
+    arrays, dtype, same = list(args), None, True
     for i in row.inputs:
         value = args[i]
         if value.__class__ is Tensor or isinstance(value, Tensor):
             array = arrays[i] = value._array
             if array.dtype is not dtype:
-                alike, dtype = alike and dtype is None, array.dtype
+                same, dtype = same and dtype is None, array.dtype
         elif value.__class__ in (list, tuple) and row.parameters[i] in row.lists:
-            arrays[i], alike = [one._array if isinstance(one, Tensor) else one for one in value], False
+            arrays[i], same = [one._array if isinstance(one, Tensor) else one for one in value], False
         elif isinstance(value, NUMBERS):
             arrays[i] = plain_number(value)
-            alike = alike and dtype is not None and dtype.kind == "f" and value.__class__ in (int, float)
+            same = same and dtype is not None and dtype.kind == "f" and value.__class__ in (int, float)
         elif value is not None:
             name = row.parameters[i].replace("self", "input")
             raise TypeError(f"{row.key}(): argument '{name}' (position {i + 1}) must be Tensor, not {type_text(value)}")
     if row.check is not None:
         row.check(*(arrays[i] for i in row.inputs))
-    fits = alike and (row.promote != "float" or (dtype is not None and dtype.kind in "fc"))
-    return arrays if row.promote == "none" or not (row.edges or row.promote) or fits else promoted(row, arrays)
+    if not row.together or (same and (row.promote != "float" or (dtype is not None and dtype.kind in "fc"))):
+        return arrays
+    return promoted(row, arrays)
 
 
 def plain_number(value: Any) -> Any:
@@ -104,11 +102,8 @@ def plain_number(value: Any) -> Any:
 
 def promoted(row: Row, arrays: list[Any]) -> list[Any]:
     """Return the operands in their common dtype; integers in the default float dtype if the row is about floats."""
-    positions = row.inputs if row.promote == "pointwise" else row.edges
-    flat: list[Any] = []
-    for i in positions:
-        flat.extend(arrays[i]) if isinstance(arrays[i], list) else flat.append(arrays[i])
-    flat = [value for value in flat if value is not None]
+    lists = [arrays[i] if isinstance(arrays[i], list) else [arrays[i]] for i in row.together]
+    flat = [value for values in lists for value in values if value is not None]
     target = dtypes.result_type(*flat) if len(flat) > 1 else getattr(flat[0], "dtype", None) if flat else None
     if target is not None and row.promote == "float" and target.kind in "iub":
         target = dtypes.get_default_dtype().np
@@ -118,37 +113,18 @@ def promoted(row: Row, arrays: list[Any]) -> list[Any]:
     def cast(value: Any) -> Any:
         return value if value is None else np.asarray(value).astype(target, copy=False)
 
-    for i in positions:
+    for i in row.together:
         arrays[i] = [cast(one) for one in arrays[i]] if isinstance(arrays[i], list) else cast(arrays[i])
     return arrays
 
 
 # ------------------------------------------------------------------ results
-def result(row: Row, args: tuple[Any, ...], data: Any) -> Tensor:
-    """Return the one tensor that a call gives."""
-    array = data if data.__class__ is np.ndarray else np.asarray(data)
-    if not row.view and not row.reshapes and any(shares(array, value) for value in args):
-        array = array.copy()  # only a view may be on the memory of an input
-    node = record(row, args, [array], 1) if mode.on and array.dtype.kind in "fc" else None
-    tensor = from_array(array, None if node is None else (node, 0))
-    if row.view:
-        mark_view(tensor, args[row.inputs[0]], "")
-    return tensor
-
-
-def shares(array: Any, value: Any) -> bool:
-    """Return whether an array lies in the memory of an input."""
-    if not isinstance(value, Tensor):
-        return False
-    return value._array is array or (array.base is not None and np.may_share_memory(array, value._array))
-
-
 def results(row: Row, args: tuple[Any, ...], data: Any) -> Any:
-    """Return the tensors that a call gives (one, if the rest is only for its derivatives)."""
-    arrays = [array if array is None else np.asarray(array) for array in data]
+    """Return the tensor, or the tensors, that a call gives; without what the forward made only for the derivatives."""
+    arrays = [own_memory(row, args, array) for array in (data if row.outputs or row.extras else (data,))]
     shown = arrays[: max(len(row.outputs), 1)] if row.extras else arrays
     flows = len(shown) if row.outputs == ("...",) else sum(array is None or array.dtype.kind in "fc" for array in shown)
-    node = record(row, args, arrays, flows) if mode.on and shown else None
+    node = record(row, args, arrays, flows) if mode.on and flows else None
     tensors: list[Any] = []
     for i, array in enumerate(shown):
         if array is None:  # a derivative that nobody wants
@@ -156,13 +132,18 @@ def results(row: Row, args: tuple[Any, ...], data: Any) -> Any:
             continue
         tensors.append(from_array(array, (node, i) if node is not None and array.dtype.kind in "fc" else None))
         if row.view:
-            mark_view(tensors[-1], args[row.inputs[0]], "multi")
-    if not row.outputs:
-        return tensors[0]
-    if row.outputs[0] in ("...", "result0"):
-        return tuple(tensors)
-    name = row.names.split()[0].removeprefix("torch.").replace(".", "_") if row.names else row.key.partition("_")[0]
-    return result_class(name, row.outputs)(tensors)
+            mark_view(tensors[-1], args[row.inputs[0]], "multi" if row.outputs else "")
+    return row.several(tensors) if row.outputs else tensors[0]
+
+
+def own_memory(row: Row, args: tuple[Any, ...], data: Any) -> Any:
+    """Return what a forward made as an array; only that of a view may be on the memory of an input."""
+    array = data if data is None or data.__class__ is np.ndarray else np.asarray(data)
+    if array is None or row.view or row.reshapes:
+        return array
+    inputs = (value._array for value in args if isinstance(value, Tensor))
+    shared = any(one is array or (array.base is not None and np.may_share_memory(array, one)) for one in inputs)
+    return array.copy() if shared else array
 
 
 def record(row: Row, args: tuple[Any, ...], arrays: list[Any], flows: int) -> Node | None:
@@ -214,6 +195,7 @@ def fact_of(name: str, value: Any) -> Any:
     if value is None:
         return (0,)  # of sizes_opt
     array = value._array if isinstance(value, Tensor) else np.asarray(value)
+    name = name.removesuffix("_opt")
     return FACTS[name](array) if name in FACTS else array.shape[int(name.rpartition("_")[2]) * (-1 if "minus" in name else 1)]
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
-__all__ = ["Handle", "after_node", "append", "before_node", "move_retained"]
+__all__ = ["RemovableHandle", "after_node", "append", "before_node", "move_edge"]
 
 
 class Hooks:
@@ -35,17 +35,21 @@ class Hooks:
         self.after: list[Any] = []
 
 
-class Handle:
-    """The object that ``register_hook`` returns: it removes the hook, at once or at the end of a ``with`` block."""
+class RemovableHandle:
+    """The object that ``register_hook`` returns: it removes the hook, at once or at the end of a ``with`` block.
 
-    __module__, __qualname__ = "torch.utils.hooks", "RemovableHandle"
+    Each of its places is (the list that the hook is in, the hook's entry there); most handles have one.
+    """
 
-    def __init__(self, hooks: list[Any], entry: Any) -> None:
-        self.hooks, self.entry = hooks, entry
+    __module__ = "torch.utils.hooks"
+
+    def __init__(self, *places: tuple[list[Any], Any]) -> None:
+        self.places = places
 
     def remove(self) -> None:
         """Take the hook off; a second call does nothing."""
-        self.hooks[:] = [entry for entry in self.hooks if entry is not self.entry]
+        for hooks, entry in self.places:
+            hooks[:] = [one for one in hooks if one is not entry]
 
     def __enter__(self) -> Self:
         return self
@@ -54,19 +58,16 @@ class Handle:
         self.remove()
 
 
-Handle.__name__ = "RemovableHandle"
-
-
-def append(hooks: list[Any], hook: Callable[..., Any]) -> Handle:
-    """Add a hook; the entry is unique, so that the same function can be registered twice."""
+def append(hooks: list[Any], hook: Callable[..., Any], *, prepend: bool = False) -> RemovableHandle:
+    """Add a hook behind the others, or before them; the entry is unique: the same function can be registered twice."""
 
     def entry(*args: Any) -> Any:
         return hook(*args)
 
     entry.__name__ = getattr(hook, "__name__", "<unknown>")
     entry.hook = hook  # type: ignore[attr-defined] # a function takes attributes
-    hooks.append(entry)
-    return Handle(hooks, entry)
+    hooks.insert(0 if prepend else len(hooks), entry)
+    return RemovableHandle((hooks, entry))
 
 
 def hooks_of(node: Node) -> Hooks:
@@ -80,7 +81,7 @@ def hooks_of(node: Node) -> Hooks:
 NO_HOOK = "cannot register a hook on a tensor that doesn't require gradient"
 
 
-def register_hook(self: Tensor, hook: Callable[..., Any]) -> Handle:
+def register_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(grad)`` when the gradient of this tensor is computed; what it returns replaces the gradient."""
     if not self.requires_grad:
         raise RuntimeError(NO_HOOK)
@@ -90,7 +91,7 @@ def register_hook(self: Tensor, hook: Callable[..., Any]) -> Handle:
     return append(hooks_of(node).of_tensors.setdefault(number, []), hook)
 
 
-def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -> Handle:
+def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(tensor)`` after a gradient was added to this leaf."""
     if not self.requires_grad:
         raise RuntimeError(NO_HOOK)
@@ -108,11 +109,14 @@ def retain_grad(self: Tensor) -> None:
         hooks_of(self._edge[0]).retained[self._edge[1]] = ref(self)
 
 
-def move_retained(tensor: Tensor, old: Any, new: Any) -> None:
-    """Let a tensor that retains its gradient retain that of its new edge."""
-    if old.__class__ is tuple and old[0]._hooks is not None:
-        old[0]._hooks.retained.pop(old[1], None)
-    hooks_of(new[0]).retained[new[1]] = ref(tensor)
+def move_edge(tensor: Tensor, edge: Any) -> None:
+    """Give a tensor a new place in the graph; one that retains its gradient retains what arrives there."""
+    old = tensor._edge
+    if tensor.retains_grad:
+        if old.__class__ is tuple and old[0]._hooks is not None:
+            old[0]._hooks.retained.pop(old[1], None)
+        hooks_of(edge[0]).retained[edge[1]] = ref(tensor)
+    tensor._edge = edge
 
 
 Tensor.register_hook = register_hook
@@ -123,18 +127,11 @@ Node.register_prehook = lambda self, hook: append(hooks_of(self).before, hook)  
 
 
 # ------------------------------------------------------------------ running
-def after_leaf_hooks(node: Node, grads: list[Any]) -> list[Any]:
-    """Return the gradient of a leaf after the hooks of its tensor."""
-    rare = node.variable._rare  # type: ignore[attr-defined]
-    for hook in tuple(rare.hooks) if rare is not None and grads[0] is not None else ():
-        grads = [hooked(hook, grads[0])]
-    return grads
-
-
 def before_node(node: Node, grads: list[Any], *, tensors_only: bool = False) -> list[Any]:
-    """Return the gradients of a node's outputs after the hooks of its tensors, and (if it runs) after its own."""
-    if isinstance(node, AccumulateGrad):
-        grads = after_leaf_hooks(node, grads)
+    """Return the gradients of a node's outputs after the hooks of its tensors, a leaf's too, and (if it runs) after its own."""
+    rare = node.variable._rare if isinstance(node, AccumulateGrad) and grads[0] is not None else None
+    for hook in () if rare is None else tuple(rare.hooks):
+        grads = [hooked(hook, grads[0])]
     hooks = node._hooks
     if hooks is None:
         return grads
@@ -145,12 +142,9 @@ def before_node(node: Node, grads: list[Any], *, tensors_only: bool = False) -> 
     for number, keeper in hooks.retained.items():
         tensor = keeper()
         if tensor is not None and grads[number] is not None:
-            rare, grad = tensor.rare(), grads[number]
-            rare.grad = (
-                (grad if grad.requires_grad else from_array(grad._array.copy(), None))
-                if rare.grad is None
-                else rare.grad + grad
-            )
+            before, grad = tensor.rare().grad, grads[number]
+            own = grad if grad.requires_grad else from_array(grad._array.copy(), None)
+            tensor.rare().grad = own if before is None else before + grad
     for hook in () if tensors_only else tuple(hooks.before):
         grads = list(hooked(hook, tuple(grads)))
     return grads

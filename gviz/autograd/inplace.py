@@ -13,7 +13,7 @@ import numpy as np
 
 from gviz.autograd.modes import mode
 from gviz.autograd.node import AccumulateGrad
-from gviz.autograd.row import TENSORS, save_result
+from gviz.autograd.row import TENSORS
 from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.autograd.views import refuse_view, take_place
 from gviz.autograd.words import INFERENCE_WRITTEN, RESIZED
@@ -24,35 +24,37 @@ from gviz.numbers.words import warn
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["check", "in_place", "reshape_in_place", "write", "write_out"]
-
-EXPANDED = (
-    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() "
-    "the tensor before performing the operation."
-)
+__all__ = ["in_place", "reshape_in_place", "write_out"]
 
 
-def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tensor:
     """Run an operation on a tensor and leave the result in its memory.
 
     Raises:
         RuntimeError: PyTorch forbids it (a leaf that requires a gradient, a view of one, a result of another shape or kind).
     """
-    check(tensor, (*args, *kwargs.values()))
+    refuse_write(tensor, args)
     array = tensor._array
     twin = from_array(array.copy("K"), edge_of(tensor))
-    result = operation(twin, *args, **kwargs)
+    result = operation(twin, *args)
     values = result._array
     if values.shape != array.shape:
         raise RuntimeError(f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(values.shape)}")
     refuse_cast(values.dtype, array.dtype)
     if array.size > 1 and any(n > 1 and step and not own for n, own, step in zip(array.shape, array.strides, values.strides)):  # noqa: B905
-        raise RuntimeError(EXPANDED)
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
+            "clone() the tensor before performing the operation."
+        )
     edge = result._edge if mode.on else None
     if twin._edge is not None and edge is not None and any(value is twin for value in edge[0]._kept or ()):
         twin._edge = TENSORS["clone"](twin)._edge  # what PyTorch saves is a recorded copy
     array[...] = values
-    write(tensor, edge)
+    version = tensor.version_cell()
+    version.count += 1
+    if edge.__class__ is tuple:  # the result was recorded
+        type(edge[0]).watch(*edge, version, array)
+        take_place(tensor, edge)
     return tensor
 
 
@@ -79,7 +81,7 @@ def write_out(name: str, out: Any, operation: Callable[..., Any], args: Iterable
         )
     results = operation(*args)
     for target, result in zip(outs, [results] if isinstance(results, Tensor) else results, strict=True):
-        check(target)
+        refuse_write(target)
         refuse_cast(result._array.dtype, target._array.dtype)
         if target._array.shape != result._array.shape:
             if target._array.size:
@@ -90,23 +92,10 @@ def write_out(name: str, out: Any, operation: Callable[..., Any], args: Iterable
     return out
 
 
-def write(tensor: Tensor, edge: Any) -> None:
-    """The tensor's memory was written: raise its version and give it its new place in the graph."""
-    version = tensor.version_cell()
-    version.count += 1
-    if edge is None or edge.__class__ is ref:
-        return
-    node, number = edge
-    for place, own in enumerate(node._row.numbered if node._row is not None else ()):
-        if own == number:  # the tensor's memory is the result now
-            save_result(node, place, tensor._array, version)
-    take_place(tensor, edge)
-
-
-def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tensor:
     """Change a tensor's own shape: it keeps its memory (a view its base too) and takes the operation's place in the graph."""
-    check(tensor)
-    result = operation(from_array(tensor._array, edge_of(tensor)), *args, **kwargs)
+    refuse_write(tensor)
+    result = operation(from_array(tensor._array, edge_of(tensor)), *args)
     tensor._array = result._array
     version = tensor.version_cell()
     version.count += 1
@@ -118,7 +107,7 @@ def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any, 
     return tensor
 
 
-def check(tensor: Tensor, others: Iterable[Any] = ()) -> None:
+def refuse_write(tensor: Tensor, others: Iterable[Any] = ()) -> None:
     """Refuse a tensor that may not be written now."""
     if not mode.inference and tensor.is_inference():
         raise RuntimeError(INFERENCE_WRITTEN)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -55,16 +56,15 @@ class GradMode:
     def __exit__(self, *_: object) -> None:
         mode.on, mode.enabled, mode.inference = self.before
 
-    def clone(self) -> GradMode:
-        """Return a fresh manager of the same mode, so that a decorated function may call itself."""
-        return type(self)()
-
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the function so that each call runs in this mode; a generator, between one value and the next."""
+        """Return the function so that each call runs in this mode; a generator, between one value and the next.
+
+        Each call enters a copy of this manager: a decorated function may call itself.
+        """
 
         @functools.wraps(function)
         def run(*args: Any, **kwargs: Any) -> Any:
-            with self.clone():
+            with copy(self):
                 return function(*args, **kwargs)
 
         @functools.wraps(function)
@@ -74,7 +74,7 @@ class GradMode:
             values: tuple[Any, ...] = (None,)
             while True:
                 try:
-                    with self.clone():
+                    with copy(self):
                         value = step(*values)
                 except StopIteration as end:
                     return end.value
@@ -113,11 +113,6 @@ class inference_mode(GradMode):
         manager.on, manager.inference = not mode, bool(mode)
         return manager if isinstance(mode, bool) else manager(mode)
 
-    def clone(self) -> GradMode:
-        """Return a fresh manager of the same mode."""
-        manager: GradMode = inference_mode(bool(self.inference))
-        return manager
-
 
 class set_grad_enabled(GradMode):
     """Set the grad mode at once; as a context manager, put it back at the end of the block."""
@@ -135,11 +130,7 @@ class set_grad_enabled(GradMode):
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """As a decorator, the mode is set only while the function runs."""
         self.__exit__()
-        return super().__call__(function)
-
-    def clone(self) -> GradMode:
-        """Return a fresh manager of the same mode."""
-        return set_grad_enabled(self.on)
+        return GradMode.__call__((enable_grad if self.on else no_grad)(), function)
 
 
 def is_grad_enabled() -> bool:

@@ -10,6 +10,7 @@ fits no form is refused here, for all names alike.
 from __future__ import annotations
 
 from functools import cached_property
+from inspect import CO_VARARGS, CO_VARKEYWORDS, signature
 from operator import index
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ import numpy as np
 
 from gviz.autograd.call import OPERANDS, plain_number
 from gviz.autograd.inplace import in_place, reshape_in_place, write_out
-from gviz.autograd.row import NAMED, NUMBERS, TENSORS
+from gviz.autograd.row import NAMED, NUMBERS, TENSORS, Row
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.classes import MIXED, is_pytorchs, type_text
 from gviz.numbers.dtypes import OF_PYTHON, as_dtype
@@ -26,9 +27,7 @@ from gviz.numbers.dtypes import dtype as DtypeClass
 __all__ = ["NAMES", "Form", "Name", "install"]
 
 NO: Any = object()
-"""The result of a kind for a value that it does not take."""
-MUST: Any = object()
-"""The default of a parameter that has none."""
+"""No value: what a kind gives for a value that it does not take, and the default of a parameter that has none."""
 
 
 # ------------------------------------------------------------------ kinds of values
@@ -93,15 +92,12 @@ KINDS: dict[str, tuple[str, Any]] = {
 }
 """By annotation: what messages call it, and the value as a row takes it."""
 
-VARIOUS = 0x04 | 0x08
-"""The flags of a Python function with ``*args`` or ``**kwargs``."""
-
 ALIASES = {
-    "axis": "dim", "keepdims": "keepdim", "input": "self", "x": "self", "a": "self", "x1": "self", "x2": "other",
-    "axis0": "dim0", "axis1": "dim1", "tensor": "self", "split_size": "split_size_or_sections",
-    "from": "low", "to": "high",
+    "input": "self", "axis": "dim", "keepdims": "keepdim", "x": "self", "a": "self", "x1": "self", "x2": "other",
+    "tensor": "self", "split_size": "split_size_or_sections", "axis0": "dim0", "axis1": "dim1", "from": "low", "to": "high",
 }  # fmt: skip
-"""Numpy's names of parameters, and PyTorch's names of the first."""
+"""By the name in a call: the parameter of that name in a row. First PyTorch's own list, which it holds against every function
+(numpy's names), then those of ``split``, ``swapaxes`` and ``random_``."""
 
 
 # ------------------------------------------------------------------ forms
@@ -120,7 +116,7 @@ class Parameter(NamedTuple):
 
     def __str__(self) -> str:
         """Return it as PyTorch's messages write it."""
-        default = "" if self.default is MUST else f" = {self.default}"
+        default = "" if self.default is NO else f" = {self.default}"
         return f"{KINDS[self.kind][0]} {self.shown}{default}"
 
     @property
@@ -129,25 +125,31 @@ class Parameter(NamedTuple):
         return "input" if self.name == "self" else self.name
 
 
+def usual_kind(call: Any, place: int, name: str, default: Any) -> str:
+    """Return the kind of a parameter without an annotation: for a row it follows from what the row declares."""
+    if not isinstance(call, Row):
+        return "Tensors" if name == "tensors" else "Tensor" if default is None or default is NO else "Number"
+    if name in call.lists:
+        return "Tensors"
+    return "Number" if place not in call.inputs else "Operand" if call.numbers else "Tensor"
+
+
 class Form:
     """One form of a call: its parameters, read from a function's signature, and what is called with them in their order."""
 
     def __init__(self, function: Any, call: Any, *, inplace: bool = False, loose: bool = True) -> None:
-        code, notes, defaults = function.__code__, function.__annotations__, function.__defaults__ or ()
-        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        values = dict(zip(reversed(names[: code.co_argcount]), reversed(defaults), strict=False)) | (
-            function.__kwdefaults__ or {}
-        )
-        lists, usual = getattr(call, "lists", ("tensors",)), "Operand" if getattr(call, "numbers", False) else "Tensor"
-        tensors = [names[i] for i in call.inputs] if hasattr(call, "inputs") else [n for n in names if values.get(n) is None]
-        self.call, self.places, self.parameters = call, code.co_argcount, []
-        for i, name in enumerate(names):
-            kind, _, none = notes.get(name, "").partition(" | ")
-            default = values.get(name, MUST)
+        self.call, self.parameters = call, []
+        for place, one in enumerate(signature(function, follow_wrapped=False).parameters.values()):
+            if one.name in getattr(call, "own", ()):
+                continue
+            kind, _, none = ("" if one.annotation is one.empty else one.annotation).partition(" | ")
             if kind and kind not in KINDS:
                 raise TypeError(f"{function.__qualname__}(): {kind} is not a kind of argument; there are {', '.join(KINDS)}")
-            kind = kind or ("Tensors" if name in lists else usual if name in tensors else "Number")
-            self.parameters.append(Parameter(name, kind, bool(none) or default is None, default, i >= self.places))
+            default = NO if one.default is one.empty else one.default
+            kind = kind or usual_kind(call, place, one.name, default)
+            by_name = one.kind is one.KEYWORD_ONLY
+            self.parameters.append(Parameter(one.name, kind, bool(none) or default is None, default, by_name))
+        self.places = sum(not parameter.keyword for parameter in self.parameters)
         if inplace:
             self.call = switched(call, self.places)
             self.parameters.insert(self.places, Parameter("inplace", "Any", True, False, False))
@@ -157,48 +159,35 @@ class Form:
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
         """Return the arguments in order, each as its kind takes it; None if the call is not of this form."""
-        args, words, values = self.gathered(args), self.words(kwargs) if kwargs else {}, []
+        (args, words), values = self.given(args, kwargs), []
         if len(args) > self.places:
             return None
         for i, parameter in enumerate(self.parameters):
             if i < len(args):
-                value = args[i]
-            elif parameter.name in words:
-                value = words.pop(parameter.name)
-            elif parameter.default is MUST:
-                return None
+                value = parameter.take(args[i])
             else:
-                values.append(parameter.default)
-                continue
-            taken = parameter.take(value)
-            if taken is NO:
+                value = parameter.take(words.pop(parameter.name)) if parameter.name in words else parameter.default
+            if value is NO:
                 return None
-            values.append(taken)
+            values.append(value)
         return None if words else values
 
-    def gathered(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return arguments by position; sizes that were given one by one as one of them."""
+    def given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return a call's arguments: sizes that were given one by one as one of them, words under the parameters' names."""
         last = self.places - 1
-        one_by_one = self.sizes_one_by_one and len(args) > last and not isinstance(args[last], list | tuple)
-        return (*args[:last], args[last:]) if one_by_one else args
-
-    def words(self, kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Return arguments by keyword, under the names of the parameters."""
-        return {key if key in self.names else ALIASES.get(key, key): value for key, value in kwargs.items()}
+        if self.sizes_one_by_one and len(args) > last and not isinstance(args[last], list | tuple):
+            args = (*args[:last], args[last:])
+        return args, kwargs and {key if key in self.names else ALIASES.get(key, key): value for key, value in kwargs.items()}
 
     def fault(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """Return what is wrong with a call that is not of this form: an argument of another kind, one too few or too many."""
-        args, words = self.gathered(args), self.words(kwargs)
+        args, words = self.given(args, kwargs)
         given = words | dict(zip((parameter.name for parameter in self.parameters), args, strict=False))
         for i, parameter in enumerate(self.parameters):
             if parameter.name in given and parameter.take(value := given[parameter.name]) is NO:
                 place = f" (position {i + 1})" if i < len(args) else ""
-                kind, found = KINDS[parameter.kind][0], f"not {type_text(value)}"
-                if kind == "tuple of ints" and isinstance(value, list | tuple) and value:
-                    wrong = next((one for one in value if whole(one) is NO), value)
-                    found = f"but found element of type {type_text(wrong)}" if len(value) > 1 else f"not {type_text(wrong)}"
-                return f"(): argument '{parameter.shown}'{place} must be {kind}, {found}"
-        missing = [f'"{p.shown}"' for p in self.parameters if p.default is MUST and p.name not in given]
+                return f"(): argument '{parameter.shown}'{place} must be {KINDS[parameter.kind][0]}, not {type_text(value)}"
+        missing = [f'"{p.shown}"' for p in self.parameters if p.default is NO and p.name not in given]
         if missing:
             return f"() missing {len(missing)} required positional arguments: {', '.join(missing)}"
         if len(args) > self.places:
@@ -225,25 +214,28 @@ def switched(row: Any, place: int) -> Any:
 
 
 class Name:
-    """A public name: the forms of its rows, in their order, made when it is first called."""
+    """A public name: where it stands, and the forms of its rows, in their order, made when it is first called."""
 
     def __init__(self, word: str) -> None:
-        self.word = word
-        self.short = operator(word).strip("_") or word.rpartition(".")[2]
+        space, _, last = word.rpartition(".")
+        self.word, self.sign = word, operator(word)
+        self.short = self.sign.strip("_") or last
+        self.method = self.sign or ("" if space else last)
+        self.space = "" if self.sign or word.startswith(".") else space or "torch"
         self.declared: list[tuple[Any, Any]] = []
-        self.made: Any = None
         self.bound = False
 
     @cached_property
     def forms(self) -> list[Form]:
         """The forms of its rows."""
-        inplace = self.word.startswith("F.") and not self.word.endswith("_")
-        loose = not self.word.startswith("torch.")  # sizes one by one are for methods: x.permute(1, 0)
+        inplace = self.space == "F" and not self.short.endswith("_")
+        loose = self.space != "torch" or bool(self.method)  # sizes one by one are for methods: x.permute(1, 0)
         return [Form(f, call, inplace=inplace and getattr(call, "inplace", False), loose=loose) for f, call in self.declared]
 
+    @cached_property
     def function(self) -> Any:
-        """Return the function of the name: the first form that fits the call; any number of arguments is left to Python."""
-        if self.declared[0][0].__code__.co_flags & VARIOUS:
+        """The function of the name: it calls the first form that fits; any number of arguments is left to Python."""
+        if self.declared[0][0].__code__.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
             return self.declared[0][1]
 
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -257,13 +249,17 @@ class Name:
 
         function = method if self.writes else call
         function.__name__ = function.__qualname__ = self.short
+        function.__doc__ = "\n".join(
+            f"({', '.join(f.__code__.co_varnames[: f.__code__.co_argcount])}): {f.__doc__ or getattr(call, 'texts', {})}"
+            for f, call in self.declared
+        ).replace(": {}", "")
         function.public = self  # type: ignore[attr-defined]
         return function
 
     @property
     def writes(self) -> bool:
         """Whether it is a method that leaves the result in its tensor: ``add_``, ``+=``."""
-        return self.short.endswith("_") or (operator(self.word).startswith("__i") and self.word not in UNARY)
+        return self.short.endswith("_") or (self.sign.startswith("__i") and self.word not in UNARY)
 
     def chosen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[Any]]:
         """Return what is called, by the first form that fits, and its arguments. TypeError: none fits."""
@@ -319,11 +315,7 @@ def as_operator(function: Any) -> Any:
 
 
 def install(spaces: dict[str, dict[str, Any]]) -> None:
-    """Bind the names of all rows declared since the last call: methods and operators at once, functions to their module.
-
-    Args:
-        spaces: the namespaces of modules: ``{"torch": ..., "F": ..., "linalg": ...}``; functions of others wait for theirs.
-    """
+    """Bind the names of all new rows: methods and operators at once, functions to their module if it is in ``spaces``."""
     while NAMED:
         words, function, call = NAMED.pop(0)
         for word in words.split():
@@ -331,14 +323,8 @@ def install(spaces: dict[str, dict[str, Any]]) -> None:
             name.declared.append((function, call))
             vars(name).pop("forms", None)
     for word, name in NAMES.items():
-        if name.made is None:
-            name.made = function = name.function()
-            if dunder := operator(word):
-                setattr(Tensor, dunder, function if word in UNARY else as_operator(function))
-                continue
-            if not word.rpartition(".")[0]:
-                setattr(Tensor, name.short, function)
-        space = word.rpartition(".")[0] or ("" if word.startswith(".") or operator(word) else "torch")
-        if space in spaces and not name.bound:
+        if name.method and "function" not in vars(name):
+            setattr(Tensor, name.method, as_operator(name.function) if name.sign and word not in UNARY else name.function)
+        if name.space in spaces and not name.bound:
             name.bound = True
-            spaces[space][name.short] = name.made
+            spaces[name.space][name.short] = name.function

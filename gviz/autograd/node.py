@@ -19,6 +19,7 @@ next_seq = count(1).__next__
 """Return the next creation number: a node is always younger than its inputs."""
 
 YOUNGEST = 2**64 - 1
+HAND_WRITTEN = ("AccumulateGrad", "CopyBackwards", "CopySlices", "NotImplemented")
 
 
 class Node:
@@ -50,8 +51,8 @@ class Node:
     def release(self) -> None:
         """Drop the saved tensors."""
 
-    def watch(self, number: int, version: Any) -> None:
-        """Note that the memory of that output may be written from now on: ``version`` counts how often."""
+    def watch(self, number: int, version: Any, array: Any = None) -> None:
+        """Note that the memory of that output, now that of ``array``, may be written: ``version`` counts how often."""
 
     def __call__(self, *grads: Any) -> Any:
         """Return the gradients of the inputs for those of the outputs, as backward would compute them."""
@@ -66,9 +67,7 @@ class Node:
     def name(self) -> str:
         """Return the class name, with its namespace if PyTorch has written the class by hand."""
         name = type(self).__name__
-        return (
-            f"torch::autograd::{name}" if name in {"AccumulateGrad", "CopyBackwards", "CopySlices", "NotImplemented"} else name
-        )
+        return f"torch::autograd::{name}" if name in HAND_WRITTEN else name
 
     @property
     def metadata(self) -> dict[Any, Any]:

@@ -11,8 +11,8 @@ A row says everything about an operation::
 - The text gives the public names, and the signature with its annotations is the call form (``names.py``).
 - Each keyword is the derivative for that input, as in PyTorch's ``derivatives.yaml``: of ``grad`` (``grads`` of several
   outputs) and of what it names, which the operation saves: an input, an option, ``result`` or the name of an output, or a fact
-  about an input (``self_sym_sizes``, ``self_sym_strides``). A tensor that one of several derivatives uses is saved only if
-  that one is needed.
+  about an input (``self_sym_sizes``, ``self_sym_strides``, ``self_dim``). A tensor that one of several derivatives uses is
+  saved only if that one is needed. ``grad_input_mask`` says which gradients are wanted, to a formula for several inputs.
 
 A formula calls table functions by their names, looked up in a namespace: ``TENSORS`` (rows that record, or compute while the
 grad mode is off), ``ARRAYS`` (the forwards alone: static graphs, symbols). A ``@composite`` is a plain function over rows, in
@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import inspect
 import operator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -33,7 +34,8 @@ from gviz.autograd.formulas import bind, formula, parameters, place_of_declarati
 from gviz.autograd.modes import mode
 from gviz.autograd.node import Node
 from gviz.autograd.saved import GONE, Packed, Saved, unpack
-from gviz.autograd.tensor import Tensor, from_array
+from gviz.autograd.tensor import from_array
+from gviz.numbers.classes import result_class
 from gviz.numbers.dtypes import WrappedNumber
 
 if TYPE_CHECKING:
@@ -52,6 +54,8 @@ COMPOSITES: dict[str, Any] = {}
 NAMED: list[tuple[str, Any, Any]] = []
 """(public names, the function whose signature is the call form, what is called), in the order of their declaration."""
 
+MASK = "grad_input_mask"
+"""In a formula: which of the gradients that it gives are wanted, as PyTorch calls it."""
 NUMBERS: Any = (int, float, bool, complex, np.generic)
 
 
@@ -70,24 +74,35 @@ class Save(NamedTuple):
     place: int
     guard: int | None
 
+    @property
+    def is_tensor(self) -> bool:
+        """Whether it is a tensor, or a list of them: backward frees these."""
+        return self.source in ("input", "result", "extra")
+
 
 class Row:
-    """One operation: what :func:`op` was told, and what follows from that, computed when it is first used."""
+    """One operation: what :func:`op` was told, and what follows from that, computed when it is first used.
 
-    nondiff: tuple[str, ...] = ()
-    lists: tuple[str, ...] = ()
-    outputs: tuple[str, ...] = ()
-    view: bool = False
-    reshapes: bool = False
-    numbers: bool = False
-    inplace: bool = False
-    scalar: str = ""
-    promote: str = ""
-    saves: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()
-    extras: tuple[str, ...] = ()
-    sparing: bool = False
-    check: Any = None
+    The annotated attributes are the properties that may be declared beside the derivatives, each with its default.
+    """
+
+    nondiff: tuple[str, ...] = ()  # inputs that are tensors but get no gradient
+    lists: tuple[str, ...] = ()  # inputs that are lists of tensors
+    outputs: tuple[str, ...] = ()  # names of several outputs, those with gradients first (result0, ... if PyTorch gives them
+    # none); ("...",) for a list of them
+    view: bool = False  # whether the result shares the input's memory
+    reshapes: bool = False  # whether its in-place names give the tensor another shape, and write nothing
+    inplace: bool = False  # whether its name in nn.functional takes inplace
+    numbers: bool = False  # whether a public name takes a number for a tensor
+    scalar: str = ""  # the row that a number means in a derivative that is recorded (MulBackward1)
+    promote: str = ""  # the operands that are brought to one dtype: those that get a gradient (the default); "pointwise": all
+    # tensors; "float": those that get a gradient, and integers to the default float dtype; "none": no operands
+    saves: tuple[str, ...] = ()  # what is saved besides that which the derivatives name
+    hidden: tuple[str, ...] = ()  # saved things that PyTorch does not show as _saved_*
+    own: tuple[str, ...] = ()  # the last options, if no call of a public name can give them: they stay at their defaults
+    sparing: bool = False  # whether an input whose gradient alone is wanted is not saved
+    extras: tuple[str, ...] = ()  # names of arrays that the forward gives after its result, only for the derivatives
+    check: Any = None  # a function of the operands that refuses some, in PyTorch's words
     __call__: Any  # call.py
     names = ""
 
@@ -108,9 +123,10 @@ class Row:
     @cached_property
     def formulas(self) -> dict[str, Any]:
         """The derivative for each input, or (``a__b``) for several together, as a function."""
-        known = {*self.parameters, *self.outputs, *self.extras, "result", "output", "source_dim", "grad_input_mask"}
+        known = {*self.parameters, *self.outputs, *self.extras, "result", "output", MASK} - {"grad"}
+        known |= {f"{name}_dim" for name in self.parameters}
         try:
-            return {name: formula(text, known - {"grad"}, self.saves) for name, text in self.texts.items()}
+            return {name: formula(text, known, self.saves) for name, text in self.texts.items()}
         except SyntaxError as error:
             raise TypeError(f"{self.told()}: {error.text!r} is not a formula") from None
 
@@ -130,9 +146,22 @@ class Row:
         return [i for i, name in enumerate(self.parameters) if i in self.edges or name in self.nondiff]
 
     @cached_property
+    def together(self) -> list[int]:
+        """The parameters whose operands a call brings to one dtype."""
+        return {"none": [], "pointwise": self.inputs}.get(self.promote, self.edges)
+
+    @cached_property
     def listed(self) -> bool:
         """Whether an input is a list, for which one formula gives all gradients."""
         return any(self.parameters[i] in self.lists for i in self.edges)
+
+    @cached_property
+    def several(self) -> Any:
+        """The class of several results: a tuple, whose items have names if the outputs have."""
+        if self.outputs[0] in ("...", "result0"):
+            return tuple
+        name = self.names.split()[0].removeprefix("torch.") if self.names else self.key.partition("_")[0]
+        return result_class(name.replace(".", "_"), self.outputs)
 
     @cached_property
     def needs(self) -> list[tuple[str, ...]]:
@@ -142,7 +171,7 @@ class Row:
     @cached_property
     def plan(self) -> list[Save]:
         """What a call saves."""
-        names = dict.fromkeys(name for need in self.needs for name in need if name != "grad_input_mask")
+        names = dict.fromkeys(name for need in self.needs for name in need if name != MASK)
         return [self.planned(name) for name in names]
 
     @cached_property
@@ -156,35 +185,32 @@ class Row:
         only = self.edges.index(self.parameters.index(users[0][0])) if len(users) == 1 == len(users[0]) else None
         if name in self.parameters:
             index = self.parameters.index(name)
-            guarded = index in self.inputs and len(self.groups) > 1 and "_backward" not in self.key
-            return Save(name, "input" if index in self.inputs else "option", index, only if guarded else None)
+            if index not in self.inputs:
+                return Save(name, "option", index, None)
+            guarded = len(self.groups) > 1 and "_backward" not in self.key  # PyTorch asks this of the name, too
+            return Save(name, "input", index, only if guarded else None)
         if name in ("result", "output", *self.outputs):
             return Save(name, "result", self.outputs.index(name) if name in self.outputs else 0, None)
         if name in self.extras:
             return Save(name, "extra", self.extras.index(name) + max(len(self.outputs), 1), None)
-        if name == "source_dim":
-            return Save(name, "ndim", self.parameters.index("source"), None)
-        base, _, fact = name.partition("_sym_")
-        if base in self.outputs:
-            return Save(name, fact, -1 - self.outputs.index(base), None)
-        if base not in self.parameters or not fact:
+        base, _, fact = name.rpartition("_dim") if "_sym_" not in name else name.partition("_sym_")
+        if base not in (*self.parameters, *self.outputs):
             raise TypeError(f"{self.key}: a derivative uses {name!r}, which is not an input, option or output of the operation")
-        return Save(name, fact, self.parameters.index(base), only if fact == "strides" else None)
+        place = self.parameters.index(base) if base in self.parameters else -1 - self.outputs.index(base)
+        return Save(name, fact or "dim", place, only if fact == "strides" else None)
 
     @cached_property
     def cls(self) -> Any:
         """The class of its nodes."""
-        body: dict[str, Any] = {"__slots__": (), "_row": self, "__module__": "builtins", "release": release, "watch": watch}
-        body["apply"] = lambda node, grads, mask: self.derive(node, grads, mask)  # noqa: PLW0108 - a function binds, a method does not
-        for name in [save.name for save in self.plan]:
-            if name not in self.hidden:
-                body[f"_saved_{name}"] = property(functools.partial(self.read_saved, name=name))
-        for save in self.plan:
-            if save.source in ("input", "result", "extra") and save.name not in self.hidden:
-                body[f"_raw_saved_{save.name}"] = property(operator.methodcaller("raw_saved", save.name))
+        body: dict[str, Any] = {"__slots__": (), "_row": self, "__module__": "builtins"}
+        for place, save in enumerate(self.plan):
+            if save.name not in self.hidden:
+                body[f"_saved_{save.name}"] = property(functools.partial(RowNode._shown, place=place))
+                if save.is_tensor:
+                    body[f"_raw_saved_{save.name}"] = property(operator.methodcaller("raw_saved", place))
         if self.node == "NotImplemented":  # PyTorch gives it the edges that want a gradient, and no others
             body["next_functions"] = property(lambda node: tuple(edge for edge in node._next if edge is not None))
-        return type(str(self.node), (Node,), body)
+        return type(str(self.node), (RowNode,), body)
 
     @cached_property
     def steps(self) -> list[Any]:
@@ -196,68 +222,60 @@ class Row:
             for group, function, need in sorted(zip(self.groups, self.formulas.values(), self.needs, strict=True))
         ]
 
-    # ---------------------------------------------------------------- its derivative
-    def derive(self, node: Node, grads: list[Any], mask: list[bool]) -> Any:
+
+class RowNode(Node):
+    """The node of a row's call, whose derivative the formulas are."""
+
+    __slots__ = ()
+
+    def apply(self, grads: list[Any], mask: list[bool]) -> Any:
         """Return the gradients of the inputs that want one: the formulas, evaluated."""
-        several = len(grads) > 1 or self.outputs == ("...",)
+        row = self._row
+        several = len(grads) > 1 or row.outputs == ("...",)
         grad = grads if several else grads[0]
         if grad is None or (several and all(one is None for one in grads)):
             return [None] * len(mask)
-        values = [self.as_tensor(i, unpack(node, value, self.numbered[i])) for i, value in enumerate(node._kept)]
+        values = [*map(self._value, range(len(self._kept))), tuple(mask)]  # the last one is what MASK means
         results: list[Any] = [None] * len(mask)
         before, mode.formula = mode.formula, mode.on
         try:
-            for function, places, edges in self.steps:
-                if self.listed:
+            for function, places, edges in row.steps:
+                if row.listed:
                     return function(grad, *[values[at] for at in places])
-                if len(edges) == 1:
-                    if mask[edges[0]]:
-                        results[edges[0]] = function(grad, *[values[at] for at in places])
-                elif any(mask[at] for at in edges):
-                    needed = [tuple(mask) if at < 0 else values[at] for at in places]
-                    for at, one in zip(edges, function(grad, *needed), strict=True):
+                if any(mask[at] for at in edges):
+                    made = function(grad, *[values[at] for at in places])
+                    for at, one in zip(edges, made, strict=True) if len(edges) > 1 else ((edges[0], made),):
                         results[at] = one
         finally:
             mode.formula = before
         return results
 
-    def as_tensor(self, place: int, value: Any) -> Any:
-        """Return a saved number that stood for a tensor as a tensor that has no say in the dtype, if it is recorded."""
-        if mode.on and value.__class__ is not Tensor and self.plan[place].source == "input" and isinstance(value, NUMBERS):
-            tensor = from_array(np.asarray(value), None)
-            tensor._array = tensor._array.view(WrappedNumber)
-            return tensor
+    def _value(self, place: int) -> Any:
+        """Return a saved thing as a formula takes it; if that is recorded, a number for a tensor has no say in the dtype."""
+        row, value = self._row, self._kept[place]
+        value = unpack(self, value, row.numbered[place])
+        if mode.on and row.plan[place].source == "input" and isinstance(value, NUMBERS):
+            value = from_array(np.asarray(value), None)
+            value._array = value._array.view(WrappedNumber)
         return value
 
-    def read_saved(self, node: Node, name: str) -> Any:
+    def _shown(self, place: int) -> Any:
         """Return ``node._saved_NAME``: tensors with their place in the graph, numbers as PyTorch shows them."""
-        place = next(i for i, save in enumerate(self.plan) if save.name == name)
-        value = self.as_tensor(place, unpack(node, node._kept[place], self.numbered[place]))
-        return value if self.plan[place].source == "input" else unsigned(name, value)
+        save = self._row.plan[place]
+        return self._value(place) if save.source == "input" else unsigned(save.name, self._value(place))
 
+    def release(self) -> None:
+        """Drop the saved tensors; numbers stay readable, and so does None where nothing was kept, as in PyTorch."""
+        pairs = zip(self._row.plan, self._kept, strict=True)
+        self._kept = [GONE if save.is_tensor and value is not None else value for save, value in pairs]
 
-def release(node: Node) -> None:
-    """Drop the saved tensors; numbers stay readable, and so does None where nothing was kept, as in PyTorch."""
-    tensors = ("input", "result", "extra")
-    plan = node._row.plan
-    node._kept = [
-        GONE if save.source in tensors and value is not None else value for save, value in zip(plan, node._kept, strict=True)
-    ]
-
-
-def watch(node: Node, number: int, version: Version) -> None:
-    """Keep a saved result with the version of its memory, which may be written from now on."""
-    for place, own in enumerate(node._row.numbered):
-        if own == number and node._kept[place].__class__ is np.ndarray:
-            save_result(node, place, node._kept[place], version)
-
-
-def save_result(node: Node, place: int, array: Any, version: Version) -> None:
-    """Keep this array as a saved result of the node, unless a hook of the user has packed it."""
-    if node._kept[place].__class__ is not Packed:
-        kept = list(node._kept)
-        kept[place] = Saved(array, version, node._row.numbered[place])
-        node._kept = kept
+    def watch(self, number: int, version: Version, array: Any = None) -> None:
+        """Keep a saved result with its version, unless a hook of the user has packed it."""
+        kept = list(self._kept)
+        for place, (own, value) in enumerate(zip(self._row.numbered, kept, strict=True)):
+            if own == number and (value.__class__ is np.ndarray if array is None else value.__class__ is not Packed):
+                kept[place] = Saved(value if array is None else array, version, number)
+        self._kept = kept
 
 
 UNSIGNED = frozenset({
@@ -283,33 +301,15 @@ def op(node: str | None, names: str = "", /, *, key: str | None = None, **declar
         names: its public names (``names.py`` says how they are written).
         key: the row's name if it is not that of the function.
         declared: the derivative of each input (``a__b`` gives those of two inputs as a tuple), and the row's other properties:
-
-            nondiff: inputs that are tensors but get no gradient.
-            lists: inputs that are lists of tensors.
-            outputs: names of several outputs, those with gradients first; ``("...",)`` for a list of them.
-            view: whether the result shares the input's memory.
-            reshapes: whether its in-place names give the tensor another shape, and write nothing.
-            inplace: whether its name in ``nn.functional`` takes ``inplace``.
-            numbers: whether a public name takes a number for a tensor; scalar: the row that a number means in a derivative that
-                is recorded (``MulBackward1``).
-            promote: to which dtype operands are brought: that of all that get a gradient (the default), "pointwise": of all
-                tensors, also those without a gradient, "float": and integers to the default float dtype, "none": as they are.
-            saves: what is saved besides that which the derivatives name.
-            hidden: saved things that PyTorch does not show as ``_saved_*``.
-            sparing: an input whose gradient alone is wanted is not saved.
-            extras: names of arrays that the forward gives after its result, only for the derivatives.
-            check: a function of the operands that refuses some, in PyTorch's words.
+            the attributes of :class:`Row`.
     """
 
     def store(forward: Any) -> Any:
         row = Row(key or forward.__name__, node, positional(forward), declared)
         if row.key in ROWS:
-            raise TypeError(
-                f"{row.told()}: there is one of that key already, at {ROWS[row.key].place[0]}:{ROWS[row.key].place[1]}"
-            )
+            raise TypeError(f"{row.told()} is there already: {ROWS[row.key].told()}")
         row.names = names
-        if names:
-            NAMED.append((names, forward, row))
+        NAMED.append((names, forward, row))
         count = len(row.outputs)
         shown = (lambda *args: row.forward(*args)[:count] if count else row.forward(*args)[0]) if row.extras else row.forward
         ROWS[row.key], ARRAYS[row.key], TENSORS[row.key] = row, shown, row
@@ -318,27 +318,23 @@ def op(node: str | None, names: str = "", /, *, key: str | None = None, **declar
     return store
 
 
-def composite(function: Any) -> Any:
+def composite(function: Any, names: str = "") -> Any:
     """Register a plain function over rows in every namespace; it may branch, and makes no node. A text gives it names."""
     if isinstance(function, str):
-
-        def store(named: Any) -> Any:
-            bound = composite(named)
-            NAMED.append((function, named, bound))
-            return bound
-
-        return store
+        return functools.partial(composite, names=function)
     flat = positional(function)
     COMPOSITES[flat.__name__] = flat
-    ARRAYS[flat.__name__], TENSORS[flat.__name__] = bind(flat, ARRAYS), bind(flat, TENSORS)
-    return TENSORS[flat.__name__]
+    ARRAYS[flat.__name__] = bind(flat, ARRAYS)
+    TENSORS[flat.__name__] = bound = bind(flat, TENSORS)
+    NAMED.append((names, function, bound))
+    return bound
 
 
 def named(names: str) -> Callable[[Any], Any]:
     """Give a plain function its public names; its signature is the form of the call. No formula can use it."""
 
     def store(function: Any) -> Any:
-        NAMED.append((names, function, positional(function)))
+        NAMED.append((names, inspect.unwrap(function), positional(function)))
         return function
 
     return store

@@ -7,7 +7,7 @@ gets its edge back when it is read. Memory that may have been written since is k
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
 import numpy as np
@@ -24,14 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["GONE", "Packed", "Saved", "keep", "unpack"]
 
-
-class Gone:
-    """Stands where a saved tensor was, after backward has freed it."""
-
-    __slots__ = ()
-
-
-GONE = Gone()
+GONE: Any = object()
+"""Stands where a saved tensor was, after backward has freed it."""
 
 
 class Saved:
@@ -46,16 +40,13 @@ class Saved:
         self.number = number
 
 
-class Packed:
-    """The object that a user's hook made of a saved tensor, and the hook that returns the tensor."""
+class Packed(NamedTuple):
+    """The object that a user's hook made of a saved tensor, the hook that returns the tensor, and its place in the graph."""
 
-    __slots__ = ("content", "edge", "number", "unpack")
-
-    def __init__(self, content: Any, unpack: Any, edge: Any, number: int | None) -> None:
-        self.content = content
-        self.unpack = unpack
-        self.edge = edge
-        self.number = number
+    content: Any
+    unpack: Any
+    edge: Any
+    number: int | None
 
     def unpacked(self, node: Node) -> Tensor:
         """Return the tensor, in its place in the graph."""

@@ -14,24 +14,14 @@ from weakref import ref
 
 import numpy as np
 
+from gviz.autograd import words
 from gviz.autograd.modes import mode
 from gviz.autograd.node import AccumulateGrad, Edge, next_seq
-from gviz.autograd.words import (
-    COMPLEX,
-    DETACHED_VIEW,
-    NON_LEAF_FLAG,
-    NON_LEAF_GRAD,
-    USE_DETACH,
-    WRONG_GRAD_DTYPE,
-    WRONG_GRAD_SIZE,
-)
 from gviz.numbers.classes import type_text
 from gviz.numbers.dtypes import dtype, of
 from gviz.numbers.printing import Size, size
 
 __all__ = ["Tensor", "Version", "edge_of", "from_array"]
-
-new = object.__new__
 
 
 class Version:
@@ -113,7 +103,7 @@ class Tensor:
             raise RuntimeError("requires_grad must be a bool")  # noqa: TRY004 - as PyTorch does
         edge = self._edge
         if edge.__class__ is tuple:
-            raise RuntimeError(NON_LEAF_FLAG + ("" if wanted else USE_DETACH))
+            raise RuntimeError(words.NON_LEAF_FLAG + ("" if wanted else words.USE_DETACH))
         if wanted and self._array.dtype.kind not in "fc":
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         if wanted and not mode.inference and self.is_inference():
@@ -124,7 +114,7 @@ class Tensor:
             self._edge = None
         elif edge is None:
             if self._array.dtype.kind == "c":
-                raise NotImplementedError(COMPLEX)
+                raise NotImplementedError(words.COMPLEX)
             self._edge = None if self._rare is None else self._rare.accumulator
             if self._edge is None:
                 self._edge = ref(AccumulateGrad(self))
@@ -164,7 +154,7 @@ class Tensor:
         """The gradient, None where there is none (yet); warns on a non-leaf that does not retain it."""
         grad = None if self._rare is None else self._rare.grad
         if grad is None and self._edge.__class__ is tuple and not self.retains_grad:
-            warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=2)
+            warnings.warn(words.NON_LEAF_GRAD, UserWarning, stacklevel=2)
         return grad
 
     @grad.setter
@@ -180,10 +170,8 @@ class Tensor:
 
     def detach(self) -> Tensor:
         """Return a tensor on the same memory, out of the graph."""
-        twin = from_array(self._array, None)
+        twin = self.data
         twin._version_cell = self.version_cell()
-        if self._rare is not None or twin._rare is not None:
-            twin.rare().inference = self.is_inference()
         return twin
 
     def detach_(self) -> Tensor:
@@ -191,7 +179,7 @@ class Tensor:
         if mode.inference:  # PyTorch does nothing there
             return self
         if self._is_view():
-            raise RuntimeError(DETACHED_VIEW)
+            raise RuntimeError(words.DETACHED_VIEW)
         if self.is_leaf:
             self.requires_grad = False
         else:
@@ -277,14 +265,14 @@ def refuse_gradient(tensor: Tensor, grad: Any) -> None:
         raise RuntimeError("can't assign Variable as its own grad")
     ours, theirs = of(tensor._array.dtype), of(grad._array.dtype)
     if ours is not theirs:
-        raise RuntimeError(WRONG_GRAD_DTYPE.format(theirs.c_name, ours.scalar_name))
+        raise RuntimeError(words.WRONG_GRAD_DTYPE.format(theirs.c_name, ours.scalar_name))
     if grad._array.shape != tensor._array.shape:
-        raise RuntimeError(WRONG_GRAD_SIZE.format(list(grad._array.shape), list(tensor._array.shape)))
+        raise RuntimeError(words.WRONG_GRAD_SIZE.format(list(grad._array.shape), list(tensor._array.shape)))
 
 
 def from_array(array: Any, edge: Any) -> Tensor:
     """Return a tensor around an array (no copy), with its edge."""
-    tensor: Tensor = new(Tensor)
+    tensor: Tensor = object.__new__(Tensor)
     tensor._array = array if array.__class__ is np.ndarray else np.asarray(array)
     tensor._edge = edge
     tensor._rare = tensor._version_cell = None

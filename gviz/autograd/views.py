@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from gviz.autograd.hooks import move_retained
+from gviz.autograd.hooks import move_edge
 from gviz.autograd.modes import enable_grad
 from gviz.autograd.node import Node, short_name
 from gviz.autograd.row import TENSORS
@@ -73,27 +73,15 @@ class CopySlices(Node):
         item = grads[0]._array.itemsize
         memory = np.zeros(1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if n), grads[0]._array.dtype)
         full = from_array(as_strided(memory, shape, [s * item for s in strides]), None)
-        full = write(full, grads[0])
+        full.copy_(grads[0])  # as the program writes in place (``inplace.py``): recorded if the grad mode is on
         part = TENSORS["as_strided"](full, *self.part)
         outs = type(self.written).apply(self.written, [TENSORS["clone"](part)], mask)
-        write(part, TENSORS["zeros_like"](part) if outs[0] is None else outs[0])
+        part.copy_(TENSORS["zeros_like"](part) if outs[0] is None else outs[0])
         return (full if mask[0] else None, *outs[1:])
 
     def release(self) -> None:
         """Free what was written."""
         self.written = None
-
-
-def write(target: Tensor, source: Tensor) -> Tensor:
-    """A tensor with another's values written in place: recorded, if the grad mode is on (``inplace.py`` says how)."""
-    return target.copy_(source)  # type: ignore[no-any-return]
-
-
-def move_edge(tensor: Tensor, edge: Any) -> None:
-    """Give a tensor a new place in the graph."""
-    if tensor._rare is not None and tensor._rare.retains:
-        move_retained(tensor, tensor._edge, edge)
-    tensor._edge = edge
 
 
 def take_place(tensor: Tensor, edge: Any) -> None:
@@ -103,31 +91,26 @@ def take_place(tensor: Tensor, edge: Any) -> None:
         move_edge(tensor, edge)
         return
     move_edge(base, (CopySlices(base, tensor, edge[0]), 0))
-    renew(tensor)
+    tensor.refresh()
 
 
-def refresh(self: Tensor) -> None:
-    """Bring a view's edge up to date after its base was written in place."""
-    rare = self._rare
-    if rare is not None and rare.base is not None and self._version_cell is not None and rare.seen != self._version_cell.count:
-        renew(self)
-
-
-Tensor.refresh = refresh
-
-
-def renew(view: Tensor) -> None:
-    """Give a view the edge that its base has now, through its place in the base's memory, unless such views forbid it."""
-    base, rare = view._base, view.rare()
-    in_graph = base is not None and (base._edge is not None or view._edge.__class__ is tuple)
-    if in_graph:
-        refuse_view(view, indirect=True)
-    rare.seen = view.version_cell().count
-    if base is None or not in_graph:
+def refresh(view: Tensor) -> None:
+    """Give a view the edge that its base has now, if the memory was written since, unless such views forbid it."""
+    rare, version = view._rare, view._version_cell
+    base = None if rare is None else rare.base
+    if rare is None or base is None or version is None or rare.seen == version.count:
         return
+    if base._edge is None and view._edge.__class__ is not tuple:  # in no graph
+        rare.seen = version.count
+        return
+    refuse_view(view, indirect=True)
+    rare.seen = version.count
     source = base.detach().requires_grad_() if base._edge is None else base
     with enable_grad():
         fresh = TENSORS["as_strided"](source, view._array.shape, steps_of(view._array), offset(view._array, base._array))
     if source is not base:  # the leaf was a view, and its views have lost their way to it
         fresh._edge[0]._next = (None,)
     move_edge(view, fresh._edge)
+
+
+Tensor.refresh = refresh

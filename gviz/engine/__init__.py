@@ -15,15 +15,14 @@ The engine is four rooms, and imports go down only. A line belongs to the room o
   from the call to the gradient;
 - of one operation: its row in ``gviz/ops``, which says everything about it: formula, forward, public names, call form;
 - of how PyTorch's library presents things: here. Creation, indexing, conversion, copies, random functions; what PyTorch
-  composes in Python (``einsum.py``, ``matrices.py``, ``norms.py``, ``searching.py``); and, loaded when they are named,
-  ``autograd``, ``linalg``, ``nn``, ``optim``, ``special``. ``readers/`` is the table as text, for ``gviz ops``.
+  composes in Python (``einsum.py``, ``matrices.py``, ``searching.py``); and, loaded when they are named,
+  ``autograd``, ``linalg``, ``nn``, ``optim``, ``special``.
 
 ``fast.py`` lies above all of them: the same rows and the plain backward pass, faster. ``GVIZ_FAST=0`` leaves it out.
+What tells people about the table (``gviz ops``) is in ``gviz/explain``, a floor above.
 
 The grad mode and a running backward pass belong to the whole process, not to a thread as in PyTorch: programs that build
-graphs in several threads at once need the real one.
-
-What is not here raises AttributeError in PyTorch's words; ``Tensor(3, 5)`` and ``empty`` hold zeros.
+graphs in several threads at once need the real one. What is not here raises AttributeError in PyTorch's words.
 """
 
 from __future__ import annotations
@@ -38,31 +37,12 @@ from typing import Any
 import numpy as np
 
 from gviz import ops as _ops
-from gviz.autograd import names
+from gviz.autograd import modes, names
 from gviz.autograd import requests as _requests
-from gviz.autograd.modes import (
-    enable_grad,
-    inference_mode,
-    is_anomaly_check_nan_enabled,
-    is_anomaly_enabled,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    set_grad_enabled,
-)  # fmt: skip
 from gviz.autograd.tensor import Tensor
-from gviz.engine import conversion, creation, einsum, elements, indexing, matrices, norms, sampling, searching
+from gviz.engine import conversion, creation, einsum, elements, indexing, matrices, random, searching
 from gviz.engine.autograd import packing as _packing
 from gviz.engine.device import FORMATS, STRIDED, Device, Layout, MemoryFormat
-from gviz.engine.random import (
-    Generator,
-    default_generator,
-    get_rng_state,
-    initial_seed,
-    manual_seed,
-    seed,
-    set_rng_state,
-)  # fmt: skip
 from gviz.numbers import dtypes
 from gviz.numbers.dtypes import dtype, get_default_dtype, promote_types, set_default_dtype
 from gviz.numbers.limits import finfo, iinfo
@@ -79,18 +59,13 @@ warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gviz\.(numbe
 np.empty((32 << 20) - 8192, np.uint8)
 
 globals().update(dtypes.NAMES)
-globals().update(
-    (name, creation.LegacyType(name, kind))
-    for name, kind in {
-        "FloatTensor": dtypes.float32, "DoubleTensor": dtypes.float64, "HalfTensor": dtypes.float16,
-        "LongTensor": dtypes.int64, "IntTensor": dtypes.int32, "ShortTensor": dtypes.int16,
-        "ByteTensor": dtypes.uint8, "CharTensor": dtypes.int8, "BoolTensor": dtypes.bool,
-    }.items()
-)  # fmt: skip
+globals().update((name, getattr(module, name)) for module in (modes, random) for name in module.__all__ if name != "mode")
+globals().update((f"{kind.scalar_name}Tensor", creation.LegacyType(kind)) for kind in dtypes.ALL if kind.np.kind != "c")
 device, layout, strided, memory_format = Device, Layout, STRIDED, MemoryFormat
 globals().update(FORMATS)
 e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi
 names.install({"torch": globals()})
+Tensor._repr_svg_ = lambda self: importlib.import_module("gviz.walk").notebook_picture(self)  # type: ignore[attr-defined]
 if os.environ.get("GVIZ_FAST") != "0":
     importlib.import_module("gviz.engine.fast").install(globals())
 

@@ -1,21 +1,15 @@
-"""Tensors in another dtype or of another class, and tensors made after the model of one."""
+"""Tensors in another dtype, on another device, or of another class."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz.autograd.row import TENSORS as call
 from gviz.autograd.row import named
 from gviz.autograd.tensor import Tensor
-from gviz.engine.creation import copied, full
 from gviz.engine.device import check_device
 from gviz.numbers import dtypes
 from gviz.numbers.words import type_name
-
-if TYPE_CHECKING:
-    from typing import Any as Dtype
-    from typing import Any as Number
-    from typing import Any as Size
 
 __all__ = ["to"]
 
@@ -35,8 +29,8 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bo
     return call["to_dtype"](self, kind) if copy or kind != self._array.dtype else self
 
 
-def caster(dtype: dtypes.dtype) -> Any:
-    """Return ``x.double()`` and its kin."""
+def caster(dtype: Any) -> Any:
+    """Return ``x.double()`` and its kin; of no dtype ``x.cpu()``, where everything is."""
 
     def cast(self: Tensor, *, memory_format: Any = None) -> Tensor:
         return to(self, dtype)
@@ -46,7 +40,7 @@ def caster(dtype: dtypes.dtype) -> Any:
 
 for word, kind in {
     "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16, "long": dtypes.int64, "int": dtypes.int32,
-    "short": dtypes.int16, "byte": dtypes.uint8, "char": dtypes.int8, "bool": dtypes.bool,
+    "short": dtypes.int16, "byte": dtypes.uint8, "char": dtypes.int8, "bool": dtypes.bool_, "cpu": None,
 }.items():  # fmt: skip
     named(f".{word}")(caster(kind))
 
@@ -63,22 +57,8 @@ def in_type(self: Tensor, dtype: Any = None) -> Any:
     return to(self, wanted)
 
 
-@named(".type_as")
-def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """Return the tensor in the dtype of another one."""
-    return to(self, other.dtype)
-
-
-@named(".cpu")
-def cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
-    """Return the tensor itself: everything is on the CPU."""
-    return self
-
-
-@named(".cuda")
-def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
-    """Refuse to move the tensor to the GPU, as PyTorch without CUDA does."""
-    raise AssertionError("Torch not compiled with CUDA enabled")
+named(".type_as")(lambda self, other: to(self, other.dtype))
+named(".cuda")(lambda self, *_, **__: to(self, "cuda"))
 
 
 def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Tensor:
@@ -89,33 +69,3 @@ def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Tensor:
 
 
 Tensor._make_subclass = staticmethod(make_subclass)  # type: ignore[attr-defined]
-
-
-@named(".new_zeros .new_empty")
-def new_zeros(
-    self: Tensor, size: Size, *, dtype: Dtype = None, layout: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
-    """Return zeros of the same dtype."""
-    return full(size, 0, dtype=dtype or self._array.dtype, device=device, requires_grad=requires_grad)
-
-
-@named(".new_ones")
-def new_ones(
-    self: Tensor, size: Size, *, dtype: Dtype = None, layout: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
-    """Return ones of the same dtype."""
-    return full(size, 1, dtype=dtype or self._array.dtype, device=device, requires_grad=requires_grad)
-
-
-@named(".new_full")
-def new_full(
-    self: Tensor, size: Size, fill_value: Number, *, dtype: Dtype = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
-    """Return a tensor of the same dtype, filled with a number."""
-    return full(size, fill_value, dtype=dtype or self._array.dtype, device=device, requires_grad=requires_grad)
-
-
-@named(".new_tensor")
-def new_tensor(self: Tensor, data: Any, *, dtype: Dtype = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Return a tensor of data, of the same dtype unless another one is wanted."""
-    return copied(data, dtype or self._array.dtype, device, requires_grad, "tensor.new_tensor")

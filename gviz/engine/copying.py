@@ -29,24 +29,26 @@ UNPICKLED = (
 )
 
 
-def shallow(tensor: Any) -> Any:
-    """Return a leaf on the same memory, with the same attributes of the user's."""
-    return made(tensor._array, type(tensor), tensor.requires_grad, tensor.__dict__)
+def parts(tensor: Any) -> tuple[Any, ...]:
+    """Return what a copy is made of: the memory that the tensor is part of, where in it and how it lies, its class and flag."""
+    flat = flat_memory((tensor if tensor._base is None else tensor._base)._array)
+    kind = None if type(tensor) is Tensor else type(tensor)
+    return flat, tensor.storage_offset(), tensor._array.shape, tensor._array.strides, kind, tensor.requires_grad
 
 
-def made(array: Any, kind: type[Tensor], requires_grad: bool, notes: dict[str, Any]) -> Any:
-    """Return a leaf of that class around an array."""
-    twin = from_array(array, None)
-    twin.__class__ = kind
+def made(notes: dict[str, Any], flat: Any, offset: int, shape: Any, strides: Any, kind: Any, requires_grad: bool) -> Any:
+    """Return a leaf of those parts, with the attributes of the user's."""
+    twin = from_array(as_strided(flat[offset:], shape, strides), None)
+    twin.__class__ = kind or Tensor
     twin.requires_grad = requires_grad
     twin.__dict__.update(notes)
-    twin.version_cell().count = int(kind is Tensor)  # whose memory PyTorch sets when it is there; a parameter is made on it
+    twin.version_cell().count = int(kind is None)  # whose memory PyTorch sets when it is there; a parameter is made on it
     return twin
 
 
-def memory(tensor: Any) -> tuple[Any, int]:
-    """Return the memory that a tensor is part of, as one dim, and where in it the tensor begins."""
-    return flat_memory((tensor if tensor._base is None else tensor._base)._array), tensor.storage_offset()
+def shallow(tensor: Any) -> Any:
+    """Return a leaf on the same memory, with the same attributes of the user's."""
+    return made(tensor.__dict__, *parts(tensor))
 
 
 def deep(tensor: Any, memo: dict[Any, Any]) -> Any:
@@ -55,13 +57,11 @@ def deep(tensor: Any, memo: dict[Any, Any]) -> Any:
         raise RuntimeError(COPIED_NON_LEAF)
     if id(tensor) in memo:
         return memo[id(tensor)]
-    flat, offset = memory(tensor)
+    flat, *rest = parts(tensor)
     place = "memory", flat.__array_interface__["data"][0]
     if place not in memo:
         memo[place] = flat.copy()
-    array = tensor._array
-    twin = made(as_strided(memo[place][offset:], array.shape, array.strides), type(tensor), tensor.requires_grad, {})
-    memo[id(tensor)] = twin
+    twin = memo[id(tensor)] = made({}, memo[place], *rest)
     if tensor._rare is not None and tensor._rare.grad is not None:
         twin.rare().grad = copy.deepcopy(tensor._rare.grad, memo)
     twin.__dict__.update(copy.deepcopy(tensor.__dict__, memo))
@@ -72,14 +72,8 @@ def pickled(tensor: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """Return what a pickle keeps: memory and shape, the flag and the attributes of the user's; not hooks, of which it warns."""
     for hook in (tensor._rare.hooks if tensor._rare is not None else None) or ():
         warn(UNPICKLED.format(hook.hook))
-    (flat, offset), array = memory(tensor), tensor._array
-    kind = None if type(tensor) is Tensor else type(tensor)
-    return rebuild, (flat.copy(), offset, array.shape, array.strides, kind, tensor.requires_grad, tensor.__dict__)
-
-
-def rebuild(flat: Any, offset: int, shape: Any, strides: Any, kind: Any, requires_grad: bool, notes: dict[str, Any]) -> Any:
-    """Return a tensor from its pickle."""
-    return made(as_strided(flat[offset:], shape, strides), kind or Tensor, requires_grad, notes)
+    flat, *rest = parts(tensor)
+    return made, (tensor.__dict__, flat.copy(), *rest)
 
 
 class Portable:

@@ -1,13 +1,17 @@
-"""Functions that make tensors: from data, filled, in steps; the old constructors (``torch.FloatTensor``)."""
+"""Functions that make tensors: from data, filled, in steps; the old constructors (``torch.FloatTensor``).
+
+Most are declared as what makes the array, with :func:`creates`, which adds what each of them takes besides the dtype.
+"""
 
 from __future__ import annotations
 
 from math import prod
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.autograd.row import named
+from gviz.autograd.row import NAMED, named
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.device import check_device
 from gviz.numbers import dtypes
@@ -18,12 +22,12 @@ from gviz.numbers.unpack import check_numpy, infer
 from gviz.numbers.words import warn, warn_once
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any as Dtype
     from typing import Any as Number
     from typing import Any as Size
 
-__all__ = ["LegacyType", "checked", "copied", "empty", "finish", "full", "zeros"]
+__all__ = ["LegacyType", "checked", "creates", "empty", "finish"]
 
 MAX_BYTES = 64 * 2**30
 """A tensor larger than this is refused before numpy tries."""
@@ -56,24 +60,76 @@ def checked(size: Sequence[int]) -> tuple[int, ...]:
     return tuple(size)
 
 
+def options(
+    *, device: Any = None, requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, memory_format: Any = None
+) -> None:
+    """Take what every function that makes a tensor takes by name, besides the dtype; the last three change nothing."""
+
+
+def creates(names: str) -> Callable[[Any], Any]:
+    """Give a function that makes an array its public names, for calls that also take the options and give a tensor.
+
+    A name that ends in ``_like`` takes a tensor in place of the size; one in ``.new_`` a tensor and a size: the dtype is its.
+    """
+
+    def store(function: Any) -> Any:
+        for word in names.split():
+            declare(word, function, word.endswith("_like"), word.endswith("_like") or word.startswith(".new_"))
+        return function
+
+    return store
+
+
+def declare(word: str, function: Any, is_like: bool, is_method: bool) -> None:
+    """Store one public name of a function that makes an array; its signature is written out for that."""
+    code = function.__code__
+    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    own = (*["self"] * is_method, *(name for name in own if not (is_like and name == "size")))
+    takes, count = (*own, *options.__code__.co_varnames), code.co_argcount + is_method - is_like
+
+    def made(*values: Any) -> Tensor:
+        given = dict(zip(own, values, strict=False))
+        if not is_method:
+            return finish(function(**given), *values[len(own) : len(own) + 2])
+        model = given.pop("self")._array
+        given["dtype"] = given["dtype"] or model.dtype
+        if is_like:  # made as it lies in memory, for the numbers of a random one are drawn in that order
+            order = sorted(range(model.ndim), key=lambda dim: -model.strides[dim] if 0 not in model.strides else 0)
+            array = function(**given, size=[model.shape[dim] for dim in order]).transpose(np.argsort(order))
+        return finish(array if is_like else function(**given), *values[len(own) : len(own) + 2])
+
+    form = options.__code__.replace(
+        co_varnames=takes, co_nlocals=len(takes), co_argcount=count, co_kwonlyargcount=len(takes) - count
+    )
+    signature = FunctionType(form, {}, function.__name__, function.__defaults__)
+    signature.__annotations__ = {"self": "Tensor"} | function.__annotations__ | options.__annotations__
+    signature.__kwdefaults__ = function.__kwdefaults__ | options.__kwdefaults__
+    signature.__doc__ = function.__doc__
+    NAMED.append((word, signature, made))
+
+
 # ------------------------------------------------------------------ from data
-@named("torch.tensor")
-def tensor(
-    data: Any, *, dtype: Dtype = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
-) -> Tensor:
+@creates("torch.tensor")
+def tensor(data: Any, *, dtype: Dtype = None) -> Any:
     """Return a tensor of a number, nested lists, or an array, copied; an array keeps its dtype."""
-    return copied(data, dtype, device, requires_grad, "torch.tensor")
+    return copied(data, dtype, "torch.tensor")
 
 
-def copied(data: Any, dtype: Any, device: Any, requires_grad: bool, function: str) -> Tensor:
-    """Return a tensor of data; of a tensor's with a warning that names the function called."""
+@creates(".new_tensor")
+def new_tensor(data: Any, *, dtype: Dtype = None) -> Any:
+    """Return a tensor of data, of the same dtype unless another one is wanted."""
+    return copied(data, dtype, "tensor.new_tensor")
+
+
+def copied(data: Any, dtype: Any, function: str) -> Any:
+    """Return an array of data; of a tensor's with a warning that names the function called."""
     if isinstance(data, Tensor):
         warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() "
             f"or sourceTensor.detach().clone().requires_grad_(True), rather than {function}(sourceTensor)."
         )
         data = data._array
-    return finish(infer(data, dtype), device, requires_grad)
+    return infer(data, dtype)
 
 
 @named("torch.as_tensor torch.asarray")
@@ -99,71 +155,59 @@ def from_numpy(array: Any) -> Tensor:
 
 
 # ------------------------------------------------------------------ filled
-def empty(shape: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """Return zeros of one length or of several, as the layers of nn make them: of an element type, or the default one."""
-    wanted = get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
-    return zeros(shape if isinstance(shape, list | tuple) else (shape,), dtype=wanted.np, device=device)
+@creates("torch.zeros torch.zeros_like .new_zeros torch.empty torch.empty_like .new_empty")
+def zeros(size: Size, *, dtype: Dtype = None) -> Any:
+    """Return zeros."""
+    return np.zeros(checked(size), dtype or get_default_dtype().np)
 
 
-def filled(value: int, names: str, likes: str) -> Any:
-    """Store and return the function that fills a shape with a number, and store the one that takes the shape from a tensor."""
-
-    def made(size: Size, *, dtype: Dtype = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-        return full(size, value, dtype=dtype or get_default_dtype().np, device=device, requires_grad=requires_grad)
-
-    def like(
-        self: Tensor, *, dtype: Dtype = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
-        memory_format: Any = None,
-    ) -> Tensor:  # fmt: skip
-        return full_like(self, value, dtype=dtype, device=device, requires_grad=requires_grad)
-
-    named(likes)(like)
-    return named(names)(made)
+@creates("torch.ones torch.ones_like .new_ones")
+def ones(size: Size, *, dtype: Dtype = None) -> Any:
+    """Return ones."""
+    return np.ones(checked(size), dtype or get_default_dtype().np)
 
 
-zeros = filled(0, "torch.zeros torch.empty", "torch.zeros_like torch.empty_like")
-ones = filled(1, "torch.ones", "torch.ones_like")
-
-
-@named("torch.full")
-def full(
-    size: Size, fill_value: Number, *, dtype: Dtype = None, layout: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
+@creates("torch.full torch.full_like .new_full")
+def full(size: Size, fill_value: Number, *, dtype: Dtype = None) -> Any:
     """Return one value everywhere; its kind decides the dtype."""
     dtype = dtype or number_type(fill_value)
-    return finish(np.full(checked(size), number(fill_value, dtype), dtype), device, requires_grad)
+    return np.full(checked(size), number(fill_value, dtype), dtype)
 
 
-@named("torch.eye")
-def eye(n: int, m: int | None = None, *, dtype: Dtype = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def empty(shape: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """Return zeros of one length or of several, as the layers of nn make them: of an element type, or the default one."""
+    wanted = None if dtype is None else dtypes.as_dtype(dtype).np
+    return finish(zeros(shape if isinstance(shape, list | tuple) else (shape,), dtype=wanted), device)
+
+
+@creates("torch.eye")
+def eye(n: int, m: int | None = None, *, dtype: Dtype = None) -> Any:
     """Return the identity matrix."""
-    return finish(np.eye(*checked((n, n if m is None else m)), dtype=dtype or get_default_dtype().np), device, requires_grad)
+    return np.eye(*checked((n, n if m is None else m)), dtype=dtype or get_default_dtype().np)
 
 
-@named("torch.full_like")
-def full_like(
-    self: Tensor, fill_value: Number, *, dtype: Dtype = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, memory_format: Any = None,
-) -> Tensor:  # fmt: skip
-    """Return one value everywhere, in the shape of a tensor."""
-    dtype = dtype or self._array.dtype
-    return finish(np.full(self._array.shape, number(fill_value, dtype), dtype), device, requires_grad)
+def indices(find: Any) -> Any:
+    """Return a function that gives the rows and columns of a triangle as numpy finds them."""
+
+    def found(row: int, col: int, offset: int = 0, *, dtype: Dtype = None) -> Any:
+        return np.stack(find(row, offset, col)).astype(dtype or np.int64)
+
+    return found
+
+
+creates("torch.tril_indices")(indices(np.tril_indices))
+creates("torch.triu_indices")(indices(np.triu_indices))
 
 
 # ------------------------------------------------------------------ in steps
-@named("torch.arange")
-def arange_to(
-    end: Number, *, dtype: Dtype = None, layout: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
+@creates("torch.arange")
+def arange_to(end: Number, *, dtype: Dtype = None) -> Any:
     """Return the numbers from 0 up to end."""
-    return arange(0, end, dtype=dtype, device=device, requires_grad=requires_grad)
+    return arange(0, end, dtype=dtype)
 
 
-@named("torch.arange")
-def arange(
-    start: Number, end: Number, step: Number = 1, *, dtype: Dtype = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+@creates("torch.arange")
+def arange(start: Number, end: Number, step: Number = 1, *, dtype: Dtype = None) -> Any:
     """Return the numbers from start up to end, in steps; integers if all three are."""
     if step == 0:
         raise RuntimeError("step must be nonzero")
@@ -172,27 +216,21 @@ def arange(
     whole = all(isinstance(value, int) for value in (start, end, step))
     count = -((start - end) // step) if whole else int(np.ceil((end - start) / step))
     values = start + np.arange(*checked((count,))) * step
-    return finish(values.astype(dtype or (np.int64 if whole else get_default_dtype().np)), device, requires_grad)
+    return values.astype(dtype or (np.int64 if whole else get_default_dtype().np))
 
 
-@named("torch.linspace")
-def linspace(
-    start: Number, end: Number, steps: int, *, dtype: Dtype = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+@creates("torch.linspace")
+def linspace(start: Number, end: Number, steps: int, *, dtype: Dtype = None) -> Any:
     """Return so many numbers from start to end, both included."""
     dtype = dtype or get_default_dtype().np
-    return finish(evenly(start, end, steps, dtype).astype(dtype), device, requires_grad)
+    return evenly(start, end, steps, dtype).astype(dtype)
 
 
-@named("torch.logspace")
-def logspace(
-    start: Number, end: Number, steps: int, base: float = 10.0, *, dtype: Dtype = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+@creates("torch.logspace")
+def logspace(start: Number, end: Number, steps: int, base: float = 10.0, *, dtype: Dtype = None) -> Any:
     """Return powers of a base, their exponents in equal steps."""
     powers = np.float64(base) ** evenly(start, end, steps, np.dtype(np.float64))
-    return finish(powers.astype(dtype or get_default_dtype().np), device, requires_grad)
+    return powers.astype(dtype or get_default_dtype().np)
 
 
 def evenly(start: Any, end: Any, steps: int, dtype: Any) -> Any:
@@ -210,8 +248,8 @@ def evenly(start: Any, end: Any, steps: int, dtype: Any) -> Any:
 class LegacyType:
     """``torch.FloatTensor`` and its kin: call it to make a tensor of that dtype, by shape or by values."""
 
-    def __init__(self, name: str, dtype: Any) -> None:
-        self.__name__, self.dtype, self.legacy_dtype = name, dtype, dtype
+    def __init__(self, dtype: Any) -> None:
+        self.__name__, self.dtype, self.legacy_dtype = f"{dtype.scalar_name}Tensor", dtype, dtype
 
     def __call__(self, *data: Any) -> Tensor:
         """Return a tensor of that dtype."""

@@ -17,10 +17,11 @@ DEVICES = (
 )  # fmt: skip
 
 
-class Named:
-    """A constant with a name."""
+class Layout:
+    """``torch.layout``, of which there is only ``torch.strided``."""
 
     __module__ = "torch"
+    __qualname__ = "layout"
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -29,14 +30,7 @@ class Named:
         return f"torch.{self.name}"
 
 
-class Layout(Named):
-    """``torch.layout``, of which there is only ``torch.strided``."""
-
-    __module__ = "torch"
-    __qualname__ = "layout"
-
-
-class MemoryFormat(Named):
+class MemoryFormat(Layout):
     """``torch.memory_format``: those that keep the order of the indices. ``channels_last`` is not in gviz's engine."""
 
     __module__ = "torch"
@@ -103,14 +97,12 @@ def unavailable() -> bool:
     return False
 
 
-def manual_seed(seed: Any) -> None:
+def unseeded(seed: Any) -> None:
     """Seed no generator. ValueError: it is not a number."""
     int(seed)
 
 
-cuda = module("cuda", is_available=unavailable, device_count=lambda: 0, manual_seed=manual_seed, manual_seed_all=manual_seed)
-cudnn = module(
-    "backends.cudnn", is_available=unavailable, enabled=True, deterministic=False, benchmark=False, allow_tf32=True
-)  # fmt: skip
+cuda = module("cuda", is_available=unavailable, device_count=lambda: 0, manual_seed=unseeded, manual_seed_all=unseeded)
+cudnn = module("backends.cudnn", is_available=unavailable, enabled=True, deterministic=False, benchmark=False, allow_tf32=True)
 mps = module("backends.mps", is_available=unavailable, is_built=unavailable)
 backends = module("backends", cudnn=cudnn, mps=mps)

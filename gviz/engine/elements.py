@@ -18,11 +18,11 @@ from gviz.numbers.words import warn_once
 from gviz.ops.shape import as_strided, permute, transpose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = ["Elements"]
 
-OWN = frozenset({"_array", "_edge", "_rare", "_version_cell", "rare", "refresh", "version_cell"})
+OWN = frozenset({"_array", "_edge", "_rare", "_repr_svg_", "_version_cell", "rare", "refresh", "version_cell"})
 """The names that tensors have here and not in PyTorch."""
 
 NUMBER_OF_GRAPH = (
@@ -34,6 +34,16 @@ T_OF_OTHERS = (
     "a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
     "reverse the dimensions of a tensor."
 )
+
+
+def asked(doc: str, answer: Callable[[Any], Any]) -> Any:
+    """Return a method that says something of the array."""
+
+    def method(self: Tensor) -> Any:
+        return answer(self._array)
+
+    method.__doc__ = doc
+    return method
 
 
 class Elements(Tensor):
@@ -49,15 +59,8 @@ class Elements(Tensor):
         steps = steps_of(self._array)
         return steps if dim is None else steps[dim_of(self, dim)]
 
-    def dim(self) -> int:
-        """Return the number of dims."""
-        return int(self._array.ndim)
-
-    def numel(self) -> int:
-        """Return the number of elements."""
-        return int(self._array.size)
-
-    ndimension, nelement = dim, numel
+    dim = ndimension = asked("Return the number of dims.", lambda array: array.ndim)
+    numel = nelement = asked("Return the number of elements.", lambda array: array.size)
 
     def __len__(self) -> int:
         if not self._array.ndim:
@@ -68,38 +71,22 @@ class Elements(Tensor):
     device, layout, is_cuda = property(lambda _: CPU), property(lambda _: STRIDED), property(lambda _: False)
     itemsize, nbytes = property(lambda self: self._array.itemsize), property(lambda self: self._array.nbytes)
 
-    def get_device(self) -> int:
-        """Return -1: it is not on a GPU."""
-        return -1
-
-    def is_floating_point(self) -> bool:
-        """Return whether the elements are floating point numbers."""
-        return bool(self._array.dtype.kind == "f")
-
-    def is_complex(self) -> bool:
-        """Return whether the elements are complex numbers."""
-        return bool(self._array.dtype.kind == "c")
+    get_device = asked("Return -1: it is not on a GPU.", lambda _: -1)
+    is_floating_point = asked("Return whether the elements are floating point numbers.", lambda array: array.dtype.kind == "f")
+    is_complex = asked("Return whether the elements are complex numbers.", lambda array: array.dtype.kind == "c")
+    element_size = asked("Return the bytes of one element.", lambda array: array.itemsize)
+    data_ptr = asked("Return the address of the first element.", lambda array: array.__array_interface__["data"][0])
 
     def is_contiguous(self, *, memory_format: Any = None) -> bool:
         """Return whether the elements lie in memory in the order of the indices."""
         return bool(self._array.flags.c_contiguous)
-
-    def element_size(self) -> int:
-        """Return the bytes of one element."""
-        return int(self._array.itemsize)
-
-    def data_ptr(self) -> int:
-        """Return the address of the first element."""
-        return int(self._array.__array_interface__["data"][0])
 
     def storage_offset(self: Any) -> int:
         """Return how many elements of its base's memory lie before a view's first element."""
         return 0 if self._base is None else (self.data_ptr() - self._base.data_ptr()) // self.element_size()
 
     # ---------------------------------------------------------------- Python's numbers
-    def tolist(self) -> Any:
-        """Return a number, or nested lists of numbers."""
-        return self._array.tolist()
+    tolist = asked("Return a number, or nested lists of numbers.", lambda array: array.tolist())
 
     def __bool__(self) -> bool:
         if self._array.size == 1:
@@ -180,8 +167,7 @@ class Elements(Tensor):
     def mT(self) -> Tensor:
         """The last two dims exchanged."""
         if self._array.ndim < 2:
-            text = f"Got {self._array.ndim}-D tensor."
-            raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. {text}")
+            raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor.")
         return transpose(self, -2, -1)
 
     H = mH = mT
@@ -217,13 +203,8 @@ for name, method in list(vars(Elements).items()):
 
 
 # ------------------------------------------------------------------ functions
-def asked(name: str) -> Any:
-    """Return a method of tensors as a function."""
-    return lambda self: getattr(self, name)()
-
-
 for name in ("numel", "is_floating_point", "is_complex", "is_inference"):
-    named(f"torch.{name}")(asked(name))
+    named(f"torch.{name}")(getattr(Tensor, name))
 
 
 @named("torch.is_tensor")

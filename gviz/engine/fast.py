@@ -8,7 +8,7 @@ without hooks, anomaly mode, ``create_graph`` and custom nodes (:func:`run`) run
 
 from __future__ import annotations
 
-from operator import attrgetter
+import operator
 from typing import Any
 from weakref import ref
 
@@ -17,7 +17,7 @@ import numpy as np
 from gviz.autograd import names
 from gviz.autograd.backward import Pass
 from gviz.autograd.formulas import bind
-from gviz.autograd.modes import mode
+from gviz.autograd.modes import mode, no_grad
 from gviz.autograd.node import AccumulateGrad, next_seq
 from gviz.autograd.row import ARRAYS, ROWS, TENSORS, Row
 from gviz.autograd.saved import GONE, unpack
@@ -26,12 +26,16 @@ from gviz.autograd.tensor import Tensor, edge_of, from_array
 
 __all__ = ["install"]
 
-HOT = ("add", "sub", "mul", "div", "neg", "absolute", "exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu")
-"""Rows of one or two tensors, which save nothing but constants, their input or result, or each input for the other."""
+HOT: dict[str, Any] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "neg": operator.neg,
+    "absolute": np.abs, "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tanh": np.tanh,
+    "sigmoid": None, "relu": None,
+}  # fmt: skip
+"""Rows of one or two tensors, which save nothing but constants, their input or result, or each input for the other; with the
+function that the row's forward calls, if it does nothing else."""
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 UNUSUAL = (ValueError, TypeError, RuntimeWarning, FloatingPointError, MemoryError)  # the usual way says them in PyTorch's words
 LARGE = 2048  # elements from which a sum in place is quicker than one in new memory
-NOTHING: Any = object()  # stands for an argument that was not given: ``*args`` costs as much as a tenth of an operation
 ndarray, new = np.ndarray, object.__new__
 
 
@@ -41,92 +45,74 @@ def constants(row: Row) -> tuple[Any, ...]:
     return tuple(row.defaults[save.place - len(row.parameters)] for save in row.plan if save.source == "option")
 
 
-def recorded(data: Any, cls: Any, edges: tuple[Any, ...], edge: Any, kept: tuple[Any, ...]) -> Tensor:
-    """Return a result with its node; ``edge`` is that of an input, whose facts are shared if they are the same."""
-    node = new(cls)
-    node._next = edges
-    outputs = edge[0]._outputs
-    shape, dtype = outputs[0]
-    same = shape == data.shape and dtype is data.dtype and len(outputs) == 1
-    node._outputs = outputs if same else ((data.shape, data.dtype),)
-    node._hooks = None
-    node._seq = next_seq()
-    node._kept = kept
-    result: Tensor = new(Tensor)
-    result._array = data
-    result._rare = result._version_cell = None
-    result._edge = node, 0
-    return result
-
-
 def unary(row: Row, usual: Any) -> Any:
     """Return the function of one tensor, which saves its input, its result or constants."""
-    forward, cls, kept = row.forward, row.cls, constants(row)
+    forward, cls, kept = HOT[row.key] or row.forward, row.cls, constants(row)
     source = row.plan[0].source if row.plan else ""
 
-    def call(input: Any, surplus: Any = NOTHING) -> Any:
-        if surplus is not NOTHING:
-            return usual(input, surplus)
-        if input.__class__ is not Tensor or mode.notes or mode.inference:
-            return usual(input)
+    def call(*args: Any, **words: Any) -> Any:
+        if len(args) != 1 or words or args[0].__class__ is not Tensor or mode.notes:
+            return usual(*args, **words)
+        input = args[0]
         array, rare = input._array, input._rare
-        if (array.dtype is not SINGLE and array.dtype is not DOUBLE) or (rare is not None and rare.base is not None):
+        kind = array.dtype
+        if (kind is not SINGLE and kind is not DOUBLE) or (rare is not None and rare.base is not None):
             return usual(input)
+        edge: Any = input._edge if mode.on else None
         try:
             data = forward(array)
         except UNUSUAL:
             return usual(input)
         if data.__class__ is not ndarray:
             data = np.asarray(data)
-        edge = input._edge if mode.on else None
+        if edge is None:
+            return from_array(data, None)
         if edge.__class__ is ref:
             leaf = edge()
             edge = edge_of(input) if leaf is None else (leaf, 0)
-        if edge is None:
-            return from_array(data, None)
+        node = cls()
+        node._next = (edge,)
+        outputs = edge[0]._outputs
+        shape, dtype = outputs[0]
+        same = dtype is data.dtype and shape == data.shape and len(outputs) == 1
+        node._outputs = outputs if same else ((data.shape, data.dtype),)
+        node._hooks = None
+        node._seq = next_seq()
         if source == "input":
-            kept_now: Any = (input if input._version_cell is None and rare is None else kept_of(input),)
+            node._kept = (input if input._version_cell is None and rare is None else kept_of(input),)
         else:
-            kept_now = (data,) if source else kept
-        return recorded(data, cls, (edge,), edge, kept_now)
+            node._kept = (data,) if source else kept
+        result = new(Tensor)
+        result._array = data
+        result._rare = result._version_cell = None
+        result._edge = node, 0
+        return result
 
     return call
 
 
-def binary(row: Row, usual: Any) -> Any:  # noqa: C901 - the hot path, written out
+def binary(row: Row, usual: Any) -> Any:  # noqa: C901, PLR0915 - the hot path, written out
     """Return the function of two tensors, or a tensor and a number, which saves constants or each input for the other."""
-    forward, cls, kept, numbers = row.forward, row.cls, constants(row), row.numbers
-    crossed = [(save.place, save.guard) for save in row.plan] == [(1, 0), (0, 1)]
-    unsaved = not crossed and len(kept) < len(row.plan)
+    forward, cls, kept, numbers = HOT[row.key], row.cls, constants(row), row.numbers
+    crossed = [save.place for save in row.plan] == [1, 0]
+    always = crossed and row.plan[0].guard is None  # the divisor is saved whoever wants a gradient
 
-    def call(input: Any, other: Any, surplus: Any = NOTHING) -> Any:  # noqa: C901, PLR0911, PLR0912
-        if surplus is not NOTHING:
-            return usual(input, other, surplus)
-        if input.__class__ is not Tensor or mode.notes or mode.inference:
+    def call(input: Any, other: Any) -> Any:  # noqa: C901, PLR0911, PLR0912
+        if input.__class__ is not Tensor or mode.notes:
             return usual(input, other)
         a, b, rare = input._array, other, input._rare
-        if (a.dtype is not SINGLE and a.dtype is not DOUBLE) or (rare is not None and rare.base is not None):
+        kind = a.dtype
+        if (kind is not SINGLE and kind is not DOUBLE) or (rare is not None and rare.base is not None):
             return usual(input, other)
-        if tensor := other.__class__ is Tensor:
+        left, right = input._edge, None
+        if other.__class__ is Tensor:
             b, rare = other._array, other._rare
-            if b.dtype is not a.dtype or (rare is not None and rare.base is not None):
+            if b.dtype is not kind or (rare is not None and rare.base is not None):
                 return usual(input, other)
+            right = other._edge
         elif not numbers or mode.formula or (other.__class__ is not float and other.__class__ is not int):
             return usual(input, other)
-        left = right = None
-        if mode.on:
-            left = input._edge
-            if left.__class__ is ref:
-                leaf = left()
-                left = edge_of(input) if leaf is None else (leaf, 0)
-            if tensor:
-                right = other._edge
-                if right.__class__ is ref:
-                    leaf = right()
-                    right = edge_of(other) if leaf is None else (leaf, 0)
-        edge = left or right
-        if edge is not None and unsaved:
-            return usual(input, other)
+        edge: Any = left or right if mode.on else None
         try:
             data = forward(a, b)
         except UNUSUAL:
@@ -135,17 +121,38 @@ def binary(row: Row, usual: Any) -> Any:  # noqa: C901 - the hot path, written o
             data = np.asarray(data)
         if edge is None:
             return from_array(data, None)
-        if not crossed:
-            return recorded(data, cls, (left, right), edge, kept)
-        if left is None:
-            other = None
-        elif tensor and (other._version_cell is not None or other._rare is not None):
-            other = kept_of(other)
-        if right is None:
-            input = None
-        elif input._version_cell is not None or input._rare is not None:
-            input = kept_of(input)
-        return recorded(data, cls, (left, right), edge, (other, input))
+        if left.__class__ is ref:
+            leaf = left()
+            edge = left = edge_of(input) if leaf is None else (leaf, 0)
+        if right.__class__ is ref:
+            leaf = right()
+            right = edge_of(other) if leaf is None else (leaf, 0)
+            edge = left or right
+        node = cls()
+        node._next = left, right
+        outputs = edge[0]._outputs
+        shape, dtype = outputs[0]
+        same = dtype is data.dtype and shape == data.shape and len(outputs) == 1
+        node._outputs = outputs if same else ((data.shape, data.dtype),)
+        node._hooks = None
+        node._seq = next_seq()
+        if crossed:  # None where nobody wants the other one's gradient
+            if left is None and not always:
+                other = None
+            elif rare is not None or (b is not other and other._version_cell is not None):
+                other = kept_of(other)
+            if right is None:
+                input = None
+            elif input._version_cell is not None or input._rare is not None:
+                input = kept_of(input)
+            node._kept = other, input
+        else:
+            node._kept = kept
+        result = new(Tensor)
+        result._array = data
+        result._rare = result._version_cell = None
+        result._edge = node, 0
+        return result
 
     return call
 
@@ -161,63 +168,82 @@ def array_of(node: Any, value: Any, number: int | None) -> Any:
     return tuple(getattr(one, "_array", one) for one in value) if value.__class__ is tuple else getattr(value, "_array", value)
 
 
-def derivative(row: Row) -> Any:
-    """Return ``apply(node, grad)``: the gradients of a row's inputs on arrays, None for those that nobody wants."""
-    functions = {group: bind(function, ARRAYS) for group, function in zip(row.groups, row.formulas.values(), strict=True)}
-    steps = [(functions[group], *step[1:]) for group, step in zip(sorted(row.groups), row.steps, strict=True)]
+def give(edge: Any, out: Any, pending: dict[Any, Any], sums: set[Any]) -> None:
+    """Add a gradient, in the shape and dtype of what it is for, to what waits for a node."""
+    target, number = edge
+    shape, dtype = target._outputs[number]
+    if out.__class__ is not ndarray or out.shape != shape or out.dtype is not dtype:
+        out = np.asarray(out)
+        out = out if out.shape == shape else ARRAYS["sum_to"](out, shape)
+        out = out if dtype.kind not in "fc" else out.astype(dtype, copy=False)
+    old = pending.get(target)
+    if old is None:
+        pending[target] = out
+    elif target in sums:
+        np.add(old, out, old)
+    else:
+        pending[target] = old + out
+        if old.size >= LARGE:
+            sums.add(target)
+
+
+def step_of(row: Row) -> Any:
+    """Return ``step(node, grad, pending, sums)``: gives each input that wants it its gradient, computed on arrays."""
+    if not row.listed and len(row.texts) == len(row.edges):
+        return written_out(row)
+    steps = [(bind(function, ARRAYS), *rest) for function, *rest in row.steps]
     numbers, count, listed = row.numbered, len(row.edges), row.listed
 
-    def apply(node: Any, grad: Any) -> Any:
-        edges = node._next
-        values = [array_of(node, value, number) for value, number in zip(node._kept, numbers)]  # noqa: B905
-        if listed:
-            return steps[0][0](grad, *[values[at] for at in steps[0][1]])
-        mask = tuple([edge is not None for edge in edges])
+    def step(node: Any, grad: Any, pending: dict[Any, Any], sums: set[Any]) -> None:
+        values = [array_of(node, value, number) for value, number in zip(node._kept, numbers, strict=True)]
+        mask = tuple([edge is not None for edge in node._next])
         results: list[Any] = [None] * count
         for function, places, targets in steps:
-            if any(mask[at] for at in targets):
+            if listed:
+                results = function(grad, *[values[at] for at in places])
+            elif any(mask[at] for at in targets):
                 out = function(grad, *[mask if at < 0 else values[at] for at in places])
-                for at, one in zip(targets, out if len(targets) > 1 else (out,)):  # noqa: B905
+                for at, one in zip(targets, out if len(targets) > 1 else (out,), strict=True):
                     results[at] = one
-        return results
+        for edge, out in zip(node._next, results, strict=False):
+            if edge is not None and out is not None:
+                give(edge, out, pending, sums)
 
-    if listed or len(steps) != count or count > 2 or any(len(places) > 1 for _, places, _ in steps):
-        return apply
-    parts = [(f, places[0] if places else None) for f, places, _ in sorted(steps, key=lambda step: step[2])]
-    return of_one(*parts[0], numbers) if count == 1 else of_two(*parts[0], *parts[1], numbers)
-
-
-def of_one(function: Any, at: int | None, numbers: list[int | None]) -> Any:
-    """Return the derivative of a row of one input, whose formula uses one saved thing at most."""
-    if at is None:
-        return lambda node, grad: (function(grad),)
-    number = numbers[at]
-
-    def apply(node: Any, grad: Any) -> Any:
-        value = node._kept[at]
-        return (function(grad, value if value.__class__ is ndarray else array_of(node, value, number)),)
-
-    return apply
+    return step
 
 
-def of_two(first: Any, first_at: int | None, second: Any, second_at: int | None, numbers: list[int | None]) -> Any:
-    """Return the derivative of a row of two inputs, whose formulas use one saved thing at most."""
+USUAL = {
+    "input": "{0}._array if {0}.__class__ is Tensor and {0}._version_cell is {0}._rare is None",
+    "result": "{0} if {0}.__class__ is ndarray",
+    "option": "{0} if {0}.__class__ is int",
+}
+"""How saved things are read in the usual case, by where they come from."""
 
-    def apply(node: Any, grad: Any) -> Any:
-        left, right = node._next
-        if left is not None:
-            left = first(grad) if first_at is None else first(grad, array_of(node, node._kept[first_at], numbers[first_at]))
-        if right is not None:
-            right = (
-                second(grad) if second_at is None else second(grad, array_of(node, node._kept[second_at], numbers[second_at]))
-            )
-        return left, right
 
-    return apply
+def written_out(row: Row) -> Any:
+    """Return the step of a row with one formula for each input as one piece of code, with the formulas in it."""
+    plan = {save.name: (at, USUAL.get(save.source, USUAL["result"]).format(save.name)) for at, save in enumerate(row.plan)}
+    lines = ["def step(node, grad, pending, sums):"]
+    for name, need in zip(row.texts, row.needs, strict=True):
+        at = row.edges.index(row.parameters.index(name))
+        lines += [
+            f"  edge = node._next[{at}]",
+            "  if edge is not None:",
+            *(f"    {one} = node._kept[{plan[one][0]}]" for one in need),
+            *(f"    {one} = {plan[one][1]} else array_of(node, {one}, {row.numbered[plan[one][0]]})" for one in need),
+            f"    out, target = {row.texts[name]}, edge[0]",
+            "    shape, dtype = target._outputs[edge[1]]",
+            "    if target not in pending and out.__class__ is ndarray and out.shape == shape and out.dtype is dtype:",
+            "      pending[target] = out",
+            "    elif out is not None: give(edge, out, pending, sums)",
+        ]
+    space = {**ARRAYS, "array_of": array_of, "give": give, "ndarray": ndarray, "Tensor": Tensor}
+    exec("\n".join(lines), space)  # noqa: S102 - the table's own text
+    return space["step"]
 
 
 DERIVATIVES: dict[type, Any] = {}
-"""For each class of nodes: derivative on arrays, saved tensors when freed, whether there are any; None: the usual way only."""
+"""For each class of nodes: step on arrays, saved tensors when freed, whether there are any; None: the usual way only."""
 
 
 def derivative_of(cls: type) -> Any:
@@ -226,12 +252,12 @@ def derivative_of(cls: type) -> Any:
         row: Any = getattr(cls, "_row", None)
         tensors = [save.source in ("input", "result", "extra") for save in row.plan] if row is not None else []
         gone = (GONE,) * len(tensors) if all(tensors) else ()
-        DERIVATIVES[cls] = None if row is None or row.outputs else (derivative(row), gone, any(tensors))
+        DERIVATIVES[cls] = None if row is None or row.outputs else (step_of(row), gone, any(tensors))
     return DERIVATIVES[cls]
 
 
 # ------------------------------------------------------------------ the plain backward pass
-YOUTH = attrgetter("_seq")
+YOUTH = operator.attrgetter("_seq")
 usual_run = Pass.run
 
 
@@ -251,16 +277,14 @@ def order_of(roots: Any) -> list[Any] | None:
             elif derivative_of(node.__class__) is None:
                 return None
         for edge in node._next:
-            if edge is not None:
-                target = edge[0]
-                if target not in seen:
-                    seen.add(target)
-                    nodes.append(target)
+            if edge is not None and (target := edge[0]) not in seen:
+                seen.add(target)
+                nodes.append(target)
     nodes.sort(key=YOUTH, reverse=True)
     return nodes[leaves:]  # a leaf has the greatest number of all
 
 
-def run(self: Pass) -> None:  # noqa: C901, PLR0912 - the hot path, written out
+def run(self: Pass) -> None:
     """Run a plain pass on arrays; any other one the usual way."""
     plain = not (self.create or self.only is not None or self.catch is not None or mode.anomaly)
     nodes = order_of(self.roots) if plain else None
@@ -276,46 +300,26 @@ def run(self: Pass) -> None:  # noqa: C901, PLR0912 - the hot path, written out
         with np.errstate(all="ignore"):
             for node in nodes:
                 grad = pending.pop(node, None)
-                apply, gone, holds = DERIVATIVES[node.__class__]
-                outs = () if grad is None else apply(node, grad)
-                for edge, out in zip(node._next, outs):  # noqa: B905
-                    if out is None or edge is None:
-                        continue
-                    target, number = edge
-                    if out is not grad or target._outputs is not node._outputs:
-                        shape, dtype = target._outputs[number]
-                        if out.__class__ is not ndarray or out.shape != shape or out.dtype is not dtype:
-                            out = fitted(out, shape, dtype)  # noqa: PLW2901
-                    old = pending.get(target)
-                    if old is None:
-                        pending[target] = out
-                    elif old.size < LARGE:
-                        pending[target] = old + out
-                    elif target in sums:
-                        np.add(old, out, old)
-                    else:
-                        pending[target] = old + out
-                        sums.add(target)
+                step, gone, holds = DERIVATIVES[node.__class__]
+                if grad is not None:
+                    step(node, grad, pending, sums)
                 if holds and not keep:
                     if gone and None not in node._next:
                         node._kept = gone
                     else:
                         node.release()
         nodes.clear()
+    except UNUSUAL:
+        node.apply([from_array(grad, None)], [edge is not None for edge in node._next])  # says it in PyTorch's words
+        raise
     finally:
+        mode.running, mode.on = before
         left = nodes[nodes.index(node) :] if nodes else []  # of a pass that failed: the leaves above have their gradients
         waiting = {edge[0] for node in left for edge in node._next if edge is not None}
-        for leaf, grad in pending.items():
-            if leaf.__class__ is AccumulateGrad and leaf not in waiting:
-                leaf.variable.receive(from_array(grad, None))
-        mode.running, mode.on = before
-
-
-def fitted(out: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Return a gradient in the shape and dtype of what it is for."""
-    out = np.asarray(out)
-    out = out if out.shape == shape else ARRAYS["sum_to"](out, shape)
-    return out if dtype.kind not in "fc" else out.astype(dtype, copy=False)
+        with no_grad():
+            for leaf, grad in pending.items():
+                if leaf.__class__ is AccumulateGrad and leaf not in waiting:
+                    leaf.variable.receive(from_array(grad, None))
 
 
 # ------------------------------------------------------------------ binding
@@ -323,6 +327,7 @@ def install(namespace: dict[str, Any]) -> None:
     """Put the fast functions in the place of the usual ones: in the table, the namespace ``torch`` and the tensor class."""
     makers = {ROWS[key]: unary if len(ROWS[key].edges) == 1 else binary for key in HOT}
     for row, make in makers.items():
+        row.cls.__init__ = object.__init__  # so that a call of the class is the quickest way to an empty node
         TENSORS[row.key] = make(row, row)
     for word, name in names.NAMES.items():
         maker: Any = makers.get(name.declared[0][1])
@@ -331,19 +336,15 @@ def install(namespace: dict[str, Any]) -> None:
         method = names.operator(word) or name.short
         usual = vars(Tensor)[method]
         function = maker(name.declared[0][1], usual)
-        if method == name.short and (maker is binary or not word.startswith(".")):
-            function = with_words(function, usual, 1 if maker is unary else 2)
+        if method == name.short and maker is binary:
+            function = with_words(function, usual)
+        function.__name__, function.__qualname__, function.__doc__ = usual.__name__, usual.__name__, usual.__doc__
         setattr(Tensor, method, function)
         if not word.startswith(".") and method == name.short:
             namespace[method] = function
     Pass.run = run  # type: ignore[method-assign]
 
 
-def with_words(function: Any, usual: Any, count: int) -> Any:
-    """Return a function that leaves calls with keywords, or with another number of arguments, to the usual one."""
-
-    def call(*args: Any, **words: Any) -> Any:
-        return usual(*args, **words) if words or len(args) != count else function(*args)
-
-    call.__name__ = call.__qualname__ = usual.__name__
-    return call
+def with_words(function: Any, usual: Any) -> Any:
+    """Return a function of two that leaves calls with keywords, or with another number of arguments, to the usual one."""
+    return lambda *args, **words: usual(*args, **words) if words or len(args) != 2 else function(*args)

@@ -68,19 +68,9 @@ def without_leading_ones(source: Tensor, *, always: bool) -> Tensor:
 
 # ------------------------------------------------------------------ keys
 def taken_apart(tensor: Tensor, key: Any, *, writing: bool = False) -> tuple[Tensor, list[Any] | None]:
-    """Apply the parts of a key that give views; what is left are index tensors.
+    """Return the tensor after the parts of a key that give views, and the index tensors that are left; None if there are none.
 
-    Args:
-        tensor: what is indexed.
-        key: what stands in the brackets.
-        writing: whether the part is then written to; the whole tensor is then not viewed first.
-
-    Returns:
-        (the tensor after views, a list of index tensors and None for each dimension, or None if there are no index tensors)
-
-    Raises:
-        IndexError: there are too many indices, or an index does not fit.
-        TypeError: an index is of a type that PyTorch does not take.
+    They are a list, with None for each dimension that is taken whole. A tensor that is written to is not viewed first.
     """
     if isinstance(key, slice):
         return sliced(tensor, 0, key, whole=not writing), None

@@ -1,4 +1,4 @@
-"""``torch.linalg``: the words ``linalg.NAME`` of the table, of ``norms.py`` and of ``matrices.py``."""
+"""``torch.linalg``: the words ``linalg.NAME`` of the table and of ``matrices.py``."""
 
 from __future__ import annotations
 

@@ -1,20 +1,26 @@
-"""``torch.random``: the default stream of random numbers, and generators with their state as tensors."""
+"""``torch.random``: the default stream of random numbers, generators with their state as tensors, and random tensors."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gviz.autograd.tensor import Tensor, from_array
+from gviz.engine.creation import checked, creates
+from gviz.numbers import random
 from gviz.numbers.classes import type_text
 from gviz.numbers.random import Generator, default_generator
 from gviz.numbers.words import absent, type_name
 
+if TYPE_CHECKING:
+    from typing import Any as Dtype
+    from typing import Any as Size
+
 __all__ = ["Generator", "default_generator", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
 
-def get_state(self: Generator) -> Tensor:
+def get_state(self: Generator = default_generator) -> Tensor:
     """Return where the stream is, as a tensor of 5056 bytes."""
     return from_array(self.state, None)
 
@@ -29,6 +35,7 @@ def set_state(self: Generator, new_state: Any) -> Generator:
 
 
 Generator.get_state, Generator.set_state = get_state, set_state  # type: ignore[attr-defined]
+seed, initial_seed, get_rng_state = default_generator.seed, default_generator.initial_seed, get_state
 
 
 def manual_seed(seed: Any) -> Generator:
@@ -36,24 +43,46 @@ def manual_seed(seed: Any) -> Generator:
     return default_generator.manual_seed(int(seed))
 
 
-def seed() -> int:
-    """Begin the default stream at a seed from the operating system, and return it."""
-    return default_generator.seed()
-
-
-def initial_seed() -> int:
-    """Return the seed that the default stream began at."""
-    return default_generator.initial_seed()
-
-
-def get_rng_state() -> Tensor:
-    """Return where the default stream is."""
-    return get_state(default_generator)
-
-
 def set_rng_state(new_state: Any) -> None:
     """Put the default stream where :func:`get_rng_state` was called."""
     set_state(default_generator, new_state)
+
+
+# ------------------------------------------------------------------ random tensors
+@creates("torch.rand torch.rand_like")
+def rand(size: Size, *, generator: Any = None, dtype: Dtype = None) -> Any:
+    """Return uniform numbers in [0, 1)."""
+    return random.uniform(checked(size), dtype=dtype, generator=generator)
+
+
+@creates("torch.randn torch.randn_like")
+def randn(size: Size, *, generator: Any = None, dtype: Dtype = None) -> Any:
+    """Return standard normal numbers."""
+    return random.normal(checked(size), dtype=dtype, generator=generator)
+
+
+@creates("torch.randint torch.randint_like")
+def randint_to(high: int, size: Size, *, generator: Any = None, dtype: Dtype = None) -> Any:
+    """Return integers from 0 up to, not including, high."""
+    return random.randint(0, high, checked(size), dtype, generator)
+
+
+@creates("torch.randint torch.randint_like")
+def randint(low: int, high: int, size: Size, *, generator: Any = None, dtype: Dtype = None) -> Any:
+    """Return integers from low up to, not including, high."""
+    return random.randint(low, high, checked(size), dtype, generator)
+
+
+@creates("torch.randperm")
+def randperm(n: int, *, generator: Any = None, dtype: Dtype = None) -> Any:
+    """Return the numbers below n in random order."""
+    return random.randperm(n, generator).astype(dtype or np.int64)
+
+
+@creates("torch.normal")
+def normal(mean: float, std: float, size: Size, *, generator: Any = None, dtype: Dtype = None) -> Any:
+    """Return normal numbers of one mean and deviation; those of tensors of means or deviations are rows of the table."""
+    return random.normal(checked(size), mean, std, dtype, generator)
 
 
 __getattr__ = absent("torch.random")

@@ -12,13 +12,11 @@ from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers import dtypes
 from gviz.numbers.printing import Size
 from gviz.numbers.shapes import broadcast_shape, wrap_dim
+from gviz.ops.rearranging import meshgrid
 
 if TYPE_CHECKING:
-    from typing import Any as Dtype
     from typing import Any as Number
     from typing import Any as Operand
-
-__all__: list[str] = []
 
 ROUNDED = {"linear": np.floor, "midpoint": np.floor, "lower": np.floor, "higher": np.ceil, "nearest": np.rint}
 """The place among sorted values that an interpolation takes, or begins with."""
@@ -115,29 +113,13 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = 
     return TENSORS["div_scalar"](((y0 + y1) * (x1 - x0)).sum((dim,)), 2.0)
 
 
-def indices(find: Any) -> Any:
-    """Return a function that gives the rows and columns of a triangle as numpy finds them."""
-
-    def found(row: int, col: int, offset: int = 0, *, dtype: Dtype = None, device: Any = None, layout: Any = None) -> Any:
-        return constant(np.stack(find(row, offset, col)), np.int64 if dtype is None else dtype)
-
-    return found
-
-
-named("torch.tril_indices")(indices(np.tril_indices))
-named("torch.triu_indices")(indices(np.triu_indices))
-
-
 @named("torch.cartesian_prod")
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """Return every choice of one element each."""
     if any(tensor.ndim != 1 for tensor in tensors):
         raise RuntimeError(f"Expect a 1D vector, but got shape {next(list(t.shape) for t in tensors if t.ndim != 1)}")
-    if len(tensors) == 1:
-        return tensors[0]
-    places, shape = range(len(tensors)), [len(tensor) for tensor in tensors]
-    columns = [one.view([-1 if i == at else 1 for i in places]).expand(shape).reshape(-1) for at, one in enumerate(tensors)]
-    return TENSORS["stack"](columns, 1)
+    columns = [grid.flatten() for grid in meshgrid(*tensors, indexing="ij")]
+    return TENSORS["stack"](columns, 1) if len(tensors) > 1 else tensors[0]
 
 
 @named("torch.broadcast_shapes")

@@ -1,13 +1,11 @@
 """Element types, and how two of them combine.
 
 The category counts first (bool < integer < float < complex); tensors with dimensions before 0-d ones before Python numbers.
-Source: https://docs.pytorch.org/docs/2.13/tensor_attributes.html. Python's own ``bool``, ``int`` and ``float`` are written
-``builtins.bool`` ... here: the short names are element types.
+Source: https://docs.pytorch.org/docs/2.13/tensor_attributes.html.
 """
 
 from __future__ import annotations
 
-import builtins
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     Array = np.ndarray[Any, Any]
-    Number = builtins.bool | builtins.int | builtins.float | complex
+    Number = bool | int | float | complex
 
 
 class dtype:
@@ -72,18 +70,16 @@ int16 = dtype("int16", "Short", "short int")
 int32 = dtype("int32", "Int", "int")
 int64 = dtype("int64", "Long", "long int")
 uint8 = dtype("uint8", "Byte", "unsigned char")
-bool = dtype("bool", "Bool", "bool")
+bool_ = dtype("bool", "Bool", "bool")
 complex64 = dtype("complex64", "ComplexFloat", "c10::complex<float>")
 complex128 = dtype("complex128", "ComplexDouble", "c10::complex<double>")
 
-ALL = (float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, bool)
+ALL = (float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, bool_)
 """Every element type."""
 
-half, float, double, short, int, long, cfloat, cdouble = float16, float32, float64, int16, int32, int64, complex64, complex128
-
 NAMES: dict[str, dtype] = {each.name: each for each in ALL} | {
-    "half": half, "float": float, "double": double, "short": short, "int": int, "long": long,
-    "cfloat": cfloat, "cdouble": cdouble,
+    "half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,
+    "cfloat": complex64, "cdouble": complex128,
 }  # fmt: skip
 """Each name that PyTorch's module has for an element type, the short ones included."""
 
@@ -93,7 +89,7 @@ def named(name: str) -> dtype:
     return NAMES[name]
 
 
-OF_PYTHON: dict[Any, dtype] = {builtins.float: float64, builtins.int: int64, builtins.bool: bool, complex: complex128}
+OF_PYTHON: dict[Any, dtype] = {float: float64, int: int64, bool: bool_, complex: complex128}
 
 
 def as_dtype(given: Any, argument: str = "argument 'dtype'") -> dtype:
@@ -110,16 +106,16 @@ def number(value: Any, dtype: np.dtype[Any], name: str = "") -> Any:
 
     A negative number may wrap around in uint8, as long as its size fits. Messages call the dtype by ``name``, else as C++ does.
     """
-    if value.__class__ is builtins.float and dtype.name in ("float32", "float64") and -1e38 < value < 1e38:
+    if value.__class__ is float and dtype.name in ("float32", "float64") and -1e38 < value < 1e38:
         return dtype.type(value)  # nearly all that is written
     if isinstance(value, complex) and not value.imag:
         value = value.real
     fits = dtype.kind in "bc" or not isinstance(value, complex)
     if fits and dtype.kind in "iu":
-        limits, whole = np.iinfo(dtype), isinstance(value, builtins.int | np.integer)
+        limits, whole = np.iinfo(dtype), isinstance(value, int | np.integer)
         low, high = (-limits.max if whole and not limits.min else limits.min), limits.max
-        fits = low <= value <= (high if whole else builtins.float(high))  # as a float, int64's end is 2**63
-        value = builtins.int(value) % 256 if fits and value < 0 == limits.min else value
+        fits = low <= value <= (high if whole else float(high))  # as a float, int64's end is 2**63
+        value = int(value) % 256 if fits and value < 0 == limits.min else value
     with np.errstate(all="ignore"):
         result = np.asarray(value).astype(dtype)[()] if fits else value
     if not fits or (dtype.kind in "fc" and abs(value) < np.inf and not np.isfinite(result)):
@@ -196,18 +192,18 @@ def promote_types(type1: Any, type2: Any) -> dtype:
     return _OF[promote(as_dtype(type1).np, as_dtype(type2).np)]
 
 
-def can_cast(from_: np.dtype[Any], to: np.dtype[Any]) -> builtins.bool:
+def can_cast(from_: np.dtype[Any], to: np.dtype[Any]) -> bool:
     """Return whether a result of one type may be written into a tensor of another: never down a category."""
     return _CATEGORY[from_.kind] <= _CATEGORY[to.kind]
 
 
 def number_type(value: Any) -> np.dtype[Any]:
     """Return the type of a Python (or numpy) number among tensors: bool, int64, or the default float or complex type."""
-    if isinstance(value, builtins.bool | np.bool_):
-        return bool.np
-    if isinstance(value, builtins.int | np.integer):
+    if isinstance(value, bool | np.bool_):
+        return bool_.np
+    if isinstance(value, int | np.integer):
         return int64.np
-    if isinstance(value, builtins.float | np.floating):
+    if isinstance(value, float | np.floating):
         return _default.np
     if isinstance(value, complex | np.complexfloating):
         return _default.to_complex().np

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import builtins
 from typing import Any
 
 import numpy as np
 
-from gviz.numbers.dtypes import as_dtype, bool, dtype, get_default_dtype
+from gviz.numbers.dtypes import as_dtype, bool_, dtype, get_default_dtype
 
 __all__ = ["finfo", "iinfo"]
 
@@ -21,7 +20,7 @@ class _Limits:
     def __init__(self, of_type: dtype, numbers: Any, number: Any) -> None:
         self.dtype, self.bits, self.min, self.max = of_type.name, of_type.itemsize * 8, number(numbers.min), number(numbers.max)
 
-    def __eq__(self, other: object) -> builtins.bool:
+    def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and other.__dict__ == self.__dict__
 
     __hash__ = None  # type: ignore[assignment]  # as in PyTorch
@@ -46,9 +45,9 @@ class finfo(_Limits):
         if not of_type.is_floating_point:
             raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
         numbers: Any = np.finfo(of_type.np)
-        super().__init__(of_type, numbers, builtins.float)
-        self.eps, self.tiny = builtins.float(numbers.eps), builtins.float(numbers.smallest_normal)
-        self.smallest_normal, self.resolution = self.tiny, builtins.float(f"1e-{numbers.precision}")
+        super().__init__(of_type, numbers, float)
+        self.eps, self.tiny = float(numbers.eps), float(numbers.smallest_normal)
+        self.smallest_normal, self.resolution = self.tiny, float(f"1e-{numbers.precision}")
 
 
 class iinfo(_Limits):
@@ -61,6 +60,6 @@ class iinfo(_Limits):
 
     def __init__(self, type: dtype) -> None:
         of_type = as_dtype(type)
-        if of_type is bool or of_type.np.kind in "fc":
+        if of_type is bool_ or of_type.np.kind in "fc":
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
-        super().__init__(of_type, np.iinfo(of_type.np), builtins.int)
+        super().__init__(of_type, np.iinfo(of_type.np), int)

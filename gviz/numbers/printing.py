@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from gviz.numbers.dtypes import bool as bool_dtype
-from gviz.numbers.dtypes import get_default_dtype, int64, of
+from gviz.numbers.dtypes import bool_, get_default_dtype, int64, of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -62,7 +61,7 @@ def format_tensor(array: Array, *, requires_grad: bool = False, grad_fn_name: st
     suffixes = []
     if array.ndim != 1 and not array.size:
         suffixes.append(f"size={array.shape}")
-    if dtype not in ({default, default.to_complex(), int64, bool_dtype} if array.size else {default}):
+    if dtype not in ({default, default.to_complex(), int64, bool_} if array.size else {default}):
         suffixes.append(f"dtype={dtype}")
     if grad_fn_name is not None:
         suffixes.append(f"grad_fn=<{grad_fn_name}>")

@@ -47,7 +47,7 @@ STATE = np.dtype(
 class Generator:
     """A stream of random numbers (``torch.Generator``), on the CPU.
 
-    >>> rand((2,), generator=Generator().manual_seed(0))
+    >>> uniform((2,), generator=Generator().manual_seed(0))
     array([0.4962566, 0.7682218], dtype=float32)
     """
 
@@ -151,20 +151,10 @@ def float_type(dtype: DType | None, kernel: str) -> DType:
     return wanted
 
 
-def rand(shape: Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Array:
-    """Return uniform numbers in [0, 1) (``torch.rand``)."""
-    return uniform(shape, 0.0, 1.0, dtype, generator)
-
-
-def randn(shape: Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Array:
-    """Return standard normal numbers (``torch.randn``)."""
-    return normal(shape, 0.0, 1.0, dtype, generator)
-
-
 def uniform(
     shape: Sequence[int], low: float = 0.0, high: float = 1.0, dtype: DType | None = None, generator: Generator | None = None
 ) -> Array:
-    """Return uniform numbers from ``low`` up to, not including, ``high`` (``Tensor.uniform_``)."""
+    """Return uniform numbers from ``low`` up to, not including, ``high`` (``torch.rand``, ``Tensor.uniform_``)."""
     wanted = float_type(dtype, "check_uniform_bounds")
     if wanted.kind == "c":
         return uniform((*shape, 2), low, high, of(wanted).to_real().np, generator).view(wanted).reshape(shape)
@@ -183,7 +173,7 @@ def uniform(
 def normal(
     shape: Sequence[int], mean: float = 0.0, std: float = 1.0, dtype: DType | None = None, generator: Generator | None = None
 ) -> Array:
-    """Return normal numbers with that mean and standard deviation (``Tensor.normal_``)."""
+    """Return normal numbers with that mean and standard deviation (``torch.randn``, ``Tensor.normal_``)."""
     wanted, source, count = float_type(dtype, "normal_kernel_cpu"), generator or default_generator, math.prod(shape)
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")

@@ -10,7 +10,9 @@ import math
 import numpy as np
 
 from gviz.autograd.row import ARRAYS, composite, op
-from gviz.numbers import random
+from gviz.numbers import dtypes, random
+from gviz.ops.checks import check_one_dtype, lacks, refuse
+from gviz.ops.joining import length_along
 from gviz.ops.rows import alike, brief, row
 
 ERF = np.frompyfunc(math.erf, 1, 1)
@@ -18,10 +20,10 @@ ROOT = math.sqrt(2 / math.pi)
 FLAT = "zeros_like(grad)"
 
 
-def activation(key, forward, formula, names=None, node=""):
-    """The row of an activation, in ``nn.functional`` with ``inplace``."""
-    node = node or key.title().replace("_", "")
-    row(key, f"{node}Backward0", forward, f"F.{key}" if names is None else names, inplace=True, self=formula)
+def activation(key, forward, formula, names=None, node="", own=(), check=None):
+    """The row of an activation, in ``nn.functional`` with ``inplace``; of floats alone if nothing else is said."""
+    node, check, names = node or key.title().replace("_", ""), check or lacks(f"{node or key}_cpu".lower()), names or f"F.{key}"
+    row(key, f"{node}Backward0", forward, names, inplace=True, check=check, self=formula, own=own)
 
 
 def slope(key, node, forward, formula, self=FLAT):
@@ -36,14 +38,14 @@ def check_slope(name, slope, is_result):
                            "This is caused by calling in-place forward function with a negative slope, please call "
                            "out-of-place version instead.")
 
-
 # ------------------------------------------------------------------ piecewise linear
 LEAKY, HARD = "leaky_relu_backward(grad, self, negative_slope, False)", "hardtanh_backward(grad, self, min_val, max_val)"
 SHRUNK, SOFT = "shrink_backward(grad, self, lambd)", "softshrink_backward(grad, self, lambd)"
 
 def clipped(self, min_val=-1.0, max_val=1.0):
     """Return the values kept within bounds."""
-    return np.clip(self, min_val, max_val)
+    refuse(min_val > max_val, f"hardtanh(): min_val {min_val} cannot be greater than max_val {max_val}", ValueError)
+    return np.clip(self, *(dtypes.number(bound, self.dtype) for bound in (min_val, max_val)))
 
 def outside(self, lambd):
     """Return which elements are further from zero than that."""
@@ -52,17 +54,23 @@ def outside(self, lambd):
 activation("leaky_relu", lambda self, negative_slope=0.01: np.where(self > 0, self, self * negative_slope), LEAKY)
 alike("leaky_relu_", "LeakyReluBackward1", "leaky_relu", "F.leaky_relu_",
       self="leaky_relu_backward(grad, result, negative_slope, True)")
-activation("hardtanh", clipped, HARD, "F.hardtanh F.hardtanh_")
-activation("relu6", lambda self, *, min_val=0, max_val=6: clipped(self, min_val, max_val), HARD, node="Hardtanh")
+NO_BOOLS = lacks("hardtanh", "b", "Bool inputs not supported for hardtanh")
+activation("hardtanh", clipped, HARD, "F.hardtanh F.hardtanh_", check=NO_BOOLS)
+activation("relu6", lambda self, min_val=0, max_val=6: clipped(self, min_val, max_val), HARD, node="Hardtanh",
+           check=NO_BOOLS, own=("min_val", "max_val"))
 slope("hardtanh_backward", "Hardtanh", lambda grad_output, self, min_val, max_val:
       np.where((self <= min_val) | (self >= max_val), self.dtype.type(0), grad_output), HARD)
 activation("threshold", lambda self, threshold, value: np.where(self <= threshold, self.dtype.type(value), self),
-           "threshold_backward(grad, self, threshold)", "F.threshold torch.threshold")
+           "threshold_backward(grad, self, threshold)", "F.threshold torch.threshold", check=lacks("threshold_cpu", "b"))
 alike("threshold_", "ThresholdBackward1", "threshold", "F.threshold_ torch.threshold_")
 row("hardshrink", "HardshrinkBackward0", lambda self, lambd=0.5: self * outside(self, lambd), "F.hardshrink hardshrink",
-    self=SHRUNK)
-row("softshrink", "SoftshrinkBackward0", lambda self, lambd=0.5: (self - np.copysign(lambd, self)) * outside(self, lambd),
-    "F.softshrink", self=SOFT)
+    check=lacks("hardshrink_cpu"), self=SHRUNK)
+
+@op("SoftshrinkBackward0", "F.softshrink", check=lacks("softshrink_cpu"), self=SOFT)
+def softshrink(self, lambd=0.5):
+    refuse(lambd < 0, f"softshrink(): lambd must be in range [0, inf], but found {lambd}")
+    return (self - np.copysign(lambd, self)) * outside(self, lambd)
+
 row("shrink_backward", "HardshrinkBackwardBackward0", lambda grad_out, self, lambd: grad_out * outside(self, lambd),
     grad_out=SHRUNK, self=FLAT)
 slope("softshrink_backward", "Softshrink", lambda grad_output, self, lambd: grad_output * outside(self, lambd), SOFT)
@@ -71,7 +79,6 @@ slope("softshrink_backward", "Softshrink", lambda grad_output, self, lambd: grad
 def leaky_relu_backward(grad_output, self, negative_slope, self_is_result):
     check_slope("leakyReLu", negative_slope, self_is_result)
     return np.where(self > 0, grad_output, grad_output * negative_slope)
-
 
 # ------------------------------------------------------------------ slopes that are learned, or random
 @composite("F.prelu prelu")
@@ -85,8 +92,13 @@ def prelu(self, weight):
         weight = view(weight, (1, -1, *(1,) * (rank - 2)) if rank > 1 else (1,) * rank)
     return prelu_kernel(self, weight)
 
+def floats_alike(self, weight):
+    """Refuse integers, and a weight of another dtype."""
+    check_one_dtype(self, weight, "prelu: Type promoting not supported. Got {} and {}")
+    lacks("prelu_cpu")(self)
+
 row("prelu_kernel", "PreluKernelBackward0", lambda self, weight: np.where(self > 0, self, weight * self),
-    self__weight="prelu_kernel_backward(grad, self, weight)")
+    check=floats_alike, self__weight="prelu_kernel_backward(grad, self, weight)")
 
 @op("PreluKernelBackwardBackward0", outputs=("grad_input", "grad_weight"), self="prelu_cross(grads[1], grad_output, self)",
     weight="prelu_cross(grads[0], grad_output, self)", grad_output="prelu_double_backward(grads[0], grads[1], self, weight)")
@@ -107,8 +119,10 @@ def prelu_cross(grad, grad_output, self):
 
 RANDOM = "rrelu_with_noise_backward(grad, {}, noise, lower, upper, training, {})"
 
-@op("RreluWithNoiseBackward0", "F.rrelu torch.rrelu", inplace=True, extras=("noise",), self=RANDOM.format("self", False))
+@op("RreluWithNoiseBackward0", "F.rrelu torch.rrelu", inplace=True, extras=("noise",), check=lacks("leaky_relu_cpu"),
+    self=RANDOM.format("self", False))
 def rrelu(self, lower=1 / 8, upper=1 / 3, training: bool = False):
+    refuse(lower > upper, "rrelu(): Lower bound should be less than or equal to the upper bound")
     if not training:
         return self * np.where(self > 0, self.dtype.type(1), self.dtype.type((lower + upper) / 2)), np.zeros_like(self)
     noise, below = np.ones_like(self), self <= 0
@@ -123,20 +137,18 @@ def rrelu_with_noise_backward(grad_output, self, noise, lower, upper, training, 
         return grad_output * noise
     return ARRAYS["leaky_relu_backward"](grad_output, self, (lower + upper) / 2, self_is_result)
 
-
 # ------------------------------------------------------------------ exponential below zero
 ELU = "elu_backward(grad, alpha, scale, input_scale, {})"
 CELU = "elu_backward(grad, alpha, 1, 1.0 / alpha, {})"
 
-def bent(self, alpha=1.0, *, scale=1, input_scale=1):
+def bent(self, alpha=1.0, scale=1, input_scale=1):
     """Return ``scale * x`` above zero, an exponential that falls to ``-alpha * scale`` below."""
     return np.where(self > 0, self * scale, np.expm1(np.minimum(0, self) * input_scale) * (alpha * scale))
 
-activation("elu", bent, ELU.format("False, self"))
-activation("selu", lambda self, *, alpha=1.6732632423543772, scale=1.0507009873554805, input_scale=1:
-           bent(self, alpha, scale=scale), ELU.format("False, self"), "F.selu torch.selu", node="Elu")
-activation("celu", lambda self, alpha=1.0: bent(self, alpha, input_scale=1 / alpha), CELU.format("False, self"),
-           "F.celu torch.celu")
+activation("elu", bent, ELU.format("False, self"), own=("scale", "input_scale"))
+activation("selu", lambda self, alpha=1.6732632423543772, scale=1.0507009873554805, input_scale=1:
+           bent(self, alpha, scale), ELU.format("False, self"), "F.selu torch.selu", "Elu", ("alpha", "scale", "input_scale"))
+activation("celu", lambda self, alpha=1.0: bent(self, alpha, 1, 1 / alpha), CELU.format("False, self"), "F.celu torch.celu")
 alike("elu_", "EluBackward1", "elu", "F.elu_", self=ELU.format("True, result"))
 alike("selu_", "EluBackward1", "selu", "F.selu_ torch.selu_", self=ELU.format("True, result"))
 alike("celu_", "CeluBackward1", "celu", "F.celu_ torch.celu_", self=CELU.format("True, result"))
@@ -156,7 +168,6 @@ def elu_double_backward(both, alpha, scale, input_scale, is_result, self_or_resu
     bend = both if is_result else elu_backward(both, alpha, scale, input_scale, is_result, self_or_result)
     return bend * cast_like(less(self_or_result, 0), both)
 
-
 # ------------------------------------------------------------------ smooth ones
 GELU = "gelu_backward(grad, self, approximate)"
 activation("silu", lambda self: self / (1 + np.exp(-self)), "silu_backward(grad, self)")
@@ -164,8 +175,9 @@ activation("mish", lambda self: self * np.tanh(np.logaddexp(0, self)), "mish_bac
 brief("F.softsign", lambda input: input / (absolute(input) + 1))
 brief("F.tanhshrink", lambda input: input - tanh(input))
 
-@op("GeluBackward0", "F.gelu", self=GELU)
-def gelu(self, approximate: str = "none"):
+@op("GeluBackward0", "F.gelu", check=lacks("GeluKernelImpl"), self=GELU)
+def gelu(self, *, approximate: str = "none"):
+    refuse(approximate not in ("none", "tanh"), f"gelu(): approximate argument must be either none or tanh, not {approximate}")
     if approximate == "tanh":
         return 0.5 * self * (1 + np.tanh(ROOT * (self + 0.044715 * self**3)))
     return self * normal_below(self)
@@ -214,7 +226,7 @@ def mish_backward(grad, self):
     rest = sub(scalar_like(self, 1.0), inside * inside)
     return grad * (inside + self * share_below * rest)
 
-@op("SoftplusBackward0", "F.softplus", self="softplus_backward(grad, self, beta, threshold)")
+@op("SoftplusBackward0", "F.softplus", check=lacks("softplus_cpu"), self="softplus_backward(grad, self, beta, threshold)")
 def softplus(self, beta=1, threshold=20):
     scaled = self * beta
     return np.where(scaled > threshold, self, np.log1p(np.exp(np.minimum(scaled, threshold))) / beta)
@@ -224,7 +236,8 @@ def softplus(self, beta=1, threshold=20):
 def softplus_backward(grad_output, self, beta, threshold):
     return np.where(self * beta > threshold, grad_output, grad_output / (1 + np.exp(-self * beta)))
 
-@op("LogSigmoidBackward0", "F.logsigmoid", extras=("buffer",), self="log_sigmoid_backward(grad, self, buffer)")
+@op("LogSigmoidBackward0", "F.logsigmoid", check=lacks("log_sigmoid_cpu"), extras=("buffer",),
+    self="log_sigmoid_backward(grad, self, buffer)")
 def log_sigmoid(self):
     buffer = np.exp(-np.abs(self))
     return np.minimum(self, 0) - np.log1p(buffer), buffer
@@ -233,7 +246,6 @@ def log_sigmoid(self):
     self="grad * grad_output * ((below := sigmoid(self)) - 1) * below")
 def log_sigmoid_backward(grad_output, self, buffer):
     return grad_output * np.where(self < 0, 1, buffer) / (1 + buffer)
-
 
 # ------------------------------------------------------------------ smooth ones, of straight lines
 activation("hardswish", lambda self: self * np.clip(self + 3, 0, 6) / 6, "hardswish_backward(grad, self)")
@@ -244,12 +256,12 @@ slope("hardswish_backward", "Hardswish",
 row("hardsigmoid_backward", "NotImplemented", lambda grad_output, self: np.where((self > -3) & (self < 3), grad_output / 6, 0),
     grad_output__self='refuse_derivative("hardsigmoid_backward")')
 
-
 # ------------------------------------------------------------------ gates, and the linear layer
 @op("GluBackward0", "F.glu", self="glu_backward(grad, self, dim)")
 def glu(self, dim: int = -1):
-    if (size := self.shape[dim]) % 2:
+    if (size := length_along(self, dim, "glu")) % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim % self.ndim} is size {size}")
+    lacks("glu_cpu")(self)
     value, gate = np.split(self, 2, dim)
     return value / (1 + np.exp(-gate))
 
@@ -293,8 +305,8 @@ def glu_double_backward(grad, grad_output, self, dim):
 def linear(input, weight, bias: Tensor | None = None):
     """``input @ weight.T + bias``, as the nodes that PyTorch makes for it."""
     if not (input.shape and weight.shape):
-        dims = f"{len(input.shape)}D and {len(weight.shape)}D"
-        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {dims}")
+        raise RuntimeError("both arguments to linear need to be at least 1D, but they are "
+                           f"{len(input.shape)}D and {len(weight.shape)}D")
     if bias is None:
         return matmul(input, t(weight))
     if len(input.shape) == 2:

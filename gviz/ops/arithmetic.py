@@ -10,7 +10,8 @@ from gviz.autograd.modes import mode
 from gviz.autograd.row import NUMBERS, TENSORS, composite, everywhere, named, op
 from gviz.autograd.tensor import Tensor
 from gviz.numbers import dtypes
-from gviz.ops.rows import brief, formula, function, row
+from gviz.ops.checks import check_one_dtype, lacks, refuse
+from gviz.ops.rows import brief, fact, formula, function, row
 
 
 def check_sub(*operands: Any):
@@ -67,7 +68,8 @@ row("add_scalar", "AddBackward1", lambda self, other: common(self, other) + othe
 row("sub_scalar", "SubBackward1", lambda self, other: common(self, other) - other, self="grad")
 row("full_as", None, lambda self, value: np.full_like(self, value), nondiff=("self",))
 row("neg", "NegBackward0", lambda self: -self, "neg negative neg_ negative_ -x", check=check_sub, self="neg(grad)")
-row("absolute", "AbsBackward0", np.abs, "abs absolute abs_ .absolute_ abs(x)", self="grad * sgn(self)")
+row("absolute", "AbsBackward0", np.abs, "abs absolute abs_ .absolute_ abs(x)", check=lacks("abs_cpu", "b"),
+    self="grad * sgn(self)")
 row("sgn", "SgnBackward0", signs, "sgn .sgn_", saves=("self", "result"), self="zeros_like(grad)")
 row("sign", "SignBackward0", signs, "sign .sign_", self="zeros_like(grad)")
 named("positive conj torch.real +x")(lambda self: self)
@@ -86,25 +88,32 @@ def div_backward_other(grad, self, other):
     return neg(grad) * ratio
 brief("r/", lambda self, other: div(full_as(self, other), self) if in_formula(other) else mul(reciprocal(self), other),
     other="Operand")
-@op("AddcmulBackward0", "addcmul .addcmul_", self="grad", tensor1="grad * (tensor2 * value)",
-    tensor2="grad * (tensor1 * value)")
+@op("AddcmulBackward0", "addcmul .addcmul_", check=lacks("addcmul_cpu_out", "b"), self="grad",
+    tensor1="grad * (tensor2 * value)", tensor2="grad * (tensor1 * value)")
 def addcmul(self, tensor1, tensor2, *, value: Number = 1):
     return self + self.dtype.type(value) * tensor1 * tensor2
-@op("AddcdivBackward0", "addcdiv .addcdiv_", self="grad", tensor1="grad * (value / tensor2)",
+@op("AddcdivBackward0", "addcdiv .addcdiv_", self="grad",
+    check=lambda self, *pair: lacks("addcdiv", message="Integer division with addcdiv is no longer supported.")(*pair),
+    tensor1="grad * (value / tensor2)",
     tensor2="neg(grad) * (value * tensor1 / (tensor2 * tensor2))")
 def addcdiv(self, tensor1, tensor2, *, value: Number = 1):
     return self + value * tensor1 / tensor2
+
+def check_lerp(self, end, weight=None):
+    lacks("lerp_kernel_scalar")(self)
+    for name, value in (("end", end), ("weight", self if weight is None else weight)):
+        check_one_dtype(self, value, f"lerp: expected dtype {{}} for `{name}` but got dtype {{}}")
 
 def between(self, end, weight):
     """Return the point from ``self`` to ``end``, counted from the nearer of the two, as PyTorch does."""
     return np.where(weight < 0.5, self + weight * (end - self), end - (end - self) * (1 - weight))
 
 NEAR, FAR = "grad * (1 - weight)", "grad * weight"
-row("lerp", "LerpBackward1", between, "lerp .lerp_", self=NEAR, end=FAR, weight="grad * (end - self)")
-row("lerp_scalar", "LerpBackward0", between, "lerp .lerp_", self=NEAR, end=FAR)
+row("lerp", "LerpBackward1", between, "lerp .lerp_", check=check_lerp, self=NEAR, end=FAR, weight="grad * (end - self)")
+row("lerp_scalar", "LerpBackward0", between, "lerp .lerp_", check=check_lerp, self=NEAR, end=FAR)
 
 # ------------------------------------------------------------------ powers
-@op("PowBackward1", "pow .pow_ ** **=",
+@op("PowBackward1", "pow .pow_ ** **=", check=lacks("pow", "b"),
     self="where(equal(exponent, 0.0), 0.0, grad * (exponent * pow_tensor(self, exponent - 1)))",
     exponent="grad * where(logical_and(equal(self, 0), greater_equal(exponent, 0)), 0.0, result * log(self))")
 def pow_tensor(self, exponent):
@@ -112,8 +121,7 @@ def pow_tensor(self, exponent):
 @op("PowBackward0", "pow .pow_ ** **=", self="pow_backward(grad, self, exponent)")
 def power(self, exponent):
     self = common(self, exponent)
-    if self.dtype.kind in "iu" and exponent < 0:
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    refuse(self.dtype.kind in "iu" and exponent < 0, "Integers to negative integer powers are not allowed.")
     if exponent == -0.5:  # as a root: minus infinity gives nan
         return 1 / np.sqrt(self)
     return self * self if exponent == 2 else self**exponent
@@ -138,6 +146,4 @@ formula("pow_backward",
 def pow_backward_base(grad, self, exponent, result):
     slope = result * number_log(self)
     return grad * (where(greater_equal(exponent, 0), 0.0, slope) if self == 0 else slope)
-@everywhere
-def number_log(number):
-    return float(np.log(np.float64(number)))  # nan and minus infinity rather than an error
+fact("number_log", lambda number: float(np.log(np.float64(number))))  # nan and minus infinity rather than an error

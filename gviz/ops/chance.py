@@ -2,78 +2,66 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from gviz.autograd.row import op
 from gviz.numbers import random
-from gviz.ops.rows import alike
+from gviz.ops.checks import lacks, refuse
+from gviz.ops.rows import alike, row
 
 NONE = "zeros_like(grad)"
 
-@op("UniformBackward0", ".uniform_", self=NONE)
-def uniform_fill(self, low: float = 0.0, high: float = 1.0, *, generator: Any = None):
-    return random.uniform(self.shape, low, high, self.dtype, generator)
+def drawn(key, node, names, forward, kinds=(), **declared: Any):
+    """Store a row that draws numbers, by a generator if one is given; the kinds are those of its other options."""
+    forward.__annotations__ = dict(kinds, generator="Any")
+    row(key, node, forward, names, **declared)
 
-@op("NormalBackward0", ".normal_", self=NONE)
-def normal_fill(self, mean: float = 0.0, std: float = 1.0, *, generator: Any = None):
-    return random.normal(self.shape, mean, std, self.dtype, generator)
-
-@op("ExponentialBackward0", ".exponential_", self=NONE)
-def exponential_fill(self, lambd: float = 1.0, *, generator: Any = None):
-    return random.exponential(self.shape, lambd, generator).astype(self.dtype)
-
-@op("BernoulliBackward1", ".bernoulli_", promote="none", self=NONE, p=NONE)
-def bernoulli_each(self, p, *, generator: Any = None):
-    return random.bernoulli(np.broadcast_to(p, self.shape), (), self.dtype, generator)
-
-@op("BernoulliBackward2", ".bernoulli_", self=NONE)
-def bernoulli_one(self, p: float = 0.5, *, generator: Any = None):
-    return random.bernoulli(p, self.shape, self.dtype, generator)
-
-@op("BernoulliBackward0", "bernoulli", self=NONE)
-def bernoulli(self, *, generator: Any = None):
-    return random.bernoulli(self, generator=generator)
-
+drawn("uniform_fill", "UniformBackward0", ".uniform_", lambda self, low=0.0, high=1.0, *, generator=None:
+      random.uniform(self.shape, low, high, self.dtype, generator), self=NONE)
+drawn("normal_fill", "NormalBackward0", ".normal_", lambda self, mean=0.0, std=1.0, *, generator=None:
+      random.normal(self.shape, mean, std, self.dtype, generator), self=NONE)
+drawn("exponential_fill", "ExponentialBackward0", ".exponential_", lambda self, lambd=1.0, *, generator=None:
+      exponential(self, lambd, generator), check=lacks("", message="Exponential distribution: dtype must be floating point"),
+      self=NONE)
+drawn("bernoulli_each", "BernoulliBackward1", ".bernoulli_", lambda self, p, *, generator=None:
+      random.bernoulli(np.broadcast_to(p, self.shape), (), self.dtype, generator), promote="none", self=NONE, p=NONE)
+drawn("bernoulli_one", "BernoulliBackward2", ".bernoulli_", lambda self, p=0.5, *, generator=None:
+      random.bernoulli(p, self.shape, self.dtype, generator), self=NONE)
+drawn("bernoulli", "BernoulliBackward0", "bernoulli", lambda self, *, generator=None:
+      random.bernoulli(self, generator=generator), check=lacks("bernoulli_tensor_cpu_p_"), self=NONE)
 alike("bernoulli_of", "NotImplemented", "bernoulli_one", "bernoulli", self='refuse_derivative("bernoulli")')
+drawn("random_all", "RandomBackward2", ".random_", lambda self, *, generator=None:
+      random.integers(self.shape, self.dtype, generator), self=NONE)
+drawn("random_to", "RandomBackward1", ".random_", lambda self, high, *, generator=None:
+      random.randint(0, high, self.shape, self.dtype, generator), {"high": "int"}, self=NONE)
+drawn("random_from", "RandomBackward0", ".random_", lambda self, low, high, *, generator=None:
+      random.randint(low, high, self.shape, self.dtype, generator), {"low": "int", "high": "int"}, self=NONE)
 
-@op("RandomBackward2", ".random_", self=NONE)
-def random_all(self, *, generator: Any = None):
-    return random.integers(self.shape, self.dtype, generator)
-
-@op("RandomBackward1", ".random_", self=NONE)
-def random_to(self, high: int, *, generator: Any = None):
-    return random.randint(0, high, self.shape, self.dtype, generator)
-
-@op("RandomBackward0", ".random_", self=NONE)
-def random_from(self, low: int, high: int, *, generator: Any = None):
-    return random.randint(low, high, self.shape, self.dtype, generator)
+def exponential(self, lambd, generator):
+    refuse(lambd <= 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    return random.exponential(self.shape, lambd, generator).astype(self.dtype)
 
 def spread(shape, std, dtype, generator):
     """Return normal numbers around 0 with deviations; refuse negative ones."""
-    if (std < 0).any():
-        raise RuntimeError("normal expects all elements of std >= 0.0")
+    refuse((std < 0).any(), "normal expects all elements of std >= 0.0")
     return random.normal(shape, 0.0, 1.0, dtype, generator) * std
 
-@op("NormalBackward3", "torch.normal", mean="zeros_of(grad, mean_sym_sizes)", std="zeros_of(grad, std_sym_sizes)")
-def normal(mean, std, *, generator: Any = None):
-    return spread(np.broadcast_shapes(mean.shape, std.shape), std, mean.dtype, generator) + mean
+drawn("normal", "NormalBackward3", "torch.normal", lambda mean, std, *, generator=None:
+      spread(np.broadcast_shapes(mean.shape, std.shape), std, mean.dtype, generator) + mean,
+      mean="zeros_of(grad, mean_sym_sizes)", std="zeros_of(grad, std_sym_sizes)")
+drawn("normal_mean", "NormalBackward1", "torch.normal", lambda mean, std=1.0, *, generator=None:
+      random.normal(mean.shape, 0.0, std, mean.dtype, generator) + mean, mean="zeros_of(grad, mean_sym_sizes)")
+drawn("normal_std", "NormalBackward2", "torch.normal", lambda mean, std, *, generator=None:
+      spread(std.shape, std, std.dtype, generator) + std.dtype.type(mean), std="zeros_of(grad, std_sym_sizes)")
 
-@op("NormalBackward1", "torch.normal", mean="zeros_of(grad, mean_sym_sizes)")
-def normal_mean(mean, std: float = 1.0, *, generator: Any = None):
-    return random.normal(mean.shape, 0.0, std, mean.dtype, generator) + mean
-
-@op("NormalBackward2", "torch.normal", std="zeros_of(grad, std_sym_sizes)")
-def normal_std(mean: float, std, *, generator: Any = None):
-    return spread(std.shape, std, std.dtype, generator) + std.dtype.type(mean)
-
-@op(None, "multinomial", nondiff=("self",))
+@op(None, "multinomial", nondiff=("self",), check=lacks("", message="multinomial only supports floating-point input"))
 def multinomial(self, num_samples: int, replacement: bool = False, *, generator: Any = None):
-    if num_samples <= 0:
-        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    refuse(self.ndim not in (1, 2), "multinomial(): prob_dist must be 1 or 2 dim")
+    refuse(num_samples <= 0, "cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > self.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    if not np.isfinite(self).all() or (self < 0).any():
-        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if (self.sum(axis=-1) <= 0).any():
-        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    refuse(not np.isfinite(self).all() or (self < 0).any(), "probability tensor contains either `inf`, `nan` or element < 0")
+    refuse((self.sum(axis=-1) <= 0).any(), "invalid multinomial distribution (sum of probabilities <= 0)")
     return random.multinomial(self, num_samples, replacement, generator)

@@ -1,19 +1,36 @@
-"""Refusals that several rows share, in PyTorch's words."""
+"""Refusals that several rows share, in PyTorch's words: of dtypes that differ, or that a kernel of PyTorch's lacks."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from gviz.autograd.row import everywhere
 from gviz.numbers import dtypes
 
+
+@everywhere
+def refuse(wrong: Any, message: str, error: Any = RuntimeError) -> None:
+    """Refuse a call with this message if something is wrong with it."""
+    if wrong:
+        raise error(message)
 
 def check_one_dtype(first: Any, second: Any, message: str) -> None:
     """Refuse two dtypes that differ, by a message with places for their names."""
     if first.dtype != second.dtype:
         raise RuntimeError(message.format(*(dtypes.of(array.dtype).scalar_name for array in (first, second))))
 
-def check_floats(array: Any, name: str, kernel: str = "") -> None:
+def lacks(kernel: str, kinds: str = "biu", message: str = "") -> Any:
+    """Return the check of a row whose kernel PyTorch has not for these numbers: if all are booleans ("b") or integers."""
+    def check(*operands: Any) -> None:
+        for value in operands:
+            if value is not None and np.asarray(value).dtype.kind not in kinds:
+                return
+        raise RuntimeError(message) if message else dtypes.no_kernel(kernel, np.asarray(operands[0]).dtype)
+    return check
+
+def check_floats(array: Any, name: str) -> None:
     """Refuse a matrix of integers."""
-    if array.dtype.kind not in "fc":
-        dtype = dtypes.of(array.dtype).scalar_name
-        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {dtype}")
+    refuse(array.dtype.kind not in "fc",
+           f"{name}: Expected a floating point or complex tensor as input. Got {dtypes.of(array.dtype).scalar_name}")

@@ -7,10 +7,12 @@ import numpy as np
 from gviz.autograd.row import composite, op
 from gviz.numbers import dtypes
 from gviz.numbers.shapes import broadcast_shape
+from gviz.numbers.words import warn
+from gviz.ops.checks import check_one_dtype, lacks, refuse
 from gviz.ops.rows import brief, formula, row
 
 row("relu", "ReluBackward0", lambda self: np.maximum(0, self), "relu relu_ F.relu F.relu_", inplace=True,
-    self="threshold_backward(grad, result, 0)")
+    check=lacks("relu", "b", "Boolean inputs not supported for relu"), self="threshold_backward(grad, result, 0)")
 @op("ThresholdBackwardBackward0", grad_output="threshold_backward(grad, self, threshold)", self="zeros_like(grad)")
 def threshold_backward(grad_output, self, threshold):
     return np.where(self <= threshold, 0, grad_output).astype(grad_output.dtype, copy=False)  # nan lets the gradient pass
@@ -25,7 +27,8 @@ row("fmax", "FmaxBackward0", np.fmax, "fmax",
 row("fmin", "FminBackward0", np.fmin, "fmin",
     self=f"masked_fill(grad, logical_not({LESS}), 0)", other=f"masked_fill(grad, {LESS}, 0)")
 row("heaviside", "NotImplemented", lambda self, values: np.where(self == 0, values, self > 0).astype(self.dtype, copy=False),
-    "heaviside .heaviside_", self__values='refuse_derivative("heaviside")')
+    "heaviside .heaviside_", check=lambda self, values: check_one_dtype(self, values, "heaviside: dtypes differ, {} and {}"),
+    self__values='refuse_derivative("heaviside")')
 formula("first_is_more", lambda self, other: logical_or(greater_equal(self, other), isnan(other)))
 
 # ------------------------------------------------------------------ clamp
@@ -36,8 +39,7 @@ def bounded(array, low, high):
 @op("ClampBackward0", "clamp clip clamp_ clip_", promote="pointwise", self="clamp_backward_self(grad, self, min, max)",
     min="clamp_backward_min(grad, self, min, max)", max="clamp_backward_max(grad, self, min, max)")
 def clamp_tensor(self, min: Tensor | None = None, max: Tensor | None = None):
-    if min is None is max:
-        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    refuse(min is None is max, "torch.clamp: At least one of 'min' or 'max' must not be None")
     return bounded(self, min, max)
 @op("ClampBackward1", "clamp clip clamp_ clip_", self="clamp_backward_self(grad, self, min, max)")
 def clamp_scalar(self, min: Number | None = None, max: Number | None = None):
@@ -60,7 +62,10 @@ def clamp_backward_max(grad, self, min, max):
 
 # ------------------------------------------------------------------ by a mask
 def check_condition(condition, self, other):
-    if condition.dtype.kind != "b":
+    if condition.dtype == np.uint8:
+        warn("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of "
+             "PyTorch. Use a boolean condition instead.")
+    elif condition.dtype.kind != "b":
         name = dtypes.of(condition.dtype).scalar_name
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {name}")
 
@@ -81,9 +86,8 @@ def filled(self, mask, value):
 @op("MaskedFillBackward1", "masked_fill .masked_fill_", nondiff=("mask",), promote="none", self="masked_fill(grad, mask, 0)",
     value="sum_all(masked_select(grad, mask))")
 def masked_fill_tensor(self, mask, value):
-    if value.ndim:
-        raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, "
-                           f"but got tensor with {value.ndim} dimension(s).")
+    refuse(value.ndim, "masked_fill_ only supports a 0-dimensional value tensor, "
+           f"but got tensor with {value.ndim} dimension(s).")
     return filled(self, mask, value.item())
 row("masked_fill", "MaskedFillBackward0", lambda self, mask, value: filled(self, mask, value), "masked_fill .masked_fill_",
     nondiff=("mask",), promote="none", self="masked_fill(grad, mask, 0)")

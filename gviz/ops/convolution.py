@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import wraps
+from typing import Any
+
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from gviz.autograd.row import TENSORS, composite, everywhere, named, op
 from gviz.numbers.words import warn_once
+from gviz.ops.checks import refuse
 
 EVEN = "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created"
-
 
 # ------------------------------------------------------------------ windows
 def windows(array, kernel, stride, dilation):
@@ -42,7 +45,6 @@ def each_way(value, count):
         raise RuntimeError(f"expected a single integer value or a list of {count} values, but got {list(numbers)}")
     return numbers * count if len(numbers) == 1 else numbers
 
-
 # ------------------------------------------------------------------ three products, group by group of channels
 def by_groups(one, other, groups, axes, where):
     """Return the products of equal parts of two arrays: which dimensions of each are split and summed over is told."""
@@ -66,15 +68,13 @@ def weight_gradient(grad, x, kernel, stride, padding, dilation, groups):
     seen = seen[(slice(None), slice(None), *map(slice, grad.shape[2:]))]  # a transposed one may not have reached all
     return np.concatenate(by_groups(grad, seen, groups, (axes, axes), (1, 1)))
 
-
 # ------------------------------------------------------------------ rows
 def check(x, weight, bias, padding, dilation, transposed, groups):
     """Refuse sizes that do not fit."""
     held, across = f"weight of size {list(weight.shape)}", weight.shape[1] * groups
     wanted, outs = (weight.shape[0], across) if transposed else (across, weight.shape[0])
-    if weight.shape[0] % groups:
-        told = f"divisible by {groups} at dimension 0, but got weight of size [{list(weight.shape)}] instead"
-        raise RuntimeError(f"Given groups={groups}, expected weight to be {told}")
+    refuse(weight.shape[0] % groups, f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
+           f"but got weight of size [{list(weight.shape)}] instead")
     if x.shape[1] != wanted:
         raise RuntimeError(f"Given {'transposed=1' if transposed else f'groups={groups}'}, {held}, expected "
                            f"input{list(x.shape)} to have {wanted} channels, but got {x.shape[1]} channels instead")
@@ -106,9 +106,8 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
     "transposed, output_padding, groups)")
 def convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
                          mask):
-    if not transposed and any(output_padding):
-        told = " ".join(map(str, output_padding))
-        raise RuntimeError(f"output_padding is not supported for non-transposed convolutions; got: {told}")
+    refuse(not transposed and any(output_padding), "output_padding is not supported for non-transposed convolutions; got: "
+           + " ".join(map(str, output_padding)))
     space, options = input.shape[2:], (stride, each_way(padding, input.ndim - 2), dilation, groups)
     pair, back = (grad_output, input), None
     if mask[0] and transposed:
@@ -163,16 +162,11 @@ def cut_to(value, sizes):
             value = narrow(value, dim, 0, sizes[dim])
     return value
 
-
-# ------------------------------------------------------------------ public forms: over as many dimensions as the weight has
-@named("F.conv1d F.conv2d F.conv3d torch.conv1d torch.conv2d torch.conv3d")
+# ------------------------------------------------------------------ public forms
 def convolve(input, weight, bias: Tensor | None = None, stride: Ints = 1, padding: Any = 0, dilation: Ints = 1,
              groups: int = 1, output_padding: Ints | None = None):
     """Return a convolution, of a batch or of one example; transposed if there is an output padding."""
     dims, transposed = len(weight.shape) - 2, output_padding is not None
-    if input.ndim not in (dims + 1, dims + 2):
-        raise RuntimeError(f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to conv{'_transpose' * transposed}"
-                           f"{dims}d, but got input of size: {list(input.shape)}")
     if input.ndim == dims + 1:
         return convolve(input.unsqueeze(0), weight, bias, stride, padding, dilation, groups, output_padding).squeeze(0)
     if bias is not None and bias.dtype is not input.dtype:
@@ -180,10 +174,11 @@ def convolve(input, weight, bias: Tensor | None = None, stride: Ints = 1, paddin
     if weight.dtype is not input.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.scalar_name} but found {weight.dtype.scalar_name}")
     stride, dilation = each_way(stride, dims), each_way(dilation, dims)
-    if min(stride) <= 0:
-        raise RuntimeError("non-positive stride is not supported")
+    for name, least in (("stride", min(stride)), ("groups", groups)):
+        refuse(least <= 0, f"non-positive {name} is not supported")
     if padding == "same":
         input, padding = same_padding(input, stride, [d * (k - 1) for d, k in zip(dilation, weight.shape[2:], strict=True)])
+    refuse(isinstance(padding, str) and padding != "valid", f"Invalid padding string: '{padding}'")
     padding = (0,) if padding == "valid" else each_way(padding, dims)
     more = each_way(output_padding or 0, len(padding))
     if transposed and any(m >= s and m >= d for m, s, d in zip(more, stride, dilation, strict=True)):
@@ -191,16 +186,31 @@ def convolve(input, weight, bias: Tensor | None = None, stride: Ints = 1, paddin
                            f"output_padding={more}, stride={stride} and dilation={dilation}")
     return TENSORS["convolution"](input, weight, bias, stride, padding, dilation, transposed, more, groups)
 
-@named(" ".join(f"{space}.conv_transpose{n}d" for space in ("F", "torch") for n in (1, 2, 3)))
 def convolve_transposed(input, weight, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
                         output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1):
     """Return the transpose of a convolution."""
     return convolve(input, weight, bias, stride, padding, dilation, groups, output_padding)
 
+def name_over(dims, name, function):
+    """Give a convolution its names for so many dimensions; tensors that have others are refused."""
+
+    @named(f"F.{name}{dims}d torch.{name}{dims}d")
+    @wraps(function)
+    def run(input, weight, *rest: Any):
+        if input.ndim not in (dims + 1, dims + 2):
+            raise RuntimeError(f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}{dims}d, but got "
+                               f"input of size: {list(input.shape)}")
+        refuse(weight.ndim != dims + 2, f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight "
+               f"{list(weight.shape)}, but got {dims + 2}-dimensional input of size {list(input.shape)} instead")
+        return function(input, weight, *rest)
+
+for n in (1, 2, 3):
+    name_over(n, "conv", convolve)
+    name_over(n, "conv_transpose", convolve_transposed)
+
 def same_padding(input, stride, total):
     """Return the padding that keeps the size, half on either side; what is odd is padded to the input beforehand."""
-    if max(stride) > 1:
-        raise RuntimeError("padding='same' is not supported for strided convolutions")
+    refuse(max(stride) > 1, "padding='same' is not supported for strided convolutions")
     if any(t % 2 for t in total):
         warn_once(EVEN)
         input = TENSORS["constant_pad_nd"](input, tuple(n for t in reversed(total) for n in (0, t % 2)), 0)

@@ -11,6 +11,7 @@ from gviz.autograd.row import ARRAYS, TENSORS, composite, op
 from gviz.numbers.dtypes import number
 from gviz.numbers.shapes import broadcast_shape
 from gviz.numbers.words import warn_once
+from gviz.ops.checks import refuse
 from gviz.ops.rows import row
 
 row("clone_contiguous", "CloneBackward0", lambda self: np.array(self, order="C"), self="grad")
@@ -31,8 +32,7 @@ def repeated(value: Any, array: Any) -> Any:
 
 @op("FillBackward3", "fill_", promote="none", self="zeros_like(grad)", value="sum_all(grad)")
 def fill_tensor(self, value):
-    if value.ndim:
-        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    refuse(value.ndim, f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     return np.full_like(self, value)
 @op("FillBackward2", "fill_", self="zeros_like(grad)")
 def fill(self, value: Number):

@@ -6,25 +6,20 @@ import numpy as np
 
 from gviz.autograd.row import composite, op
 from gviz.numbers.words import LinAlgError
-from gviz.ops.rows import brief
+from gviz.ops.rows import brief, formula
 from gviz.ops.solving import by_columns, check_matrix, of_batch
 
-
-@composite
-def on_diagonal(value, operation, operand):
-    """Return a value whose diagonal was changed by an operation with a number, or with other values."""
-    return overwritten(value, operation, operand, part=("diagonal", 0, -2, -1))
-
+formula("on_diagonal", lambda value, operation, operand: overwritten(value, operation, operand, part=("diagonal", 0, -2, -1)))
 
 # ------------------------------------------------------------------ eigenvalues
 @op("LinalgEighBackward0", "linalg.eigh", promote="none", outputs=("eigenvalues", "eigenvectors"),
-    A="eigh_backward(grad[0], grad[1], eigenvalues, eigenvectors)")
-def linalg_eigh(A, UPLO: str = "L"):
-    check_matrix(A, "linalg.eigh")
-    values, vectors = np.linalg.eigh(A, UPLO)
+    self="eigh_backward(grad[0], grad[1], eigenvalues, eigenvectors)")
+def linalg_eigh(self, UPLO: str = "L"):
+    check_matrix(self, "linalg.eigh")
+    values, vectors = np.linalg.eigh(self, UPLO)
     return values, by_columns(vectors)
 
-brief("linalg.eigvalsh", lambda A, UPLO="L": linalg_eigh(A, UPLO)[0], UPLO="str")
+brief("linalg.eigvalsh", lambda self, UPLO="L": linalg_eigh(self, UPLO)[0], UPLO="str")
 
 @composite
 def eigh_backward(values, vectors, L, V):
@@ -38,7 +33,6 @@ def eigh_backward(values, vectors, L, V):
     inner = overwritten(antisymmetric(turned) * 0.5, "div", gaps)
     inner = inner if values is None else on_diagonal(inner, "copy_into", values)
     return matmul(V, matmul(inner, transpose(V, -2, -1)))
-
 
 # ------------------------------------------------------------------ singular values
 @op("LinalgSvdBackward0", "linalg.svd", promote="none", outputs=("U", "S", "Vh"),
@@ -91,11 +85,7 @@ def singular_turns(left, right, U, S, Vh):
     right = unsqueeze(S, -1) * right
     return (left * unsqueeze(S, -2) + right) / gaps
 
-@composite
-def antisymmetric(value):
-    """Return matrices less their transposes."""
-    return value - transpose(value, -2, -1)
-
+formula("antisymmetric", lambda value: value - transpose(value, -2, -1))
 
 # ------------------------------------------------------------------ an orthogonal and a triangular factor
 @op("LinalgQrBackward0", "linalg.qr", promote="none", outputs=("Q", "R"), A="qr_backward(grad[0], grad[1], Q, R, mode)")
@@ -108,12 +98,11 @@ def linalg_qr(A, mode: str = "reduced"):
 @composite
 def qr_backward(first, second, Q, R, mode):
     """Return the gradient of an orthogonal and a triangular factor."""
-    if mode == "r":
-        use = "Please use linalg.qr(A, mode='reduced') if you are going to require gradients through linalg.qr."
-        raise RuntimeError(f"The derivative of linalg.qr depends on Q, which is not computed when mode='r'. {use}")
+    refuse(mode == "r", "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
+           "linalg.qr(A, mode='reduced') if you are going to require gradients through linalg.qr.")
     rows, columns = Q.shape[-2], R.shape[-1]
-    if mode == "complete" and rows > columns:
-        raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
+    refuse(mode == "complete" and rows > columns,
+           "The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
     inner = None if first is None else matmul(transpose(Q, -2, -1), first)
     outer = None if second is None else matmul(second, transpose(R, -2, -1))
     inner = outer if inner is None else neg(inner) if outer is None else outer - inner
@@ -127,7 +116,6 @@ def qr_backward(first, second, Q, R, mode):
     result = matmul(Q, on_diagonal(upper + transpose(upper, -2, -1), "mul", 0.5))
     result = result if first is None else result + first
     return linalg_solve_triangular(transpose(R, -2, -1), result, False, False, False)
-
 
 # ------------------------------------------------------------------ pseudo-inverses
 @op("LinalgPinvBackward0", "linalg.pinv", promote="none", self="pinv_backward(grad, result, self)")

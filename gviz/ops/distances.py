@@ -6,7 +6,7 @@ import numpy as np
 
 from gviz.autograd.row import ARRAYS, composite, op
 from gviz.ops.checks import check_one_dtype
-from gviz.ops.rows import row
+from gviz.ops.rows import formula, row
 
 
 @composite("torch.cdist")
@@ -16,6 +16,7 @@ def cdist(x1, x2, p: float = 2.0, compute_mode: str | None = None):
         raise RuntimeError(f"cdist only supports at least 2D tensors, got: {len(x1.shape)}D and {len(x2.shape)}D")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    refuse(p < 0, f"cdist only supports non-negative p values, but got p = {p}")
     large = compute_mode != "donot_use_mm_for_euclid_dist" and max(x1.shape[-2], x2.shape[-2]) > 25
     if p != 2 or not numel_of(x1) or not numel_of(x2) or not (large or compute_mode == "use_mm_for_euclid_dist"):
         return cdist_forward(x1, x2, float(p))
@@ -31,11 +32,7 @@ def cdist_forward(x1, x2, p):
     steps = x1[..., :, None, :] - x2[..., None, :, :]
     return ARRAYS["vector_norm"](steps, p, (-1,)) if steps.shape[-1] else np.zeros(steps.shape[:-1], steps.dtype)
 
-@composite
-def contiguous_of(value):
-    """Return the value with its elements in the order of the indices."""
-    return value if contiguous(value) else clone_contiguous(value)
-
+formula("contiguous_of", lambda value: value if contiguous(value) else clone_contiguous(value))
 NEVER = 'not_implemented("_cdist_backward")'
 
 @op("CdistBackwardBackward0", grad_output=NEVER, x1=NEVER, x2=NEVER, cdist=NEVER)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.autograd.row import composite, op
+from gviz.ops.checks import lacks
 from gviz.ops.rows import function, row
 
 function("exp", "ExpBackward0", np.exp, self="grad * result")
@@ -70,8 +71,9 @@ def sinc_backward(grad, self):
 # ------------------------------------------------------------------ two variables
 function("atan2", "Atan2Backward0", np.arctan2, "atan2 arctan2 .atan2_ .arctan2_",
     self__other="atan2_backward(grad, self, other, grad_input_mask)")
-row("hypot", "HypotBackward0", np.hypot, "hypot .hypot_", self="grad * self / result", other="grad * other / result")
-row("logaddexp", "LogaddexpBackward0", np.logaddexp, "logaddexp",
+row("hypot", "HypotBackward0", np.hypot, "hypot .hypot_", check=lacks("hypot_cpu"),
+    self="grad * self / result", other="grad * other / result")
+row("logaddexp", "LogaddexpBackward0", np.logaddexp, "logaddexp", check=lacks("logaddexp_cpu"),
     self="grad / (1 + exp(other - self))", other="grad / (1 + exp(self - other))")
 row("logaddexp2", "Logaddexp2Backward0", np.logaddexp2, "logaddexp2",
     self="grad / (1 + pow_base(2, other - self))", other="grad / (1 + pow_base(2, self - other))")

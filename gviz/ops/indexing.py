@@ -7,22 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from gviz.autograd.row import composite, op
-from gviz.numbers.dtypes import of
+from gviz.autograd.row import composite, named, op
 from gviz.numbers.shapes import wrap_dim
-from gviz.ops.rows import alike, row
+from gviz.ops.checks import check_one_dtype, refuse
+from gviz.ops.rows import alike, formula, row
 
 
 def at(dim, index):
     """Return numpy's index that acts on one dimension; with an ellipsis, by which one element is an array too."""
     return (slice(None),) * dim + (index, ...)
 
-
 # ------------------------------------------------------------------ parts along one dimension
 @op("SelectBackward0", "select", view=True, self="select_backward(grad, self_sym_sizes, dim, index)")
 def select(self, dim: int, index: int):
-    if not self.ndim:
-        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    refuse(not self.ndim, "select() cannot be applied to a 0-dim tensor.", IndexError)
     axis = wrap_dim(dim, self.ndim)
     if not -self.shape[axis] <= index < self.shape[axis]:
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {axis}")
@@ -43,24 +41,23 @@ row("select_backward", "SelectBackwardBackward0", lambda grad_output, input_size
 row("slice_backward", "SliceBackwardBackward0", lambda grad_output, input_sizes, dim, start, end, step:
     placed(grad_output, input_sizes, dim, slice(start, end, step)), grad_output="slice_row(grad, dim, start, end, step)")
 
-@composite
-def slice_gradient(grad, sizes, dim, start, end, step):
-    """Return the gradient of a part in its place among zeros; an end that was not given is the largest number."""
-    return slice_backward(grad, sizes, dim, start or 0, 2**63 - 1 if end is None else end, step)
+formula("slice_gradient", lambda grad, sizes, dim, start, end, step:  # an end that was not given is the largest number
+    slice_backward(grad, sizes, dim, start or 0, 2**63 - 1 if end is None else end, step))
 
 @composite("narrow")
 def narrow(self: Tensor, dim: int, start: int, length: int):
     """Return ``length`` elements from ``start`` on."""
-    if not self.shape:
-        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    refuse(not self.shape, "narrow() cannot be applied to a 0-dim tensor.")
     size = self.shape[wrap_dim(dim, len(self.shape))]
     if not -size <= start <= size:
         raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
     start = start + size if start < 0 else start
-    if length < 0 or start + length > size:
-        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
+    refuse(length < 0 or start + length > size, f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
     return slice_row(self, dim, start, start + length, 1)
 
+@named(".__delitem__")
+def delete(*arguments: Any):
+    raise TypeError("Tensor does not support deleting items")
 
 # ------------------------------------------------------------------ places that tensors name
 @op("IndexBackward0", nondiff=("indices",), lists=("indices",),
@@ -78,22 +75,19 @@ def index_put(self, indices, values, accumulate: bool = False):
 
 alike("index_put_impl", "IndexPutImplBackward0", "index_put")
 
-@composite
-def index_put_backward(grad, indices, accumulate):
-    """Return the gradient without what was overwritten."""
-    return grad if accumulate else index_put(grad, indices, zeros_of(grad, ()), False)
+formula("index_put_backward", lambda grad, indices, accumulate:
+    grad if accumulate else index_put(grad, indices, zeros_of(grad, ()), False))
 
 def check_source(array, indices, values, shape):
     """Refuse to write values of another dtype (but one number into a mask), or those that do not broadcast to the places."""
     sizes = values.shape
     if len(sizes) > len(shape) or any(n not in (1, want) for n, want in zip(sizes[::-1], shape[::-1], strict=False)):
-        wrong = f"{list(sizes)} cannot be broadcast to indexing result of shape {list(shape)}"
-        raise RuntimeError(f"shape mismatch: value tensor of shape {wrong}")
+        raise RuntimeError(f"shape mismatch: value tensor of shape {list(sizes)} cannot be broadcast to indexing result of "
+                           f"shape {list(shape)}")
     one_mask = [index.dtype.kind for index in indices if index is not None] == ["b"]
-    if values.dtype != array.dtype and not (values.size == 1 and one_mask):
-        want, have = of(array.dtype).scalar_name, of(values.dtype).scalar_name
-        both = f"got {want} for the destination and {have} for the source."
-        raise RuntimeError(f"Index put requires the source and destination dtypes match, {both}")
+    if not (values.size == 1 and one_mask):
+        check_one_dtype(array, values, "Index put requires the source and destination dtypes match, got {} for the destination "
+                        "and {} for the source.")
 
 def numpy_index(array, indices):
     """Return numpy's index for index arrays, one for each dimension (None takes it whole); masks are turned into positions."""
@@ -115,9 +109,8 @@ def check_mask(array, mask, dim):
     """Refuse a mask whose sizes are not those of the dimensions that it is for."""
     for offset, size in enumerate(mask.shape):
         if array.shape[dim + offset : dim + offset + 1] != (size,):
-            masked = f"The shape of the mask {list(mask.shape)} at index {offset}"
-            indexed = f"the shape of the indexed tensor {list(array.shape)} at index {dim + offset}"
-            raise IndexError(f"{masked} does not match {indexed}")
+            raise IndexError(f"The shape of the mask {list(mask.shape)} at index {offset} does not match the shape of the "
+                             f"indexed tensor {list(array.shape)} at index {dim + offset}")
 
 def check_positions(indexed):
     """Refuse indices that do not broadcast together, or lie outside of their dimensions, counted among the indexed."""

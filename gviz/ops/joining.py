@@ -8,7 +8,7 @@ import numpy as np
 
 from gviz.autograd.row import ARRAYS, composite, everywhere, op
 from gviz.numbers.shapes import wrap_dim
-from gviz.ops.picking import present_dim
+from gviz.ops.checks import refuse
 from gviz.ops.rows import brief, formula
 
 
@@ -45,8 +45,7 @@ def cat_backward(grad, dim, sizes):
 @op("StackBackward0", "torch.stack", lists=("tensors",), hidden=("tensors_sym_sizes",),
     tensors="stack_backward(grad, dim, len(tensors_sym_sizes))")
 def stack(tensors: Tensors, dim: int = 0):
-    if not tensors:
-        raise RuntimeError("stack expects a non-empty TensorList")
+    refuse(not tensors, "stack expects a non-empty TensorList")
     for i, a in enumerate(tensors):
         if a.shape != tensors[0].shape:
             raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
@@ -61,26 +60,41 @@ def atleast(self, count):
         return self if have >= count else reshape(self, (1,) * count)
     wide = unsqueeze(self, 0) if have == 1 else self
     return wide if count == 2 else unsqueeze(wide, -1)
+@everywhere
+def listed(tensors, name):
+    """Return the tensors of a call that takes several, or a list of them; refuse anything else."""
+    several = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else tensors
+    for i, one in enumerate(several):
+        if not hasattr(one, "shape"):
+            raise TypeError(f"{name}(): expected Tensor as element {i} in argument 0, but got {type(one).__name__}")
+    return several
 @composite
 def widened(tensors, count):
     """One tensor, or several, with at least so many dims."""
-    if len(tensors) == 1 and not isinstance(tensors[0], list | tuple):
-        return atleast(tensors[0], count)
-    return tuple([atleast(one, count) for one in (tensors[0] if len(tensors) == 1 else tensors)])
+    wide = tuple([atleast(one, count) for one in listed(tensors, f"atleast_{count}d")])
+    return wide[0] if len(tensors) == 1 and not isinstance(tensors[0], list | tuple) else wide
+@composite
+def stacked(tensors, name, count, dim):
+    """Tensors of at least so many dims side by side."""
+    refuse(not tensors, f"{name} expects a non-empty TensorList")
+    wide = [atleast(one, count) for one in tensors]
+    return cat(wide, min(dim, len(wide[0].shape) - 1))
 
 brief("torch.atleast_1d", lambda *tensors: widened(tensors, 1))
 brief("torch.atleast_2d", lambda *tensors: widened(tensors, 2))
 brief("torch.atleast_3d", lambda *tensors: widened(tensors, 3))
-brief("torch.hstack", lambda tensors: cat([atleast(one, 1) for one in tensors], int(len(tensors[0].shape) > 1)))
-brief("torch.vstack torch.row_stack", lambda tensors: cat([atleast(one, 2) for one in tensors], 0))
-brief("torch.dstack", lambda tensors: cat([atleast(one, 3) for one in tensors], 2))
-brief("torch.column_stack", lambda tensors: cat([one if len(one.shape) > 1 else reshape(one, (-1, 1)) for one in tensors], 1))
+brief("torch.hstack", lambda tensors: stacked(tensors, "hstack", 1, 1))
+brief("torch.vstack torch.row_stack", lambda tensors: stacked(tensors, "vstack", 2, 0))
+brief("torch.dstack", lambda tensors: stacked(tensors, "dstack", 3, 2))
+brief("torch.column_stack", lambda tensors:
+    stacked([one if len(one.shape) > 1 else reshape(one, (-1, 1)) for one in tensors], "column_stack", 2, 1))
 
 # ------------------------------------------------------------------ splitting
 @op("UnbindBackward0", "unbind", view=True, outputs=("...",), hidden=("self_sym_sizes",),
     self="unbind_backward(grad, dim, self_sym_sizes)")
 def unbind(self, dim: int = 0):
-    dim = present_dim(dim, self)
+    dim = wrap_dim(dim, self.ndim)
+    refuse(not self.ndim, f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
     return [self[(*(slice(None),) * dim, i, ...)] for i in range(self.shape[dim])]
 @composite
 def filled(grads, sizes):
@@ -94,8 +108,7 @@ def unbind_backward(grads, dim, sizes):
 @everywhere
 def length_along(value, dim, name):
     """Return the size along a dim; refuse to cut a number."""
-    if not value.shape:
-        raise RuntimeError(f"{name} expects at least a 1-dimensional tensor")
+    refuse(not value.shape, f"{name} expects at least a 1-dimensional tensor")
     return tuple(value.shape)[wrap_dim(dim, len(value.shape))]
 
 SPLIT = "split_backward(grad, {}, dim, self_sym_sizes)"
@@ -108,7 +121,7 @@ def split_size(self, split_size, dim=0):
 @op("SplitWithSizesBackward0", "split_with_sizes", view=True, outputs=("...",), self=SPLIT.format("split_sizes"))
 def split_with_sizes(self, split_sizes: Ints, dim: int = 0):
     length, given, dim = length_along(self, dim, "split"), dim, wrap_dim(dim, self.ndim)
-    if sum(split_sizes) != length:
+    if sum(split_sizes) != length or min(split_sizes, default=0) < 0:
         raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at "
                            f"dimension {given}), but got split_sizes={list(split_sizes)}")
     return pieces(self, split_sizes, dim)
@@ -138,22 +151,27 @@ brief("split", lambda self, split_size_or_sections, dim=0: split_with_sizes(self
     key="split_several", split_size_or_sections="Size", dim="int")
 @composite("chunk")
 def chunk(self, chunks: int, dim: int = 0):
-    if chunks <= 0:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    refuse(chunks <= 0, f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     length = length_along(self, dim, "chunk")
     return split_size(self, -(-length // chunks), dim) if length else split_with_sizes(self, (0,) * chunks, dim)
 @composite("tensor_split")
 def tensor_split(self, indices_or_sections: Any, dim: int = 0):
     length, cuts = length_along(self, dim, "tensor_split"), indices_or_sections
-    if isinstance(cuts, int):
-        cuts = [i * (length // cuts) + min(i, length % cuts) for i in range(1, cuts)]
     cuts = cuts.tolist() if hasattr(cuts, "tolist") else cuts
+    if isinstance(cuts, int):
+        refuse(cuts <= 0, f"tensor_split(): number of sections must be larger than 0, got {cuts}")
+        cuts = [i * (length // cuts) + min(i, length % cuts) for i in range(1, cuts)]
     return tuple([slice_row(self, dim, a, b, 1) for a, b in zip((0, *cuts), (*cuts, length), strict=True)])
 @composite
-def evenly_split(self, cuts, dim):
-    if isinstance(cuts, int) and self.shape[dim] % cuts:
-        raise RuntimeError(f"attempted to split dimension {dim} of size {self.shape[dim]}, which is not divisible by {cuts}")
+def evenly_split(self, cuts, name, dim, rank):
+    """Return the pieces along a dim (or the last one) of a tensor with so many dims at least."""
+    refuse(len(self.shape) < rank, f"torch.{name} requires a tensor with at least {rank} dimension, but got a tensor with "
+           f"{len(self.shape)} dimensions!")
+    dim = min(dim, len(self.shape) - 1)
+    if isinstance(cuts, int) and (cuts <= 0 or self.shape[dim] % cuts):
+        raise RuntimeError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
+                           f"{self.shape[dim]} is not divisible by the split_size {cuts}!")
     return tensor_split(self, cuts, dim)
-brief("hsplit", lambda self, sections: evenly_split(self, sections, min(1, len(self.shape) - 1)), sections="Any")
-brief("vsplit", lambda self, sections: evenly_split(self, sections, 0), sections="Any")
-brief("dsplit", lambda self, sections: evenly_split(self, sections, 2), sections="Any")
+brief("hsplit", lambda self, sections: evenly_split(self, sections, "hsplit", 1, 1), sections="Any")
+brief("vsplit", lambda self, sections: evenly_split(self, sections, "vsplit", 0, 2), sections="Any")
+brief("dsplit", lambda self, sections: evenly_split(self, sections, "dsplit", 2, 3), sections="Any")

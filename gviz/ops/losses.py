@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from gviz.autograd.row import ARRAYS, TENSORS, composite, op
-from gviz.ops.rows import row
+from gviz.ops.checks import check_one_dtype, lacks, refuse
+from gviz.ops.rows import formula, row
 from gviz.ops.totals import add_up, average
 
 REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
@@ -21,22 +22,20 @@ def share(array, reduction):
     """Return what one element's loss counts in the result."""
     return array.dtype.type(1 / array.size if reduction == 1 and array.size else 1)
 
-@composite
-def shared_as(value, reduction):
-    """The gradient of that, spread over the elements."""
-    return value / numel_of(value) if reduction == 1 else value
-
+formula("shared_as", lambda value, reduction: value / numel_of(value) if reduction == 1 else value)  # the gradient of that
 
 # ------------------------------------------------------------------ differences
 def difference(key, node, forward, backward, bend, options="", first=""):
     """Store the rows of a loss of differences and of its derivative; ``bend`` is the second one, before it is shared."""
     formula = f"{key}_backward(grad, {{}}, {{}}, reduction{options})"
-    row(key, f"{node}Backward0", forward, self=formula.format("self", "target"), target=formula.format("target", "self"))
+    row(key, f"{node}Backward0", forward, check=lacks(f"{key[:-5]}_cpu"), self=formula.format("self", "target"),
+        target=formula.format("target", "self"))
     row(f"{key}_backward", f"{node}BackwardBackward0", backward, grad_output=first or formula.format("self", "target"),
         self=f"shared_as({bend}, reduction)", target=f"neg(shared_as({bend}, reduction))")
 
 def smooth(self, target, reduction, beta=1.0):
     """Return squared differences below ``beta``, absolute ones above."""
+    refuse(beta < 0, "smooth_l1_loss does not support negative values for beta.")
     far = np.abs(self - target)
     return reduced(np.where(far < beta, 0.5 * far * far / beta, far - 0.5 * beta), reduction)
 
@@ -48,6 +47,7 @@ def smooth_back(grad_output, self, target, reduction, beta):
 
 def huber(self, target, reduction, delta=1.0):
     """Return half the square of differences below ``delta``, linear above."""
+    refuse(delta <= 0, "huber_loss does not support non-positive values for delta.")
     far = np.abs(self - target)
     return reduced(np.where(far <= delta, 0.5 * far * far, delta * (far - 0.5 * delta)), reduction)
 
@@ -69,13 +69,11 @@ def first_of(backward, grad, grad_output, *options: Any):
         return backward(grad, *options)
     return sum_all(backward(fill(zeros_like(grad_output), 1), *options) * grad)
 
-
 # ------------------------------------------------------------------ cross entropies of probabilities
 @op("BinaryCrossEntropyBackward0", nondiff=("weight",), self="bce_backward(grad, self, target, weight, reduction)",
     target="bce_target_backward(grad, self, target, weight, reduction)")
 def binary_cross_entropy(self, target, weight=None, reduction=1):
-    if self.size and not (self.min() >= 0 and self.max() <= 1):
-        raise RuntimeError("all elements of input should be between 0 and 1")
+    refuse(self.size and not (self.min() >= 0 and self.max() <= 1), "all elements of input should be between 0 and 1")
     losses = (target - 1) * np.maximum(np.log1p(-self), -100) - target * np.maximum(np.log(self), -100)
     return reduced(losses if weight is None else losses * weight, reduction)
 
@@ -99,10 +97,7 @@ def raised(value, bound):
 
 ARRAYS["raised"], TENSORS["raised"] = np.maximum, raised
 
-@composite
-def bce_spread(self):
-    """What is divided by, kept away from zero."""
-    return raised(overwritten(sub(scalar_like(self, 1.0), self), "mul", self), 1e-12)
+formula("bce_spread", lambda self: raised(overwritten(sub(scalar_like(self, 1.0), self), "mul", self), 1e-12))
 
 @composite
 def bce_first(grad, self, target, weight, reduction):
@@ -146,17 +141,22 @@ def bce_logits_target_backward(grad, self, target, weight, pos_weight, reduction
         found = multiplied(log_sigmoid(neg(self)) - multiplied(log_sigmoid(self), pos_weight), grad)
     return shared_as(multiplied(found, weight), reduction)
 
-
 # ------------------------------------------------------------------ negative log likelihood
 def picked(self, target, weight, ignore_index):
     """Return each example's class as an index along the classes, what it weighs, and the dimension of the classes."""
     axis = 0 if self.ndim == 1 else 1
-    target = target.reshape(()) if self.ndim == 1 else target  # the class of one example may be a list of one
+    if self.ndim == 1:  # the class of one example may be a list of one
+        refuse(target.size != 1, f"nll_loss(): 1D target must have size 1, but got target size: {target.size}", ValueError)
+        target = target.reshape(())
     index = np.where(ignored := target == ignore_index, 0, target)
     if (wrong := index[(index < 0) | (index >= self.shape[axis])]).size:
         raise IndexError(f"Target {wrong[0]} is out of bounds.")
     weights = np.ones(target.shape, self.dtype) if weight is None else weight[index]
     return np.expand_dims(index, axis), np.where(ignored, self.dtype.type(0), weights), axis
+
+def check_nll(self, target, weight=None, total_weight=None):
+    lacks("nll_loss_out_frame")(self)
+    check_one_dtype(self, self if weight is None else weight, "expected scalar type {} but found {}")
 
 def nll_forward(self, target, weight, reduction, ignore_index):
     """Return the loss and the sum of the weights."""
@@ -179,11 +179,10 @@ def nll_backward(grad_output, self, target, weight, reduction, ignore_index, tot
     return result
 
 for key, node in (("nll_loss", "NllLoss"), ("nll_loss2d", "NllLoss2D")):
-    row(key, f"{node}Backward0", nll_forward, nondiff=("target", "weight"), extras=("total_weight",),
+    row(key, f"{node}Backward0", nll_forward, nondiff=("target", "weight"), extras=("total_weight",), check=check_nll,
         self=f"{key}_backward(grad, self, target, weight, reduction, ignore_index, total_weight)")
     row(f"{key}_backward", f"{node}BackwardBackward0", nll_backward, nondiff=("target", "weight", "total_weight"),
         grad_output=f"{key}(grad, target, weight, reduction, ignore_index)", self="zeros_like(grad)")
-
 
 # ------------------------------------------------------------------ soft margins
 row("soft_margin_loss", "SoftMarginLossBackward0",

@@ -7,8 +7,8 @@ import numpy as np
 from gviz.autograd.row import ARRAYS, composite, everywhere, op
 from gviz.numbers.dtypes import of
 from gviz.numbers.shapes import broadcast_shape
-from gviz.ops.checks import check_one_dtype
-from gviz.ops.rows import brief, row
+from gviz.ops.checks import check_one_dtype, lacks, refuse
+from gviz.ops.rows import array_of, brief, fact, formula, row
 
 everywhere(broadcast_shape)
 
@@ -33,25 +33,17 @@ def sum_of(addend, product, beta, alpha):
     addend = addend if beta == 1 else addend * beta if beta else np.zeros_like(addend)
     return addend + (product if alpha == 1 else product * alpha)
 
-
 # ------------------------------------------------------------------ two matrices, and what is added to them
 row("mm", "MmBackward0", lambda self, mat2: multiply(self, mat2, ("self", "mat2")), "mm", promote="none",
-    self="mm_left(grad, mat2, self_sym_sizes, self_sym_strides)", mat2="mm_right(grad, self, mat2_sym_sizes, mat2_sym_strides)")
+    check=lacks("addmm_impl_cpu_", "b"), self="mm_left(grad, mat2, self_sym_sizes, self_sym_strides)",
+    mat2="mm_right(grad, self, mat2_sym_sizes, mat2_sym_strides)")
 
-@everywhere
-def column_major(sizes, strides):
-    """Whether a matrix lies in memory column by column: its gradient is then computed transposed."""
-    return strides[0] == 1 and strides[1] == sizes[0]
-
-@composite
-def mm_left(grad, mat2, sizes, strides):
-    """The gradient of a product's left factor, in the memory order of that factor."""
-    return t(mm(mat2, t(grad))) if column_major(sizes, strides) else mm(grad, t(mat2))
-
-@composite
-def mm_right(grad, mat1, sizes, strides):
-    """The gradient of a product's right factor, in the memory order of that factor."""
-    return t(mm(t(grad), mat1)) if column_major(sizes, strides) else mm(t(mat1), grad)
+# the gradients of both factors, each in the memory order of its factor: transposed if that lies column by column
+fact("column_major", lambda sizes, strides: strides[0] == 1 and strides[1] == sizes[0])
+formula("mm_left", lambda grad, mat2, sizes, strides:
+    t(mm(mat2, t(grad))) if column_major(sizes, strides) else mm(grad, t(mat2)))
+formula("mm_right", lambda grad, mat1, sizes, strides:
+    t(mm(t(grad), mat1)) if column_major(sizes, strides) else mm(t(mat1), grad))
 
 @op("AddmmBackward0", "addmm .addmm_", promote="none", self="maybe_multiply(grad, beta)",
     mat1="maybe_multiply(mm_left(grad, mat2, mat1_sym_sizes, mat1_sym_strides), alpha)",
@@ -61,15 +53,12 @@ def addmm(self, mat1, mat2, *, beta: Number = 1, alpha: Number = 1):
         check_one_dtype(array, mat2, name + " and mat2 must have the same dtype, but got {} and {}")
     return sum_of(self, multiply(mat1, mat2, ("mat1", "mat2")), beta, alpha)
 
-
 # ------------------------------------------------------------------ vectors
 @op("MvBackward0", "mv", promote="none", self="outer(grad, vec)", vec="mv(t(self), grad)")
 def mv(self, vec):
-    if self.ndim != 2 or vec.ndim != 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}")
+    refuse(self.ndim != 2 or vec.ndim != 1, f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}")
     rows, columns = self.shape
-    if columns != vec.shape[0]:
-        raise RuntimeError(f"size mismatch, got input ({rows}), mat ({rows}x{columns}), vec ({vec.shape[0]})")
+    refuse(columns != vec.shape[0], f"size mismatch, got input ({rows}), mat ({rows}x{columns}), vec ({vec.shape[0]})")
     check_one_dtype(self, vec, "addmv input tensors must have the same dtype, but got {1}, {0}, and {1}")
     return self @ vec
 
@@ -82,26 +71,23 @@ def addmv(self, mat, vec, *, beta: Number = 1, alpha: Number = 1):
 def outer(self, vec2):
     """Every product of an element of one vector with one of the other."""
     for name, vector in (("self", self), ("vec2", vec2)):
-        if len(vector.shape) != 1:
-            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {len(vector.shape)}-D")
+        refuse(len(vector.shape) != 1, f"outer: Expected 1-D argument {name}, but got {len(vector.shape)}-D")
     return mul(reshape(self, (numel_of(self), 1)), vec2)
 
-@op("DotBackward0", "dot", promote="none", self="grad * tensor", tensor="grad * self")
+@op("DotBackward0", "dot", promote="none", check=lacks("dot", "b"), self="grad * tensor", tensor="grad * self")
 def dot(self, tensor):
-    if self.ndim != 1 or tensor.ndim != 1:
-        raise RuntimeError(f"1D tensors expected, but got {self.ndim}D and {tensor.ndim}D tensors")
+    refuse(self.ndim != 1 or tensor.ndim != 1, f"1D tensors expected, but got {self.ndim}D and {tensor.ndim}D tensors")
     check_one_dtype(self, tensor, "dot : expected both vectors to have same dtype, but found {} and {}")
     if (left := len(self)) != (right := len(tensor)):
         sizes = f"to have the same number of elements, but got {left} and {right} elements respectively"
         raise RuntimeError(f"inconsistent tensor size, expected tensor [{left}] and src [{right}] {sizes}")
     return np.dot(self, tensor)
 
-
 # ------------------------------------------------------------------ batches
-@op("BmmBackward0", "bmm", promote="none", self="bmm(grad, transpose(mat2, 1, 2))", mat2="bmm(transpose(self, 1, 2), grad)")
+@op("BmmBackward0", "bmm", promote="none", check=lacks("bmm", "b"), self="bmm(grad, transpose(mat2, 1, 2))",
+    mat2="bmm(transpose(self, 1, 2), grad)")
 def bmm(self, mat2):
-    if self.ndim != 3 or mat2.ndim != 3:
-        raise RuntimeError(f"batch{1 if self.ndim != 3 else 2} must be a 3D tensor")
+    refuse(self.ndim != 3 or mat2.ndim != 3, f"batch{1 if self.ndim != 3 else 2} must be a 3D tensor")
     if (want := [self.shape[0], self.shape[2]]) != (have := list(mat2.shape[:2])):
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: {want} but got: {have}.")
     check_one_dtype(self, mat2, "expected scalar type {} but found {}")
@@ -120,7 +106,6 @@ EACH = "expand(unsqueeze(grad, 0), (batch1_sym_argsize_0, batch1_sym_argsize_1, 
     batch2=f"maybe_multiply(bmm(transpose(batch1, 1, 2), {EACH}), alpha)")
 def addbmm(self, batch1, batch2, *, beta: Number = 1, alpha: Number = 1):
     return sum_of(self, ARRAYS["bmm"](batch1, batch2).sum(axis=0, dtype=batch1.dtype), beta, alpha)
-
 
 # ------------------------------------------------------------------ any two tensors
 @composite("matmul linalg.matmul @")
@@ -146,8 +131,7 @@ def folds(self, other):
     big, small = (self, other) if left >= right else (other, self)
     if getattr(small, "requires_grad", False) or left == 2:
         return getattr(small, "requires_grad", False)
-    array = getattr(big, "_array", big)
-    array = array if left >= right else array.swapaxes(-1, -2)  # it is multiplied transposed
+    array = array_of(big) if left >= right else array_of(big).swapaxes(-1, -2)  # it is multiplied transposed
     sizes, strides = array.shape, array.strides
     return not array.size or all(strides[i] == strides[i + 1] * sizes[i + 1] for i in range(len(sizes) - 2))
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gviz.autograd.row import composite, op
-from gviz.numbers.dtypes import no_kernel
+from gviz.ops.checks import lacks, refuse
 
 
 def one_dtype(kernel):
@@ -15,12 +15,9 @@ def one_dtype(kernel):
 
     def check(input, *parameters: Any):
         kinds = [p.dtype for p in parameters if p is not None and p.dtype != input.dtype]
-        if kinds and kinds[0] != np.float32:
-            raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
-        if kinds and input.dtype != np.float16:
-            raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
-        if input.dtype.kind != "f":
-            raise no_kernel(kernel, input.dtype)
+        refuse(kinds and kinds[0] != np.float32, "mixed dtype (CPU): expect parameter to have scalar type of Float")
+        refuse(kinds and input.dtype != np.float16, "mixed dtype (CPU): all inputs must share same datatype.")
+        lacks(kernel)(input)
 
     return check
 
@@ -55,10 +52,10 @@ def by_channel(array):
     """Return the shape of a number for each channel, and the other dimensions."""
     return (-1, *(1,) * (array.ndim - 2)), (0, *range(2, array.ndim))
 
-
 # ------------------------------------------------------------------ layers
 def check_normalized(input, shape, star, **parameters: Any):
     """Refuse an input whose last dimensions, or parameters which, have not that shape."""
+    refuse(not shape, "Expected normalized_shape to be at least 1-dimensional, but got normalized_shape = []")
     for name, value in parameters.items():
         if value is not None and value.shape != shape:
             raise RuntimeError(f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
@@ -148,7 +145,6 @@ def layer_norm_double_backward(grads, input, weight, grad_out, mean, rstd, norma
     through = added((through, None if to_weight is None else to_weight * away * rstd, to_bias))
     return None if through is None else reshape(expand(through, shape), sizes), back, to_scale
 
-
 # ------------------------------------------------------------------ batches
 @op("NativeBatchNormBackward0", promote="none", check=one_dtype("batch_norm"), nondiff=("running_mean", "running_var"),
     extras=("result1", "result2"),
@@ -220,7 +216,6 @@ def batch_norm_double_backward(grads, input, weight, grad_out, running_mean, run
             to_scale = sum_dim(to_scale, (max(axis - 1, 0),))
     through = added((through, None if to_weight is None else to_weight * away * rstd, to_bias))
     return through, back, to_scale
-
 
 # ------------------------------------------------------------------ groups of channels
 @op("NativeGroupNormBackward0", promote="none", check=one_dtype("GroupNormKernelImpl"),

@@ -6,7 +6,8 @@ import numpy as np
 
 from gviz.autograd.row import composite, op
 from gviz.numbers.shapes import wrap_dim
-from gviz.ops.reduction import PLACES, SELECTED, SHARED, searched
+from gviz.ops.checks import lacks, refuse
+from gviz.ops.reduction import PLACES, SELECTED, SHARED, axes_of, refuse_nothing, searched
 from gviz.ops.rows import brief
 
 SORTED = "select_backward_of(grad, dim, indices, self_sym_sizes, True)"
@@ -29,21 +30,21 @@ def sort_stable(self, dim: int = -1, descending: bool = False, *, stable: bool |
     return searched(self, dim, lambda lines, axis: ordered(lines, axis, descending))
 brief("argsort", lambda self, dim=-1, descending=False, *, stable=False: sort(self, dim, descending)[1], dim="int",
     descending="bool", stable="bool")
-@op("TopkBackward0", "topk", outputs=PLACES, self=SORTED)
+@op("TopkBackward0", "topk", check=lacks("topk", "b", "topk does not support bool dtypes on CPU"), outputs=PLACES, self=SORTED)
 def topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True):
-    if not count_along(self, dim) >= k >= 0:
-        raise RuntimeError("selected index k out of range")
+    refuse(not count_along(self, dim) >= k >= 0, "selected index k out of range")
     return searched(self, dim, lambda lines, axis: ordered(lines, axis, largest).take(range(k), axis))
-@op("KthvalueBackward0", "kthvalue", outputs=PLACES, self=SELECTED)
+@op("KthvalueBackward0", "kthvalue", check=lacks("kthvalue_cpu", "b"), outputs=PLACES, self=SELECTED)
 def kthvalue(self, k: int, dim: int = -1, keepdim: bool = False):
+    refuse_nothing("kthvalue", self, axes_of(self, dim))
     if not 1 <= k <= count_along(self, dim):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {wrap_dim(dim, self.ndim)}")
     return searched(self, dim, lambda lines, axis: ordered(lines, axis).take([k - 1], axis), keepdim)
-@op("MedianBackward0", "median", self=SHARED)
+@op("MedianBackward0", "median", check=lacks("median_cpu", "b"), self=SHARED)
 def median_all(self):
-    flat = np.sort(self, axis=None)
+    flat = np.sort(self, axis=None) if self.size else self.dtype.type([np.nan])
     return flat[-1] if np.isnan(flat[-1:]).any() else flat[(flat.size - 1) // 2]
-@op("MedianBackward1", "median", outputs=PLACES, self=SELECTED)
+@op("MedianBackward1", "median", check=lacks("median_cpu", "b"), outputs=PLACES, self=SELECTED)
 def median_dim(self, dim: int, keepdim: bool = False):
     def middle(lines, axis):
         order, unknown = ordered(lines, axis).take([(lines.shape[axis] - 1) // 2], axis), np.isnan(lines)
@@ -52,6 +53,8 @@ def median_dim(self, dim: int, keepdim: bool = False):
     return searched(self, dim, middle, keepdim)
 @op("ModeBackward0", "mode", outputs=PLACES, self=SELECTED)
 def mode(self, dim: int = -1, keepdim: bool = False):
+    refuse_nothing("mode", self, axes_of(self, dim))
+
     def last(line):
         """Return the last place of what is there most often, of the smallest of several."""
         _, places, counts = np.unique(line[::-1], return_index=True, return_counts=True, equal_nan=False)

@@ -9,24 +9,17 @@ import numpy as np
 from gviz.autograd.row import composite, op
 from gviz.numbers.dtypes import number, of
 from gviz.numbers.shapes import broadcast_shape, wrap_dim
-from gviz.ops.checks import check_one_dtype
-from gviz.ops.rows import row
+from gviz.ops.checks import check_one_dtype, refuse
+from gviz.ops.indexing import at
+from gviz.ops.rows import formula, row
 
-
-def along(array, dim, index):
-    """Return numpy's index that takes a list of places along one dimension."""
-    return (slice(None),) * wrap_dim(dim, array.ndim) + (index,)
 
 def check_index(self, dim, index, name):
     """Refuse an index that is not a vector of integers, or names a place that does not exist."""
-    if index.ndim > 1:
-        raise IndexError(f"{name}(): Index is supposed to be a vector")
-    if index.dtype.kind != "i":
-        raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index")
+    refuse(index.ndim > 1, f"{name}(): Index is supposed to be a vector", IndexError)
+    refuse(index.dtype.kind != "i", f"{name}(): Expected dtype int32 or int64 for index")
     size = self.shape[wrap_dim(dim, self.ndim)] if self.ndim else 1
-    if index.size and (index.max() >= size or index.min() < 0):
-        raise IndexError("index out of range in self")
-
+    refuse(index.size and (index.max() >= size or index.min() < 0), "index out of range in self", IndexError)
 
 # ------------------------------------------------------------------ slices
 @op("IndexSelectBackward0", "index_select", nondiff=("index",),
@@ -49,26 +42,31 @@ def index_add(self, dim: int, index, source, *, alpha: Number = 1):
     check_one_dtype(self, source, "index_add_(): self ({}) and source ({}) must have the same scalar type")
     axis = wrap_dim(dim, self.ndim)
     if source.ndim and self.ndim and np.delete(self.shape, axis).tolist() != np.delete(source.shape, axis).tolist():
-        shapes = f"Got self.shape = {list(self.shape)} source.shape = {list(source.shape)}"
-        raise RuntimeError(f"source tensor shape must match self tensor shape, excluding the specified dimension. {shapes}")
-    if index.size != (count := source.shape[axis] if source.ndim else 1):
-        both = f"({index.size}) should be equal to source.size(dim): ({count}), for dim: {axis}"
-        raise RuntimeError(f"index_add_(): Number of indices {both}")
+        raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. "
+                           f"Got self.shape = {list(self.shape)} source.shape = {list(source.shape)}")
+    refuse(index.size != (count := source.shape[axis] if source.ndim else 1), f"index_add_(): Number of indices ({index.size}) "
+           f"should be equal to source.size(dim): ({count}), for dim: {axis}")
     return written(self, dim, index, source if alpha == 1 else source * number(alpha, source.dtype), np.add.at)
 
-@op("IndexCopyBackward0", "index_copy .index_copy_", nondiff=("index",),
+@op("IndexCopyBackward0", "index_copy .index_copy_", nondiff=("index",), promote="none",
     self="index_fill(grad, dim, index, 0)", source="picked(grad, dim, index, source, source_dim)")
 def index_copy(self, dim: int, index, source):
     check_index(self, dim, index, "index_copy")
-    if source.ndim and self.ndim and index.size != (count := source.shape[wrap_dim(dim, self.ndim)]):
+    check_one_dtype(self, source, "index_copy_(): self and source expected to have the same dtype, but got {} and {}")
+    if index.size != (count := source.shape[wrap_dim(dim, self.ndim)] if source.ndim and self.ndim else 1):
         raise IndexError(f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) ({count})")
     return written(self, dim, index, source)
 
-@op("IndexFillBackward0", "index_fill .index_fill_", nondiff=("index",), promote="none", self="index_fill(grad, dim, index, 0)")
+def check_filled(self, index, value=None):
+    refuse(index.dtype != np.int64, "index_fill_(): Expected dtype int64 for index.", IndexError)
+    refuse(index.ndim > 1, "index_fill_(): Index has to be a vector/scalar")
+
+@op("IndexFillBackward0", "index_fill .index_fill_", nondiff=("index",), promote="none", check=check_filled,
+    self="index_fill(grad, dim, index, 0)")
 def index_fill(self, dim: int, index, value: Number):
     return written(self, dim, index, number(value, self.dtype))
 
-@op("IndexFillBackward1", "index_fill .index_fill_", nondiff=("index",), promote="none",
+@op("IndexFillBackward1", "index_fill .index_fill_", nondiff=("index",), promote="none", check=check_filled,
     self="index_fill(grad, dim, index, 0)", value="sum_all(index_select(grad, dim, distinct(index)))")
 def index_fill_tensor(self, dim: int, index, value):
     return written(self, dim, index, value)
@@ -77,15 +75,8 @@ def written(self, dim, index, value, join=setitem):
     """Return a copy with values written at an index, or joined to those that are there."""
     result = np.array(self, order="C")
     flat = np.atleast_1d(result)
-    join(flat, along(flat, dim, index.reshape(-1)), value)
+    join(flat, at(wrap_dim(dim, flat.ndim), index.reshape(-1)), value)
     return result
-
-def present_dim(dim, array):
-    """A dim of an array, counted from 0; IndexError: it has none."""
-    dim = wrap_dim(dim, array.ndim)
-    if not array.ndim:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return dim
 
 row("distinct", None, lambda self: np.unique(self), nondiff=("self",))
 
@@ -93,8 +84,7 @@ row("distinct", None, lambda self: np.unique(self), nondiff=("self",))
 @op("MaskedSelectBackward0", "masked_select", nondiff=("mask",),
     self="masked_scatter(zeros_of(grad, broadcast_shape(self.shape, mask.shape)), mask, grad)")
 def masked_select(self, mask):
-    if mask.dtype.kind != "b":
-        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    refuse(mask.dtype.kind != "b", "masked_select: expected BoolTensor for mask")
     shape = broadcast_shape(mask.shape, self.shape)
     return np.broadcast_to(self, shape)[np.broadcast_to(mask, shape)]
 
@@ -106,8 +96,7 @@ def masked_scatter(self, mask, source):
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {of(mask.dtype).scalar_name}")
     shape = broadcast_shape(mask.shape, self.shape)
     mask, result = np.broadcast_to(mask, shape), np.array(np.broadcast_to(self, shape), order="C")
-    if mask.sum() > source.size:
-        raise RuntimeError("Number of elements of source < number of ones in mask")
+    refuse(mask.sum() > source.size, "Number of elements of source < number of ones in mask")
     result[mask] = source.reshape(-1)[: mask.sum()]
     return result
 
@@ -119,29 +108,30 @@ def masked_scatter_source(grad_output, mask, sizes):
     full.flat[: chosen.size] = chosen
     return full
 
-
 # ------------------------------------------------------------------ places among all elements
-@op("TakeBackward0", "take", nondiff=("index",), self="put(zeros_like(self), index, grad, True)")
+def check_places(name):
+    """Return the check that an index has int64, and names places that exist among all elements."""
+    def check(self, index, source=None):
+        if index.dtype != np.int64:
+            raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {of(index.dtype).scalar_name}")
+        if (wrong := index[(index >= self.size) | (index < -self.size)]).size:
+            raise IndexError(f"out of range: tried to access index {wrong[0]} on a tensor of {self.size} elements.")
+    return check
+
+@op("TakeBackward0", "take", check=check_places("take"), nondiff=("index",), self="put(zeros_like(self), index, grad, True)")
 def take(self, index):
-    if index.dtype != np.int64:
-        raise RuntimeError(f"take(): Expected a long tensor for index, but got {of(index.dtype).scalar_name}")
-    wrong = index[(index >= self.size) | (index < -self.size)]
-    if wrong.size:
-        raise IndexError(f"out of range: tried to access index {wrong[0]} on a tensor of {self.size} elements.")
     return self.reshape(-1)[index]
 
-@op("PutBackward0", "put .put_", nondiff=("index",), promote="none", hidden=("source_sym_sizes",),
+@op("PutBackward0", "put .put_", check=check_places("put_"), nondiff=("index",), promote="none", hidden=("source_sym_sizes",),
     self="put_backward(grad, index, source_sym_sizes, accumulate)", source="reshape(take(grad, index), tuple(source.shape))")
 def put(self, index, source, accumulate: bool = False):
-    if index.size != source.size:
-        sizes = f"got source.numel() = {source.size}, index.numel() = {index.size}"
-        raise IndexError(f"put_(): Expected source and index to have the same number of elements, but {sizes}")
+    refuse(index.size != source.size, "put_(): Expected source and index to have the same number of elements, but got "
+           f"source.numel() = {source.size}, index.numel() = {index.size}", IndexError)
     check_one_dtype(self, source, "put_(): self and source expected to have the same dtype, but got {} and {}")
     flat = np.array(self.reshape(-1))
     (np.add.at if accumulate else setitem)(flat, index.reshape(-1), source.reshape(-1))
     return flat.reshape(self.shape)
 
-@composite
-def put_backward(grad, index, sizes, accumulate):
-    """Return the gradient without what was overwritten."""
-    return grad if accumulate else put(grad, index, zeros_of(grad, sizes), False)
+# the gradient without what was overwritten
+formula("put_backward", lambda grad, index, sizes, accumulate:
+    grad if accumulate else put(grad, index, zeros_of(grad, sizes), False))

@@ -11,6 +11,7 @@ import numpy as np
 from gviz.autograd.formulas import parameters
 from gviz.autograd.row import TENSORS, composite, named, op
 from gviz.numbers.words import type_name
+from gviz.ops.checks import lacks, refuse
 from gviz.ops.convolution import each_way, folded, windows
 from gviz.ops.rows import row
 
@@ -24,9 +25,9 @@ def pooled_size(size, kernel, stride, padding, dilation, ceil_mode):
 def seen_in(array, kernel, stride, padding, dilation, ceil_mode, fill):
     """Return all windows of an array (..., c, *space), with ``fill`` around it, as (n, c, *out, *kernel)."""
     sizes = array.shape[-len(kernel) :]
-    if min(stride) < 1:
-        raise RuntimeError("stride should not be zero")
-    for p, k, d in zip(padding, kernel, dilation, strict=True):
+    for p, k, d, s in zip(padding, kernel, dilation, stride, strict=True):
+        if min(k, d, s) < 1 or p < 0:
+            raise RuntimeError(f"kernel_size={k}, stride={s} and dilation={d} should be greater than zero, pad={p} not less")
         if p * 2 > (k - 1) * d + 1:
             raise RuntimeError(f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
                                f"dilation={d}")
@@ -45,12 +46,12 @@ def scattered(grad, indices, shape, dims):
     np.add.at(flat, (np.arange(lead)[:, None], indices.reshape(lead, -1)), grad.reshape(lead, -1))
     return flat.reshape(shape)
 
-def stored(key, node, forward, backward, formula, twice, **more: Any):
-    """Store the rows of a pooling and of its derivative: the formula of each, and what else they are."""
-    row(key, f"{node}Backward0", forward, self=formula, outputs=("result0", "result1") if more else ())
+def stored(key, node, forward, backward, formula, twice, kinds="biu", **more: Any):
+    """Store the rows of a pooling, which lacks kernels for those kinds, and of its derivative, with what else they are."""
+    row(key, f"{node}Backward0", forward, self=formula, check=lacks(key, kinds),
+        outputs=("result0", "result1") if more else ())
     row(f"{key}_backward", f"{node}BackwardBackward0", backward, promote="none", grad_output=twice, self="zeros_like(grad)",
         **more)
-
 
 # ------------------------------------------------------------------ the largest element of each window
 def largest(self, kernel_size, stride, padding, dilation, ceil_mode):
@@ -58,7 +59,7 @@ def largest(self, kernel_size, stride, padding, dilation, ceil_mode):
     dims, options = len(kernel_size), (kernel_size, stride or kernel_size, padding, dilation, ceil_mode)
     numbers, low = np.arange(prod(self.shape[-dims:])), -np.inf if self.dtype.kind == "f" else np.iinfo(self.dtype).min
     seen, places = seen_in(self, *options, low), seen_in(numbers.reshape(1, *self.shape[-dims:]), *options, 0)
-    flat, places = (one.reshape(*one.shape[:-dims], -1) for one in (seen, places))
+    flat, places = (one.reshape(*one.shape[:-dims], prod(kernel_size)) for one in (seen, places))
     best, shape = flat.argmax(-1)[..., None], (*self.shape[:-dims], *flat.shape[2:-1])
     return tuple(np.take_along_axis(one, best, -1).reshape(shape) for one in (flat, np.broadcast_to(places, flat.shape)))
 
@@ -70,7 +71,7 @@ for dims in (2, 3):
     key = f"max_pool{dims}d_with_indices"
     stored(key, f"MaxPool{dims}DWithIndices", largest, scattered_windows,
            f"{key}_backward(grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1)",
-           f"max_pool_double_backward(grad, indices, {dims})", nondiff=("indices",))
+           f"max_pool_double_backward(grad, indices, {dims})", "b", nondiff=("indices",))
 
 @composite
 def max_pool_double_backward(grad, indices, dims):
@@ -80,11 +81,11 @@ def max_pool_double_backward(grad, indices, dims):
     found = gather(reshape(grad, (*lead, sizes[0])), -1, view(indices, (*lead, sizes[1])))
     return reshape(found, tuple(indices.shape))
 
-
 # ------------------------------------------------------------------ the mean of each window
 def divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, divisor_override):
     """Return by what each window's sum is divided."""
-    if divisor_override:
+    if divisor_override is not None:
+        refuse(not divisor_override, "divisor_override: divisor must be not zero")
         return np.asarray(divisor_override, self.dtype)
     counts = []
     for n, k, s, p in zip(self.shape[-len(kernel_size) :], kernel_size, step, padding, strict=True):
@@ -110,8 +111,8 @@ def averaged_back(grad_output, self, kernel_size, stride, padding, ceil_mode, co
 
 for dims in (2, 3):
     key, options = f"avg_pool{dims}d", ", ".join(parameters(averaged)[1:])
-    stored(key, f"AvgPool{dims}D", averaged, averaged_back, f"{key}_backward(grad, self, {options})", f"{key}(grad, {options})")
-
+    stored(key, f"AvgPool{dims}D", averaged, averaged_back, f"{key}_backward(grad, self, {options})", f"{key}(grad, {options})",
+           "bu")
 
 # ------------------------------------------------------------------ adaptive: as many windows as the result is to have elements
 def shares(sizes, output_size):
@@ -159,7 +160,6 @@ def largest_of_shares(self, output_size):
 stored("adaptive_max_pool2d", "AdaptiveMaxPool2D", largest_of_shares,
        lambda grad_output, self, indices: scattered(grad_output, indices, self.shape, 2),
        "adaptive_max_pool2d_backward(grad, self, result1)", "max_pool_double_backward(grad, indices, 2)", nondiff=("indices",))
-
 
 # ------------------------------------------------------------------ public forms: over one, two or three dimensions
 def pooled(key, dims, input, *sizes: Any, options=()):
@@ -221,7 +221,6 @@ def offer(dims):
 for dims in (1, 2, 3):
     offer(dims)
 
-
 # ------------------------------------------------------------------ zeros around, and rows of a table
 @op("ConstantPadNdBackward0", self="constant_pad_nd(grad, negated(pad), 0)")
 def constant_pad_nd(self, pad, value=0):
@@ -234,14 +233,12 @@ def constant_pad_nd(self, pad, value=0):
 @op("EmbeddingBackward0", nondiff=("indices",), promote="none", saves=("sparse",),
     weight="embedding_dense_backward(grad, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq)")
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
-    if weight.ndim != 2:
-        raise RuntimeError("'weight' must be 2-D")
+    refuse(weight.ndim != 2, "'weight' must be 2-D")
     if indices.dtype not in (np.int64, np.int32):
         raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; "
                            f"but got {'CPUBoolType' if indices.dtype == bool else type_name(indices.dtype)} instead (while "
                            "checking arguments for embedding)")
-    if indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]):
-        raise IndexError("index out of range in self")
+    refuse(indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]), "index out of range in self", IndexError)
     return weight[indices]
 
 @op("EmbeddingDenseBackwardBackward0", nondiff=("indices",), promote="none",

@@ -6,15 +6,16 @@ import numpy as np
 
 from gviz.autograd.row import composite, op
 from gviz.numbers.shapes import wrap_dim
+from gviz.ops.checks import check_one_dtype, refuse
 from gviz.ops.rows import row
 
 
-@op("LinalgCrossBackward0", "linalg.cross", self="linalg_cross(other, grad, dim)", other="linalg_cross(grad, self, dim)")
+@op("LinalgCrossBackward0", "linalg.cross", check=lambda self, other: check_one_dtype(self, other, "linalg.cross: {} and {}"),
+    self="linalg_cross(other, grad, dim)", other="linalg_cross(grad, self, dim)")
 def linalg_cross(self, other, *, dim: int = -1):
     axis = wrap_dim(dim, self.ndim)
     ours, theirs = self.shape[axis], other.shape[axis]
-    if (ours, theirs) != (3, 3):
-        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {ours} and {theirs}")
+    refuse((ours, theirs) != (3, 3), f"linalg.cross: inputs dimension {dim} must have length 3. Got {ours} and {theirs}")
     (a, b, c), (x, y, z) = np.moveaxis(self, axis, 0), np.moveaxis(other, axis, 0)
     return np.stack([b * z - c * y, c * x - a * z, a * y - b * x], axis)
 
@@ -27,13 +28,11 @@ def kron(self, other):
     right = unsafe_view(other, tuple(n for size in b for n in (1, size)))
     return unsafe_view(mul(left, right), tuple(m * n for m, n in zip(a, b, strict=True)))
 
-
 # ------------------------------------------------------------------ powers
 @composite("matrix_power linalg.matrix_power")
 def matrix_power(self, n: int):
     """Return a matrix multiplied by itself: by squaring, in PyTorch's order."""
-    if len(self.shape) < 2:
-        raise RuntimeError("linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
+    refuse(len(self.shape) < 2, "linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
     if n == 0:
         return copy_into(clone(self), eye_like(self))
     if n < 0:
@@ -50,7 +49,6 @@ def matrix_power(self, n: int):
     return result
 
 row("eye_like", None, lambda self: np.zeros_like(self) + np.eye(self.shape[-1], dtype=self.dtype), nondiff=("self",))
-
 
 # ------------------------------------------------------------------ three factors
 @op("TrilinearBackward0", sparing=True,

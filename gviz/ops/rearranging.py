@@ -10,8 +10,10 @@ from numpy.lib.stride_tricks import sliding_window_view
 from gviz.autograd.row import ARRAYS, composite, everywhere, named, op
 from gviz.numbers.shapes import broadcast_shape, wrap_dim, wrap_dims
 from gviz.numbers.words import warn
+from gviz.ops.checks import lacks, refuse
+from gviz.ops.joining import listed
 from gviz.ops.reduction import summed
-from gviz.ops.rows import alike, brief, row
+from gviz.ops.rows import alike, array_of, brief, fact, row
 from gviz.ops.shape import expand, view
 
 everywhere(broadcast_shape)
@@ -39,6 +41,7 @@ def repeat_backward(grad, repeats, sizes):
 brief(".tile torch.tile", lambda self, dims: repeat(self, (1,) * (len(self.shape) - len(dims)) + dims), dims="Size")
 @composite(".repeat_interleave torch.repeat_interleave")
 def repeat_interleave(self, repeats: Any, dim: int | None = None, *, output_size: int | None = None):
+    refuse(isinstance(repeats, float), "repeat_interleave(): argument 'repeats' must be int or Tensor, not float", TypeError)
     if dim is None:
         self, dim = self if len(self.shape) == 1 else reshape(self, (-1,)), 0
     shape, dim = tuple(self.shape), wrap_dim(dim, len(self.shape))
@@ -46,9 +49,8 @@ def repeat_interleave(self, repeats: Any, dim: int | None = None, *, output_size
         return index_select(self, dim, places_repeated(expand(repeats, (shape[dim],))))
     spread = clone(expand(unsqueeze(self, dim + 1), (*shape[: dim + 1], repeats, *shape[dim + 1 :])))
     return view(spread, (*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]))
-@op(None, "torch.repeat_interleave", nondiff=("repeats",))
-def places_repeated(repeats, *, output_size=None):
-    return np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats)
+row("places_repeated", None, lambda repeats, *, output_size=None:
+    np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats), "torch.repeat_interleave", nondiff=("repeats",))
 
 # ------------------------------------------------------------------ turned round
 @op("FlipBackward0", ".flip torch.flip", self="flip(grad, dims)")
@@ -56,13 +58,10 @@ def flip(self, dims: Size):
     return np.flip(self, wrap_dims(dims, self.ndim)).copy("K")
 brief("fliplr", lambda self: flip(self, (1,)))
 brief("flipud", lambda self: flip(self, (0,)))
-@everywhere
-def negated(numbers):
-    return tuple(-n for n in numbers)
+fact("negated", lambda numbers: tuple(-n for n in numbers))
 @op("RollBackward0", "roll", self="roll(grad, negated(reversed(shifts)), tuple(reversed(dims)))")
 def roll(self, shifts: Ints, dims: Ints = ()):
-    if len(shifts) != (len(dims) or 1):
-        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    refuse(len(shifts) != (len(dims) or 1), f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     return np.asarray(np.roll(self, shifts, [wrap_dim(d, self.ndim) for d in dims] if dims else None), order="C")
 @op("Rot90Backward0", "rot90", self="rot90(grad, -k, dims)")
 def rot90(self, k: int = 1, dims: Size = (0, 1)):
@@ -71,8 +70,7 @@ def rot90(self, k: int = 1, dims: Size = (0, 1)):
 # ------------------------------------------------------------------ triangles and diagonals
 def triangle(name):
     def part(self, diagonal: int = 0):
-        if self.ndim < 2:
-            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        refuse(self.ndim < 2, f"{name}: input tensor must have at least 2 dimensions")
         return getattr(np, name)(np.asarray(self, order="C"), diagonal)
     return part
 
@@ -82,8 +80,7 @@ for name in ("tril", "triu"):
 @op("DiagonalBackward0", "diagonal", view=True, self="diagonal_backward(grad, self_sym_sizes, offset, dim1, dim2)")
 def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1):
     dims = wrap_dim(dim1, self.ndim), wrap_dim(dim2, self.ndim)
-    if dims[0] == dims[1]:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    refuse(dims[0] == dims[1], f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     found = np.diagonal(self, offset, *dims)
     found.flags.writeable = self.flags.writeable
     return found
@@ -103,14 +100,12 @@ def diag_embed(self, offset: int = 0, dim1: int = -2, dim2: int = -1):
     return full
 @composite("diag")
 def diag(self, diagonal: int = 0):
-    if len(self.shape) not in (1, 2):
-        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {len(self.shape)}D")
+    refuse(len(self.shape) not in (1, 2), f"diag(): Supports 1D or 2D tensors. Got {len(self.shape)}D")
     return diag_embed(self, diagonal) if len(self.shape) == 1 else diagonal_copy(self, diagonal)
 brief("diagflat", lambda self, offset=0: diag(ravel(self), offset))
-@op("TraceBackward0", "trace", self="trace_backward(grad, self_sym_sizes)")
+@op("TraceBackward0", "trace", check=lacks("trace", "b"), self="trace_backward(grad, self_sym_sizes)")
 def trace(self):
-    if self.ndim != 2:
-        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
+    refuse(self.ndim != 2, f"trace: expected a matrix, but got tensor with dim {self.ndim}")
     return np.trace(summed(self))
 @composite
 def trace_backward(grad, sizes):
@@ -123,25 +118,26 @@ row("diagonal_places", None, lambda self, sizes: np.arange(0, sizes[0] * sizes[1
 @op("UnfoldBackward0", ".unfold", view=True, self="unfold_backward(grad, self_sym_sizes, dimension, size, step)")
 def unfold(self, dimension: int, size: int, step: int):
     dim = wrap_dim(dimension, self.ndim)
-    if size > self.shape[dim]:
-        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {self.shape[dim]} but size is {size}")
+    refuse(step <= 0, f"step is {step} but must be > 0")
+    refuse(size > self.shape[dim], f"maximum size for tensor at dimension {dim} is {self.shape[dim]} but size is {size}")
     return sliding_window_view(self, size, dim, writeable=True)[(slice(None),) * dim + (slice(None, None, step),)]
 @op("UnfoldBackwardBackward0", grad_in="unfold(grad, dim, size, step)")
 def unfold_backward(grad_in, input_sizes, dim, size, step):
     full = np.zeros(input_sizes, grad_in.dtype)
     np.add.at(ARRAYS["unfold"](full, dim, size, step), np.s_[...], grad_in)
     return full
-@everywhere
-def is_bool(value):
-    return getattr(value, "_array", value).dtype.kind == "b"
+fact("is_bool", lambda value: array_of(value).dtype.kind == "b")
 @composite("torch.broadcast_tensors")
 def broadcast_tensors(*tensors: Any):
-    tensors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else tensors
+    tensors = listed((tensors,), "broadcast_tensors")
     shape = broadcast_shape(*[tuple(one.shape) for one in tensors])
     return tuple([one if tuple(one.shape) == shape else expand(one, shape) for one in tensors])
 @named("torch.meshgrid")
 def meshgrid(*tensors: Any, indexing: str | None = None):
-    vectors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else tensors
+    vectors = listed(tensors, "meshgrid")
+    if not vectors or any(len(one.shape) > 1 or one.dtype != vectors[0].dtype for one in vectors):
+        raise RuntimeError("torch.meshgrid: expected 0D or 1D tensors of one dtype, at least one")
+    refuse(indexing not in (None, "ij", "xy"), f"meshgrid: indexing must be one of 'xy' or 'ij', but received: {indexing}")
     if indexing is None:
         warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
     order = (1, 0, *range(2, len(vectors))) if indexing == "xy" and vectors[1:] else range(len(vectors))
@@ -151,6 +147,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None):
 
 @composite("diff")
 def diff(self, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None):
+    refuse(n < 0 or not self.shape, f"diff(): order must be non-negative and input at least one-dimensional, but got n = {n}")
     if not n:
         return copy_into(zeros_like(self), self)
     if not prepend is append is None:

@@ -9,6 +9,7 @@ import numpy as np
 from gviz.autograd.row import composite, everywhere, op
 from gviz.numbers.dtypes import no_kernel, of
 from gviz.numbers.shapes import wrap_dim, wrap_dims
+from gviz.ops.checks import refuse
 from gviz.ops.rows import brief, formula, row
 from gviz.ops.totals import add_up, average
 
@@ -66,12 +67,10 @@ PLACES = ("values", "indices")
 def refuse_nothing(name, array, axes):
     if axes is None and not array.size:
         told = f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
-        if name.startswith("arg"):
-            raise IndexError(told)
+        refuse(name.startswith("arg"), told, IndexError)
         raise RuntimeError(f"{told} Specify the reduction dim with the 'dim' argument.")
     for axis in axes or ():
-        if not array.shape[axis]:
-            raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
+        refuse(not array.shape[axis], f"{name}(): Expected reduction dim {axis} to have non-zero size.", IndexError)
 
 def extreme(name, array, dim, keepdim=False):
     """Return what numpy's function of that name finds over dims."""
@@ -98,8 +97,7 @@ def find_extremes(kind, title):
         return extreme(f"a{kind}", self, dim, keepdim)
 
     def place(self, dim: int | None = None, keepdim: bool = False):
-        if self.dtype.kind == "b":
-            raise RuntimeError(f"arg{kind}(): does not support bool input")
+        refuse(self.dtype.kind == "b", f"arg{kind}(): does not support bool input")
         return extreme(f"arg{kind}", self, dim, keepdim)
 
     row(f"{kind}_all", f"{title}Backward1", lambda self: extreme(kind, self, None), kind, self=SHARED)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gviz.autograd.row import TENSORS, named, op
+from gviz.ops.checks import refuse
 from gviz.ops.convolution import each_way, folded, padded, windows
 from gviz.ops.rows import row
 
@@ -33,7 +34,6 @@ def given_back(grad, taps, sizes):
             np.add.at(total, index, moved if weight is None else moved * weight.reshape(-1, *(1,) * (moved.ndim - 1)))
         grad = np.moveaxis(total, 0, axis)
     return np.ascontiguousarray(grad)
-
 
 # ------------------------------------------------------------------ borders
 def border(array, padding, mode):
@@ -66,30 +66,26 @@ def bordered(kind, mode):
 for kind, mode in (("Reflection", "reflect"), ("Replication", "edge")):
     bordered(kind, mode)
 
-
 # ------------------------------------------------------------------ patches
 @op("Im2ColBackward0",
     self="col2im(grad, (self_sym_argsize_minus_2, self_sym_argsize_minus_1), kernel_size, dilation, padding, stride)")
 def im2col(self, kernel_size, dilation, padding, stride):
     space = self.shape[-2:]
     blocks = blocks_of(space, kernel_size, dilation, padding, stride)
-    if min(blocks) < 1:
-        raise RuntimeError(f"Given input with spatial size {space}, kernel_size={kernel_size}, dilation={dilation}, "
-                           f"padding={padding}, calculated shape of the array of sliding blocks as {blocks}, but its "
-                           "components must be at least one.")
+    refuse(min(blocks) < 1, f"Given input with spatial size {space}, kernel_size={kernel_size}, dilation={dilation}, "
+           f"padding={padding}, calculated shape of the array of sliding blocks as {blocks}, but its "
+           "components must be at least one.")
     seen = windows(padded(self.reshape(-1, *self.shape[-3:]), padding), kernel_size, stride, dilation)
     return seen.transpose(0, 1, 4, 5, 2, 3).reshape(*self.shape[:-3], -1, blocks[0] * blocks[1])
 
 @op("Col2ImBackward0", self="im2col(grad, kernel_size, dilation, padding, stride)")
 def col2im(self, output_size, kernel_size, dilation, padding, stride):
     area, (rows, cols) = kernel_size[0] * kernel_size[1], blocks_of(output_size, kernel_size, dilation, padding, stride)
-    if self.shape[-2] % area:
-        raise RuntimeError("Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
-                           f"input.size(1)={self.shape[-2]} and kernel_size={kernel_size}.")
-    if self.shape[-1] != rows * cols:
-        raise RuntimeError(f"Given output_size={output_size}, kernel_size={kernel_size}, dilation={dilation}, "
-                           f"padding={padding}, stride={stride}, expected size of input's dimension 2 to match the calculated "
-                           f"number of sliding blocks {rows} * {cols} = {rows * cols}, but got input.size(2)={self.shape[-1]}.")
+    refuse(self.shape[-2] % area, "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+           f"input.size(1)={self.shape[-2]} and kernel_size={kernel_size}.")
+    refuse(self.shape[-1] != rows * cols, f"Given output_size={output_size}, kernel_size={kernel_size}, dilation={dilation}, "
+           f"padding={padding}, stride={stride}, expected size of input's dimension 2 to match the calculated "
+           f"number of sliding blocks {rows} * {cols} = {rows * cols}, but got input.size(2)={self.shape[-1]}.")
     parts = self.reshape(*self.shape[:-2], self.shape[-2] // area, *kernel_size, rows, cols)
     return folded(parts, output_size, stride, padding, dilation)
 
@@ -107,17 +103,14 @@ def fold(input, output_size: Ints, kernel_size: Ints, dilation: Ints = 1, paddin
     """Return columns added up where their windows are in an image: what :func:`unfold` took apart."""
     return TENSORS["col2im"](input, *(each_way(value, 2) for value in (output_size, kernel_size, dilation, padding, stride)))
 
-
 # ------------------------------------------------------------------ pixels
 @op("PixelShuffleBackward0", "F.pixel_shuffle torch.pixel_shuffle", self="pixel_unshuffle(grad, upscale_factor)")
 def pixel_shuffle(self, upscale_factor: int):
-    if self.ndim < 3:
-        raise RuntimeError(f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {self.ndim} "
-                           "dimension(s)")
+    refuse(self.ndim < 3, f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {self.ndim} "
+           "dimension(s)")
     r, (channels, height, width) = upscale_factor, self.shape[-3:]
-    if channels % (r * r):
-        raise RuntimeError("pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
-                           f"upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}")
+    refuse(channels % (r * r), "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
+           f"upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}")
     split = self.reshape(-1, channels // (r * r), r, r, height, width).transpose(0, 1, 4, 2, 5, 3)
     return split.reshape(*self.shape[:-3], channels // (r * r), height * r, width * r)
 
@@ -125,8 +118,7 @@ def pixel_shuffle(self, upscale_factor: int):
 def pixel_unshuffle(self, downscale_factor: int):
     r, (channels, height, width) = downscale_factor, self.shape[-3:]
     for side, size, place in (("height", height, 2), ("width", width, 1)):
-        if size % r:
-            raise RuntimeError(f"pixel_unshuffle expects {side} to be divisible by downscale_factor, but "
-                               f"input.size(-{place})={size} is not divisible by {r}")
+        refuse(size % r, f"pixel_unshuffle expects {side} to be divisible by downscale_factor, but "
+               f"input.size(-{place})={size} is not divisible by {r}")
     split = self.reshape(-1, channels, height // r, r, width // r, r).transpose(0, 1, 3, 5, 2, 4)
     return split.reshape(*self.shape[:-3], channels * r * r, height // r, width // r)

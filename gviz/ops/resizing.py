@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gviz.ops.checks import lacks, refuse
 from gviz.ops.resampling import given_back, taken
 from gviz.ops.rows import row
 
@@ -39,6 +40,7 @@ def cubic(size, out, scale, align_corners, kind):
 
 def taps_of(sizes, output_size, scales, rule, kind, align_corners=False):
     """Return the taps of each dimension; what keeps its size is taken as it is, but by a cubic."""
+    refuse(min(output_size) < 1, f"Input and output sizes should be greater than 0, but got output size {list(output_size)}")
     facts = zip(sizes[-len(scales) :], output_size, scales, strict=True)
     return [[(np.arange(o), None)] if n == o and rule is not cubic else rule(n, o, s, align_corners, kind) for n, o, s in facts]
 
@@ -51,7 +53,8 @@ def store(key, node, scales, corners, rule):
     forward = f"lambda self, output_size, {options}: taken(self, {taps.format('self.shape', 'self')})"
     backward = f"lambda grad_output, output_size, input_size, {options}: given_back(grad_output, {back}, {last})"
     forward, backward = (eval(text, names) for text in (forward, backward))  # noqa: S307 - only the names differ
-    row(key, f"{node}Backward0", forward, self=f"{key}_backward(grad, output_size, self_sym_sizes, {options})")
+    row(key, f"{node}Backward0", forward, check=lacks(key, "bi"),
+        self=f"{key}_backward(grad, output_size, self_sym_sizes, {options})")
     row(f"{key}_backward", f"{node}BackwardBackward0", backward, grad_output=f"{key}(grad, output_size, {options})")
 
 LINE, IMAGE, VOLUME = "scales", "scales_h, scales_w", "scales_d, scales_h, scales_w"

@@ -5,17 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.autograd.row import ARRAYS, composite, op
+from gviz.numbers.dtypes import no_kernel
 from gviz.ops.arithmetic import alike
+from gviz.ops.checks import lacks, refuse
 from gviz.ops.rows import brief, row
 
 FLAT = "zeros_like(grad)"
-row("floor", "FloorBackward0", np.floor, "floor floor_", self=FLAT)
-row("ceil", "CeilBackward0", np.ceil, "ceil ceil_", self=FLAT)
-row("trunc", "TruncBackward0", np.trunc, "trunc fix trunc_ fix_", self=FLAT)
-row("frac", "FracBackward0", lambda self: self - np.trunc(self), "frac frac_", self="grad")
-row("round_even", "RoundBackward0", lambda self: np.rint(self) if self.dtype.kind == "f" else self, "round round_", self=FLAT)
+for key, names, forward in (
+    ("floor", "floor floor_", np.floor), ("ceil", "ceil ceil_", np.ceil), ("trunc", "trunc fix trunc_ fix_", np.trunc),
+    ("round_even", "round round_", lambda self: np.rint(self) if self.dtype.kind == "f" else self),
+):
+    name = key.partition("_")[0]
+    row(key, f"{name.title()}Backward0", forward, names, check=lacks(f"{name}_vml_cpu", "b"), self=FLAT)
+row("frac", "FracBackward0", lambda self: self - np.trunc(self), "frac frac_", check=lacks("frac_cpu"), self="grad")
 row("round_decimals", "RoundBackward1", lambda self, *, decimals=0: np.round(self, int(decimals)), "round round_ special.round",
-    self=FLAT)
+    check=lacks("round_cpu"), self=FLAT)
 
 # ------------------------------------------------------------------ quotients
 @op("DivBackward2", "div divide .div_ .divide_", numbers=True,
@@ -26,17 +30,18 @@ def div_mode(self, other, *, rounding_mode: str | None):
         raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
     if rounding_mode is None:
         return np.true_divide(self, other)
-    check_divisor(self, other)
+    check_divisor(f"div_{rounding_mode}_cpu", self, other)
     return np.floor_divide(self, other) if rounding_mode == "floor" else np.trunc(self / other).astype(self.dtype, copy=False)
 
 @op("NotImplemented", "floor_divide .floor_divide_ // //=", numbers=True, self__other='refuse_derivative("floor_divide")')
 def floor_divide(self, other):
-    check_divisor(self, other)
+    check_divisor("div_floor_cpu", self, other)
     return np.floor_divide(self, other)
 
-def check_divisor(self, other):
-    if self.dtype.kind in "iu" and not np.all(other):
-        raise RuntimeError("ZeroDivisionError")
+def check_divisor(kernel, self, other):
+    if self.dtype.kind == "b":
+        raise no_kernel(kernel, self.dtype)
+    refuse(self.dtype.kind in "iu" and not np.all(other), "ZeroDivisionError")
 @composite
 def refuse_derivative(name):
     raise RuntimeError(f"derivative for aten::{name} is not implemented")
@@ -47,14 +52,14 @@ def not_implemented(name):
 # ------------------------------------------------------------------ remainders
 def rest(self, other):
     """Return what division towards minus infinity leaves; as in C++ a rest of zero keeps the sign of what was divided."""
-    check_divisor(self, other)
+    check_divisor("remainder_cpu", self, other)
     if self.dtype.kind != "f":
         return np.remainder(self, other)
     left = np.fmod(self, other)
     return np.where((left != 0) & ((other < 0) != (left < 0)), left + other, left)
 
 def towards_zero(self, other):
-    check_divisor(self, other)
+    check_divisor("fmod_cpu", self, other)
     return np.fmod(self, other)
 
 row("remainder", "RemainderBackward1", rest, "remainder .remainder_ % %=",

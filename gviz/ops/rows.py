@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gviz.autograd.row import ROWS, composite, op
+from gviz.autograd.row import ROWS, composite, everywhere, op
 
 CALLS = {1: lambda self: np.sin(self), 2: lambda self, other: np.hypot(self, other)}
 """Forwards that call a function of numpy's, by how many arrays that takes."""
@@ -19,6 +19,10 @@ def called(key: str, function: Any, names: tuple[str, ...] | None = None) -> Any
     copy = FunctionType(code, function.__globals__, key, function.__defaults__, function.__closure__)
     copy.__annotations__, copy.__kwdefaults__ = function.__annotations__, function.__kwdefaults__
     return copy
+
+def array_of(value):
+    """Return the array of a tensor; an array as it is."""
+    return getattr(value, "_array", value)
 
 def row(key, node, forward, names="", **declared: Any):
     """Store a row whose forward is an expression, a shared function, or one of numpy's, of ``self`` (and ``other``)."""
@@ -32,7 +36,8 @@ def function(key, node, forward, names=None, **declared: Any):
 def alike(key, node, other, names="", **derivatives: str):
     """Store a row that is another one but for its node, and derivatives told by the result: an in-place form, not a view."""
     same = ROWS[other]
-    declared = {name: getattr(same, name) for name in ("nondiff", "lists", "outputs", "extras", "promote", "hidden")}
+    copied = ("nondiff", "lists", "outputs", "extras", "promote", "hidden", "own", "check")
+    declared = {name: getattr(same, name) for name in copied}
     row(key, node, same.forward, names, **{**declared, **same.texts, **derivatives})
 
 def brief(names, function, key="", **kinds: str):
@@ -40,6 +45,10 @@ def brief(names, function, key="", **kinds: str):
     named = called(key or names.split()[0].rpartition(".")[2], function)
     named.__annotations__ = kinds
     composite(names)(named)
+
+def fact(key, function):
+    """Register a function of plain numbers, or of sizes, of one expression in every namespace; return it."""
+    return everywhere(called(key, function))
 
 def formula(key, function):
     """Register a composite of one expression that only formulas use."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from gviz.autograd.row import composite, op
 from gviz.numbers.shapes import wrap_dim
+from gviz.ops.checks import lacks
 from gviz.ops.reduction import PLACES, summed
 from gviz.ops.rows import formula, row
 
@@ -57,7 +58,8 @@ def best_so_far(better):
 
 row("cummax", "CummaxBackward0", best_so_far(np.maximum), "cummax", outputs=PLACES, self=LARGEST)
 row("cummin", "CumminBackward0", best_so_far(np.minimum), "cummin", outputs=PLACES, self=LARGEST)
-@op("LogcumsumexpBackward0", "logcumsumexp", self="logcumsumexp_backward(grad, self, result, dim)")
+@op("LogcumsumexpBackward0", "logcumsumexp", check=lacks("logcumsumexp_out_cpu"),
+    self="logcumsumexp_backward(grad, self, result, dim)")
 def logcumsumexp(self, dim: int):
     return running(np.logaddexp.accumulate, self, dim)
 @composite

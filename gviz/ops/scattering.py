@@ -9,15 +9,14 @@ import numpy as np
 from gviz.autograd.row import composite, op
 from gviz.numbers.dtypes import number
 from gviz.numbers.shapes import wrap_dim
+from gviz.ops.checks import refuse
 
 
 def places(self, dim, index, src=None, name="scatter"):
     """Return numpy's index for the elements that an index tensor names along a dim; refuse one that does not fit."""
     axis, index = wrap_dim(dim, self.ndim), np.atleast_1d(index)
-    if index.dtype.kind != "i":
-        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
-    if src is not None and src.dtype != self.dtype:
-        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    refuse(index.dtype.kind != "i", f"{name}(): Expected dtype int32/int64 for index")
+    refuse(src is not None and src.dtype != self.dtype, "scatter(): Expected self.dtype to be equal to src.dtype")
     check_fit(self.shape or (1,), axis, index.shape, None if src is None else src.shape or (1,), name)
     size = self.shape[axis] if self.ndim else 1
     if index.min() < 0 or index.max() >= size:
@@ -30,8 +29,7 @@ def places(self, dim, index, src=None, name="scatter"):
 def check_fit(shape, axis, index, src, name):
     """Refuse an index with other dims than the tensor and what is written, or with larger ones but for the one indexed."""
     for whose, sizes in (("input" if name == "gather" else "self", shape), ("src", src or index)):
-        if len(index) != len(sizes):
-            raise RuntimeError(f"Index tensor must have the same number of dimensions as {whose} tensor")
+        refuse(len(index) != len(sizes), f"Index tensor must have the same number of dimensions as {whose} tensor")
     large = [d for d, n in enumerate(index) if (d != axis and n > shape[d]) or (src and n > src[d])]
     if large:
         apart = f"index {list(index)} to be no larger than self {list(shape)} apart from dimension {axis}"
@@ -83,13 +81,11 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None):
     ours, theirs = (expand(v, (*full[:dim], v.shape[dim], *full[dim + 1 :])) for v in (self, indices))
     return gather(ours, dim, theirs)
 
-
 # ------------------------------------------------------------------ scatter_reduce
 @op("ScatterReduceBackward0", "scatter_reduce .scatter_reduce_", nondiff=("index",),
     self__src="reduced_backward(grad, self, dim, index, src, reduce, include_self, result)")
 def scatter_reduce(self, dim: int, index, src, reduce: str, *, include_self: bool = True):
-    if reduce not in START:
-        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    refuse(reduce not in START, f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     result = np.array(self, order="C")
     if not index.size:
         return result

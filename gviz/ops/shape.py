@@ -12,27 +12,17 @@ from numpy.lib.stride_tricks import as_strided as strided
 from gviz.autograd.row import composite, everywhere, op
 from gviz.numbers.shapes import wrap_dim, wrap_dims
 from gviz.numbers.words import type_name
-from gviz.ops.rows import alike, brief, row
+from gviz.ops.checks import refuse
+from gviz.ops.rows import alike, array_of, brief, fact, row
 
 everywhere(wrap_dim)
 everywhere(wrap_dims)
 
 # ------------------------------------------------------------------ facts
-@everywhere
-def count_of(sizes):
-    return prod(sizes)
-@everywhere
-def numel_of(value):
-    return getattr(value, "_array", value).size
-
-@everywhere
-def contiguous(value):
-    """Return whether the elements lie in memory in the order of the indices."""
-    return getattr(value, "_array", value).flags.c_contiguous
-
-@everywhere
-def viewable(value, size):
-    return without_copy(getattr(value, "_array", value), size) is not None
+fact("count_of", lambda sizes: prod(sizes))
+fact("numel_of", lambda value: array_of(value).size)
+fact("contiguous", lambda value: array_of(value).flags.c_contiguous)
+fact("viewable", lambda value, size: without_copy(array_of(value), size) is not None)
 
 def without_copy(array, size):
     try:
@@ -83,8 +73,7 @@ brief("adjoint", lambda self: transpose(self, -2, -1))
 def flatten(self, start_dim: int = 0, end_dim: int = -1):
     shape = tuple(self.shape)
     first, last = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
-    if first > last:
-        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    refuse(first > last, "flatten() has invalid args: start_dim cannot come after end_dim")
     if first == last and shape:
         return self
     return reshape(self, (*shape[:first], count_of(shape[first : last + 1]), *shape[last + 1 :]))
@@ -120,8 +109,7 @@ def permute(self, dims: Size):
                            "desired ordering of dimensions i.e. "
                            f"input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}")
     order = [wrap_dim(d, self.ndim) for d in dims]
-    if len(set(order)) != len(order):
-        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    refuse(len(set(order)) != len(order), "permute(): duplicate dims are not allowed.")
     return self.transpose(order)
 
 @everywhere
@@ -131,6 +119,8 @@ def inverse_order(dims):
 @composite("movedim moveaxis")
 def movedim(self, source: Ints, destination: Ints):
     ndim = len(self.shape)
+    if len(source) != len(destination):
+        raise RuntimeError(f"movedim: source {list(source)} and destination {list(destination)} should have as many dims")
     moves = dict(zip(wrap_dims(destination, ndim), wrap_dims(source, ndim), strict=True))
     rest = iter([d for d in range(ndim) if d not in moves.values()])
     return permute(self, tuple([moves[i] if i in moves else next(rest) for i in range(ndim)])) if ndim else alias(self)
@@ -212,8 +202,7 @@ def as_strided(self, size, stride, storage_offset=None, start=0, whole=None):
     # of this array from its first element on, or of a whole in which it starts somewhere
     first, memory = start if storage_offset is None else storage_offset, flat_memory(self if whole is None else whole)
     needed = first + span(size, stride) if all(size) else 0
-    if min((first, *stride)) < 0:
-        raise RuntimeError("as_strided: Negative strides and offsets are not supported")
+    refuse(min((first, *stride)) < 0, "as_strided: Negative strides and offsets are not supported")
     if needed > memory.size:
         raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {first}, and itemsize "
                            f"{memory.itemsize} requiring a storage size of {needed * memory.itemsize} are out of bounds for "
@@ -239,10 +228,8 @@ def as_strided_backward(grad, sizes, strides, size, stride, offset, start=0):
     memory = index_add(memory, 0, strided_places(memory, size, stride, offset), reshape(grad, (-1,)))
     return as_strided(memory, sizes, strides, start)
 
-@everywhere
-def span(sizes, strides):
-    return 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=False)) if all(sizes) else 0
-@op(None, nondiff=("self",))
-def strided_places(self, size, stride, offset):
-    return strided(np.arange(self.size)[offset:], size, [s * 8 for s in stride]).reshape(-1)
+span = fact("span", lambda sizes, strides:
+    1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=False)) if all(sizes) else 0)
+row("strided_places", None, lambda self, size, stride, offset:
+    strided(np.arange(self.size)[offset:], size, [s * 8 for s in stride]).reshape(-1), nondiff=("self",))
 

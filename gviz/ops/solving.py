@@ -6,17 +6,15 @@ import numpy as np
 
 from gviz.autograd.row import composite, op
 from gviz.numbers.words import LinAlgError
-from gviz.ops.checks import check_floats
+from gviz.ops.checks import check_floats, check_one_dtype, refuse
 from gviz.ops.rows import brief
 
 
 def check_matrix(array, name, square=True):
     """Refuse what is not a matrix, or batch of them, of floats; and (unless told not to) one with other rows than columns."""
-    if array.ndim < 2:
-        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
-    rows, columns = array.shape[-2:]
-    if square and rows != columns:
-        raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices")
+    refuse(array.ndim < 2, f"{name}: The input tensor A must have at least 2 dimensions.")
+    refuse(square and array.shape[-2] != array.shape[-1], f"{name}: A must be batches of square matrices, but they are "
+           "{} by {} matrices".format(*array.shape[-2:]))
     check_floats(array, name)
 
 def by_columns(matrices):
@@ -48,7 +46,6 @@ def column_factors(matrices):
     """Return the same for a determinant: what lies in memory row by row is factored transposed, as LAPACK wants columns."""
     return factors(matrices.mT if matrices.flags.c_contiguous else matrices)
 
-
 # ------------------------------------------------------------------ inverses
 @op("LinalgInvExBackward0", promote="none", outputs=("inverse", "info"), A="inv_backward(grad, inverse)")
 def linalg_inv(A):
@@ -69,7 +66,6 @@ def inv_backward(grad, inverse):
     return neg(matmul(transpose(inverse, -2, -1), inner))
 
 brief("inverse linalg.inv", lambda A: linalg_inv(A)[0])
-
 
 # ------------------------------------------------------------------ determinants
 @op("LinalgDetBackward0", "det linalg.det", promote="none", extras=FACTORS, saves=FACTORS, A="det_backward(grad, result, A)")
@@ -111,7 +107,6 @@ def logdet(A):
     sign, size = linalg_slogdet(A)
     return where(equal(sign, -1.0), float("nan"), size)
 
-
 # ------------------------------------------------------------------ systems of equations
 @op("LinalgSolveExBackward0", "linalg.solve", promote="none", extras=FACTORS, saves=FACTORS,
     A__B="solve_backward(grad, result, A, left, grad_input_mask)")
@@ -119,6 +114,7 @@ def linalg_solve(A, B, *, left: bool = True):
     check_matrix(A, "linalg.solve")
     vector = B.ndim == 1 or B.shape == A.shape[:-1]
     sides = B[..., None] if vector else B
+    check_one_dtype(A, B, "linalg.solve: Expected A and B to have the same dtype, but found {} and {} instead")
     if sides.shape[-2 if left else -1] != A.shape[-1]:
         shapes = " and ".join("{}x{}".format(*one.shape[-2:]) for one in (A, sides))
         equation = f"the equation {'AX' if left else 'XA'} = B ({shapes})"
@@ -163,13 +159,12 @@ def solve_triangular_backward(grad, self, result, upper, left, unitriangular, wa
     triangle = triu(product, int(unitriangular)) if upper else tril(product, -int(unitriangular))
     return triangle, side if wanted[1] else None
 
-
 # ------------------------------------------------------------------ Cholesky
 @op("LinalgCholeskyExBackward0", promote="none", outputs=("L", "info"), self="cholesky_backward(grad, upper, L)")
 def linalg_cholesky_ex(self, upper=False):
     return triangle_of(self, upper, "linalg.cholesky"), np.zeros(self.shape[:-2], np.int32)
 
-brief("linalg.cholesky", lambda A, *, upper=False: linalg_cholesky_ex(A, upper)[0], "linalg_cholesky", upper="bool")
+brief("linalg.cholesky", lambda self, *, upper=False: linalg_cholesky_ex(self, upper)[0], "linalg_cholesky", upper="bool")
 
 @op("CholeskyBackward0", "cholesky", self="cholesky_backward(grad, upper, result)")
 def cholesky(self, upper: bool = False):

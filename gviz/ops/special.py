@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from gviz.autograd.row import composite, op
-from gviz.ops.rows import function
+from gviz.autograd.row import op
+from gviz.ops.rows import formula, function
 
 
 def each(called):
@@ -83,6 +83,5 @@ function("xlogy_base", "XlogyBackward1", lambda self, other: times_log(other.dty
     other="grad * self / other")
 function("xlogy_scalar", "XlogyBackward2", lambda self, other: times_log(self, self.dtype.type(other)),
     "xlogy xlogy_ special.xlogy", self="xlogy_scalar_backward(grad, self, other)")
-@composite
-def xlogy_scalar_backward(grad, self, other):
-    return xlogy_scalar(grad, other) if other > 0 else masked_fill(xlogy_scalar(grad, other), equal(self, 0.0), 0.0)
+formula("xlogy_scalar_backward", lambda grad, self, other:
+    xlogy_scalar(grad, other) if other > 0 else masked_fill(xlogy_scalar(grad, other), equal(self, 0.0), 0.0))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.autograd.modes import mode
-from gviz.autograd.row import ARRAYS, TENSORS, composite, everywhere, named, op
+from gviz.autograd.row import ARRAYS, TENSORS, composite, named, op
 from gviz.numbers.shapes import wrap_dim
 from gviz.numbers.words import warn
-from gviz.ops.checks import check_floats
+from gviz.ops.checks import check_floats, lacks, refuse
 from gviz.ops.reduction import axes_of, summed
-from gviz.ops.rows import brief, formula, row
+from gviz.ops.rows import array_of, brief, fact, formula, row
 from gviz.ops.totals import add_up, average, multiply_up
 
 
@@ -21,14 +21,8 @@ def prod_all(self, *, dtype: Dtype = None):
 @op("ProdBackward1", "prod", self="prod_dim_backward(grad, cast_like(self, grad), result, dim, keepdim)")
 def prod_dim(self, dim: int, keepdim: bool = False, *, dtype: Dtype = None):
     return multiply_up(summed(self, dtype), axes_of(self, dim), keepdims=keepdim, dtype=dtype)
-@everywhere
-def zeros_in(value):
-    array = getattr(value, "_array", value)
-    return int(array.size - np.count_nonzero(array))
-@everywhere
-def recording():
-    """Return whether a derivative is recorded."""
-    return mode.on
+fact("zeros_in", lambda value: int(np.sum(array_of(value) == 0)))
+fact("recording", lambda: mode.on)
 @composite
 def prod_backward(grad, self, result):
     if not zeros_in(self) or not self.shape:
@@ -148,11 +142,10 @@ def dist(self, other, p: Number = 2):
 formula("dist_backward", lambda grad, difference, p, result: norm_backward(grad, difference, float(p), result, (), True))
 @op("RenormBackward0", "renorm .renorm_", self="renorm_backward(grad, self, p, dim, maxnorm)")
 def renorm(self, p: Number, dim: int, maxnorm: Number):
+    refuse(maxnorm < 0, f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     norms = ARRAYS["vector_norm"](self, p, all_but(dim, self.ndim), True)
     return np.where(norms > maxnorm, self * (maxnorm / (norms + 1e-7)), self).astype(self.dtype)
-@everywhere
-def all_but(dim, ndim):
-    return tuple(i for i in range(ndim) if i != wrap_dim(dim, ndim))
+all_but = fact("all_but", lambda dim, ndim: tuple(i for i in range(ndim) if i != wrap_dim(dim, ndim)))
 @composite
 def renorm_backward(grad, self, p, dim, maxnorm):
     dims = all_but(dim, len(self.shape))
@@ -189,9 +182,8 @@ brief("nonzero", lambda self, *, as_tuple: nonzero_places(self) if as_tuple else
 @op(None, "count_nonzero", nondiff=("self",))
 def count_nonzero(self, dim: Ints | None = None):
     return np.asarray(np.count_nonzero(self, axis=axes_of(self, dim)), np.int64)
-@op(None, "bincount", nondiff=("self", "weights"))
+@op(None, "bincount", check=lambda self, weights: lacks("bincount_cpu", "fb")(self), nondiff=("self", "weights"))
 def bincount(self, weights: Tensor | None = None, minlength: int = 0):
-    if self.ndim != 1 or (self < 0).any():
-        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    refuse(self.ndim != 1 or (self < 0).any(), "bincount only supports 1-d non-negative integral inputs.")
     counts = np.bincount(self, weights, minlength)
     return counts if weights is None or weights.dtype != np.float32 else counts.astype(np.float32)

@@ -425,3 +425,26 @@ def test_a_graph_keeps_its_leaves(no_collector: None) -> None:
     assert gone() is y.grad_fn.next_functions[0][0].variable
     del y
     assert gone() is None
+
+
+# Anomaly mode -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not IS_GVIZ, reason="what runs a program here runs no script there")
+def test_the_forward_lines_of_a_node_begin_at_the_programs_first_file() -> None:
+    space: dict[str, Any] = {"__name__": "__main__", "torch": torch, "x": leaf(1.0)}
+    with torch.autograd.set_detect_anomaly(True):
+        exec(compile("def f():\n    return x.sqrt()\ny = f()", "program.py", "exec"), space)  # noqa: S102 - written here
+    lines = [line.splitlines()[0] for line in space["y"].grad_fn.metadata["traceback_"]]
+    assert lines == ['  File "program.py", line 3, in <module>', '  File "program.py", line 2, in f']
+
+
+def test_anomaly_mode_names_the_forward_line_of_a_nan() -> None:
+    x = torch.tensor([-1.0], requires_grad=True)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", UserWarning)
+        with torch.autograd.detect_anomaly():
+            loss = (torch.sqrt(x) * 0).sum()
+            with pytest.raises(RuntimeError, match="Function 'SqrtBackward0' returned nan values in its 0th output"):
+                loss.backward()
+    assert "loss = (torch.sqrt(x) * 0).sum()" in str(said[-1].message)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from itertools import product
 from typing import Any
 
 import pytest
 from tested import IS_GVIZ, torch
 
-from gviz.autograd.names import KINDS, NAMES, VARIOUS
+from gviz.autograd.names import KINDS, NAMES
 
 F = torch.nn.functional
 
@@ -67,9 +68,9 @@ VALUES = {
 @pytest.mark.parametrize("word", NAMES)
 def test_a_wrong_kind_is_refused_by_the_names_of_the_function_the_argument_and_the_kind(word: str) -> None:
     name = NAMES[word]
-    if any(declared.__code__.co_flags & VARIOUS for declared, _ in name.declared):
+    if any(declared.__code__.co_flags & (CO_VARARGS | CO_VARKEYWORDS) for declared, _ in name.declared):
         pytest.skip("takes whatever it is called with")
-    function = name.function()
+    function = name.function
     for form in name.forms:
         for i, parameter in enumerate(form.parameters):
             if parameter.kind == "Any":
@@ -93,6 +94,8 @@ def test_a_wrong_kind_is_refused_by_the_names_of_the_function_the_argument_and_t
         ("torch.transpose(x)", 'transpose() missing 2 required positional arguments: "dim0", "dim1"'),
         ("torch.exp(x, foo=3)", "exp() got an unexpected keyword argument 'foo'"),
         ("torch.cat([x, 1])", "expected Tensor as element 1 in argument 0, but got int"),
+        ("F.selu_(x, 0, -9)", "selu_() takes 1 positional argument but 3 were given"),
+        ("x.backward(foo=1)", "Tensor.backward() got an unexpected keyword argument 'foo'"),
         ("nn.ReLU()(3.0)", "relu(): argument 'input' (position 1) must be Tensor, not float"),
     ],
 )
@@ -213,3 +216,12 @@ def test_one_tensor_is_a_list_of_tensors_too() -> None:
     (grid,) = torch.meshgrid(torch.tensor([1.0, 2.0]), indexing="ij")
     (same,) = torch.broadcast_tensors(grid)
     assert grid.tolist() == same.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.skipif(not IS_GVIZ, reason="PyTorch's help is its own")
+def test_help_says_what_a_function_takes_and_its_derivatives() -> None:
+    assert torch.mul.__doc__ == torch.Tensor.mul.__doc__
+    assert torch.mul.__doc__ == "(self, other): {'self': 'grad * other', 'other': 'grad * self'}"
+    assert torch.full.__doc__ == "(size, fill_value): Return one value everywhere; its kind decides the dtype."
+    assert torch.eq.__doc__ == "(self, other)"
+    assert torch.sum.__doc__.count("(self") == len(NAMES["sum"].forms)

@@ -295,26 +295,33 @@ PROGRAMS = {
         net.register_buffer('a.b', x)
         net.register_buffer('', x)
         net.register_buffer('forward', x)
+        net.register_parameter('q', None)
+        net.q = torch.nn.Linear(1, 1)
+        net.add_module('a.b', net)
+        net.child = torch.nn.Linear(1, 1)
+        net.child = None
+        net.register_buffer('kept', x)
+        net.kept = None
+        names = [list(net._parameters), list(net._buffers), list(net._modules)]
+        hooks = [len(net._forward_hooks), len(net._backward_hooks)]""",
+    "wrong calls": """
         net.register_buffer('kept', 3)
         net.register_parameter('p', x)
         net.register_parameter('q', None)
         net.q = 3
-        net.q = torch.nn.Linear(1, 1)
-        net.add_module('a.b', net)
         net.add_module('p', 3)
         net.child = torch.nn.Linear(1, 1)
         net.child = 3
-        net.child = None
         net.register_buffer('kept', x)
         net.kept = 3
-        net.kept = None
-        names = [list(net._parameters), list(net._buffers), list(net._modules)]
-        hooks = [len(net._forward_hooks), len(net._backward_hooks)]""",
+        torch.nn.Module(3)
+        torch.nn.Sequential()[0]
+        torch.nn.ParameterList([torch.ones(2)])[1]
+        names = [list(net._parameters), list(net._buffers), list(net._modules)]""",
     "containers": """
         m = [torch.nn.Linear(1, 1), torch.nn.ReLU(), torch.nn.Tanh()]
         s, l = torch.nn.Sequential(*m), torch.nn.ModuleList(m)
         text = repr(s[1:]) + repr(l[::2]) + repr(s[-1]) + repr(l + [m[0]]) + repr(s + s[:1])
-        s[3]
         text = repr(l.pop(1)) + repr(l) + repr(s.pop(0)) + repr(s)
         l += [m[1]]
         l.insert(1, m[2]) and None
@@ -329,7 +336,6 @@ PROGRAMS = {
         d.add_module('x.y', m[0])
         p = torch.nn.ParameterList([torch.ones(2), torch.nn.Parameter(torch.ones(1, 2))])
         text = repr(p) + str(len(p)) + repr(p[-1]) + repr(list(p.state_dict()))
-        p[5]
         q = torch.nn.ParameterDict({'a': torch.ones(2), 'b': torch.ones(3)})
         text = repr(q) + str(list(q.values())) + repr(q.pop('a')) + str(len(q))
         torch.nn.Sequential(3)
@@ -341,6 +347,7 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_modules_run_their_hooks_and_hold_things_as_in_pytorch(name: str) -> None:
     p = both()
+    p.topic = "wrong" * (name == "wrong calls")  # whose letters are gviz's own
     p.do("torch.manual_seed(3) and None")
     p.do("x = torch.tensor([[1.0, -2.0]], requires_grad=True)")
     p.do(NETS)

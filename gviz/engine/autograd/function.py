@@ -29,7 +29,6 @@ class FunctionCtx:
     to_save: Any = ()
     dirty_tensors: Any = ()
     non_differentiable: Any = ()
-    saved_for_forward: Any = None
     materialize_grads = True
 
     def save_for_backward(self, *tensors: Any) -> None:
@@ -66,17 +65,9 @@ class BackwardCFunction(FunctionCtx, Node):
         """What ``save_for_backward`` kept, unless backward has freed it, or it was modified in place since."""
         if self._kept is GONE:
             raise RuntimeError(FREED)
-        if "_was_read" in vars(self):
-            raise RuntimeError(READ_ONCE)
-        found = tuple(unpack(self, one) for one in self._kept or ())
-        if found and self._function.clear_saved_tensors_on_access:
-            self._kept, self._was_read = None, True
-        return found
+        return tuple(unpack(self, one) for one in self._kept or ())
 
-    @property
-    def _raw_saved_tensors(self) -> tuple[Any, ...]:
-        """The places of the saved tensors, to which hooks can be given."""
-        return raw_saved_tensors(self)
+    _raw_saved_tensors = property(raw_saved_tensors)
 
     def apply(self, grads: list[Any], mask: Any = None) -> tuple[Any, ...]:
         """Run the user's backward; refuse another number of gradients than forward has inputs."""
@@ -113,10 +104,6 @@ class BackwardCFunction(FunctionCtx, Node):
         return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
 
 
-READ_ONCE = (
-    "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the autograd.Function. Either "
-    "access saved_tensors only once, or set clear_saved_tensors_on_access=False."
-)
 WRITTEN_VIEW = (
     "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
     "Tensor. This is not supported by the current autograd engine. You should either make sure the input is not a view (using "
@@ -133,7 +120,6 @@ class Function:
     """
 
     _backward_cls: Any
-    clear_saved_tensors_on_access = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

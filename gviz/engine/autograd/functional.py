@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from gviz.autograd.modes import enable_grad
 from gviz.autograd.requests import grad
 from gviz.autograd.row import TENSORS as call
-from gviz.autograd.tensor import Tensor, from_array
+from gviz.autograd.tensor import Tensor
 from gviz.numbers.words import absent
 
 if TYPE_CHECKING:
@@ -30,15 +28,15 @@ WORDS = {
     "slope": "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is "
     f"independent of the input.{STRICT}. You should ensure that your function is twice differentiable and that the jacobian "
     "depends on the inputs (this would be violated by a linear function for example).",
-    "back": f"The output of the user-provided function is independent of input {{}}.{STRICT}.",
-    "back_trick": "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double "
+    "vjp": f"{{output}} of the user-provided function is independent of input {{}}.{STRICT}.",
+    "jvp": "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double "
     f"backward trick to compute forward mode gradients.{STRICT}.",
-    "double_back": f"The jacobian of the user-provided function is independent of input {{}}.{STRICT}.",
-    "double_back_trick": "The hessian of the user-provided function is independent of entry {} in the grad_jacobian. This is "
+    "vhp": f"The jacobian of the user-provided function is independent of input {{}}.{STRICT}.",
+    "hvp": "The hessian of the user-provided function is independent of entry {} in the grad_jacobian. This is "
     "not allowed in strict mode as it prevents from using the double backward trick to replace forward mode AD.",
     "fixed": f"The {{}} of the user-provided function is independent of input {{}}.{STRICT} when create_graph=True.",
 }
-"""What strict mode refuses, by the step in which it is found."""
+"""What strict mode refuses, by the step, or the function, in which it is found."""
 
 
 def as_tuple(value: Any, what: str, name: str) -> tuple[bool, tuple[Any, ...]]:
@@ -79,26 +77,21 @@ def gradients(outputs: Any, inputs: Any, grads: Any = None, *, create: bool, kee
     return grad([o for o, _ in pairs], inputs, [g for _, g in pairs], keep, create, allow_unused=True)
 
 
-def zeros(like: Any) -> Any:
-    """Return a gradient of zero."""
-    return from_array(np.zeros_like(like._array), None)
-
-
 def refuse_independent(values: tuple[Any, ...], step: str, *, strict: bool) -> None:
     """Refuse, in strict mode, what does not depend on the inputs."""
     for i, one in enumerate(values if strict else ()):
         if one is None or not one.requires_grad:
-            raise RuntimeError(WORDS["back" if one is None else step].format(i))
+            raise RuntimeError(WORDS["vjp" if one is None else step].format(i, output="The output"))
 
 
-def filled(found: Any, like: Any, step: str, *, strict: bool, create: bool) -> tuple[Any, ...]:
+def filled(found: Any, like: Any, step: str, *, strict: bool, create: bool, output: str = "The output") -> tuple[Any, ...]:
     """Return zeros for what has no gradient; in strict mode such are refused, and with ``create`` those without a graph too."""
     for i, one in enumerate(found if strict else ()):
         if one is None:
-            raise RuntimeError(WORDS[step].format(i))
+            raise RuntimeError(WORDS[step].format(i, output=output))
         if create and not one.requires_grad:
-            raise RuntimeError(WORDS["fixed"].format("hessian" if "double" in step else "jacobian", i))
-    return tuple(zeros(ref) if one is None else one for one, ref in zip(found, like, strict=True))
+            raise RuntimeError(WORDS["fixed"].format("hessian" if step in ("vhp", "hvp") else "jacobian", i))
+    return tuple(call["zeros_like"](ref) if one is None else one for one, ref in zip(found, like, strict=True))
 
 
 def finish(values: tuple[Any, ...], *, several: bool, create: bool) -> Any:
@@ -145,14 +138,11 @@ def jacobian(
             told = "are not supported together. Please either set `strict=False` or `vectorize=False`."
             raise RuntimeError(f"torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` {told}")
         for i, out in enumerate(outputs):
-            found = [gradients([out.reshape(-1)[j]], leaves, create=create_graph, keep=True) for j in range(out._array.size)]
-            for k, one in [(k, one) for row in found if strict for k, one in enumerate(row)]:
-                if one is None:
-                    raise RuntimeError(WORDS["back"].replace("The output", f"Output {i}").format(k))
-                if create_graph and not one.requires_grad:
-                    raise RuntimeError(WORDS["fixed"].format("jacobian", i))
+            elements = [out.reshape(-1)[j] for j in range(out._array.size)]
+            found = [gradients([one], leaves, create=create_graph, keep=True) for one in elements]
+            found = [filled(one, leaves, "vjp", strict=strict, create=create_graph, output=f"Output {i}") for one in found]
             shapes = [(*out._array.shape, *leaf._array.shape) for leaf in leaves]
-            columns = [[zeros(leaf) if row[k] is None else row[k] for row in found] for k, leaf in enumerate(leaves)]
+            columns = [[one[k] for one in found] for k in range(len(leaves))]
             parts = tuple(call["stack"](column, 0).view(shape) for column, shape in zip(columns, shapes, strict=True))
             rows.append(finish(parts, several=several_in, create=create_graph))
     return tuple(rows) if several_out else rows[0]
@@ -178,72 +168,44 @@ def hessian(
 
 
 # ------------------------------------------------------------------ products with a vector
-def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return (outputs, ``v`` times the Jacobian).
+def product(name: str, meaning: str) -> Callable[..., Any]:
+    """Return the function of that name: the Jacobian, or the Hessian, times a vector on its left or right.
 
-    Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.functional.vjp.html
+    The Hessian is the Jacobian of the gradient. A vector on the right needs the gradient of a gradient: the first one is linear
+    in what it begins with.
     """
-    several_in, given = as_tuple(inputs, "inputs", "vjp")
-    with enable_grad():
-        leaves = fresh(given, create=create_graph)
-        several_out, outputs = run(func, leaves, "vjp", strict=strict)
-        ones = directions(v, outputs, "vjp", several=several_out, create=create_graph)
-        found = gradients(outputs, leaves, ones, create=create_graph)
-    found = filled(found, leaves, "back", strict=strict, create=create_graph)
-    return finish(outputs, several=several_out, create=create_graph), finish(found, several=several_in, create=create_graph)
+    of_hessian, on_the_left = name in ("vhp", "hvp"), name in ("vjp", "vhp")
+
+    def run_product(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+        several_in, given = as_tuple(inputs, "inputs", name)
+        with enable_grad():
+            leaves = fresh(given, create=create_graph)
+            ones = None if name == "vjp" else directions(v, leaves, name, several=several_in, create=create_graph)
+            several_out, outputs = run(func, leaves, name, strict=strict)
+            if name == "vjp":
+                ones = directions(v, outputs, name, several=several_out, create=create_graph)
+            values = gradients(outputs, leaves, create=True) if of_hessian else outputs
+            refuse_independent(values, "slope", strict=strict and of_hessian)
+            if on_the_left:
+                found = gradients(values, leaves, ones, create=create_graph)
+            else:
+                through = tuple(call["zeros_like"](one).requires_grad_() for one in (leaves if of_hessian else outputs))
+                back = gradients(values, leaves, through, create=True)
+                refuse_independent(back, "grad_inputs", strict=strict and not of_hessian)
+                found = gradients(back, through, ones, create=create_graph)
+        several, like = (several_out, outputs) if name == "jvp" else (several_in, leaves)
+        found = filled(found, like, name, strict=strict, create=create_graph)
+        result = finish(found, several=several, create=create_graph)
+        return finish(outputs, several=several_out, create=create_graph), result
+
+    run_product.__name__ = run_product.__qualname__ = name
+    page = f"https://docs.pytorch.org/docs/2.13/generated/torch.autograd.functional.{name}.html"
+    run_product.__doc__ = f"Return (outputs, {meaning}).\n\nSource: {page}"
+    return run_product
 
 
-def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return (outputs, the Jacobian times ``v``): the gradient of the gradient, which is linear in what came in.
-
-    Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.functional.jvp.html
-    """
-    several_in, given = as_tuple(inputs, "inputs", "jvp")
-    with enable_grad():
-        leaves = fresh(given, create=create_graph)
-        ones = directions(v, leaves, "jvp", several=several_in, create=create_graph)
-        several_out, outputs = run(func, leaves, "jvp", strict=strict)
-        through = tuple(zeros(o).requires_grad_() for o in outputs)
-        back = gradients(outputs, leaves, through, create=True)
-        refuse_independent(back, "grad_inputs", strict=strict)
-        found = gradients(back, through, ones, create=create_graph)
-    found = filled(found, outputs, "back_trick", strict=strict, create=create_graph)
-    return finish(outputs, several=several_out, create=create_graph), finish(found, several=several_out, create=create_graph)
-
-
-def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return (output, ``v`` times the Hessian).
-
-    Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.functional.vhp.html
-    """
-    return hessian_product(func, inputs, v, "vhp", create=create_graph, strict=strict)
-
-
-def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return (output, the Hessian times ``v``), as :func:`jvp` of the gradient.
-
-    Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.functional.hvp.html
-    """
-    return hessian_product(func, inputs, v, "hvp", create=create_graph, strict=strict)
-
-
-def hessian_product(func: Any, inputs: Any, v: Any, name: str, *, create: bool, strict: bool) -> Any:
-    """Return (output, the Hessian with a vector on its left or right)."""
-    several, given = as_tuple(inputs, "inputs", name)
-    with enable_grad():
-        leaves = fresh(given, create=create)
-        ones = directions(v, leaves, name, several=several, create=create)
-        outputs = run(func, leaves, name, strict=strict)[1]
-        slope = gradients(outputs, leaves, create=True)
-        refuse_independent(slope, "slope", strict=strict)
-        step = "double_back"
-        if name == "hvp":
-            step, through = "double_back_trick", tuple(zeros(leaf).requires_grad_() for leaf in leaves)
-            found = gradients(gradients(slope, leaves, through, create=True), through, ones, create=create)
-        else:
-            found = gradients(slope, leaves, ones, create=create)
-    found = filled(found, leaves, step, strict=strict, create=create)
-    return finish(outputs, several=False, create=create), finish(found, several=several, create=create)
-
-
+vjp = product("vjp", "``v`` times the Jacobian")
+jvp = product("jvp", "the Jacobian times ``v``")
+vhp = product("vhp", "``v`` times the Hessian")
+hvp = product("hvp", "the Hessian times ``v``")
 __getattr__ = absent("torch.autograd.functional")

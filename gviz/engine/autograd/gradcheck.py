@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.autograd.node import Node
 from gviz.autograd.requests import grad
-from gviz.autograd.tensor import Tensor, edge_of, from_array
+from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.words import warn
 
 if TYPE_CHECKING:
@@ -90,12 +89,11 @@ def checked(inputs: tuple[Any, ...]) -> list[Tensor]:
 def compare(func: Any, inputs: tuple[Any, ...], wanted: list[Tensor], eps: float, close: Any, twice: float) -> list[Any]:
     """Return the outputs that require a gradient; refuse derivatives that differ from the differences, or from run to run."""
     given = as_tuple(func(*inputs))
-    outputs = differentiable(given)
+    flowing = [(place, one) for place, one in enumerate(given) if one.requires_grad]
     slopes = [differences(func, inputs, given, tensor, eps) for tensor in wanted]
-    if not outputs and any(slope.any() for rows in slopes for slope in rows):
+    if not flowing and any(slope.any() for rows in slopes for slope in rows):
         raise GradcheckError("Numerical gradient for function expected to be zero")
-    places = [i for i, one in enumerate(given) if one.requires_grad]
-    for number, (out, place) in enumerate(zip(outputs, places, strict=True)):
+    for number, (place, out) in enumerate(flowing):
         found, again = (derivatives(out, wanted) for _ in range(2))
         if any(np.abs(one - other).max(initial=0.0) > twice for one, other in zip(found, again, strict=True)):
             raise GradcheckError(
@@ -109,7 +107,7 @@ def compare(func: Any, inputs: tuple[Any, ...], wanted: list[Tensor], eps: float
                     f"Jacobian mismatch for output {number} with respect to input {position},\n"
                     f"numerical:{from_array(rows[place], None)}\nanalytical:{from_array(by_backward, None)}\n"
                 )
-    return outputs
+    return [out for _, out in flowing]
 
 
 def differences(func: Any, inputs: tuple[Any, ...], given: tuple[Any, ...], which: Tensor, eps: float) -> list[Any]:
@@ -143,24 +141,13 @@ def check_zero(outputs: list[Any], wanted: list[Tensor], *, masked: bool) -> Non
             raise GradcheckError("backward not multiplied by grad_output")
 
 
-class UndefinedGradBackward(Node):
-    """A node that has no gradient for its input."""
-
-    __slots__ = ()
-
-    def apply(self, grads: list[Any], mask: list[bool]) -> Any:
-        """Return no gradient."""
-        return (None,)
-
-
 def check_undefined(func: Any, inputs: tuple[Any, ...], wanted: list[Tensor], count: int) -> None:
     """Refuse a backward that does not take a missing gradient for zero: those of all outputs, and of each of several."""
     for missing in [range(count), *([i] for i in range(count) if count > 1)]:
         outputs = differentiable(func(*inputs))
         zeros = [from_array(np.zeros_like(o._array), None) for o in outputs]
-        for i in missing:
-            node = UndefinedGradBackward((edge_of(outputs[i]),), ((outputs[i]._array.shape, outputs[i]._array.dtype),))
-            outputs[i] = from_array(outputs[i]._array, (node, 0))
+        for out in (outputs[i] for i in missing if not outputs[i].is_leaf):  # whose node is given None for it
+            out.grad_fn.register_prehook(lambda grads, at=out.output_nr: (*grads[:at], None, *grads[at + 1 :]))
         try:
             found = grad(outputs, wanted, zeros, allow_unused=True) if outputs else ()
         except RuntimeError as error:

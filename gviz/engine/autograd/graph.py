@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gviz.autograd.hooks import Handle
+from gviz.autograd.hooks import RemovableHandle
 from gviz.autograd.modes import mode as STATE
 from gviz.autograd.node import AccumulateGrad, Node
 from gviz.autograd.requests import GradientEdge, place_of
@@ -43,18 +43,10 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
             one.version_cell().count += 1
 
 
-class _MultiHandle(Handle):
-    """What :func:`register_multi_grad_hook` returns: removes the hook from every tensor."""
+class _MultiHandle(RemovableHandle):
+    """The object that :func:`register_multi_grad_hook` returns: it removes the hook from every tensor."""
 
     __module__ = "torch.autograd.graph"
-
-    def __init__(self, handles: tuple[Handle, ...]) -> None:
-        self.handles = handles
-
-    def remove(self) -> None:
-        """Take the hook off."""
-        for handle in self.handles:
-            handle.remove()
 
 
 def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: str = "all") -> _MultiHandle:
@@ -74,7 +66,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[Any], None
                 ran[0] = STATE.running
                 fn(grad)
 
-        return _MultiHandle(tuple(tensor.register_hook(first) for tensor in tensors if tensor.requires_grad))
+        return _MultiHandle(*(place for one in tensors if one.requires_grad for place in one.register_hook(first).places))
     if not all(tensor.requires_grad for tensor in tensors):
         raise AssertionError("Expected gradient function to be set")
     nodes = [place_of(tensor)[0] for tensor in tensors]
@@ -90,7 +82,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[Any], None
 
         return inner
 
-    return _MultiHandle(tuple(tensor.register_hook(hook_for(i)) for i, tensor in enumerate(tensors)))
+    return _MultiHandle(*(place for i, one in enumerate(tensors) for place in one.register_hook(hook_for(i)).places))
 
 
 def will_run(node: Any) -> bool:

@@ -40,7 +40,7 @@ class saved_tensors_hooks:
     def note(self, node: Any) -> None:
         """Pack the tensors that a new node has saved."""
         for place in places(node):
-            place.value = packed(node, place.value, place.number, self.pack_hook, self.unpack_hook)
+            place.pack(self.pack_hook, self.unpack_hook)
 
 
 def packs(note: Any) -> bool:
@@ -53,46 +53,7 @@ def places(node: Any) -> list[SavedTensor]:
     row = node._row
     if row is None:
         return [SavedTensor(node, i) for i in range(len(node._kept or ()))]
-    return [SavedTensor(node, i) for i, save in enumerate(row.plan) if save.source in ("input", "result", "extra")]
-
-
-def packed(node: Any, value: Any, number: int | None, pack: Any, unpack: Any, *, bare: bool = False) -> Any:
-    """Return one saved tensor, or each of several, packed with the grad mode off.
-
-    Args:
-        node: the node that has saved it.
-        value: what the node keeps.
-        number: which output of the node it is, None if it is an input.
-        pack: the one hook.
-        unpack: the other.
-        bare: whether the hook sees the tensor without its place in the graph.
-
-    Raises:
-        RuntimeError: the hook has written it.
-    """
-    if value.__class__ in (list, tuple):
-        return [packed(node, one, number, pack, unpack, bare=bare) for one in value]
-    content, edge = value, None
-    if value.__class__ is Saved:
-        content, number = value.content, value.number
-    if content.__class__ is np.ndarray:
-        number = number if content.dtype.kind in "fc" else None
-        content = from_array(content, None if number is None or bare else (node, number))
-    elif isinstance(content, Tensor):
-        edge = edge_of(content)
-        content = content.detach() if bare else content
-    else:
-        return value
-    before = content._version
-    with no_grad():
-        result = pack(content)
-    if content._version != before:
-        raise RuntimeError(
-            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
-            "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to "
-            "perform in-place operations on the input to a pack hook."
-        )
-    return Packed(result, unpack, edge, number)
+    return [SavedTensor(node, i) for i, save in enumerate(row.plan) if save.is_tensor]
 
 
 class SavedTensor:
@@ -141,14 +102,45 @@ class SavedTensor:
             raise RuntimeError(f"Calling register_hooks on a saved tensor after it has been freed. {reason}")
         if value is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
-        self.value = packed(self.node, value, self.number, pack_hook, unpack_hook, bare=True)
+        self.pack(pack_hook, unpack_hook, bare=True)
+
+    def pack(self, pack_hook: Any, unpack_hook: Any, *, bare: bool = False) -> None:
+        """Keep what a hook makes of the tensor (``bare``: without its place in the graph), or of each of several.
+
+        Raises:
+            RuntimeError: the hook has written it.
+        """
+        value, number, edge = self.value, self.number, None
+        if value.__class__ in (list, tuple):
+            for i in range(len(value)):
+                SavedTensor(self.node, self.position, i).pack(pack_hook, unpack_hook, bare=bare)
+        if value.__class__ is Saved:
+            value, number = value.content, value.number
+        if value.__class__ is np.ndarray:
+            number = number if value.dtype.kind in "fc" else None
+            value = from_array(value, None if number is None or bare else (self.node, number))
+        elif isinstance(value, Tensor):
+            edge = edge_of(value)
+            value = value.detach() if bare else value
+        else:
+            return
+        before = value._version
+        with no_grad():
+            content = pack_hook(value)
+        if value._version != before:
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
+                "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need "
+                "to perform in-place operations on the input to a pack hook."
+            )
+        self.value = Packed(content, unpack_hook, edge, number)
 
 
-def raw_saved(node: Any, name: str) -> Any:
+def raw_saved(node: Any, position: int) -> Any:
     """Return ``node._raw_saved_NAME``: the place of one saved tensor, or of each of several."""
-    place = SavedTensor(node, next(i for i, save in enumerate(node._row.plan) if save.name == name))
+    place = SavedTensor(node, position)
     several = place.value.__class__ is list
-    return tuple(SavedTensor(node, place.position, i) for i in range(len(place.value))) if several else place
+    return tuple(SavedTensor(node, position, i) for i in range(len(place.value))) if several else place
 
 
 def raw_saved_tensors(node: Any) -> tuple[SavedTensor, ...]:

@@ -13,10 +13,14 @@ from gviz.engine.nn.parameter import Parameter
 from gviz.numbers.words import type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from typing import Self
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+
+def of_held(method: Any) -> Any:
+    """Return a method of dicts as one of what is held."""
+    return lambda self, *given: method(self.held, *given)
 
 class Holder(Module):
     """Base of all: what is held is among the modules, or the parameters."""
@@ -28,20 +32,11 @@ class Holder(Module):
         """What is held, by name."""
         return getattr(self, self._home)
 
-    def put(self, name: str, value: Any) -> None:
-        """Hold a module; or a parameter, which a plain tensor becomes."""
-        if self._home == "_parameters" and type(value) is Tensor:
-            value = Parameter(value)
-        self.admit(self._home, name, value)
+    def __setitem__(self, name: Any, value: Any) -> None:
+        made = Parameter(value) if self._home == "_parameters" and type(value) is Tensor else value
+        self.admit(self._home, name, made)
 
-    def __len__(self) -> int:
-        return len(self.held)
-
-    def __getitem__(self, key: Any) -> Any:
-        return self.held[key]
-
-    def __delitem__(self, key: Any) -> None:
-        del self.held[key]
+    __len__, __getitem__, __delitem__, clear = map(of_held, (len, dict.__getitem__, dict.__delitem__, dict.clear))
 
     def extra_repr(self) -> str:
         """Return a line for each parameter that is held."""
@@ -55,51 +50,43 @@ class Holder(Module):
         del self[key]
         return found
 
+def through_list(change: Any) -> Any:
+    """Return a method that changes what is held as a list, and numbers it from 0."""
+
+    def method(self: Any, *given: Any) -> Any:
+        values = list(self)
+        change(values, *given)
+        self.clear()
+        return self.extend(values)
+
+    return method
+
 class Numbered(Holder):
     """Things by number, with the manners of Python's lists."""
 
-    def __init__(self, values: Iterable[Any] | None = None) -> None:
+    def __init__(self, values: Iterable[Any] = ()) -> None:
         super().__init__()
-        self.extend(() if values is None else values)
+        self.extend(values or ())
 
-    def named(self, position: Any) -> Any:
-        """Return the name at a number, or the names of a slice."""
-        try:
-            return list(self.held)[position]
-        except IndexError:
-            raise IndexError(f"index {position} is out of range") from None
+    __iter__ = of_held(lambda held: iter(held.values()))
+    insert, __delitem__ = map(through_list, (list.insert, list.__delitem__))
 
     def __getitem__(self, position: Any) -> Any:
-        names = self.named(position)
+        chosen = list(self.held.items())[position]
         if not isinstance(position, slice):
-            return self.held[names]
-        chosen = OrderedDict((name, self.held[name]) for name in names)
-        return type(self)(chosen if isinstance(self, Sequential) else chosen.values())
+            return chosen[1]
+        return type(self)(OrderedDict(chosen) if isinstance(self, Sequential) else dict(chosen).values())
 
-    def __setitem__(self, position: int, value: Any) -> None:
-        setattr(self, self.named(position), value)
+    def __setitem__(self, position: Any, value: Any) -> None:
+        super().__setitem__(list(self.held)[position], value)
 
-    def __delitem__(self, position: Any) -> None:
-        names = self.named(position)
-        for name in names if isinstance(position, slice) else [names]:
-            del self.held[name]
-        self.number(list(self))
-
-    def number(self, values: list[Any]) -> None:
-        """Hold these, under numbers from 0."""
-        self.held.clear()
-        for value in values:
-            self.append(value)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.held.values())
-
-    def __add__(self, values: Iterable[Any]) -> Self:
-        return type(self)([*self, *values])
+    def __add__(self, values: Iterable[Any]) -> Any:
+        whole: Any = Sequential() if isinstance(self, Sequential) else ModuleList()
+        return whole.extend(self).extend(values)
 
     def append(self, value: Any) -> Self:
         """Add one at the end."""
-        self.put(str(len(self)), value)
+        super().__setitem__(str(len(self)), value)
         return self
 
     def extend(self, values: Iterable[Any]) -> Self:
@@ -110,13 +97,6 @@ class Numbered(Holder):
 
     __iadd__ = extend
 
-    def insert(self, position: int, value: Any) -> Any:
-        """Add one at a place."""
-        values = list(self)
-        values.insert(position, value)
-        self.number(values)
-        return self
-
 class Sequential(Numbered):
     """Modules called one after the other."""
 
@@ -125,9 +105,6 @@ class Sequential(Numbered):
         named = len(modules) == 1 and isinstance(modules[0], OrderedDict)
         for name, module in modules[0].items() if named else enumerate(modules):
             self.add_module(str(name), module)
-
-    def __add__(self, values: Any) -> Sequential:
-        return Sequential(*self, *values)
 
     def forward(self, input: Any) -> Any:
         """Call each module on what the one before gave."""
@@ -147,29 +124,20 @@ class ModuleList(Numbered):
             first += count
         return bracketed(self._get_name(), [], runs)
 
-def of_held(name: str) -> Any:
-    """Return the method of that name of the dict that is held."""
-    return lambda self: getattr(self.held, name)()
-
 class Named(Holder):
     """Things by name, with the manners of Python's dicts."""
 
-    def __init__(self, values: Any = None) -> None:
+    def __init__(self, values: Any = ()) -> None:
         super().__init__()
-        self.update({} if values is None else values)
+        self.update(values or ())
 
-    def __setitem__(self, key: str, value: Any) -> None:
-        self.put(key, value)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.held)
+    __iter__, keys, values, items, get = map(of_held, (iter, dict.keys, dict.values, dict.items, dict.get))
 
     def update(self, values: Any) -> None:
-        """Add what is in a dict, or in pairs."""
-        for key, value in values.items() if isinstance(values, Mapping | Named) else values:
+        """Add what is in a dict, or in pairs: parameters of a plain dict in the order of their names, as in PyTorch."""
+        pairs = values.items() if isinstance(values, Mapping | Named) else values
+        for key, value in sorted(pairs) if self._home == "_parameters" and type(values) is dict else pairs:
             self[key] = value
-
-    keys, values, items, clear = map(of_held, ("keys", "values", "items", "clear"))
 
 class ModuleDict(Named):
     """A dict of modules that the one holding it finds."""
@@ -178,10 +146,6 @@ class ParameterDict(Named):
     """A dict of parameters."""
 
     _home = "_parameters"
-
-    def update(self, values: Any) -> None:
-        """Add what is in a dict, in the order of the names if this has none of its own, or in pairs."""
-        super().update(sorted(values.items()) if isinstance(values, dict) and not isinstance(values, OrderedDict) else values)
 
 class ParameterList(Numbered):
     """A list of parameters."""

@@ -6,18 +6,17 @@ layer shows all of them as ``name=value`` unless ``shown`` says how.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from gviz.engine.nn import functional as F
 from gviz.engine.nn.loss_functions import told_of_old
-from gviz.engine.nn.options import Layer, each
+from gviz.engine.nn.options import Layer
 
 
 def declare(home: str, name: str, function: Any, takes: str = "", shown: Any = None, base: Any = Layer, **more: Any) -> None:
     """Add a layer that PyTorch has in that file; what else is said of it goes to :class:`Layer`."""
     function = getattr(F, function) if isinstance(function, str) else function
-    type(name, (base,), {"_shown": shown, "__doc__": f"``{name}``."}, home=home, takes=takes, function=function, **more)
-
+    type(name, (base,), {"__doc__": f"``{name}``."}, home=home, takes=takes, function=function, shown=shown, **more)
 
 # ------------------------------------------------------------------ activations
 for name in ("ReLU", "ReLU6", "SiLU", "SELU", "Mish"):
@@ -30,31 +29,23 @@ declare("activation", "LeakyReLU", "leaky_relu", "negative_slope=0.01, inplace=F
 declare("activation", "RReLU", "rrelu", "lower=1.0 / 8, upper=1.0 / 3, inplace=False", more="training")
 declare("activation", "ELU", "elu", "alpha=1.0, inplace=False")
 declare("activation", "CELU", "celu", "alpha=1.0, inplace=False")
-declare("activation", "Hardtanh", "hardtanh", "min_val=-1.0, max_val=1.0, inplace=False")
+declare("activation", "Hardtanh", "hardtanh", "min_val=-1.0, max_val=1.0, inplace=False",
+        refused={"max_val ({max_val}) must be greater than min_val ({min_val})":
+                 lambda min_val, max_val, **_: max_val <= min_val and AssertionError})
 declare("activation", "Threshold", "threshold", "threshold, value, inplace=False")
-declare("activation", "GELU", "gelu", "approximate='none'", "approximate={self.approximate!r}")
+declare("activation", "GELU", "gelu", "approximate='none'", "approximate={approximate!r}")
 declare("activation", "GLU", "glu", "dim=-1")
 declare("activation", "Softplus", "softplus", "beta=1.0, threshold=20.0")
-declare("activation", "Hardshrink", "hardshrink", "lambd=0.5", "{self.lambd}")
-declare("activation", "Softshrink", "softshrink", "lambd=0.5", "{self.lambd}")
+declare("activation", "Hardshrink", "hardshrink", "lambd=0.5", "{lambd}")
+declare("activation", "Softshrink", "softshrink", "lambd=0.5", "{lambd}")
 declare("activation", "Softmax", "softmax", "dim=None")
 declare("activation", "LogSoftmax", "log_softmax", "dim=None")
 declare("activation", "Softmin", "softmin", "dim=None")
 
-
 # ------------------------------------------------------------------ dropouts
-class Dropping(Layer):
-    """A dropout."""
-
-    def _take(self, values: dict[str, Any]) -> None:
-        if not 0 <= values["p"] <= 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {values['p']}")
-        super()._take(values)
-
+CHANCE = {"dropout probability has to be between 0 and 1, but got {p}": lambda p, **_: not 0 <= p <= 1}
 for name in ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d"):
-    shown = "p={self.p}, inplace={self.inplace}"
-    declare("dropout", name, name.lower(), "p=0.5, inplace=False", shown, Dropping, more="training")
-
+    declare("dropout", name, name.lower(), "p=0.5, inplace=False", "p={p}, inplace={inplace}", more="training", refused=CHANCE)
 
 # ------------------------------------------------------------------ losses
 class Loss(Layer):
@@ -94,24 +85,15 @@ loss("TripletMarginLoss", "triplet_margin_loss", f"margin=1.0, p=2.0, eps=1e-6, 
 declare("distance", "CosineSimilarity", "cosine_similarity", "dim=1, eps=1e-8", "", inputs="x1, x2")
 declare("distance", "PairwiseDistance", "pairwise_distance", "p=2.0, eps=1e-6, keepdim=False", "", inputs="x1, x2")
 
-
 # ------------------------------------------------------------------ windows
 class Window(Layer):
-    """A pooling, or a border: a stride that is not given is the window's size; ``tuples`` names options that are kept so."""
-
-    _tuples: ClassVar[dict[str, int]] = {}
-
-    def __init_subclass__(cls, tuples: dict[str, int] | None = None, **more: Any) -> None:
-        cls._tuples = tuples or {}
-        super().__init_subclass__(**more)
+    """A pooling: a stride that is not given is the window's size."""
 
     def _take(self, values: dict[str, Any]) -> None:
-        if "padding" in values and values.get("stride", 0) is None:
-            values["stride"] = values["kernel_size"]
-        super()._take(values | {name: each(values[name], count) for name, count in self._tuples.items()})
+        super()._take(values if values["stride"] is not None else values | {"stride": values["kernel_size"]})
 
 WINDOW = "kernel_size, stride=None, padding=0"
-SHOWN = "kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+SHOWN = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
 
 def border(mode: str) -> Any:
     """Return the function of a layer that pads."""
@@ -120,24 +102,24 @@ def border(mode: str) -> Any:
 for n in (1, 2, 3):
     d = f"{n}d"
     declare("pooling", f"MaxPool{d}", f"max_pool{d}", f"{WINDOW}, dilation=1, return_indices=False, ceil_mode=False",
-            f"{SHOWN}, dilation={{self.dilation}}, ceil_mode={{self.ceil_mode}}", Window)
+            f"{SHOWN}, dilation={{dilation}}, ceil_mode={{ceil_mode}}", Window)
     declare("pooling", f"AvgPool{d}", f"avg_pool{d}",
             f"{WINDOW}, ceil_mode=False, count_include_pad=True" + ", divisor_override=None" * (n > 1), SHOWN, Window,
-            tuples=dict.fromkeys(("kernel_size", "stride", "padding"), 1) if n == 1 else None)
+            tuples=dict.fromkeys(("kernel_size", "stride", "padding"), 1) if n == 1 else {})
     declare("pooling", f"AdaptiveAvgPool{d}", f"adaptive_avg_pool{d}", "output_size")
     if n < 3:
         declare("pooling", f"AdaptiveMaxPool{d}", f"adaptive_max_pool{d}", "output_size, return_indices=False",
-                "output_size={self.output_size}")
+                "output_size={output_size}")
     sides = {"padding": 2 * n}
-    declare("padding", f"ConstantPad{d}", border("constant"), "padding, value", None, Window, tuples=sides)
+    declare("padding", f"ConstantPad{d}", border("constant"), "padding, value", tuples=sides)
     for kind, mode in (("Zero", "constant"), ("Reflection", "reflect"), ("Replication", "replicate"), ("Circular", "circular")):
-        declare("padding", f"{kind}Pad{d}", border(mode), "padding", "{self.padding}", Window, tuples=sides)
+        declare("padding", f"{kind}Pad{d}", border(mode), "padding", "{padding}", tuples=sides)
 
 # ------------------------------------------------------------------ shapes
 declare("pixelshuffle", "PixelShuffle", "pixel_shuffle", "upscale_factor")
 declare("pixelshuffle", "PixelUnshuffle", "pixel_unshuffle", "downscale_factor")
 declare("normalization", "LocalResponseNorm", "local_response_norm", "size, alpha=1e-4, beta=0.75, k=1.0",
-        "{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}")
+        "{size}, alpha={alpha}, beta={beta}, k={k}")
 declare("fold", "Unfold", "unfold", "kernel_size, dilation=1, padding=0, stride=1")
 declare("fold", "Fold", "fold", "output_size, kernel_size, dilation=1, padding=0, stride=1")
 declare("flatten", "Flatten", lambda input, start_dim, end_dim: input.flatten(start_dim, end_dim), "start_dim=1, end_dim=-1")

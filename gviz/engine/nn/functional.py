@@ -1,84 +1,77 @@
-"""``torch.nn.functional``: tables of vectors, normalizations, attention, and all that its parts have.
+"""``torch.nn.functional``: tables of vectors, normalizations, attention, softmax, dropout, borders and sizes of images.
 
-Activations, dropout, losses, windows and images are in files of their own (``loss_functions.py`` ...). A function is a row of
-the table, or composed of rows as PyTorch composes it; one that is C++ there is marked ``@native``. Its signature is the form of
-the call: what it takes is said, and what it does not take is refused, by the same mechanism as for the rows (``names.py``).
+Losses are in a file of their own (``loss_functions.py``), and most activations, convolutions and poolings are rows of the table
+that need nothing here. A function is composed of rows as PyTorch composes it; one that is C++ there is marked ``@native``. Its
+signature is the form of the call (``names.py``): a parameter without an annotation is a tensor.
 """
 
 from __future__ import annotations
 
 import math
-from inspect import unwrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gviz import engine as _engine
 from gviz.autograd.modes import no_grad
 from gviz.autograd.names import NAMES, install
-from gviz.autograd.row import NAMED, native
 from gviz.autograd.row import TENSORS as call
+from gviz.autograd.row import named, native
 from gviz.autograd.tensor import from_array
-from gviz.engine.nn import activation_functions, dropout_functions, image_functions, loss_functions
 from gviz.engine.nn.loss_functions import refuse_gradient
-from gviz.numbers.words import absent
+from gviz.numbers import random
+from gviz.numbers.words import absent, warn
 from gviz.ops import attention as _attention  # noqa: F401 - stores its rows
 from gviz.ops import normalization
-
-if TYPE_CHECKING:
-    Tensor = Any  # whose methods the table gives
-
-__all__ = [
-    "batch_norm", "embedding", "group_norm", "instance_norm", "layer_norm", "local_response_norm",
-    "normalize", "one_hot", "rms_norm", "scaled_dot_product_attention",
-]
+from gviz.ops import resizing as _resizing  # noqa: F401 - stores its rows, and those of resampling
+from gviz.ops.checks import refuse
+from gviz.ops.pooling import adaptive_means
 
 
 # ------------------------------------------------------------------ tables of vectors
-def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
-              norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
+@named("F.embedding")
+def embedding(input, weight, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
+              scale_grad_by_freq: bool = False, sparse: bool = False):
     """Return the rows of ``weight`` at the indices ``input``."""
     if sparse and weight.requires_grad:
         raise NotImplementedError("sparse gradients are not in gviz's engine; run with --engine torch")
     padding_idx = -1 if padding_idx is None else row_number(padding_idx, weight.shape[0])
     if max_norm is not None:
-        rows, size = np.unique(input._array), weight._array.dtype.type
-        lengths = np.linalg.norm(weight._array[rows], norm_type, axis=1, keepdims=True)
-        weight._array[rows] *= np.where(lengths > max_norm, size(max_norm) / (lengths + size(1e-7)), size(1))
-        weight.version_cell().count += 1
+        with no_grad():
+            rows = input.unique()
+            weight[rows] = weight[rows].renorm(norm_type, 0, max_norm)
     return call["embedding"](weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 def row_number(padding_idx: int, rows: int) -> int:
     """Return which row is the padding, counted from the start; refuses one that does not exist."""
-    if not -rows <= padding_idx < rows:
-        raise AssertionError("Padding_idx must be within num_embeddings")
+    refuse(not -rows <= padding_idx < rows, "Padding_idx must be within num_embeddings", AssertionError)
     return padding_idx % rows
 
-def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+@named("F.one_hot")
+def one_hot(tensor, num_classes: int = -1):
     """Return a one at each class's place, zeros elsewhere."""
     array = tensor._array
-    if array.dtype != np.int64:
-        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
-    if array.size and array.min() < 0:
-        raise RuntimeError("Class values must be non-negative.")
+    refuse(array.dtype != np.int64, "one_hot is only applicable to index tensor of type LongTensor.")
+    refuse(array.size and array.min() < 0, "Class values must be non-negative.")
     classes = int(array.max()) + 1 if num_classes == -1 else num_classes
-    if array.size and array.max() >= classes:
-        raise RuntimeError("Class values must be smaller than num_classes.")
+    refuse(array.size and array.max() >= classes, "Class values must be smaller than num_classes.")
     return from_array((array[..., None] == np.arange(classes)).astype(np.int64), None)
 
 
 # ------------------------------------------------------------------ normalizations
-def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
+@named("F.normalize")
+def normalize(input, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None):
     """Return vectors along ``dim`` divided by their norm."""
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
 
-def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None,
-               eps: float = 1e-05) -> Tensor:
+@named("F.layer_norm torch.layer_norm")
+def layer_norm(input, normalized_shape: Size, weight=None, bias=None, eps: float = 1e-05):
     """Return the last dimensions brought to mean 0 and variance 1, then scaled and shifted."""
-    return call["native_layer_norm"](input, tuple(normalized_shape), weight, bias, eps)
+    return call["native_layer_norm"](input, normalized_shape, weight, bias, eps)
 
+@named("F.rms_norm torch.rms_norm")
 @native
-def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+def rms_norm(input, normalized_shape: Size, weight=None, eps: float | None = None):
     """Return the last dimensions divided by the root of their mean square, then scaled."""
     normalization.check_normalized(input, tuple(normalized_shape), "*", weight=weight)
     dtype, axes = input.dtype, tuple(range(input.ndim - 1, input.ndim - 1 - len(normalized_shape), -1))
@@ -87,8 +80,9 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     result = input * ((input**2).mean(axes, keepdim=True) + tiny).rsqrt()
     return (result if weight is None else result * weight).contiguous().to(dtype)
 
-def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
-               bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
+@named("F.batch_norm")
+def batch_norm(input, running_mean: Tensor | None, running_var: Tensor | None, weight=None, bias=None, training: bool = False,
+               momentum: float = 0.1, eps: float = 1e-05):
     """Return channels brought to mean 0 and variance 1 over the batch, or by running statistics."""
     channels = input.shape[1]
     if training and input.numel() == channels:
@@ -101,9 +95,9 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     refuse_gradient("native_batch_norm", running_mean=running_mean, running_var=running_var)
     return call["native_batch_norm"](input, weight, bias, running_mean, running_var, training, momentum, eps)
 
-def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
-                  weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1,
-                  eps: float = 1e-05) -> Tensor:
+@named("F.instance_norm")
+def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats: bool = True,
+                  momentum: float = 0.1, eps: float = 1e-05):
     """Return the :func:`batch_norm` of each example on its own: the examples become channels."""
     count, channels, *space = input.shape
     if use_input_stats and math.prod(space) == 1:
@@ -118,13 +112,12 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
                 kept.copy_(seen.view(count, channels).mean(0))
     return result.view(input.shape)
 
-def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
-               eps: float = 1e-05) -> Tensor:
+@named("F.group_norm torch.group_norm")
+def group_norm(input, num_groups: int, weight=None, bias=None, eps: float = 1e-05):
     """Return groups of channels of each example brought to mean 0 and variance 1, then scaled and shifted."""
     count, channels, *space = input.shape
-    if channels % num_groups:
-        raise RuntimeError("Expected number of channels in input to be divisible by num_groups, but got input of shape "
-                           f"{list(input.shape)} and num_groups={num_groups}")
+    refuse(channels % num_groups, "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+           f"{list(input.shape)} and num_groups={num_groups}")
     if math.prod(input.shape) == num_groups:
         sizes = [count * channels // num_groups, num_groups, *space]
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {sizes}")
@@ -135,23 +128,50 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
     facts = (count, channels, math.prod(space), num_groups, eps)
     return call["native_group_norm"](input.contiguous(), weight, bias, *facts)[0]
 
-def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+@named("F.local_response_norm")
+def local_response_norm(input, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0):
     """Return each channel divided by a power of the mean square of those around it."""
-    sizes, square, sides = input.shape, input.mul(input), (size // 2, (size - 1) // 2)
-    if input.ndim == 3:
-        square = image_functions.pad(square.unsqueeze(1), (0, 0, *sides))
-        square = call["avg_pool2d"](square, (size, 1), (1, 1), (0, 0), False, True, None).squeeze(1)
-    else:
-        square = image_functions.pad(square.view(sizes[0], 1, *sizes[1:3], -1), (0, 0, 0, 0, *sides))
-        square = call["avg_pool3d"](square, (size, 1, 1), (1, 1, 1), (0, 0, 0), False, True, None).squeeze(1).view(sizes)
-    return input / square.mul(alpha).add(k).pow(beta)
+    sizes, flat, sides = input.shape, input.ndim == 3, (size // 2, (size - 1) // 2)
+    square = input.mul(input)
+    square = square.unsqueeze(1) if flat else square.view(sizes[0], 1, *sizes[1:3], -1)
+    square = pad(square, (*(0, 0) * (square.ndim - 3), *sides))
+    window, ones = (size, *(1,) * (square.ndim - 3)), (1,) * (square.ndim - 2)
+    square = call[f"avg_pool{len(ones)}d"](square, window, ones, (0,) * len(ones), False, True, None).squeeze(1)
+    return input / (square if flat else square.view(sizes)).mul(alpha).add(k).pow(beta)
 
 
-# ------------------------------------------------------------------ attention
+# ------------------------------------------------------------------ softmax and attention
+def softmax_of(name: str, row: str) -> None:
+    """Store the function of a row that gives shares along a dim; one that was not given is chosen, with PyTorch's warning."""
+
+    @named(f"F.{name}")
+    def shares(input, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None):
+        if dim is None:
+            warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
+            dim = 0 if input.ndim in (0, 1, 3) else 1
+        input = -input if name == "softmin" else input
+        return call[row](input if dtype is None else input.to(dtype), dim)
+
+softmax_of("softmax", "softmax_row")
+softmax_of("softmin", "softmax_row")
+softmax_of("log_softmax", "log_softmax_row")
+
+@named("F.gumbel_softmax")
+def gumbel_softmax(logits, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1):
+    """Return the softmax with Gumbel noise; if ``hard``, a one at the largest, with the gradient of the soft one."""
+    if eps != 1e-10:
+        warn("`eps` parameter is deprecated and has no effect.")
+    noise = call["zeros_like"](logits.detach())
+    soft = ((logits + -noise.exponential_().log()) / tau).softmax(dim)
+    if not hard:
+        return soft
+    one = noise.zero_().scatter_(dim, soft.max(dim, keepdim=True)[1], 1.0)
+    return one - soft.detach() + soft
+
+@named("F.scaled_dot_product_attention")
 @native
-def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
-                                 dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
-                                 enable_gqa: bool = False) -> Tensor:
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p: float = 0.0, is_causal: bool = False,
+                                 scale: float | None = None, enable_gqa: bool = False):
     """Return values mixed by how well their keys fit each query: of heads (4 dimensions) in one operation, as in PyTorch."""
     if attn_mask is not None and is_causal:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
@@ -168,19 +188,121 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     query = query * factor
     fit = query @ (key.transpose(-2, -1) * factor)
     shares = call["safe_softmax"](fit if attn_mask is None else fit + attn_mask, -1)
-    return dropout_functions.dropout(shares, dropout_p) @ value
+    return dropout(shares, dropout_p) @ value
 
-for module in (activation_functions, dropout_functions, image_functions, loss_functions):
-    globals().update((name, getattr(module, name)) for name in module.__all__)
-    __all__ += module.__all__
-PLAIN = {name: globals()[name] for name in __all__}
-"""Each function as it is written: under its public name it takes the call forms that its signature says, and refuses others."""
-SHARED = {"cosine_similarity", "dropout", "group_norm", "layer_norm", "pairwise_distance", "rms_norm"}
-"""Those that ``torch`` offers under the same name."""
-NAMED.extend((f"F.{n}" + f" torch.{n}" * (n in SHARED), unwrap(function), function) for n, function in PLAIN.items())
+
+# ------------------------------------------------------------------ dropout
+DEPRECATED = (
+    "dropout{d}d: Received a {n}-D input to dropout{d}d, which is deprecated and will result in an error in a future release. "
+    "To retain the behavior and silence this warning, please use dropout instead. Note that dropout{d}d exists to provide "
+    "channel-wise dropout on inputs with {d} spatial dimensions, a channel dimension, and an optional batch dimension (i.e. "
+    "{a}D or {b}D inputs)."
+)
+ONE_SPATIAL = ("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - "
+               "input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future "
+               "release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D "
+               "channel-wise dropout behavior, please switch to using dropout1d instead.")
+
+@named("F.dropout torch.dropout")
+def dropout(input, p: float = 0.5, training: bool = True, inplace: Any = False):
+    """Return the input with elements set to zero with probability ``p``, the others scaled up; only in training."""
+    return dropped(input, p, training, inplace, input.shape)
+
+def dropped(input, p: float, training: bool, inplace: bool, shape: Any):
+    """Return the input times noise of that shape: zero with probability ``p``, else more than one, so that the mean stays."""
+    refuse(not 0 <= p <= 1, f"dropout probability has to be between 0 and 1, but got {p}", ValueError)
+    if not training or p == 0 or not input.numel():
+        return input
+    if input._array.dtype.kind not in "fc":
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}")
+    dtype = input._array.dtype
+    noise = np.zeros((), dtype) if p == 1 else random.bernoulli(1 - p, shape, dtype)
+    factor = from_array(noise / dtype.type(1 - p or 1), None)
+    return input.mul_(factor) if inplace else input * factor
+
+def dropout_of(dims: int) -> None:
+    """Store the dropout of whole channels that have so many dimensions."""
+
+    @named(f"F.dropout{dims}d")
+    def channels(input, p: float = 0.5, training: bool = True, inplace: Any = False):
+        rank = input.ndim
+        if rank not in (dims + 1, dims + 2):
+            warn(DEPRECATED.format(d=dims, n=rank, a=dims + 1, b=dims + 2))
+        if dims == 2 and rank == 3:
+            warn(ONE_SPATIAL)
+        alone = dims != 2 and rank != dims + 2
+        batch = input if not alone else input.unsqueeze_(0) if inplace else input.unsqueeze(0)
+        refuse(training and p and batch.ndim < 2, "Feature dropout requires at least 2 dimensions in the input")
+        batch = dropped(batch, p, training, inplace, (*batch.shape[:2], *(1,) * (batch.ndim - 2)))
+        return batch if not alone else batch.squeeze_(0) if inplace else batch.squeeze(0)
+
+for dims in (1, 2, 3):
+    dropout_of(dims)
+
+
+# ------------------------------------------------------------------ borders and sizes of images
+@named("F.pad")
+def pad(input, pad: Size, mode: str = "constant", value: float | None = None):
+    """Return a tensor with values around it, the last dimension's first, constant or from inside; a negative number cuts."""
+    sizes, rank, dims = tuple(pad), input.ndim, len(pad) // 2
+    refuse(len(sizes) % 2, "Padding length must be divisible by 2")
+    refuse(dims > rank, "Padding length should be less than or equal to two times the input dimension but got padding "
+           f"length {len(sizes)} and input of dimension {rank}")
+    if mode == "constant":
+        return call["constant_pad_nd"](input, sizes, 0 if value is None else value)
+    refuse(mode not in ("reflect", "replicate", "circular"), f"Unrecognised padding mode {mode}", NotImplementedError)
+    if rank not in (dims + 1, dims + 2):
+        raise NotImplementedError(f"Padding size {len(sizes)} is not supported for {rank}D input tensor.")
+    if mode == "circular":
+        return around(input, sizes)
+    return call[f"{'reflection' if mode == 'reflect' else 'replication'}_pad{dims}d"](input, sizes)
+
+def around(input, pad: tuple[int, ...]):
+    """Return a border with what is at the other end: written piece by piece into a larger tensor, as PyTorch does."""
+    cut, shape = call["slice_row"], list(input.shape)
+    ends = [(input.ndim - 1 - i, *pad[2 * i : 2 * i + 2]) for i in range(len(pad) // 2)]
+    for dim, before, after in ends:
+        refuse(max(before, after) > shape[dim], "Padding value causes wrapping around more than once.")
+        shape[dim] += before + after
+    out = inside = from_array(np.zeros(shape, input._array.dtype), None)
+    for dim, before, after in ends:
+        inside = cut(inside, dim, max(before, 0), shape[dim] - max(after, 0), 1)
+        input = cut(input, dim, max(-before, 0), input.shape[dim] - max(-after, 0), 1)
+    inside.copy_(input)
+    for dim, before, after in ends:
+        first, last = max(before, 0), shape[dim] - max(after, 0)
+        if before > 0:
+            cut(out, dim, 0, before, 1).copy_(cut(out, dim, last - before, last, 1))
+        if after > 0:
+            cut(out, dim, last, shape[dim], 1).copy_(cut(out, dim, first, first + after, 1))
+    return out
+
+SMOOTH = ("linear", "bilinear", "bicubic", "trilinear")  # the modes that go between elements
+
+@named("F.interpolate")
+def interpolate(input, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
+                recompute_scale_factor: bool | None = None, antialias: bool = False):
+    """Return a signal or an image enlarged or reduced."""
+    sizes, dims, smooth = input.shape[2:], input.ndim - 2, mode in SMOOTH
+    if align_corners is not None and not smooth:
+        raise ValueError(f"align_corners option can only be set with the interpolating modes: {' | '.join(SMOOTH)}")
+    what = "either size or scale_factor" if size is None else "only one of size or scale_factor"
+    refuse((size is None) is (scale_factor is None), f"{what} should be defined", ValueError)
+    told = size if scale_factor is None else scale_factor
+    told = tuple(told) if isinstance(told, tuple | list) else (told,) * dims
+    refuse(len(told) != dims, "Input and output must have the same number of spatial dimensions, but got input with spatial "
+           f"dimensions of {list(sizes)} and {told}", ValueError)
+    scales: Any = (None,) * dims
+    if scale_factor is not None:
+        scales = scales if recompute_scale_factor else tuple(map(float, told))
+        told = tuple(int(n * factor) for n, factor in zip(sizes, told, strict=True))
+    if mode == "area":
+        return adaptive_means(dims, input, told)
+    row = f"upsample_{mode}{dims}d"
+    if antialias or row not in call:
+        raise NotImplementedError(f"interpolate() of {dims + 2}D inputs with {mode=}, {antialias=} is not in gviz's engine")
+    return call[row](input, told, *([bool(align_corners)] if smooth else []), *scales)
+
 install({"F": globals(), "torch": vars(_engine)})
-__all__[:] = sorted(word[2:] for word in NAMES if word.startswith("F."))
-for name, function in PLAIN.items():
-    globals()[name].__wrapped__ = function
-
+__all__ = sorted(word[2:] for word in NAMES if word.startswith("F."))  # noqa: PLE0605 - the names of the table
 __getattr__ = absent("torch.nn.functional")

@@ -112,11 +112,11 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
     low, high = ((1.0 + math.erf((bound - mean) / std / math.sqrt(2.0))) / 2.0 for bound in (a, b))
     if high - low <= 0.3:  # where PyTorch draws in another way
         raise NotImplementedError("trunc_normal_ of so narrow a part of the distribution is not in gviz's engine")
-    normal_(tensor, mean, std, generator)
-    while (outside := (tensor._array < a) | (tensor._array > b)).any():
-        again = random.normal(tensor._array.shape, mean, std, tensor._array.dtype, generator)
-        write(tensor, np.where(outside, again, tensor._array))
-    return tensor
+    values, outside = tensor._array, np.ones(tensor.shape, bool)
+    while outside.any():
+        values = np.where(outside, random.normal(values.shape, mean, std, values.dtype, generator), values)
+        outside = (values < a) | (values > b)
+    return write(tensor, values)
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
     """Write rows, or columns if there are fewer, that are perpendicular and of length ``gain``."""

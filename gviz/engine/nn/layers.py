@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from gviz.autograd.modes import no_grad
@@ -10,11 +9,8 @@ from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
 from gviz.engine.nn.options import MADE, Layer, each
 from gviz.engine.nn.parameter import Parameter
-from gviz.ops.convolution import convolve
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from gviz.autograd.tensor import Tensor
 
 class Identity(Layer, home="linear"):
@@ -27,36 +23,20 @@ class Identity(Layer, home="linear"):
         """Return the input."""
         return input
 
-class Linear(Layer, home="linear", function=F.linear, takes=f"in_features, out_features, bias=True, {MADE}"):
+class Linear(Layer, home="linear", function=F.linear, takes=f"in_features, out_features, bias=True, {MADE}",
+             shapes={"weight": "out_features in_features", "bias": "out_features"}):
     """``x @ weight.T + bias``."""
 
-    _shapes: ClassVar = {"weight": "out_features in_features", "bias": "out_features"}
-
-    def reset_parameters(self) -> None:
-        """Write values uniform within one over the root of the number of inputs, as most layers with weights begin."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
-            init.within([self.bias], init.fans(self.weight)[0])
-
 class Bilinear(Layer, home="linear", function=F.bilinear, inputs="input1, input2",
-               takes=f"in1_features, in2_features, out_features, bias=True, {MADE}"):
+               takes=f"in1_features, in2_features, out_features, bias=True, {MADE}",
+               shapes={"weight": "out_features in1_features in2_features", "bias": "out_features"},
+               begin=lambda self: init.within(self.parameters(), self.in1_features)):
     """``x W y + b`` for each output."""
 
-    _shapes: ClassVar = {"weight": "out_features in1_features in2_features", "bias": "out_features"}
-
-    def reset_parameters(self) -> None:
-        """Write values uniform within one over the root of the size of the first input."""
-        init.within(self.parameters(), self.in1_features)
-
-class PReLU(Layer, home="activation", function=F.prelu, takes=f"num_parameters=1, init=0.25, {MADE}", less="init"):
+class PReLU(Layer, home="activation", function=F.prelu, takes=f"num_parameters=1, init=0.25, {MADE}", less="init",
+            shapes={"weight": "num_parameters"}, shown="num_parameters={num_parameters}",
+            begin=lambda self: init.constant_(self.weight, self.init)):
     """A leaky relu whose slope is learned."""
-
-    _shapes: ClassVar = {"weight": "num_parameters"}
-    _shown = "num_parameters={self.num_parameters}"
-
-    def reset_parameters(self) -> None:
-        """Write the slope to begin with."""
-        init.constant_(self.weight, self.init)
 
 class Upsample(Layer, home="upsampling", function=F.interpolate,
                takes="size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None"):
@@ -87,10 +67,9 @@ class UpsamplingBilinear2d(UpsamplingNearest2d, home="upsampling"):
 LOOKED_UP = {"padding_idx": None, "max_norm": None, "norm_type": 2.0, "scale_grad_by_freq": False, "sparse": False}
 TABLE = "num_embeddings, embedding_dim, " + ", ".join(f"{name}={value}" for name, value in LOOKED_UP.items())
 
-class Embedding(Layer, home="sparse", takes=f"{TABLE}, _weight=None, _freeze=False, {MADE}"):
+class Embedding(Layer, home="sparse", function=F.embedding, less="_weight _freeze",
+                takes=f"{TABLE}, _weight=None, _freeze=False, {MADE}", shapes={"weight": "num_embeddings embedding_dim"}):
     """A table of vectors, looked up by number."""
-
-    _shapes: ClassVar = {"weight": "num_embeddings embedding_dim"}
 
     def _take(self, values: dict[str, Any]) -> None:
         given, frozen = values.pop("_weight"), values.pop("_freeze")
@@ -112,52 +91,46 @@ class Embedding(Layer, home="sparse", takes=f"{TABLE}, _weight=None, _freeze=Fal
                 self.weight[self.padding_idx].fill_(0)
 
     @classmethod
-    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None, **options: Any) -> Self:
+    def from_pretrained(cls: Any, embeddings: Tensor, freeze: bool = True, padding_idx: Any = None, **options: Any) -> Any:
         """Make a table of given vectors."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         return cls(*embeddings.shape, padding_idx, _weight=embeddings, _freeze=freeze, **options)
 
-    def forward(self, input: Tensor) -> Any:
-        """Return the vectors of these numbers."""
-        return F.embedding(input, self.weight, **{name: getattr(self, name) for name in LOOKED_UP})
-
     def extra_repr(self) -> str:
         """Return the sizes, and what is not as usual."""
         return f"{self.num_embeddings}, {self.embedding_dim}{self.unusual(LOOKED_UP)}"
 
-class Convolution(Layer):
+BORDERS = ("zeros", "reflect", "replicate", "circular")
+CANNOT = {
+    "in_channels must be divisible by groups": lambda in_channels, groups, **_: in_channels % groups,
+    "out_channels must be divisible by groups": lambda out_channels, groups, **_: out_channels % groups,
+    "Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}":
+        lambda padding, **_: isinstance(padding, str) and padding not in ("valid", "same"),
+    "padding='same' is not supported for strided convolutions":
+        lambda padding, stride, **_: padding == "same" and set(each(stride, 1)) != {1},
+    "padding_mode must be one of {{'zeros', 'reflect', 'replicate', 'circular'}}, but got padding_mode={padding_mode!r}":
+        lambda padding_mode, **_: padding_mode not in BORDERS,
+}
+
+class Convolution(Layer, refused=CANNOT):
     """Base of the convolutions over ``dims`` dimensions."""
 
     dims: ClassVar[int]
+    function: ClassVar[Any]
     transposed: ClassVar[bool] = False
-
-    def _take(self, values: dict[str, Any]) -> None:
-        if self.transposed and values["padding_mode"] != "zeros":
-            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
-        for ends in ("in_channels", "out_channels"):
-            if values[ends] % values["groups"]:
-                raise ValueError(f"{ends} must be divisible by groups")
-        if values["padding"] == "same" and any(step != 1 for step in each(values["stride"], self.dims)):
-            raise ValueError("padding='same' is not supported for strided convolutions")
-        for name in ("kernel_size", "stride", "padding", "dilation", "output_padding"):
-            if not isinstance(value := values.get(name, 0), str):
-                values[name] = each(value, self.dims)
-        super()._take(values)
 
     def _shaped(self, bias: bool) -> dict[str, Any]:
         taken, given = self.in_channels, self.out_channels
         ends = (taken, given // self.groups) if self.transposed else (given, taken // self.groups)
         return {"weight": (*ends, *self.kernel_size), "bias": (given,) if bias else None}
 
-    reset_parameters = Linear.reset_parameters
-
     def forward(self, input: Tensor) -> Any:
         """Return the convolution of the input."""
         padding: Any = self.padding
         if self.padding_mode != "zeros":
             input, padding = F.pad(input, self.border(), self.padding_mode), 0
-        return convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return self.function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
     def border(self) -> list[int]:
         """Return how much is around the input where it is not zeros, for :func:`functional.pad`: the last dimension first."""
@@ -172,7 +145,10 @@ class Convolution(Layer):
         shown += self.unusual({"padding": zeros, "dilation": ones, "output_padding": zeros, "groups": 1})
         return shown + ", bias=False" * (self.bias is None) + self.unusual({"padding_mode": "zeros"})
 
-class Transposed(Convolution):
+BORDERED = {'Only "zeros" padding mode is supported for {self.__class__.__name__}':
+            lambda padding_mode, **_: padding_mode != "zeros"}
+
+class Transposed(Convolution, refused=CANNOT | BORDERED):
     """Base of the transposed convolutions."""
 
     transposed = True
@@ -180,23 +156,26 @@ class Transposed(Convolution):
     def forward(self, input: Tensor, output_size: Any = None) -> Any:
         """Return the transpose of a convolution, of the wanted size."""
         more = self.output_padding if output_size is None else self.room(input.shape, output_size)
-        options = (self.stride, self.padding, self.dilation, self.groups)
-        return convolve(input, self.weight, self.bias, *options, more)
+        options = (self.stride, self.padding, more, self.groups, self.dilation)
+        return self.function(input, self.weight, self.bias, *options)
 
     def room(self, sizes: Any, wanted: Any) -> tuple[int, ...]:
         """Return the output padding that makes the output so large."""
-        sizes, wanted = sizes[-self.dims :], wanted[-self.dims :]
-        options = zip(sizes, self.stride, self.padding, self.dilation, self.kernel_size, strict=True)
+        options = zip(sizes[-self.dims :], self.stride, self.padding, self.dilation, self.kernel_size, strict=True)
         least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in options]
-        most = [n + s - 1 for n, s in zip(least, self.stride, strict=True)]
-        if not all(low <= n <= high for low, n, high in zip(least, wanted, most, strict=True)):
-            raise ValueError(f"requested an output size of {wanted}, but valid sizes range from {least} to {most} "
-                             f"(for an input of {sizes})")
-        return tuple(n - low for n, low in zip(wanted, least, strict=True))
+        room = tuple(n - low for n, low in zip(wanted[-self.dims :], least, strict=True))
+        if not all(0 <= more < s for more, s in zip(room, self.stride, strict=True)):
+            raise ValueError(f"requested an output size of {wanted[-self.dims :]}, but valid sizes range from {least} to "
+                             f"{[n + s - 1 for n, s in zip(least, self.stride, strict=True)]} "
+                             f"(for an input of {sizes[-self.dims :]})")
+        return room
 
 SIZES, LAST = "in_channels, out_channels, kernel_size, stride=1, padding=0", f"padding_mode='zeros', {MADE}"
 SLID = f"{SIZES}, dilation=1, groups=1, bias=True, {LAST}"
 TURNED = f"{SIZES}, output_padding=0, groups=1, bias=True, dilation=1, {LAST}"
 for dims in (1, 2, 3):
-    type(f"Conv{dims}d", (Convolution,), {"dims": dims}, home="conv", takes=SLID)
-    type(f"ConvTranspose{dims}d", (Transposed,), {"dims": dims}, home="conv", takes=TURNED)
+    tuples = dict.fromkeys(("kernel_size", "stride", "padding", "dilation", "output_padding"), dims)
+    for name, base, takes in (("Conv", Convolution, SLID), ("ConvTranspose", Transposed, TURNED)):
+        function = getattr(F, f"{name.lower().replace('tran', '_tran')}{dims}d")
+        body = {"dims": dims, "function": staticmethod(function), "output_padding": (0,) * dims}
+        type(f"{name}{dims}d", (base,), body, home="conv", takes=takes, tuples=tuples)

@@ -1,29 +1,25 @@
 """Losses as functions, with the distances and similarities that some are made of.
 
-A loss is a row of the table that reduces by itself (``mse_loss``), or composed of rows as PyTorch composes it.
+A loss is a row of the table that reduces by itself (``mse_loss``), or composed of rows as PyTorch composes it. A parameter
+without an annotation is a tensor. What the three options of a reduction mean is found in one place (:func:`loss`).
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
+from gviz.autograd.formulas import parameters
 from gviz.autograd.modes import mode, no_grad
+from gviz.autograd.row import NAMED, named, native
 from gviz.autograd.row import TENSORS as call
-from gviz.autograd.row import native
 from gviz.numbers.shapes import broadcast_shape
 from gviz.numbers.words import warn
-from gviz.ops.checks import check_one_dtype
+from gviz.ops.checks import check_one_dtype, refuse
 from gviz.ops.losses import REDUCTIONS
 
-if TYPE_CHECKING:
-    Tensor = Any  # whose methods the table gives
-
-__all__ = [
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cosine_similarity", "cross_entropy",
-    "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss",
-    "nll_loss", "pairwise_distance", "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
-]
+__all__ = ["refuse_gradient", "told_of_old"]
 
 
 # ------------------------------------------------------------------ reductions
@@ -35,25 +31,34 @@ def told_of_old(reduction: str, size_average: Any = None, reduce: Any = None) ->
     warn(f"size_average and reduce args will be deprecated, please use reduction='{old}' instead.")
     return old
 
-def reduction_number(reduction: str, size_average: Any = None, reduce: Any = None) -> int:
+def reduction_number(*options: Any) -> int:
     """Return the number by which rows know a reduction; refuses one that does not exist."""
-    reduction = told_of_old(reduction, size_average, reduce)
+    reduction = told_of_old(*options)
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return REDUCTIONS[reduction]
 
-def reduced(losses: Tensor, number: int) -> Tensor:
-    """Return a loss per element, or their mean or sum."""
-    return losses if number == 0 else losses.mean() if number == 1 else losses.sum()
+def loss(function: Any, *, broadcast: bool = False) -> Any:
+    """Name a loss that is C++ in PyTorch: it gets the number of its reduction; operands of one shape, if ``broadcast``."""
+    names, run = parameters(function), native(function)
+    places = [names.index(name) for name in ("reduction", "size_average", "reduce") if name in names]
 
-def weighted(losses: Tensor, weight: Tensor | None, input: Tensor, reduction: str, *, share: bool = True) -> Tensor:
-    """Return losses times their weights, or the sum of these, or their mean: over the sum of the weights, if ``share``."""
-    if weight is None:
-        return reduced(losses, reduction_number(reduction))
-    if weight.shape != input.shape:
-        raise ValueError("Weights and input must have the same size.")
-    number, losses = reduction_number(reduction), losses * weight
-    return losses.sum() / weight.sum() if number == 1 and share else reduced(losses, number)
+    def numbered(*values: Any) -> Any:
+        pair = alike(*values[:2]) if broadcast else values[:2]
+        number = reduction_number(*(values[i] for i in places))
+        return run(*pair, *values[2 : places[0]], number, *values[places[0] + 1 :])
+
+    NAMED.append((f"F.{function.__name__}", function, numbered))
+    return function
+
+def reduced(losses, number, weight=None, *, share: bool = True):
+    """Return a loss per element, times its weight, or their sum, or their mean: over the sum of the weights, if ``share``."""
+    if weight is not None:
+        refuse(weight.shape != losses.shape, "Weights and input must have the same size.", ValueError)
+        losses = losses * weight
+        if number == 1 and share:
+            return losses.sum() / weight.sum()
+    return losses if number == 0 else losses.mean() if number == 1 else losses.sum()
 
 def refuse_gradient(function: str, **tensors: Any) -> None:
     """Refuse tensors that require a gradient where the function has no derivative for them."""
@@ -64,7 +69,7 @@ def refuse_gradient(function: str, **tensors: Any) -> None:
 
 
 # ------------------------------------------------------------------ differences
-def alike(input: Tensor, target: Tensor) -> tuple[Tensor, ...]:
+def alike(input, target):
     """Return input and target broadcast to one shape, with PyTorch's warning where they differ."""
     if target.shape == input.shape:
         return input, target
@@ -73,39 +78,39 @@ def alike(input: Tensor, target: Tensor) -> tuple[Tensor, ...]:
     shape = broadcast_shape(input.shape, target.shape)
     return tuple(one if one.shape == shape else one.expand(shape) for one in (input, target))
 
-def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-             weight: Tensor | None = None) -> Tensor:
+difference = partial(loss, broadcast=True)
+
+@difference
+def mse_loss(input, target, size_average: Any = None, reduce: Any = None, reduction: Any = "mean", weight=None):
     """Return the squared differences."""
-    (first, second), reduction = alike(input, target), told_of_old(reduction, size_average, reduce)
     if weight is not None:
-        return weighted((first - second) ** 2, weight, input, reduction)
-    return call["mse_loss"](first, second, reduction_number(reduction))
+        return reduced((input - target) ** 2, reduction, weight)
+    return call["mse_loss"](input, target, reduction)
 
-def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-            weight: Tensor | None = None) -> Tensor:
+@difference
+def l1_loss(input, target, size_average: Any = None, reduce: Any = None, reduction: Any = "mean", weight=None):
     """Return the absolute differences."""
-    (first, second), reduction = alike(input, target), told_of_old(reduction, size_average, reduce)
-    return weighted((first - second).abs(), weight, input, reduction)
+    return reduced((input - target).abs(), reduction, weight)
 
-def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-                   beta: float = 1.0) -> Tensor:
+@difference
+def smooth_l1_loss(input, target, size_average: Any = None, reduce: Any = None, reduction: Any = "mean", beta: float = 1.0):
     """Return squared differences below ``beta``, absolute ones above."""
-    (first, second), number = alike(input, target), reduction_number(reduction, size_average, reduce)
-    return call["smooth_l1_loss"](first, second, number, float(beta)) if beta else reduced((first - second).abs(), number)
+    if beta == 0:
+        return l1_loss(input, target, reduction=reduction)
+    return call["smooth_l1_loss"](input, target, reduction, float(beta))
 
-def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
-               weight: Tensor | None = None) -> Tensor:
+@difference
+def huber_loss(input, target, reduction: Any = "mean", delta: float = 1.0, weight=None):
     """Return half the square of differences below ``delta``, linear above."""
-    first, second = alike(input, target)
-    if weight is not None:
-        return weighted(call["huber_loss"](first, second, 0, float(delta)), weight, input, reduction, share=False)
-    return call["huber_loss"](first, second, reduction_number(reduction), float(delta))
+    losses = call["huber_loss"](input, target, reduction if weight is None else 0, float(delta))
+    return losses if weight is None else reduced(losses, reduction, weight, share=False)
 
 
 # ------------------------------------------------------------------ cross entropies
-def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-           log_target: bool = False) -> Tensor:
+@named("F.kl_div")
+def kl_div(input, target, size_average: Any = None, reduce: Any = None, reduction: Any = "mean", log_target: bool = False):
     """Return the divergence of a distribution from the one whose logarithm ``input`` is."""
+    refuse(not (input.is_floating_point() and target.is_floating_point()), "kl_div: Integral inputs not supported.")
     if reduction == "mean" and size_average is None and reduce is None:
         warn("reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only "
              "by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as "
@@ -113,116 +118,110 @@ def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any 
     batch = reduction == "batchmean"
     number = reduction_number("sum" if batch else reduction, size_average, reduce)
     other = target - input if log_target else target * input  # made first, as in PyTorch
-    losses = target.exp() * other if log_target else call["xlogy"](target, target) - other
-    return reduced(losses, number) / input.shape[0] if batch else reduced(losses, number)
+    losses = reduced(target.exp() * other if log_target else call["xlogy"](target, target) - other, number)
+    return losses / input.shape[0] if batch else losses
 
-def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
-                         reduce: Any = None, reduction: str = "mean") -> Tensor:
+@loss
+def binary_cross_entropy(input, target, weight=None, size_average: Any = None, reduce: Any = None, reduction: Any = "mean"):
     """Return the cross entropy of probabilities and targets in [0, 1]."""
-    number = reduction_number(reduction, size_average, reduce)
     if target.shape != input.shape:
         raise ValueError(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is "
                          "deprecated. Please ensure they have the same size.")
     check_one_dtype(target._array, input._array, "Found dtype {} but expected {}")
     refuse_gradient("binary_cross_entropy", weight=weight)
-    if ((target._array < 0) | (target._array > 1)).any():
-        raise RuntimeError("all elements of target should be between 0 and 1")
-    return call["binary_cross_entropy"](input, target, None if weight is None else weight.expand(target.shape), number)
+    refuse(((target._array < 0) | (target._array > 1)).any(), "all elements of target should be between 0 and 1")
+    return call["binary_cross_entropy"](input, target, None if weight is None else weight.expand(target.shape), reduction)
 
-def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
-                                     reduce: Any = None, reduction: str = "mean", pos_weight: Tensor | None = None) -> Tensor:
+@loss
+def binary_cross_entropy_with_logits(input, target, weight=None, size_average: Any = None, reduce: Any = None,
+                                     reduction: Any = "mean", pos_weight=None):
     """Return the :func:`binary_cross_entropy` of the sigmoid, computed stably."""
-    number = reduction_number(reduction, size_average, reduce)
     refuse_gradient("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     if target.shape != input.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     if not target.is_floating_point():
         raise RuntimeError(f"result type Float can't be cast to the desired output type {target.dtype.scalar_name}")
-    return call["bce_with_logits"](input, target, weight, pos_weight, number)
+    return call["bce_with_logits"](input, target, weight, pos_weight, reduction)
 
-def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
-             reduce: Any = None, reduction: str = "mean") -> Tensor:
+@loss
+def nll_loss(input, target, weight=None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
+             reduction: Any = "mean"):
     """Return the negative of the log probability of each example's class."""
-    number, sizes = reduction_number(reduction, size_average, reduce), input.shape
-    if len(sizes) > 1 and sizes[:1] != target.shape[:1]:
+    sizes, rank = input.shape, input.ndim
+    check_classes(input, target, weight)
+    refuse_gradient("nll_loss_forward" if rank <= 2 else "nll_loss2d_forward", weight=weight)
+    if rank <= 2 or rank == 4:
+        return call["nll_loss" if rank <= 2 else "nll_loss2d"](input, target, weight, reduction, ignore_index)
+    flat, classes = input.contiguous().view(*sizes[:2], 1, -1), target.contiguous().view(sizes[0], 1, -1)
+    losses = call["nll_loss2d"](flat, classes, weight, reduction, ignore_index)
+    return losses if reduction else losses.view(target.shape)
+
+def check_classes(input, target, weight) -> None:
+    """Refuse targets that are not a class for each example, and weights that are not one for each class."""
+    sizes, flat, wanted = input.shape, input.ndim <= 2, (*input.shape[:1], *input.shape[2:])
+    if input.ndim > 1 and sizes[:1] != target.shape[:1]:
         have = target.shape[0] if target.ndim else 0
         raise ValueError(f"Expected input batch_size ({sizes[0]}) to match target batch_size ({have}).")
-    check_classes(input, target, weight)
-    refuse_gradient("nll_loss_forward" if len(sizes) <= 2 else "nll_loss2d_forward", weight=weight)
-    if len(sizes) in (1, 2, 4):
-        return call["nll_loss" if len(sizes) < 4 else "nll_loss2d"](input, target, weight, number, ignore_index)
-    flat, classes = input.contiguous().view(*sizes[:2], 1, -1), target.contiguous().view(sizes[0], 1, -1)
-    losses = call["nll_loss2d"](flat, classes, weight, number, ignore_index)
-    return losses if number else losses.view(target.shape)
-
-def check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
-    """Refuse targets that are not a class for each example, and weights that are not one for each class."""
-    flat, wanted = input.ndim <= 2, (*input.shape[:1], *input.shape[2:])
     if flat and target.ndim > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if not flat and target.shape != wanted:
         raise RuntimeError(f"Expected target size {list(wanted)}, got {list(target.shape)}")
     if target._array.dtype.name not in ("int64", "uint8"):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}")
-    if weight is not None and weight.shape != (classes := input.shape[-1 if flat else 1],):
+    if weight is not None and weight.shape != (classes := sizes[-1 if flat else 1],):
         raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
                            f"tensor of shape: {list(weight.shape)}")
 
-@native
-def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
-                  ignore_index: int = -100, reduce: Any = None, reduction: str = "mean",
-                  label_smoothing: float = 0.0) -> Tensor:
+@loss
+def cross_entropy(input, target, weight=None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
+                  reduction: Any = "mean", label_smoothing: float = 0.0):
     """Return the cross entropy of unnormalized scores: with classes, or with probabilities of the input's shape."""
-    reduction = told_of_old(reduction, size_average, reduce)
-    soft, label_smoothing = target.shape == input.shape, max(0.0, label_smoothing)
+    soft, smoothing = target.shape == input.shape, max(0.0, label_smoothing)
     if soft and not target.is_floating_point():
         raise RuntimeError(f"Expected floating point type for target with class probabilities, got {target.dtype.scalar_name}")
-    if soft and ignore_index >= 0:
-        raise RuntimeError("ignore_index is not supported for floating point target")
+    refuse(soft and ignore_index >= 0, "ignore_index is not supported for floating point target")
+    refuse(smoothing > 1, f"label_smoothing must be between 0.0 and 1.0. Got: {smoothing:g}")
     axis = 0 if input.ndim == 1 else 1
     logs, classes = call["log_softmax_row"](input, axis), input.shape[axis]
     scale = None if weight is None else weight.view([-1 if i == axis else 1 for i in range(input.ndim)])
     if soft:
-        number = reduction_number(reduction)
-        target = target * (1 - label_smoothing) + label_smoothing / classes if label_smoothing else target
+        target = target * (1 - smoothing) + smoothing / classes if smoothing else target
         product = logs * target if scale is None else logs * target * scale
-        if number == 0:
+        if reduction == 0:
             return -product.sum((axis,))
-        return -product.sum() / (product.numel() // classes) if number == 1 else -product.sum()
-    loss = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
-    if not label_smoothing:
-        return loss
+        return -product.sum() / (product.numel() // classes) if reduction == 1 else -product.sum()
+    losses = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
+    if not smoothing:
+        return losses
     ignored = target == ignore_index
     smooth = (-(logs if scale is None else logs * scale).sum((axis,))).masked_fill_(ignored, 0.0)
-    smooth = smooth if reduction == "none" else smooth.sum()
-    if reduction == "mean":
+    smooth = smooth.sum() if reduction else smooth
+    if reduction == 1:
         smooth = smooth / ((~ignored).sum() if weight is None else weight[target[~ignored]].sum())
-    return loss * (1 - label_smoothing) + smooth * (label_smoothing / classes)
+    return losses * (1 - smoothing) + smooth * (smoothing / classes)
 
 
 # ------------------------------------------------------------------ other likelihoods
-@native
-def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: Any = None,
-                     eps: float = 1e-8, reduce: Any = None, reduction: str = "mean") -> Tensor:
+@loss
+def poisson_nll_loss(input, target, log_input: bool = True, full: bool = False, size_average: Any = None, eps: float = 1e-8,
+                     reduce: Any = None, reduction: Any = "mean"):
     """Return the negative log likelihood of counts; ``input`` is their rate, or its logarithm."""
-    number = reduction_number(reduction, size_average, reduce)
     product = target * (input if log_input else (input + eps).log())
     losses = (input.exp() if log_input else input) - product
     if full:
         rest = (target * (2 * math.pi)).log() * 0.5
         losses = losses + (target * target.log() - target + rest).masked_fill(target <= 1, 0)
-    return reduced(losses, number)
+    return reduced(losses, reduction)
 
-def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6,
-                      reduction: str = "mean") -> Tensor:
+@named("F.gaussian_nll_loss")
+def gaussian_nll_loss(input, target, var: Any, full: bool = False, eps: float = 1e-6, reduction: Any = "mean"):
     """Return the negative log likelihood of a normal distribution with that variance."""
-    number, sizes = reduction_number(reduction), input.shape
+    number = reduction_number(reduction)
     var = call["full_as"](input, var) if isinstance(var, float) else var
-    if (var._array < 0).any():
-        raise ValueError("var has negative entry/entries")
-    if var.shape == sizes[:-1]:
+    refuse((var._array < 0).any(), "var has negative entry/entries", ValueError)
+    if var.shape == input.shape[:-1]:
         var = var.unsqueeze(-1)
-    elif var.ndim != input.ndim or [m for n, m in zip(sizes, var.shape, strict=True) if n != m] not in ([], [1]):
+    elif var.ndim != input.ndim or [m for n, m in zip(input.shape, var.shape, strict=True) if n != m] not in ([], [1]):
         raise ValueError("var is of incorrect size")
     var = var.clone()
     with no_grad():
@@ -232,8 +231,9 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = Fals
 
 
 # ------------------------------------------------------------------ distances
+@named("F.cosine_similarity torch.cosine_similarity")
 @native
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+def cosine_similarity(x1, x2, dim: int = 1, eps: float = 1e-8):
     """Return the cosine of the angle between vectors."""
     if x1.shape != x2.shape:
         shape = broadcast_shape(x1.shape, x2.shape)
@@ -245,53 +245,52 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     second = x2 / lengths[1]
     return (x1 / lengths[0] * second).sum((dim,))
 
+@named("F.pairwise_distance torch.pairwise_distance")
 @native
-def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+def pairwise_distance(x1, x2, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False):
     """Return the p-norm of the differences along the last dimension."""
     apart = x1 - x2 + eps
     return call["norm"](apart, float(p), (apart.ndim - 1,), keepdim)
 
 
 # ------------------------------------------------------------------ margins
-@native
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None,
-                        reduce: Any = None, reduction: str = "mean") -> Tensor:
+@loss
+def margin_ranking_loss(input1, input2, target, margin: float = 0, size_average: Any = None, reduce: Any = None,
+                        reduction: Any = "mean"):
     """Return how far the first falls short of being more than the second (target 1), or less (-1)."""
-    number, more = reduction_number(reduction, size_average, reduce), input1 - input2
-    return reduced((-target * more + margin).clamp_min_(0), number)
+    more = input1 - input2
+    return reduced((-target * more + margin).clamp_min_(0), reduction)
 
-@native
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: Any = None, reduce: Any = None,
-                         reduction: str = "mean") -> Tensor:
+@loss
+def hinge_embedding_loss(input, target, margin: float = 1.0, size_average: Any = None, reduce: Any = None,
+                         reduction: Any = "mean"):
     """Return the input where the target is 1; where it is -1 how far it falls short of the margin."""
-    number, zero = reduction_number(reduction, size_average, reduce), call["zeros_like"](input)
+    zero = call["zeros_like"](input)
     negative = (margin - input).clamp_min_(0).where(target != 1, zero)
-    return reduced(negative + input.where(target != -1, zero), number)
+    return reduced(negative + input.where(target != -1, zero), reduction)
 
-@native
-def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None,
-                          reduce: Any = None, reduction: str = "mean") -> Tensor:
+@loss
+def cosine_embedding_loss(input1, input2, target, margin: float = 0, size_average: Any = None, reduce: Any = None,
+                          reduction: Any = "mean"):
     """Return how far vectors are from alike (target 1), or how much more alike than the margin (-1)."""
-    number, axis = reduction_number(reduction, size_average, reduce), (target.ndim,)
+    axis = (target.ndim,)
     product = (input1 * input2).sum(axis)
     one, other = ((x * x).sum(axis) + 1e-12 for x in (input1, input2))
     cosine = product / (one * other).sqrt()
     near, far = 1.0 - cosine, (cosine - margin).clamp_min_(0)
     near = near.where(target == 1, 0.0)
-    return reduced(near + far.where(target == -1, 0.0), number)
+    return reduced(near + far.where(target == -1, 0.0), reduction)
 
-@native
-def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2,
-                        eps: float = 1e-6, swap: bool = False, size_average: Any = None, reduce: Any = None,
-                        reduction: str = "mean") -> Tensor:
+@loss
+def triplet_margin_loss(anchor, positive, negative, margin: float = 1.0, p: float = 2, eps: float = 1e-6, swap: bool = False,
+                        size_average: Any = None, reduce: Any = None, reduction: Any = "mean"):
     """Return how much nearer than the margin the negative example is (``swap``: to the anchor or the positive one)."""
-    number = reduction_number(reduction, size_average, reduce)
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     far = call["minimum"](far, pairwise_distance(positive, negative, p, eps)) if swap else far
-    return reduced((near + margin - far).clamp_min(0), number)
+    return reduced((near + margin - far).clamp_min(0), reduction)
 
-def soft_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
-                     reduction: str = "mean") -> Tensor:
+@loss
+def soft_margin_loss(input, target, size_average: Any = None, reduce: Any = None, reduction: Any = "mean"):
     """Return ``log(1 + exp(-target * input))``."""
     refuse_gradient("soft_margin_loss", target=target)
-    return call["soft_margin_loss"](input, target, reduction_number(reduction, size_average, reduce))
+    return call["soft_margin_loss"](input, target, reduction)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from functools import partialmethod
+from functools import partialmethod, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gviz.autograd.modes import no_grad
@@ -24,23 +24,20 @@ if TYPE_CHECKING:
 __all__ = ["Module", "bracketed", "clear_gradient"]
 
 HOMES: dict[str, Any] = {
-    "_parameters": (Parameter, "parameter", "torch.nn.Parameter"), "_modules": (Hooks, "child module", "torch.nn.Module"),
-    "_buffers": (Tensor, "buffer", "torch.nn.Buffer, torch.Tensor"),
+    "_parameters": (Parameter, "cannot assign '{}' as parameter '{}' (torch.nn.Parameter or None expected)"),
+    "_modules": (Hooks, "{} is not a Module subclass"),
+    "_buffers": (Tensor, "cannot assign '{}' as buffer '{}' (torch.nn.Buffer, torch.Tensor or None expected)"),
 }
-"""The dicts of a module -> what is kept there, and what messages call that and its class."""
+"""The dicts of a module -> what is kept there, and how another thing is refused."""
 
-class _IncompatibleKeys(NamedTuple):
+class _IncompatibleKeys(NamedTuple("_IncompatibleKeys", [("missing_keys", "list[str]"), ("unexpected_keys", "list[str]")])):
     """Names that ``load_state_dict`` missed, and those that it had no place for."""
 
-    missing_keys: list[str]
-    unexpected_keys: list[str]
+    __slots__ = ()
+    __module__ = "torch.nn.modules.module"
 
     def __repr__(self) -> str:
-        if not (self.missing_keys or self.unexpected_keys):
-            return "<All keys matched successfully>"
-        return f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, unexpected_keys={self.unexpected_keys!r})"
-
-_IncompatibleKeys.__module__ = "torch.nn.modules.module"
+        return super().__repr__() if any(self) else "<All keys matched successfully>"
 
 def unnamed(method: str, *options: str) -> Any:
     """Return a method that yields what another does, without the names."""
@@ -52,7 +49,7 @@ class Module(Portable, Hooks):
     __module__, _importable = "torch.nn.modules.module", "gviz.engine.nn"
     training: bool
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.__dict__.update(training=True, _parameters={}, _buffers={}, _modules={}, _non_persistent_buffers_set=set())
 
@@ -63,20 +60,14 @@ class Module(Portable, Hooks):
     # ---------------------------------------------------------------- attributes
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
-        for home, (kind, what, wanted) in HOMES.items():
-            if isinstance(value, kind) and home != "_buffers":
-                if home not in own:
-                    early = "module" if kind is Hooks else "parameters"
-                    raise AttributeError(f"cannot assign {early} before Module.__init__() call")
+        for home, (kind, _) in HOMES.items():
+            made = isinstance(value, kind) and home != "_buffers"
+            if made and home in own:
                 for other in (own, *(own[one] for one in HOMES if one != home)):
                     other.pop(name, None)
                 own["_non_persistent_buffers_set"].discard(name)
-                own[home][name] = value
-                return
-            if name in own.get(home, ()):
-                if value is not None and not isinstance(value, kind):
-                    raise TypeError(f"cannot assign '{typename(value)}' as {what} '{name}' ({wanted} or None expected)")
-                own[home][name] = value
+            if made or name in own.get(home, ()):
+                self.admit(home, name, value)
                 return
         super().__setattr__(name, value)
 
@@ -95,18 +86,15 @@ class Module(Portable, Hooks):
 
     def admit(self, home: str, name: str, value: Any) -> None:
         """Add a parameter, a buffer or a module under a name. TypeError: it is another thing; KeyError: the name cannot be."""
-        (kind, _, wanted), what = HOMES[home], home[1:-1]
+        (kind, other), what = HOMES[home], home[1:-1]
         if home not in self.__dict__:
-            raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+            raise AttributeError(f"cannot assign {what if home == '_modules' else home[1:]} before Module.__init__() call")
         if value is not None and not isinstance(value, kind):
-            if home == "_modules":
-                raise TypeError(f"{typename(value)} is not a Module subclass")
-            wanted = "torch Tensor" if home == "_buffers" else wanted
-            raise TypeError(f"cannot assign '{typename(value)}' object to {what} '{name}' ({wanted} or None required)")
+            raise TypeError(other.format(typename(value), name))
         if hasattr(self, name) and name not in self.__dict__[home]:
             raise KeyError(f"attribute '{name}' already exists")
         if "." in name or not name:
-            got = f", got: {name}" if home == "_modules" else ""
+            got = f", got: {name}" * (what == "module")
             raise KeyError(f"{what} name can't " + (f'contain "."{got}' if name else 'be empty string ""'))
         self.__dict__[home][name] = value
 
@@ -129,24 +117,13 @@ class Module(Portable, Hooks):
     def named_modules(self, memo: Any = None, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
         """Yield this module and all below it, with their names; each once."""
         seen = set() if memo is None else memo
-        waiting: list[tuple[str, Module]] = [(prefix, self)]
-        while waiting:
-            name, module = waiting.pop()
-            if module in seen:
-                continue
+        if self not in seen:
             if remove_duplicate:
-                seen.add(module)
-            yield name, module
-            dot = name + "." if name else ""
-            waiting.extend((dot + n, m) for n, m in reversed(module._modules.items()) if m is not None)
-
-    def named_children(self) -> Iterator[tuple[str, Module]]:
-        """Yield the modules right below, with their names; each once."""
-        seen: set[Any] = {None}
-        for name, module in self._modules.items():
-            if module not in seen:
-                seen.add(module)
-                yield name, module
+                seen.add(self)
+            yield prefix, self
+            for name, module in self._modules.items():
+                if module is not None:
+                    yield from module.named_modules(seen, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
     def members(self, home: str, prefix: str = "", recurse: bool = True,
                 remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
@@ -160,17 +137,13 @@ class Module(Portable, Hooks):
                     yield (name + "." if name else "") + key, value
 
     named_parameters, named_buffers = partialmethod(members, "_parameters"), partialmethod(members, "_buffers")
+    named_children = partialmethod(members, "_modules", recurse=False)
     modules, children = unnamed("named_modules"), unnamed("named_children")
     parameters, buffers = unnamed("named_parameters", "recurse"), unnamed("named_buffers", "recurse")
 
     def get_submodule(self, target: str) -> Any:
         """Return the module, or the parameter, of that dotted name."""
-        found: Any = self
-        for part in target.split(".") if target else ():
-            if not hasattr(found, part):
-                raise AttributeError(f"{type(found).__name__} has no attribute `{part}`")
-            found = getattr(found, part)
-        return found
+        return reduce(getattr, target.split(".") if target else (), self)
 
     get_parameter = get_buffer = get_submodule
 
@@ -192,10 +165,8 @@ class Module(Portable, Hooks):
         own, uncounted = self.state_dict(keep_vars=True), not hasattr(state_dict, "_metadata")
         missing = [k for k in own if k not in state_dict and not (uncounted and k.endswith("num_batches_tracked"))]
         unexpected = [key for key in state_dict if key not in own]
-        errors: list[str] = []
-        for what, keys in (("Missing", missing), ("Unexpected", unexpected)):
-            if strict and keys:
-                errors.append(f"{what} key(s) in state_dict: " + ", ".join(f'"{k}"' for k in keys) + ". ")
+        wrong = (("Missing", missing), ("Unexpected", unexpected)) if strict else ()
+        errors = [f"{what} key(s) in state_dict: {str(keys)[1:-1]}. ".replace("'", '"') for what, keys in wrong if keys]
         errors += [e for key, t in own.items() if key in state_dict and (e := load(self, key, t, state_dict[key], assign))]
         if errors:
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors))
@@ -236,21 +207,16 @@ class Module(Portable, Hooks):
         wanted = kwargs.get("dtype", next((arg for arg in args if isinstance(arg, dtypes.dtype)), None))
         if wanted is not None and not (wanted.is_floating_point or wanted.is_complex):
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={wanted}")
-        for module in self.modules():
-            for parameter in module.parameters(recurse=False):
-                for tensor in (parameter, parameter.grad):
-                    if tensor is not None and tensor.is_floating_point():
-                        tensor.data = tensor.data.to(*args, **kwargs)
-            for name, buffer in module._buffers.items():
-                if buffer is not None and buffer.is_floating_point():
-                    module._buffers[name] = buffer.to(*args, **kwargs)
+        for parameter in self.parameters():
+            for tensor in (parameter, parameter.grad):
+                if tensor is not None and tensor.is_floating_point():
+                    tensor.data = tensor.data.to(*args, **kwargs)
+        for buffers in (module._buffers for module in self.modules()):
+            floats = {name: one for name, one in buffers.items() if one is not None and one.is_floating_point()}
+            buffers.update((name, one.to(*args, **kwargs)) for name, one in floats.items())
         return self
 
-    def cuda(self, device: Any = None) -> Self:
-        """Refuse: there is only the CPU."""
-        return self.to("cuda")
-
-    type, cpu, half = to, partialmethod(to, "cpu"), partialmethod(to, dtypes.float16)
+    type, cpu, cuda, half = to, partialmethod(to, "cpu"), partialmethod(to, "cuda"), partialmethod(to, dtypes.float16)
     float, double = partialmethod(to, dtypes.float32), partialmethod(to, dtypes.float64)
 
     # ---------------------------------------------------------------- text
@@ -275,6 +241,9 @@ def bracketed(name: str, extra: list[str], children: list[tuple[str, str]]) -> s
 
 def load(module: Module, key: str, tensor: Tensor, given: Any, assign: bool) -> str:
     """Copy, or assign, one value of a state; return what is wrong with it, if anything."""
+    if not isinstance(given, Tensor):
+        return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but '
+                f"received {type(given)}")
     if given.shape != tensor.shape:
         shapes = f"a param with shape {given.shape} from checkpoint, the shape in current model is {tensor.shape}."
         return f"size mismatch for {key}: copying {shapes}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from gviz.engine.creation import empty
 from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
-from gviz.engine.nn.options import MADE, Layer, each
+from gviz.engine.nn.options import MADE, Layer
 from gviz.numbers import dtypes
 
 if TYPE_CHECKING:
@@ -25,46 +25,34 @@ class Norm(Layer):
         for name, parameter in self.named_parameters():
             init.constant_(parameter, float(name == "weight"))
 
+SCALED = ("weight", "bias")
 SHAPED = "normalized_shape, eps={}, elementwise_affine=True"
+NORMED = "{normalized_shape}, eps={eps}, elementwise_affine={elementwise_affine}"
+UNEVEN = {"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})":
+          lambda num_channels, num_groups, **_: num_channels % num_groups}
 
 class LayerNorm(Norm, home="normalization", function=F.layer_norm, takes=f"{SHAPED.format(1e-5)}, bias=True, {MADE}",
-                more="normalized_shape", less="elementwise_affine"):
+                more="normalized_shape", less="elementwise_affine", tuples={"normalized_shape": 1},
+                shapes=dict.fromkeys(SCALED, "normalized_shape"), shown=f"{NORMED}, bias={{bias}}"):
     """The last dimensions brought to mean 0 and variance 1."""
 
-    _shapes: ClassVar = dict.fromkeys(("weight", "bias"), "normalized_shape")
-    _shown = "{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, bias={self.has_bias}"
-
-    def _take(self, values: dict[str, Any]) -> None:
-        super()._take({**values, "normalized_shape": each(values["normalized_shape"], 1)})
-
 class RMSNorm(LayerNorm, home="normalization", function=F.rms_norm, takes=f"{SHAPED.format(None)}, {MADE}",
-              more="normalized_shape", less="elementwise_affine"):
+              more="normalized_shape", less="elementwise_affine", shapes={"weight": "normalized_shape"}, shown=NORMED):
     """The last dimensions divided by the root of their mean square."""
 
-    _shapes: ClassVar = {"weight": "normalized_shape"}
-    _shown = "{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
-
-class GroupNorm(Norm, home="normalization", function=F.group_norm, less="affine",
-                takes=f"num_groups, num_channels, eps=1e-05, affine=True, {MADE}, *, bias=True"):
+class GroupNorm(Norm, home="normalization", function=F.group_norm, less="affine", refused=UNEVEN,
+                takes=f"num_groups, num_channels, eps=1e-05, affine=True, {MADE}, *, bias=True",
+                shapes=dict.fromkeys(SCALED, "num_channels"),
+                shown="{num_groups}, {num_channels}, eps={eps}, affine={affine}, bias={bias}"):
     """Groups of channels brought to mean 0 and variance 1."""
 
-    _shapes: ClassVar = dict.fromkeys(("weight", "bias"), "num_channels")
-    _shown = "{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.has_bias}"
+TRACKED = ("{num_features}, eps={eps}, momentum={momentum}, affine={affine}, bias={bias}, "
+           "track_running_stats={track_running_stats}")
 
-    def _take(self, values: dict[str, Any]) -> None:
-        if (channels := values["num_channels"]) % (groups := values["num_groups"]):
-            raise ValueError(f"num_channels ({channels}) must be divisible by num_groups ({groups})")
-        super()._take(values)
-
-class Tracking(Norm):
+class Tracking(Norm, shapes=dict.fromkeys(SCALED, "num_features"), shown=TRACKED):
     """Base of the norms that may keep running statistics: batch norms, and instance norms with other defaults."""
 
     ranks: ClassVar[tuple[int, ...]]
-    _shapes: ClassVar = dict.fromkeys(("weight", "bias"), "num_features")
-    _shown = (
-        "{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, bias={self.has_bias}, "
-        "track_running_stats={self.track_running_stats}"
-    )
 
     def _take(self, values: dict[str, Any]) -> None:
         super()._take(values)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from gviz.engine.creation import empty
+from gviz.engine.nn import init
 from gviz.engine.nn.module import Module
 from gviz.engine.nn.parameter import Parameter
 
@@ -37,28 +39,37 @@ class Layer(Module):
     _takes: ClassVar[str] = ""
     _options: ClassVar[tuple[str, ...]] = ()
     _shapes: ClassVar[dict[str, str]] = {}
-    """The parameters, with the names of the options that are their sizes."""
     _shown: ClassVar[str | None] = None
+    _tuples: ClassVar[dict[str, int]] = {}
+    _refused: ClassVar[dict[str, Any]] = {}
     bias: Any
 
-    def __init_subclass__(cls, home: str = "", takes: Any = None, function: Any = None, inputs: str = "input", more: str = "",
-                          less: str = "") -> None:
+    def __init_subclass__(cls, home: str = "", function: Any = None, inputs: str = "input", more: str = "", less: str = "",
+                          begin: Any = None, **facts: Any) -> None:
         """Declare a layer; a subclass of the user's declares nothing.
 
         Args:
             home: the file that PyTorch has it in.
-            takes: the options as parameters of a Python function.
             function: it is called with the inputs and, by their names, with the parameters and the options.
             inputs: what ``forward`` takes.
             more: attributes that the function is called with, too.
             less: options that it is not called with; those that are sizes of parameters are not among them anyway.
+            begin: the function that writes initial values, if not as usual.
+            facts: ``takes``: the options as parameters of a Python function. ``shapes``: the parameters, with the names of the
+                options that are their sizes. ``shown``: the text in the brackets, if it is not all options. ``tuples``: options
+                that are kept as tuples, of how many numbers where one is given. ``refused``: messages about the options,
+                with when they are due: of a ValueError, unless that says AssertionError.
         """
-        cls._takes = cls._takes if takes is None else takes
+        for name, value in facts.items():
+            setattr(cls, f"_{name}", value)
+        if begin is not None:
+            cls.reset_parameters = begin  # type: ignore[method-assign] # as a method of the class would be
         if home:
             cls.__module__ = f"torch.nn.modules.{home}"
             LAYERS[cls.__name__] = cls
             if "__init__" not in vars(cls):
-                cls._options = method(cls, "__init__", cls._takes, "self._begin(locals())")
+                begun = "Module.__init__(self) or self._take(locals())"
+                cls._options = method(cls, "__init__", cls._takes, begun, Module=Module)
         if function is not None:
             apart = {*UNKEPT, *less.split(), *" ".join(cls._shapes.values()).split()}
             given = [*cls._shapes, *(name for name in cls._options if name not in apart), *more.split()]
@@ -66,16 +77,15 @@ class Layer(Module):
             words = ", ".join([*taken, *(f"{name}=self.{name}" for name in given)])
             method(cls, "forward", inputs, f"function({words})", function=function)
 
-    def _begin(self, values: dict[str, Any]) -> None:
-        """Make an empty module, then a layer of it."""
-        Module.__init__(self)
-        self._take(values)
-
     def _take(self, values: dict[str, Any]) -> None:
         """Keep the values of the options, and make the parameters."""
+        for message, wrong in self._refused.items():
+            if error := wrong(**values):
+                raise (AssertionError if error is AssertionError else ValueError)(message.format(**values))
         for name, value in values.items():
             if name not in UNKEPT:
-                setattr(self, name, value)
+                kept = each(value, self._tuples[name]) if name in self._tuples and not isinstance(value, str) else value
+                setattr(self, name, kept)
         shapes = self._shaped(values.get("bias", True))
         for name, shape in shapes.items():
             made = None if shape is None else Parameter(empty(shape, dtype=values["dtype"], device=values["device"]))
@@ -89,20 +99,17 @@ class Layer(Module):
         return {k: None if k == "bias" and not bias else v[0] if len(v) == 1 else tuple(v) for k, v in sizes.items()}
 
     def reset_parameters(self) -> None:
-        """Write initial values."""
-        raise NotImplementedError
-
-    @property
-    def has_bias(self) -> bool:
-        """Whether there is one."""
-        return self.bias is not None
+        """Write values uniform within one over the root of the number of inputs, as most layers with weights begin."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            init.within([self.bias], init.fans(self.weight)[0])
 
     def extra_repr(self) -> str:
         """Return what the layer says it shows, else the options."""
+        values = {**vars(self), "bias": getattr(self, "bias", None) is not None}
         if self._shown is not None:
-            return self._shown.format(self=self)
-        values = {name: self.has_bias if name == "bias" else getattr(self, name) for name in self._options if name not in MADE}
-        shown = [f"{name}={value}" for name, value in values.items() if name != "inplace"]
+            return self._shown.format(**values)
+        shown = [f"{name}={values[name]}" for name in self._options if name in values and name != "inplace"]
         return ", ".join(shown + ["inplace=True"] * bool(values.get("inplace")))
 
     def unusual(self, usual: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gviz.autograd.tensor import Tensor, from_array
+from gviz.engine.copying import renewed
 from gviz.numbers.words import absent, type_name
 
 __all__ = ["Parameter", "typename"]
@@ -29,18 +30,10 @@ class Parameter(Tensor):
         return f"Parameter containing:\n{super().__repr__()}"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        if id(self) not in memo:
-            memo[id(self)] = type(self)(from_array(self._array.copy(), None), self.requires_grad)
-        return memo[id(self)]
+        return type(self)(from_array(self._array.copy(), None), self.requires_grad)
 
     def __reduce__(self) -> Any:
-        return rebuild, (self.data, self.requires_grad, self.__dict__)
-
-def rebuild(data: Tensor, requires_grad: bool, notes: dict[str, Any]) -> Parameter:
-    """Return a parameter from what was pickled."""
-    made: Parameter = Parameter(data, requires_grad)
-    made.__dict__.update(notes)
-    return made
+        return renewed, ("gviz.engine.nn", "Parameter", self.data, self.requires_grad), self.__dict__
 
 def typename(value: Any) -> str:
     """Return what PyTorch calls a value in its messages: a class or a function by its own name, else the type."""

@@ -18,29 +18,37 @@ USUAL = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "b
 """Options that are shown where they are something else."""
 LAYERED = "bias=True, batch_first=False, dropout=0.0, bidirectional=False"
 
-class Remembering(Layer, takes=f"input_size, hidden_size, bias=True, {MADE}"):
-    """Base of all: weights for ``gates`` linear maps of the input and of the state."""
+UNKNOWN = {"Unknown nonlinearity {nonlinearity!r}. Select from 'tanh' or 'relu'.":
+           lambda nonlinearity="tanh", **_: nonlinearity not in ("tanh", "relu")}
+
+class Remembering(Layer, takes=f"input_size, hidden_size, bias=True, {MADE}", refused=UNKNOWN,
+                  begin=lambda self: init.within(self.parameters(), self.hidden_size)):
+    """Base of all: weights for ``gates`` linear maps of the input and of the state, in each layer and direction."""
 
     gates: ClassVar[int]
+    step: ClassVar[Any]
+    """The next state, of the maps of the input and of the state, and of the states."""
+    suffixes: Any = (("",),)
+    """What the names of the weights end with: of each layer, those of its directions."""
     _usual: ClassVar[dict[str, Any]] = USUAL
 
     def _take(self, values: dict[str, Any]) -> None:
         self.bias = values["bias"]  # here it is one of the options
         super()._take(values)
 
-    def maps_of(self, taken: int, suffix: str = "") -> dict[str, Any]:
-        """Return the shapes of the weights that take so many inputs."""
-        own, rows = self.hidden_size, self.gates * self.hidden_size
-        shapes = {"weight_ih": (rows, taken), "weight_hh": (rows, own), "bias_ih": (rows,), "bias_hh": (rows,)}
-        return {name + suffix: shape for name, shape in shapes.items()}
+    def _shaped(self, bias: bool) -> dict[str, Any]:
+        rows, own = self.gates * self.hidden_size, self.hidden_size
+        shapes: dict[str, Any] = {}
+        for number, suffixes in enumerate(self.suffixes):
+            taken = own * len(suffixes) if number else self.input_size
+            for end in suffixes:
+                shapes |= {f"weight_ih{end}": (rows, taken), f"weight_hh{end}": (rows, own)}
+                shapes |= dict.fromkeys((f"bias_ih{end}", f"bias_hh{end}"), (rows,) if bias else None)
+        return shapes
 
-    def step(self, of_input: Any, of_state: Any, *states: Any) -> Any:
-        """Return the next state, of the maps of the input and of the state, and of the states."""
-        raise NotImplementedError
-
-    def reset_parameters(self) -> None:
-        """Write values uniform within one over the root of the size of the state."""
-        init.within(self.parameters(), self.hidden_size)
+    def mapped(self, value: Any, name: str) -> Any:
+        """Return the input, or the state, after the linear map of that name."""
+        return F.linear(value, getattr(self, f"weight_{name}"), getattr(self, f"bias_{name}"))
 
     def extra_repr(self) -> str:
         """Return the sizes, and what is not as usual."""
@@ -52,27 +60,22 @@ class Cell(Remembering):
 
     states = 1
 
-    def _shaped(self, bias: bool) -> dict[str, Any]:
-        return {**self.maps_of(self.input_size), **({} if bias else {"bias_ih": None, "bias_hh": None})}
-
     def forward(self, input: Any, hx: Any = None) -> Any:
         """Return the next state, for a batch or for one example."""
-        several = self.states > 1
-        if (rank := input.dim()) not in (1, 2):
-            raise ValueError(f"{type(self).__name__}: Expected input to be 1D or 2D, got {rank}D instead")
-        input = input if rank == 2 else input.unsqueeze(0)
-        given = (empty((len(input), self.hidden_size), input.dtype),) * self.states if hx is None else hx if several else (hx,)
-        states = given if rank == 2 or hx is None else tuple(state.unsqueeze(0) for state in given)
-        if input.shape[1] != self.input_size:
-            raise RuntimeError(f"input has inconsistent input_size: got {input.shape[1]} expected {self.input_size}")
-        for i, state in enumerate(states):
-            if state.shape[0] != input.shape[0]:
-                raise RuntimeError(f"Input batch size {input.shape[0]} doesn't match hidden{i} batch size {state.shape[0]}")
-            if state.shape[1] != self.hidden_size:
-                raise RuntimeError(f"hidden{i} has inconsistent hidden_size: got {state.shape[1]}, expected {self.hidden_size}")
-        maps = F.linear(input, self.weight_ih, self.bias_ih), F.linear(states[0], self.weight_hh, self.bias_hh)
-        found = self.step(*maps, *states)
-        return found if rank == 2 else tuple(state.squeeze(0) for state in found) if several else found.squeeze(0)
+        several, alone = self.states > 1, input.dim() == 1
+        if input.dim() not in (1, 2):
+            raise ValueError(f"{type(self).__name__}: Expected input to be 1D or 2D, got {input.dim()}D instead")
+        states = hx if several or hx is None else (hx,)
+        if alone:
+            input, states = input.unsqueeze(0), None if states is None else [state.unsqueeze(0) for state in states]
+        wanted = len(input), self.hidden_size
+        states = [empty(wanted, input.dtype)] * self.states if states is None else states
+        if any(state.shape != wanted for state in states):
+            raise RuntimeError(f"Expected hidden size {wanted}, got {[list(state.shape) for state in states]}")
+        found = self.step(self.mapped(input, "ih"), self.mapped(states[0], "hh"), *states)
+        if alone:
+            return tuple(state.squeeze(0) for state in found) if several else found.squeeze(0)
+        return found
 
 class RNNCell(Cell, home="rnn", takes=f"input_size, hidden_size, bias=True, nonlinearity='tanh', {MADE}"):
     """``tanh(W x + b + U h + c)``, or relu."""
@@ -115,33 +118,19 @@ class Recurrent(Remembering):
     """Base of the layers that run a cell over a sequence: weights for each layer and direction, and the loop."""
 
     def _take(self, values: dict[str, Any]) -> None:
-        if values.get("nonlinearity", "tanh") not in ("tanh", "relu"):
-            raise ValueError(f"Unknown nonlinearity '{values['nonlinearity']}'. Select from 'tanh' or 'relu'.")
         if values["dropout"] > 0 and values["num_layers"] == 1:
             warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
                  f"greater than 1, but got dropout={values['dropout']} and num_layers=1")
+        ways = ("", "_reverse")[: 1 + values["bidirectional"]]
+        self.suffixes = [[f"_l{n}{way}" for way in ways] for n in range(values["num_layers"])]
         super()._take(values)
-
-    def _shaped(self, bias: bool) -> dict[str, Any]:
-        ways = ("", "_reverse")[: 1 + self.bidirectional]
-        self.suffixes = [[f"_l{n}{way}" for way in ways] for n in range(self.num_layers)]
-        sizes = [self.input_size] + [self.hidden_size * len(ways)] * (self.num_layers - 1)
-        shapes = [self.maps_of(size, suffix) for size, some in zip(sizes, self.suffixes, strict=True) for suffix in some]
-        return {name: shape for some in shapes for name, shape in some.items() if bias or not name.startswith("bias")}
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         """Return the states of the last layer at every step, and the last state of every layer."""
         if (rank := input.dim()) not in (2, 3):
-            tensor = "tensor " * isinstance(self, RNN)
-            raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {rank}D {tensor}instead")
-        if hx is not None and hx.dim() != rank:
-            what = "batched 3-D" if rank == 3 else "unbatched 2-D"
-            raise RuntimeError(f"For {what} input, hx should also be {rank}-D but got {hx.dim()}-D tensor")
-        if input.shape[-1] != self.input_size:
-            raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}")
+            raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {rank}D instead")
         if rank == 2:
-            steps, last = self.run(input.unsqueeze(1), None if hx is None else hx.unsqueeze(1))
-            return steps.squeeze(1), last.squeeze(1)
+            return tuple(one.squeeze(1) for one in self.run(input.unsqueeze(1), None if hx is None else hx.unsqueeze(1)))
         steps, last = self.run(input.transpose(0, 1) if self.batch_first else input, hx)
         return steps.transpose_(0, 1) if self.batch_first else steps, last
 
@@ -155,21 +144,16 @@ class Recurrent(Remembering):
         for number, suffixes in enumerate(self.suffixes):
             if number and self.dropout and self.training:
                 input = F.dropout(input, self.dropout)
-            layers = [self.sequence(input, next(states), suffix) for suffix in suffixes]
-            last += [steps[-1 if "reverse" not in suffix else 0] for suffix, steps in zip(suffixes, layers, strict=True)]
-            stacked = [call["stack"](steps, 0) for steps in layers]
-            input = stacked[0] if len(stacked) == 1 else call["cat"](stacked, 2)
+            layers = []
+            for suffix in suffixes:
+                back, steps, hidden = -1 if suffix.endswith("_reverse") else 1, [], next(states)
+                for of_input in self.mapped(input, f"ih{suffix}").unbind(0)[::back]:
+                    hidden = self.step(of_input, self.mapped(hidden, f"hh{suffix}"), hidden)
+                    steps.append(hidden)
+                last.append(hidden)
+                layers.append(call["stack"](steps[::back], 0))
+            input = layers[0] if len(layers) == 1 else call["cat"](layers, 2)
         return input, call["stack"](last, 0)
-
-    def sequence(self, input: Any, hidden: Any, suffix: str) -> list[Any]:
-        """Run one layer in one direction: return its state at every step."""
-        weight, bias = getattr(self, f"weight_ih{suffix}"), getattr(self, f"bias_ih{suffix}", None)
-        other, second = getattr(self, f"weight_hh{suffix}"), getattr(self, f"bias_hh{suffix}", None)
-        back, states = -1 if suffix.endswith("_reverse") else 1, []
-        for of_input in F.linear(input, weight, bias).unbind(0)[::back]:
-            hidden = self.step(of_input, F.linear(hidden, other, second), hidden)
-            states.append(hidden)
-        return states[::back]
 
     def flatten_parameters(self) -> None:
         """Do nothing: it is for the memory of GPUs."""

@@ -8,7 +8,8 @@ import numpy as np
 
 from gviz.autograd.modes import no_grad
 from gviz.autograd.row import TENSORS as call
-from gviz.autograd.tensor import Tensor, from_array
+from gviz.autograd.tensor import Tensor
+from gviz.engine.creation import zeros
 from gviz.numbers.words import absent
 
 if TYPE_CHECKING:
@@ -24,14 +25,13 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, er
                     foreach: Any = None) -> Tensor:
     """Scale gradients down so that their norm together is at most ``max_norm``; return the norm before."""
     grads, order = gradients(parameters), float(norm_type)
-    norms = np.array([np.linalg.norm(grad._array.reshape(-1), order) for grad in grads] or np.zeros(1, np.float32))
-    total: Any = from_array(np.linalg.norm(norms, order).astype(norms.dtype), None)
-    if error_if_nonfinite and not np.isfinite(total._array):
-        raise RuntimeError(f"The total norm of order {order} for gradients from `parameters` is non-finite, so it cannot be "
-                           "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
-                           "`error_if_nonfinite=False`")
-    scale = (max_norm / (total + 1e-6)).clamp(max=1.0)
     with no_grad():
+        total: Any = call["stack"]([grad.norm(order) for grad in grads] or [zeros(())], 0).norm(order)
+        if error_if_nonfinite and not np.isfinite(total._array):
+            raise RuntimeError(f"The total norm of order {order} for gradients from `parameters` is non-finite, so it cannot "
+                               "be clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+                               "`error_if_nonfinite=False`")
+        scale = (max_norm / (total + 1e-6)).clamp(max=1.0)
         for grad in grads:
             grad.mul_(scale)
     return total
@@ -48,9 +48,8 @@ def parameters_to_vector(parameters: Iterable[Any]) -> Any:
 
 def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
     """Let each parameter be its part of the vector."""
-    start = 0
-    for parameter in parameters:
-        parameter.data = vec[start : start + parameter.numel()].view_as(parameter).data
-        start += parameter.numel()
+    parameters = list(parameters)
+    for parameter, part in zip(parameters, vec.split([one.numel() for one in parameters]), strict=True):
+        parameter.data = part.view_as(parameter).data
 
 __getattr__ = absent("torch.nn.utils")

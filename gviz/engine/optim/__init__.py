@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from gviz.autograd.modes import enable_grad, no_grad
+from gviz.autograd.modes import enable_grad
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.copying import Portable
 from gviz.engine.nn.module import clear_gradient
@@ -21,9 +21,7 @@ from gviz.engine.nn.options import method
 from gviz.engine.nn.parameter import typename
 from gviz.engine.optim import lr_scheduler
 from gviz.numbers.words import absent, warn
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from gviz.ops.checks import refuse
 
 __all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
 
@@ -51,27 +49,28 @@ class Optimizer(Portable):
         if isinstance(params, Tensor):
             raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
                             "torch.FloatTensor")
-        self.defaults = defaults
+        self.defaults, self.param_groups = defaults, list[dict[str, Any]]()
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
-        self.param_groups: list[dict[str, Any]] = []
         groups = list(params)
-        if not groups:
-            raise ValueError("optimizer got an empty parameter list")
+        refuse(not groups, "optimizer got an empty parameter list", ValueError)
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
     def _begin(self, given: dict[str, Any]) -> None:
         """Begin with these options. ValueError: one is not what it can be."""
-        params = given.pop("params")
         for i, beta in enumerate(given.get("betas", ())):
             if not 0 <= beta < 1:
                 raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
         for name in ("lr", "eps", "momentum", "alpha", "lr_decay", "weight_decay", "initial_accumulator_value"):
-            if not given.get(name, 0) >= 0:
-                raise ValueError(f"Invalid {CALLED.get(name, f'{name} value')}: {given[name]}")
+            refuse(not given.get(name, 0) >= 0, f"Invalid {CALLED.get(name, f'{name} value')}: {given.get(name)}", ValueError)
         if given.get("nesterov") and (given["momentum"] <= 0 or given["dampening"] != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        Optimizer.__init__(self, params, {name: given[name] for name in (*self._first.split(), *given) if name != "self"})
+        options = {name: given[name] for name in (*self._first.split(), *given) if name not in ("self", "params")}
+        Optimizer.__init__(self, given["params"], options)
+
+    def _tensors(self) -> list[Tensor]:
+        """Return the parameters of all groups."""
+        return [tensor for group in self.param_groups for tensor in group["params"]]
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group; what it does not say is as in the defaults."""
@@ -89,46 +88,42 @@ class Optimizer(Portable):
             if not tensor.is_leaf and not tensor.retains_grad:
                 raise ValueError("can't optimize a non-leaf Tensor")
         param_group.update({name: value for name, value in self.defaults.items() if name not in param_group})
-        if len({id(tensor) for tensor in tensors}) < len(tensors):
+        if len({*map(id, tensors)}) < len(tensors):
             warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
                  "github.com/pytorch/pytorch/issues/40967 for more information")
-        known = {id(p) for group in self.param_groups for p in group["params"]}
-        if any(id(tensor) in known for tensor in tensors):
+        if {*map(id, tensors)} & {*map(id, self._tensors())}:
             raise ValueError("some parameters appear in more than one parameter group")
         self.param_groups.append(param_group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or set them to zero."""
-        for group in self.param_groups:
-            for tensor in group["params"]:
-                clear_gradient(tensor, set_to_none)
+        for tensor in self._tensors():
+            clear_gradient(tensor, set_to_none)
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Any = None) -> Any:
         """Update every parameter that has a gradient; return what ``closure`` (which computes it anew) returned."""
         if "_opt_called" in vars(self):  # there is a schedule, which warns if it goes on before this
             self._opt_called = True
         with enable_grad():
             loss = None if closure is None else closure()
-        with no_grad():
-            for group in self.param_groups:
-                for tensor in group["params"]:
-                    if (rare := tensor._rare) is not None and rare.grad is not None:
-                        self.update_from(tensor, rare.grad._array, group)
+        for group in self.param_groups:
+            for tensor in group["params"]:
+                if (rare := tensor._rare) is not None and rare.grad is not None:
+                    self.update_from(tensor, rare.grad._array, group)
         return loss
 
     def update_from(self, tensor: Tensor, grad: Any, group: dict[str, Any]) -> None:
         """Do one parameter's step from its gradient, as the group wants that."""
-        value, state = tensor._array, self.state[tensor]
+        value, state, decay, lr = tensor._array, self.state.get(tensor, {}), group["weight_decay"], float(group["lr"])
         grad = -grad if group["maximize"] else grad
-        decays, lr = group["weight_decay"] != 0, float(group["lr"])
-        if apart := decays and group.get("decoupled_weight_decay", False):  # the parameter itself decays, a write of its own
-            value *= 1 - lr * group["weight_decay"]
-        elif decays:
-            grad = grad + value * group["weight_decay"]
+        if apart := decay != 0 and group.get("decoupled_weight_decay", False):  # a write of its own
+            value *= 1 - lr * decay
+        elif decay != 0:
+            grad = grad + value * decay
         self.update(value, grad, lr, state, group)
         tensor.version_cell().count += 1 + apart
-        if not state:
-            del self.state[tensor]
+        if state:
+            self.state[tensor] = state
 
     def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """Do one parameter's step on arrays, in place."""
@@ -136,7 +131,7 @@ class Optimizer(Portable):
 
     def state_dict(self) -> dict[str, Any]:
         """Return state and groups, with parameters as numbers."""
-        numbers = {id(p): i for i, p in enumerate(p for group in self.param_groups for p in group["params"])}
+        numbers = {id(p): i for i, p in enumerate(self._tensors())}
         groups = [{name: value for name, value in group.items() if name != "params"}  # which PyTorch puts last
                   | {"params": [numbers[id(p)] for p in group["params"]]} for group in self.param_groups]
         return {"state": {numbers[id(p)]: dict(s) for p, s in self.state.items()}, "param_groups": groups}
@@ -148,14 +143,10 @@ class Optimizer(Portable):
             raise ValueError("loaded state dict has a different number of parameter groups")
         if any(len(own["params"]) != len(given["params"]) for own, given in zip(self.param_groups, groups, strict=True)):
             raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
-        self.param_groups = [
-            {**given, "params": own["params"], **{k: v for k, v in own.items() if k not in given}}
-            for own, given in zip(self.param_groups, groups, strict=True)
-        ]
-        tensors = [p for group in self.param_groups for p in group["params"]]
-        self.state = defaultdict(dict)
-        for i, kept in state_dict["state"].items():
-            self.state[tensors[i]] = {k: deepcopy(v) for k, v in kept.items()}
+        self.param_groups = [given | {name: value for name, value in own.items() if name == "params" or name not in given}
+                             for own, given in zip(self.param_groups, groups, strict=True)]
+        tensors = self._tensors()
+        self.state = defaultdict(dict, {tensors[i]: deepcopy(kept) for i, kept in state_dict["state"].items()})
 
     def __repr__(self) -> str:
         text = f"{type(self).__name__} ("

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.engine.copying import Portable
 from gviz.numbers.words import absent, warn
+from gviz.ops.checks import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,10 +22,7 @@ EARLY = ("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In P
          "in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will result in PyTorch "
          "skipping the first value of the learning rate schedule. See more details at "
          "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate")
-FRESH = ("param 'initial_lr' is not specified in param_groups[{}] when resuming scheduler with last_epoch >= 0.\n"
-         "This typically happens when:\n"
-         "1. You're trying to resume training from a checkpoint but haven't properly loaded the optimizer state\n"
-         "2. You're using last_epoch >= 0 for a fresh training run (not recommended)")
+FRESH = "param 'initial_lr' is not specified in param_groups[{}] when resuming scheduler with last_epoch >= 0."
 
 class LRScheduler(Portable):
     """Base of the schedules: ``step()`` sets each group's learning rate for the next epoch."""
@@ -36,8 +34,7 @@ class LRScheduler(Portable):
             cls.__module__ = LRScheduler.__module__
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
-        if not hasattr(optimizer, "param_groups"):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        refuse(not hasattr(optimizer, "param_groups"), f"{type(optimizer).__name__} is not an Optimizer", TypeError)
         self.optimizer = optimizer
         vars(optimizer).setdefault("_opt_called", False)
         for i, group in enumerate(optimizer.param_groups):
@@ -91,8 +88,7 @@ class LambdaLR(LRScheduler):
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
         count = len(optimizer.param_groups)
         self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, list | tuple) else [lr_lambda] * count
-        if len(self.lr_lambdas) != count:
-            raise ValueError(f"Expected {count} lr_lambdas, but got {len(self.lr_lambdas)}")
+        refuse(len(self.lr_lambdas) != count, f"Expected {count} lr_lambdas, but got {len(self.lr_lambdas)}", ValueError)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:

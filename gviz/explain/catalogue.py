@@ -7,12 +7,9 @@ name that calls a composition of rows is among the *forms* of those rows that it
 from __future__ import annotations
 
 import fnmatch
-import os
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
-from inspect import unwrap
-from opcode import opmap
 from pkgutil import iter_modules
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -23,49 +20,31 @@ from gviz.autograd.node import AccumulateGrad
 from gviz.autograd.row import COMPOSITES, ROWS, TENSORS, Row
 from gviz.autograd.views import CopySlices
 from gviz.engine.nn.options import LAYERS
-from gviz.engine.readers.symbols import formula_text, meaning
+from gviz.explain.symbols import formula_text, meaning, standing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = ["Operation", "matching", "operations"]
 
-WRITTEN: dict[Any, str] = {
-    AccumulateGrad: "the node of a leaf: it adds the gradient that arrives to the leaf's .grad",
-    CopySlices: "the node of a tensor that was written through a view: what was overwritten passes no gradient on",
-}
-"""Nodes that come from no row: what they are."""
+Texts = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One row of the table, told.
+    """One row of the table, told."""
 
-    Args:
-        key: the row's name, by which formulas call it.
-        grad_fn: the class of its graph nodes; None if it is not differentiable.
-        forms: what people write for it: ``torch.mul``, ``Tensor.mul_``, ``x * y``.
-        takes: the forms of a call of its own names: ``(Tensor input, Tensor other)``.
-        part_of: functions that make it among other operations.
-        derivative_of: rows whose derivatives use it.
-        saved: its ``_saved_*`` attributes.
-        formulas: (inputs, derivative as text); several inputs share one formula that gives all their gradients.
-        where: what names in these formulas stand for.
-        source: where it stands: ``gviz/ops/arithmetic.py:40``.
-        note: what it is, if it is a node without a row.
-    """
-
-    key: str
-    grad_fn: str | None
-    forms: tuple[str, ...] = ()
-    takes: tuple[str, ...] = ()
-    part_of: tuple[str, ...] = ()
-    derivative_of: tuple[str, ...] = ()
-    saved: tuple[str, ...] = ()
-    formulas: tuple[tuple[str, str], ...] = ()
-    where: tuple[str, ...] = ()
-    source: str = ""
-    note: str = ""
+    key: str  # its name in formulas
+    grad_fn: str | None  # the class of its graph nodes; None if it is not differentiable
+    forms: Texts = ()  # what people write for it: torch.mul, Tensor.mul_, x * y
+    takes: Texts = ()  # the forms of a call of its own names: (Tensor input, Tensor other)
+    part_of: Texts = ()  # functions that make it among other operations
+    derivative_of: Texts = ()  # rows whose derivatives use it
+    saved: Texts = ()  # its _saved_* attributes
+    formulas: tuple[tuple[str, str], ...] = ()  # (inputs, derivative); several inputs may share one that gives all gradients
+    where: Texts = ()  # what names in these formulas stand for
+    source: str = ""  # where it stands: gviz/ops/arithmetic.py:40
+    note: str = ""  # what it is, if it is a node without a row
 
     def names(self) -> Iterator[str]:
         """Return every name that a pattern may mean."""
@@ -73,6 +52,18 @@ class Operation:
         yield self.grad_fn or self.key
         for form in self.forms:
             yield from spellings(form)
+
+
+NODES = tuple(
+    Operation(
+        kind.__name__, kind.__name__, source=standing((code := kind.apply.__code__).co_filename, code.co_firstlineno), note=note
+    )
+    for kind, note in (
+        (AccumulateGrad, "the node of a leaf: it adds the gradient that arrives to the leaf's .grad"),
+        (CopySlices, "the node of a tensor that was written through a view: what was overwritten passes no gradient on"),
+    )
+)
+"""Nodes that come from no row."""
 
 
 def spellings(form: str) -> Iterator[str]:
@@ -118,28 +109,26 @@ def rows_in(start: Any) -> set[str]:
     found, seen, todo = set[str](), set[int](), [start]
     while todo:
         function = todo.pop()
-        if isinstance(function, partial):
-            todo += [function.func, *function.args]
-        elif isinstance(function, Row):
+        if isinstance(function, Row):
             found.add(function.key)
         elif hasattr(function, "public"):
             todo += [called for _, called in function.public.declared]
-        elif isinstance(function := unwrap(function), FunctionType) and id(function) not in seen:
+        elif isinstance(function, FunctionType) and id(function) not in seen:
             seen.add(id(function))
             space, held = function.__globals__, [cell.cell_contents for cell in function.__closure__ or ()]
-            names = list(names_of(function))
-            texts = [text for code in codes(function.__code__) for text in code.co_consts if isinstance(text, str)]
-            known = TENSORS if {"call", "TENSORS"} & {*names} else ROWS  # a row may be told by its key
-            modules = [value for name in names if isinstance(value := space.get(name), ModuleType) and is_ours(value.__name__)]
-            near = [value for name in names for value in (space.get(name), *(vars(module).get(name) for module in modules))]
-            todo += [TENSORS[text] for text in (*texts, *held) if isinstance(text, str) and text in known]
-            todo += [value for value in (*near, *held) if is_ours(getattr(value, "__module__", "")) or hasattr(value, "public")]
+            names = {name for code in codes(function.__code__) for name in code.co_names}
+            texts = {text for code in codes(function.__code__) for text in (*code.co_consts, *held) if isinstance(text, str)}
+            spaces = [space, *(vars(space[name]) for name in names if isinstance(space.get(name), ModuleType))]
+            near = [one for space in spaces for name in names if is_ours(one := space.get(name))]
+            todo += [*near, *filter(is_ours, held), *(TENSORS[key] for key in texts & TENSORS.keys())]
     return found
 
 
-def is_ours(module: Any) -> bool:
-    """Return whether functions of that module may call rows."""
-    return str(module).startswith(("gviz.ops", "gviz.engine", Row.__module__))
+def is_ours(value: Any) -> bool:
+    """Return whether it is a function of the engine, which may call rows."""
+    return hasattr(value, "public") or str(getattr(value, "__module__", "")).startswith(
+        ("gviz.ops", "gviz.engine", Row.__module__)
+    )
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:
@@ -150,19 +139,12 @@ def codes(code: CodeType) -> Iterator[CodeType]:
             yield from codes(const)
 
 
-def names_of(function: Any) -> Iterator[str]:
-    """Return the names that a function's code uses."""
-    return (name for code in codes(function.__code__) for name in code.co_names)
-
-
 def is_form(name: str, called: Any, row: Row, rows: set[str]) -> bool:
     """Return whether a function of these rows is a name of one: it is called so, chooses among few, or only calls it."""
     if called is row or (is_operator(name) and len(rows) < 6):
         return True
     bare, family = name.rpartition(".")[2].removesuffix("_"), str(row.node).partition("Backward")[0].lower()
-    if f"{row.key}_".startswith(f"{bare}_") or family == bare.replace("_", ""):
-        return True
-    return rows == {row.key} and not any(opmap["BINARY_OP"] in code.co_code[::2] for code in codes(unwrap(called).__code__))
+    return f"{row.key}_".startswith(f"{bare}_") or family == bare.replace("_", "") or len(rows) == 1
 
 
 # ------------------------------------------------------------------ operations
@@ -177,25 +159,23 @@ def operations() -> tuple[Operation, ...]:
             (forms if is_form(name, called, ROWS[key], rows) else parts)[key][name] = None
             if called is ROWS[key]:
                 takes[key][form] = None
-    used = {key: dict.fromkeys(name for made in row.formulas.values() for name in names_of(made)) for key, row in ROWS.items()}
+    used = {
+        key: dict.fromkeys(name for formula in row.formulas.values() for name in formula.__code__.co_names)
+        for key, row in ROWS.items()
+    }
     for user, calls in used.items():
-        for key in {key for name in calls for key in rows_in(TENSORS.get(name)) if key != user}:
+        for key in set[str]().union(*(rows_in(TENSORS.get(name)) for name in calls)) - {user}:
             users[key][user] = None
     return tuple(
         Operation(
             key, row.node, tuple(sorted(forms[key], key=place)), tuple(takes[key]),
             tuple(sorted(parts[key].keys() - forms[key].keys(), key=place)), tuple(users[key]),
             tuple(sorted(name for name in vars(row.cls) if name.startswith("_saved_"))),
-            tuple((", ".join(name.split("__")), formula_text(formula)) for name, formula in row.formulas.items()),
+            tuple((", ".join(name.split("__")), formula_text(text)) for name, text in row.texts.items()),
             tuple(meaning(name) for name in used[key] if name in COMPOSITES), standing(*row.place),
         )
         for key, row in sorted(ROWS.items())
     )  # fmt: skip
-
-
-def standing(file: str, line: int) -> str:
-    """Return a line of the engine as people look it up, from the folder that gviz is in."""
-    return f"gviz/{os.path.relpath(file, os.path.dirname(ops.__path__[0])).replace(os.sep, '/')}:{line}"
 
 
 def place(form: str) -> tuple[int, str]:
@@ -205,25 +185,16 @@ def place(form: str) -> tuple[int, str]:
 
 
 def matching(pattern: str) -> list[Operation]:
-    """Return the operations that a pattern means.
+    """Return the operations that a pattern means; of the parts of a function those first that few others have.
 
-    Args:
-        pattern: a name (``mul``, ``torch.mul``, ``x*y``, ``Tensor.__mul__``, ``MulBackward0``), else that of a function that
-            they are part of (``matmul``), else a glob (``Mul*``) or a part of names (``softm``), whatever its case.
-
-    Returns:
-        Of the parts of a function those first that few others have.
+    It is a name (``mul``, ``torch.mul``, ``x*y``, ``Tensor.__mul__``, ``MulBackward0``), else that of a function that they are
+    part of (``matmul``), else a glob (``Mul*``) or a part of names (``softm``), whatever its case.
     """
     dunder = pattern.removeprefix("torch.").removeprefix("Tensor.")
     pattern = next((written(word)[0] for word in NAMES if operator(word) == dunder), pattern)
     glob, dense = pattern.lower() if set(pattern) & set("*?[") else f"*{pattern.lower()}*", pattern.replace(" ", "")
-    places = {kind.__name__: kind.apply.__code__ for kind in WRITTEN}
-    nodes = [
-        Operation(name, name, source=standing(code.co_filename, code.co_firstlineno), note=note)
-        for (name, code), note in zip(places.items(), WRITTEN.values(), strict=True)
-    ]
     for fits in (lambda name: name.replace(" ", "") == dense, lambda name: fnmatch.fnmatchcase(name.lower(), glob)):
-        if found := [one for one in (*operations(), *nodes) if any(map(fits, one.names()))]:
+        if found := [one for one in (*operations(), *NODES) if any(map(fits, one.names()))]:
             return found
         if found := [one for one in operations() if any(fits(text) for form in one.part_of for text in spellings(form))]:
             return sorted(found, key=lambda one: len(one.part_of))

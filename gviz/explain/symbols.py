@@ -1,0 +1,79 @@
+"""Formulas as people read them: a row that stands for a sign is written with it, and a composite as what it returns."""
+
+from __future__ import annotations
+
+import ast
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gviz import ops
+from gviz.autograd.formulas import parameters
+from gviz.autograd.row import COMPOSITES
+
+__all__ = ["formula_text", "meaning", "standing"]
+
+SIGNS: dict[str, Any] = {
+    "neg": ast.USub(), "add": ast.Add(), "sub": ast.Sub(), "mul": ast.Mult(), "div": ast.Div(), "power": ast.Pow(),
+    "less": ast.Lt(), "less_equal": ast.LtE(), "greater": ast.Gt(), "greater_equal": ast.GtE(), "equal": ast.Eq(),
+}  # fmt: skip
+"""Rows that are written with a sign."""
+
+
+class Signed(ast.NodeTransformer):
+    """Writes the calls of such rows with their signs."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Return what stands for a call."""
+        self.generic_visit(node)
+        match SIGNS.get(ast.unparse(node.func)), node.args:
+            case ast.unaryop() as sign, [one]:
+                return ast.UnaryOp(sign, one)
+            case ast.operator() as sign, [left, right]:
+                return ast.BinOp(left, sign, right)
+            case ast.cmpop() as sign, [left, right]:
+                return ast.Compare(left, [sign], [right])
+        return node
+
+
+def formula_text(text: str) -> str:
+    """Return a formula as people write it.
+
+    >>> formula_text("grad * neg(div(self - other, 2))")
+    'grad * -((self - other) / 2)'
+    """
+    return ast.unparse(Signed().visit(ast.parse(text)))
+
+
+@cache
+def parsed(file: str) -> list[ast.AST]:
+    """Return the parts of a file's code."""
+    return list(ast.walk(ast.parse(Path(file).read_text(encoding="utf-8"))))
+
+
+def meaning(name: str) -> str:
+    """Return what a composite stands for, as ``name(self) = self * 2``; if that is no formula, its docstring or place."""
+    composite = COMPOSITES[name]
+    file, line = composite.__code__.co_filename, composite.__code__.co_firstlineno
+    head, parts = f"{name}({', '.join(parameters(composite))})", expressions(name, file, line)
+    if not parts:
+        return f"{head}: {(composite.__doc__ or standing(file, line)).partition(chr(10))[0]}"
+    value, *steps = (formula_text(ast.unparse(part)) for part in parts)
+    return f"{head} = {value}" + (f", with {'; '.join(steps)}" if steps else "")
+
+
+def expressions(name: str, file: str, line: int) -> list[ast.AST]:
+    """Return what a function gives, and its steps before that; nothing if it branches, or has a docstring."""
+    for node in parsed(file):
+        match node:
+            case ast.Lambda(lineno=start, body=value) if start == line:
+                return [value]
+            case ast.FunctionDef(name=own, body=[*steps, ast.Return(ast.expr() as value)]) if own == name:
+                return [value, *steps] if all(isinstance(step, ast.Assign) for step in steps) else []
+    return []
+
+
+def standing(file: str, line: int) -> str:
+    """Return a line of the engine as people look it up, from the folder that gviz is in."""
+    return f"gviz/{os.path.relpath(file, os.path.dirname(ops.__path__[0])).replace(os.sep, '/')}:{line}"
