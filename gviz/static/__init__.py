@@ -9,17 +9,15 @@
 
 How a value comes about:
 
-1. A function of ``operations.py`` or ``arrays.py`` turns its arguments into tensors (``convert.py``) and asks the graph for an
-   operation.
-2. :meth:`gviz.static.graph.Graph.create_op` names it (``naming.py``) and works out its dtypes and shapes (``table.py`` names
-   the rule, ``inference.py`` has it). Nothing is computed.
+1. A function of ``functions.py`` turns its arguments into tensors (``build.py``) and asks the graph for an operation.
+2. The graph names it (``graph.py``). Its function, called with small arrays, shows the dtype and the shape of the result
+   (``table.py`` names the function, ``rules.py`` calls it). Nothing is computed.
 3. :func:`gviz.static.gradients.gradients` adds operations for derivatives: the formulas are those of the dynamic engine's
    table.
 4. :meth:`gviz.static.session.Session.run` looks up fetches and feeds, and makes a :class:`~gviz.static.plan.Plan` of them the
    first time: a flat function over numpy. Each later run calls it.
 
-Loops and branches are in ``control.py``, their derivatives in ``loop_gradient.py``, variables in ``variables.py``, what
-TensorBoard reads in ``events.py``.
+Loops and branches are in ``control.py``, variables in ``variables.py``, pictures and what TensorBoard reads in ``out.py``.
 """
 
 from __future__ import annotations
@@ -28,21 +26,18 @@ import sys
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from gviz.static import arrays, dtypes, errors, operations, variables
-from gviz.static.branches import cond
-from gviz.static.control import while_loop
-from gviz.static.convert import constant, convert
+from gviz.static import dtypes, errors, functions, variables
+from gviz.static.build import constant, convert
+from gviz.static.control import cond, while_loop
 from gviz.static.dtypes import DType, as_dtype
-from gviz.static.events import FileWriter
-from gviz.static.function import function
 from gviz.static.gradients import gradients
 from gviz.static.graph import Graph, Operation, Tensor, get_default_graph, reset_default_graph
-from gviz.static.operations import control_dependencies, group, name_scope, no_op
-from gviz.static.session import InteractiveSession, Session, get_default_session
+from gviz.static.out import FileWriter
+from gviz.static.session import InteractiveSession, Session, function, get_default_session
 from gviz.static.shapes import TensorShape
 from gviz.static.variables import Variable
 
-globals().update(dtypes.DTYPES | operations.FUNCTIONS | arrays.FUNCTIONS | variables.FUNCTIONS)
+globals().update(dtypes.DTYPES | functions.FUNCTIONS | variables.FUNCTIONS)
 double, half = dtypes.DTYPES["float64"], dtypes.DTYPES["float16"]
 convert_to_tensor = convert
 
@@ -55,13 +50,13 @@ class Namespace(SimpleNamespace):
         raise AttributeError(f"module 'tensorflow.{self._name}' has no attribute '{name}'")
 
 
-nn = Namespace(_name="nn", **operations.NN)
-math = Namespace(_name="math", **(operations.FUNCTIONS | operations.NN))
-linalg = Namespace(_name="linalg", matmul=operations.matmul, eye=arrays.eye)
-random = Namespace(_name="random", normal=arrays.random_normal, uniform=arrays.random_uniform)
+nn = Namespace(_name="nn", **functions.NN)
+math = Namespace(_name="math", **(functions.FUNCTIONS | functions.NN))
+linalg = Namespace(_name="linalg", matmul=functions.matmul, eye=functions.FUNCTIONS["eye"])
+random = Namespace(_name="random", normal=functions.random_normal, uniform=functions.random_uniform)
 train = Namespace(_name="train", GradientDescentOptimizer=variables.GradientDescentOptimizer)
 summary = Namespace(_name="summary", FileWriter=FileWriter)
-initializers = Namespace(_name="initializers", global_variables=variables.global_variables_initializer)
+initializers = Namespace(_name="initializers", global_variables=variables.FUNCTIONS["global_variables_initializer"])
 compat: Any = ModuleType("tensorflow.compat")
 compat.v1, compat.__path__ = sys.modules[__name__], []  # a package, for import tensorflow.compat.v1
 GraphKeys = Namespace(_name="GraphKeys", GLOBAL_VARIABLES=variables.GLOBAL, TRAINABLE_VARIABLES=variables.TRAINABLE)

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gviz.static.convert import constant, convert, make
-from gviz.static.dtypes import int32
+from gviz.static.build import add, constant, convert, make, of_dtype
+from gviz.static.dtypes import bool_, int32
 from gviz.static.errors import DeadlineExceededError
 from gviz.static.graph import Operation, Tensor, get_default_graph
-from gviz.static.shapes import TensorShape, as_shape, fits
-from gviz.static.structures import described, leaves, refilled, same_structure
+from gviz.static.shapes import TensorShape, as_shape, described, fits, leaves, refilled, relaxed, same_structure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gviz.static.graph import Graph
 
-__all__ = ["Context", "Loop", "Unit", "refuse_endless", "unit_of", "while_loop"]
+__all__ = ["Branches", "Context", "Loop", "Unit", "cond", "refuse_endless", "unit_of", "while_loop"]
 
 
 class Context:
@@ -41,11 +40,11 @@ class Context:
         self.pivot: Operation | None = None  # runs whenever the inside runs
 
     def captured(self, inputs: Sequence[Tensor], op: Operation) -> tuple[Tensor, ...]:
-        """The inputs of a new operation, those from outside brought in; variables stay where they are."""
+        """Return the inputs of a new operation, those from outside brought in; variables stay where they are."""
         return tuple(t if t.dtype.is_ref else self.bring_in(t, op.name) for t in inputs)
 
     def bring_in(self, tensor: Tensor, name: str) -> Tensor:
-        """A tensor as it is inside: one from outside comes through an operation of its own below ``name``."""
+        """Return a tensor as it is inside: one from outside comes through an operation of its own below ``name``."""
         if tensor.op.context is self:
             return tensor
         if tensor not in self.captures:
@@ -69,7 +68,7 @@ class Context:
         if name is not None and "/" in name:
             graph.names.scope = ""
         try:
-            op = graph.create_op(type, inputs, attrs, name)
+            op = add(graph, type, inputs, attrs, name)
         finally:
             graph.context, graph.names.scope = context, scope
         op.context = self
@@ -90,10 +89,14 @@ class Unit:
     number = 0
     control_inputs: tuple[Operation, ...] = ()
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, context: Any = None) -> None:
+        self.name, self.context = name, context
         self.inputs: list[Tensor] = []
         self.outputs: list[Tensor] = []
+        # of a loop: the variables' first values, their merges, and their values after a step
+        self.starts: list[Tensor] = []
+        self.merges: list[Operation] = []
+        self.results: Any = []
 
     def close(self, results: Sequence[Operation], inputs: Sequence[Tensor]) -> None:
         """Note what comes out of the context and what goes in."""
@@ -106,7 +109,7 @@ class Unit:
 
 
 def unit_of(op: Operation) -> Any:
-    """The loop or the branches whose result it is, else the operation itself."""
+    """Return the loop or the branches whose result it is, else the operation itself."""
     return op.attrs.get("unit", op)
 
 
@@ -114,14 +117,8 @@ def unit_of(op: Operation) -> Any:
 class Loop(Unit):
     """A ``while_loop``, with its inside."""
 
-    def __init__(self, name: str, context: Context) -> None:
-        super().__init__(name)
-        self.context = context
-        self.starts: list[Tensor] = []
-        self.merges: list[Operation] = []
-        self.switches: list[Operation] = []
-        self.condition: Tensor
-        self.results: list[Tensor] = []  # of the body
+    switches: list[Operation]
+    condition: Tensor
 
     def needs(self, wanted: Iterable[int]) -> tuple[list[int], list[Tensor]]:
         """The variables that some results depend on (the first, which gives the beat, always) and what comes in for them."""
@@ -146,7 +143,7 @@ class Loop(Unit):
         return sorted(kept), list(outside)
 
     def built_again(self, name: str, copied: Callable[..., list[Tensor]], new: dict[Tensor, Tensor]) -> Any:
-        """The same loop in the context that is open, from other tensors."""
+        """Return the same loop in the context that is open, from other tensors."""
         inner = self.context
         known = {inside: new.get(t, t) for t, inside in inner.captures.items()}
         merges, bodies = ([m.outputs[0] for m in self.merges], [s.outputs[1].consumers()[0].outputs[0] for s in self.switches])
@@ -162,26 +159,12 @@ def while_loop(
     parallel_iterations: int = 10, back_prop: bool = True, swap_memory: bool = False, maximum_iterations: Any = None,
     name: str | None = None, return_same_structure: bool = False,
 ) -> Any:  # fmt: skip
-    """Repeat ``body`` while ``cond`` holds, inside the graph.
+    """Repeat ``body`` while ``cond`` holds, inside the graph; return the variables after the loop.
 
-    Args:
-        cond: from the loop's variables, a boolean tensor.
-        body: from the loop's variables, their next values.
-        loop_vars: their values at the start, a list or a tuple.
-        shape_invariants: shapes for variables whose shape changes from step to step.
-        parallel_iterations: accepted; steps run one after the other.
-        back_prop: accepted; gradients are there in any case.
-        swap_memory: accepted.
-        maximum_iterations: how many steps there are at most.
-        name: of the scope.
-        return_same_structure: whether one variable comes back in its list, too.
-
-    Returns:
-        The variables after the loop: one as a tensor, several as they were given.
-
-    Raises:
-        TypeError: ``cond`` or ``body`` is no function, the condition no boolean, a variable changes its dtype.
-        ValueError: no variables; the body gives not as many; a shape changes.
+    Both are called with the loop's variables: ``cond`` returns a boolean tensor, ``body`` their next values. A variable whose
+    shape changes from step to step needs an entry in ``shape_invariants``. ``maximum_iterations`` limits the steps.
+    TypeError for what is not a function, a condition that is not a boolean, a variable that changes its dtype; ValueError for
+    no variables, for another number of them after a step, and for a shape that changes.
     """
     for what, function in (("cond", cond), ("body", body)):
         if not callable(function):
@@ -213,7 +196,7 @@ def while_loop(
 def build_loop(
     graph: Graph, scope: str, cond: Any, body: Any, shape: Any, starts: list[Tensor], allowed: Sequence[Any]
 ) -> list[Tensor]:
-    """The operations of a loop, in TensorFlow's order; gives its results."""
+    """Build the operations of a loop in TensorFlow's order; return its results."""
     inside = Context(graph, "Enter")
     loop = Loop(scope.rstrip("/"), inside)
     if inside.outer is not None:
@@ -228,10 +211,8 @@ def build_loop(
     inside.pivot = bodies[0].op
     given = as_given(shape, inside.inside(body, refilled(shape, iter(bodies))))
     if not isinstance(given, (list, tuple)) or not same_structure(shape, given):
-        raise ValueError(
-            "The two structures don't have the same nested structure.\n\n"
-            f"First structure: {described(shape)}\n\nSecond structure: {described(given)}"
-        )
+        both = f"First structure: {described(shape)}\n\nSecond structure: {described(given)}"
+        raise ValueError(f"The two structures don't have the same nested structure.\n\n{both}")
     loop.results = [inside.bring_in(t, loop.name) for t in [inside.inside(convert, [v]) for v in leaves(given)]]
     for start, result, dims, merge in zip(starts, loop.results, allowed, loop.merges, strict=True):
         check_variable(start, result, dims)
@@ -249,15 +230,11 @@ def as_given(shape: Any, given: Any) -> Any:
 
 def check_variable(start: Tensor, result: Tensor, dims: Any) -> None:
     """Raise TypeError or ValueError for a loop's variable that has another dtype or shape after a step."""
-    if start.dtype.base_dtype != result.dtype.base_dtype:
-        raise TypeError(
-            f"Input tensor '{start.name}' enters the loop with dtype {start.dtype.base_dtype.name}, but has dtype "
-            f"{result.dtype.base_dtype.name} after one iteration."
-        )
-    after = result.shape.dims
-    if not fits(dims, after) or (
-        dims is not None and (after is None or any(a is None and d is not None for a, d in zip(after, dims, strict=True)))
-    ):
+    before, after = start.dtype.base_dtype.name, result.dtype.base_dtype.name
+    if before != after:
+        change = f"enters the loop with dtype {before}, but has dtype {after} after one iteration"
+        raise TypeError(f"Input tensor '{start.name}' {change}.")
+    if not fits(dims, result._dims) or relaxed(dims, result._dims) != dims:
         raise ValueError(
             f"Input tensor '{start.name}' enters the loop with shape {TensorShape(dims)}, but has shape {result.shape} after "
             "one iteration. To allow the shape to vary across iterations, use the `shape_invariants` argument of tf.while_loop "
@@ -270,3 +247,84 @@ def refuse_endless(name: str, limit: int) -> None:
     raise DeadlineExceededError(
         f"the loop '{name}' took {limit:,} steps and its condition still holds; Session(loop_limit=...) allows more"
     )
+
+
+# ------------------------------------------------------------------ branches
+class Branches(Unit):
+    """A ``cond``: two insides (the false branch and the true one), of which one runs."""
+
+    def __init__(self, name: str, predicate: Tensor, sides: tuple[Context, Context]) -> None:
+        super().__init__(name)
+        self.predicate, self.sides, self.results = predicate, sides, ([], [])
+
+    def built_again(self, name: str, copied: Callable[..., list[Tensor]], new: dict[Tensor, Tensor]) -> Any:
+        """Return the same branches in the context that is open, from other tensors."""
+
+        def again(side: Context, results: list[Tensor]) -> Callable[[], list[Tensor]]:
+            return lambda: copied(results, side, {inside: new.get(t, t) for t, inside in side.captures.items()})
+
+        false, true = map(again, self.sides, self.results)
+        return cond(new.get(self.predicate, self.predicate), true, false, strict=True, name=name)
+
+
+def cond(
+    pred: Any, true_fn: Any = None, false_fn: Any = None, strict: bool = False, name: str | None = None, fn1: Any = None,
+    fn2: Any = None,
+) -> Any:  # fmt: skip
+    """Return one of two functions' tensors, chosen by a boolean scalar tensor when the graph runs.
+
+    With ``strict`` one tensor in a list stays in it. TypeError for what is not a function and for a Python bool; ValueError if
+    the two return different things.
+    """
+    functions = (fn2 if false_fn is None else false_fn, fn1 if true_fn is None else true_fn)
+    for what, function in zip(("true_fn", "false_fn"), reversed(functions), strict=True):
+        if not callable(function):
+            raise TypeError(f"'{what}' must be callable.")
+    if isinstance(pred, bool):
+        raise TypeError("'pred' must not be a Python bool.")
+    predicate = of_dtype("Switch", "pred", pred, bool_)
+    graph = predicate.graph
+    with graph.as_default(), graph.name_scope(name or "cond") as scope:
+        both = make("Switch", [predicate, predicate]).op
+        pivots = [make("Identity", [both.outputs[side]], f"switch_{'ft'[side]}").op for side in (1, 0)]
+        inner = make("Identity", [predicate], "pred_id")
+        sides = (Context(graph, "Switch", inner, 0), Context(graph, "Switch", inner, 1))
+        unit = Branches(scope.rstrip("/"), predicate, sides)
+        given: dict[int, Any] = {}
+        for side in (1, 0):
+            sides[side].pivot = pivots[1 - side]
+            given[side] = sides[side].inside(functions[side])
+            unit.results[side].extend(branch_results(sides[side], given[side], unit.name))
+        check_results(given, unit)
+        merges = [sides[0].add("Merge", pair, "Merge") for pair in zip(*unit.results, strict=True)]
+    if merges:
+        unit.close(merges, [predicate, inner, *sides[0].captures, *sides[1].captures])
+    kept = given[1] if isinstance(given[1], (list, tuple, dict)) else [given[1]]
+    packed = refilled(kept, iter(unit.outputs))
+    single = not isinstance(given[1], (list, tuple, dict)) or (len(packed) == 1 and not strict and not isinstance(packed, dict))
+    return packed[0] if single else packed
+
+
+def branch_results(side: Context, given: Any, name: str) -> Iterator[Tensor]:
+    """What a branch gives, all of it inside."""
+    for value in leaves(given):
+        if value is None:
+            raise ValueError(f"'{('false_fn', 'true_fn')[side.side]}' must have a return value.")
+        if isinstance(value, Operation):  # whoever takes the branch's result comes after it
+            with side.graph.control_dependencies([value]):
+                tensor = side.inside(make, ["Identity", [side.predicate]])
+        else:
+            tensor = side.inside(convert, [value])
+        yield side.bring_in(tensor, name)
+
+
+def check_results(given: dict[int, Any], unit: Branches) -> None:
+    """Raise ValueError for branches that return different structures or different dtypes."""
+    if not same_structure(given[0], given[1], kinds=True):
+        both = f"{described(given[1])} from 'true_fn' and {described(given[0])} from 'false_fn'"
+        raise ValueError(f"Outputs of true_fn and false_fn must have the same structure: {both}.")
+    for one, other in zip(*unit.results, strict=True):
+        false, true = one.dtype.base_dtype.name, other.dtype.base_dtype.name
+        if false != true:
+            both = f"Received {true} from 'true_fn' and {false} from 'false_fn'"
+            raise ValueError(f"Outputs of 'true_fn' and 'false_fn' must have the same type(s). {both}.")

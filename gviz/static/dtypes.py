@@ -31,7 +31,7 @@ class DType:
 
     @property
     def base_dtype(self) -> DType:
-        """The type itself, for a reference to a variable."""
+        """Return the type itself, for a reference to a variable."""
         return DTYPES[self.name.removesuffix("_ref")]
 
     @property
@@ -71,7 +71,7 @@ PYTHON = {float: float32, int: int32, bool: bool_, str: DTYPES["string"], bytes:
 
 
 def as_dtype(value: Any) -> DType:
-    """The dtype of that name, number type or array; TypeError where TensorFlow has none for it."""
+    """Return the dtype of that name, number type or array; TypeError if TensorFlow has none for it."""
     if isinstance(value, DType):
         return value
     if isinstance(value, type) and value in PYTHON:
@@ -86,22 +86,19 @@ def as_dtype(value: Any) -> DType:
 
 
 def is_array(value: Any) -> bool:
-    """Whether it is an array of numpy's, or a number with numpy's dtype."""
+    """Return whether it is an array of numpy's, or a number with numpy's dtype."""
     return isinstance(value, (np.ndarray, np.generic))
 
 
 def as_value(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
-    """A Python value as an array: Python's own numbers are float32 and int32, arrays keep their dtype.
+    """Return a Python value as an array: Python's own numbers are float32 and int32, arrays keep their dtype or are cast.
 
-    Raises:
-        TypeError: it does not fit the dtype; arrays are cast.
-        ValueError: it is None, or ragged.
+    TypeError for a value that does not fit the dtype, ValueError for None and for ragged lists.
     """
     if value is None:
         raise ValueError("None values not supported.")
     array: np.ndarray[Any, Any] = np.asarray(value)
-    if array.dtype.kind in "US":
-        array = array.astype(object)
+    array = array.astype(object) if array.dtype.kind in "US" else array
     kind = array.dtype.kind
     if is_array(value):
         return array if dtype is None else array.astype(dtype.as_numpy_dtype)

@@ -1,215 +1,471 @@
-"""Functions on arrays that TensorFlow has and the engine's table has not, and their derivatives.
+"""The functions that build operations, under TensorFlow's names, and what Python's operators mean for tensors.
 
-Where no derivative is declared, the dynamic engine finds it when the graph runs (:func:`by_engine`); so these functions take
-the engine's tensors too.
+Most are declared: :data:`DECLARED` says which operation a function makes and what its parameters are.
 """
 
 from __future__ import annotations
 
-from functools import reduce
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.autograd.modes import enable_grad
-from gviz.autograd.requests import grad
-from gviz.autograd.tensor import Tensor, from_array
-from gviz.ops import ARRAYS, TENSORS
-from gviz.ops.rows import CALLS
-from gviz.static.dtypes import is_array
-from gviz.static.shapes import listed
-from gviz.static.structures import leaves, refilled
+from gviz.static.build import add, alike, apply, cast, constant, convert, graph_of, is_tensor, make, named
+from gviz.static.dtypes import DTYPES, as_dtype, float32, int32
+from gviz.static.graph import Operation, Tensor, get_default_graph
+from gviz.static.shapes import as_shape
+from gviz.static.table import REDUCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FORMULAS", "OWN", "function_of", "index_of"]
+__all__ = ["FUNCTIONS", "NN", "group", "install"]
 
-
-def add_up(parts: Any) -> Any:
-    """The sum of several of one shape; ValueError where they have several."""
-    first = parts[0].shape
-    for i, part in enumerate(parts):
-        if part.shape != first:
-            raise ValueError(f"must have the same size and shape.  Input 0: {listed(first)} != input {i}: {listed(part.shape)}")
-    return reduce(lambda a, b: a + b, parts)
-
-
-def spread_sum(part: Any, x: Any) -> Any:
-    """A gradient summed back to the shape that was broadcast."""
-    want, have = np.shape(x), np.shape(part)
-    if want == have:
-        return part
-    lead = len(have) - len(want)
-    axes = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(want) if n == 1 and have[i + lead] != 1)
-    return part.sum(axis=axes, keepdims=True).reshape(want) if axes else part.reshape(want)
-
-
-def spread_like(part: Any, x: Any) -> Any:
-    """Numbers broadcast to a shape."""
-    return np.broadcast_to(part, np.shape(x))
-
-
-def getitem(x: Any, index: Any) -> Any:
-    """Some of the elements."""
-    return x[index]
-
-
-def shape_of(x: Any) -> tuple[int, ...]:
-    """The shape of an array, or of one of the engine's tensors."""
-    return np.shape(x._array if isinstance(x, Tensor) else x)
-
-
-def put_back(part: Any, x: Any, index: Any) -> Any:
-    """Zeros, and numbers where an index took them from."""
-    out = np.zeros_like(x)
-    out[index] = part
-    return out
-
-
-def products(x: Any, y: Any, left: bool, right: bool) -> Any:
-    """A product of matrices, each transposed or not."""
-    return (x.swapaxes(-2, -1) if left else x) @ (y.swapaxes(-2, -1) if right else y)
-
-
-def prod_axes(x: Any, axes: tuple[int, ...], keep: bool) -> Any:
-    """The product along several axes."""
-    shape = shape_of(x)
-    places = sorted({a % len(shape) for a in axes}, reverse=True)
-    sizes = tuple(1 if i in places else n for i, n in enumerate(shape))
-    for place in places:
-        x = x.prod(place)
-    return x.reshape(sizes) if keep else x
-
-
-def choose(condition: Any, one: Any, other: Any) -> Any:
-    """One of two by a condition for all, for each row or for each element."""
-    lead = len(shape_of(one)) - len(shape_of(condition))
-    if lead > 0 and len(shape_of(condition)) == 1:
-        condition = condition.reshape((-1, *(1,) * lead))
-    return np.where(condition, one, other) if is_array(one) else one.where(condition, other)
-
-
-def slice_by(x: Any, begin: Any, end: Any, step: Any, kinds: Any) -> Any:
-    """Some of the elements, by numbers that may be known only now."""
-    return x[index_of(kinds, begin, end, step)]
-
-
-def put_back_by(part: Any, x: Any, begin: Any, end: Any, step: Any, kinds: Any) -> Any:
-    """Zeros, and numbers where such a slice took them from."""
-    return put_back(part, x, index_of(kinds, begin, end, step))
-
-
-def take(x: Any, places: Any, axis: int) -> Any:
-    """The elements at some places of an axis."""
-    return x[(slice(None),) * (axis % x.ndim) + (places,)]
-
-
-def give_back(part: Any, x: Any, places: Any, axis: int) -> Any:
-    """Zeros, and the sums of the numbers that were taken from a place."""
-    out = np.zeros_like(x)
-    np.add.at(out, (slice(None),) * (axis % x.ndim) + (places,), part)
-    return out
-
-
-def index_of(kinds: Any, *ends: Any) -> tuple[Any, ...]:
-    """The index that :func:`gviz.static.arrays.getitem` was called with."""
-    index: list[Any] = []
-    for i, kind in enumerate(kinds):
-        if isinstance(kind, tuple):
-            index.append(slice(*(int(end[i]) if flag else None for end, flag in zip(ends, kind, strict=True))))
-        else:
-            index.append(int(ends[0][i]) if kind == 0 else kind)
-    return tuple(index)
-
-
-def cross_entropy(logits: Any, labels: Any) -> Any:
-    """The cross entropy of rows of probabilities and of logits."""
-    if isinstance(logits, np.ndarray):
-        return -(labels * ARRAYS["log_softmax_row"](logits, -1)).sum(axis=-1)
-    return -(labels * logits.log_softmax(-1)).sum(-1)
-
-
-OWN: dict[str, Callable[..., Any]] = {
-    "getitem": getitem, "put_back": put_back, "slice_by": slice_by, "choose": choose, "add_n": add_up, "spread_sum": spread_sum,
-    "spread_like": spread_like,
-    "products": products, "prod_axes": prod_axes, "cross_entropy": cross_entropy, "pass": lambda x: x, "square": np.square,
-    "squared_difference": lambda x, y: (x - y) * (x - y), "ones_like": np.ones_like,
-    "shape_of": lambda x, kind: np.array(np.shape(x), kind), "rank_of": lambda x: np.int32(np.ndim(x)),
-    "size_of": lambda x, kind: kind(np.size(x)), "sizes": np.shape, "numel": np.size,
-    "strides": lambda x: tuple(s // x.itemsize for s in x.strides), "fill": lambda size, value: np.full(tuple(size), value),
-    "range": lambda start, limit, delta: np.arange(start, limit, delta, dtype=np.asarray(start).dtype),
-    "put_back_by": put_back_by, "take": take, "give_back": give_back,
-    "reshape": lambda x, size: x.reshape(tuple(int(n) for n in size)),
-    "shape_like": lambda part, x: part.reshape(np.shape(x)),
-    "transpose": lambda x, order: np.transpose(x, order),
-    "turn_back": lambda part, order: np.transpose(part, np.argsort(order)),
-}  # fmt: skip
-
-
-FORMULAS: dict[str, dict[str, Any]] = {
-    "getitem": {"x": lambda grad, x, index: put_back(grad, x, index)},
-    "put_back": {"part": lambda grad, index: getitem(grad, index)},
-    "slice_by": {"x": lambda grad, x, begin, end, step, kinds: put_back_by(grad, x, begin, end, step, kinds)},
-    "put_back_by": {"part": lambda grad, begin, end, step, kinds: slice_by(grad, begin, end, step, kinds)},
-    "take": {"x": lambda grad, x, places, axis: give_back(grad, x, places, axis)},
-    "give_back": {"part": lambda grad, places, axis: take(grad, places, axis)},
-    "reshape": {"x": lambda grad, x: shape_like(grad, x)},
-    "shape_like": {"part": lambda grad, part: shape_like(grad, part)},
-    "transpose": {"x": lambda grad, order: turn_back(grad, order)},
-    "turn_back": {"part": lambda grad, order: transpose(grad, order)},
-    "spread_sum": {"part": lambda grad, part: spread_like(grad, part)},
-    "spread_like": {"part": lambda grad, part: spread_sum(grad, part)},
-    "pow_tensor": {  # TensorFlow has 0 where the base is not positive, and nan for 0 ** 0; PyTorch nan and 0
-        "self": lambda grad, self, exponent: grad * exponent * pow_tensor(self, exponent - 1.0),
-        "exponent": lambda grad, self, result: (
-            grad * where(greater(self, 0.0), result * log(where(greater(self, 0.0), self, 1.0)), 0.0)
-        ),
-    },
+DECLARED = {
+    "x": "log exp sqrt rsqrt square negative:Neg abs sign floor ceil rint sin cos tan asin acos atan sinh cosh tanh sigmoid "
+    "log1p expm1 erf reciprocal is_nan",
+    "x:bool": "logical_not",
+    "input": "identity stop_gradient",
+    "x y~": "add:AddV2:Add",
+    "x y": "subtract:Sub multiply:Mul maximum minimum pow realdiv:RealDiv floordiv:FloorDiv:floordiv floor_div "
+    "floormod:FloorMod mod:FloorMod squared_difference equal not_equal less less_equal greater greater_equal",
+    "x:bool y:bool": "logical_and logical_or logical_xor",
+    "input dimension/axis:int=0": "argmax:ArgMax",
+    "params indices:int axis:int=0": "gather:GatherV2",
+    "input dim/axis:int": "expand_dims",
 }
-"""The derivatives of some of these, and where TensorFlow's is another than PyTorch's, in the form of the engine's rows."""
+"""Parameters: functions, as ``name``, ``name:Type`` or ``name:Type:default name``; what is not said follows from the name.
+
+A parameter is ``label`` as :func:`gviz.static.build.apply` has it, ``label/name`` if TensorFlow has two names for it, and
+``label=number`` if it may be left out.
+"""
+IN_NN = {"features": "relu elu softplus", "value bias": "bias_add"}
 
 
-NUMPYS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative}
-"""Rows that an operator of Python's is for: numpy's functions, which may write over an operand."""
+def generated(type: str, spec: str, default: str) -> Callable[..., Tensor]:
+    """Return the function of one operation."""
+    entries = [entry.partition("=") for entry in spec.split()]
+    defaults = {re.sub("^.*/|[:~].*", "", entry): number for entry, _, number in entries}
+    others = {entry.partition("/")[0]: name for (entry, *_), name in zip(entries, defaults, strict=True)}
+    labels = re.sub("/[a-z]+|=[0-9]+", "", spec)
+
+    def build(*args: Any, **kwargs: Any) -> Tensor:
+        values: dict[str, Any] = {name: int(number) for name, number in defaults.items() if number}
+        values |= dict(zip([*defaults, "name"], args, strict=False))
+        values |= {others.get(name, name): value for name, value in kwargs.items()}
+        if defaults.keys() - values or values.keys() - {*defaults, "name"} or len(args) > len(defaults) + 1:
+            raise TypeError(
+                f"tf.{default}() takes {', '.join(defaults)} and name, got {len(args)} by position and {sorted(kwargs)}"
+            )
+        return apply(type, labels, [values[name] for name in defaults], values.get("name"), default)
+
+    return build
 
 
-def function_of(key: str) -> Any:
-    """The function of that key on arrays: one of the static graph's own, numpy's where a row only calls that, or the row's."""
-    if key in OWN or key in NUMPYS:
-        return OWN.get(key) or NUMPYS[key]
-    code = ARRAYS[key].__code__
-    is_numpys = code.co_names[:1] == ("np",) and any(code.co_code == call.__code__.co_code for call in CALLS.values())
-    return getattr(np, code.co_names[1]) if is_numpys else ARRAYS[key]
+def declared(table: dict[str, str]) -> dict[str, Callable[..., Tensor]]:
+    """Return the functions that a table declares."""
+    functions = {}
+    for spec, names in table.items():
+        for entry in names.split():
+            name, _, rest = entry.partition(":")
+            type, _, default = (rest or "".join(part.capitalize() for part in name.split("_"))).partition(":")
+            functions[name] = generated(type, spec, default or type)
+    return functions
 
 
-def by_engine(key: str, args: tuple[Any, ...], place: int, which: tuple[int, ...], grads: tuple[Any, ...]) -> Any:
-    """The derivative of a function with respect to one of its tensors, by the dynamic engine.
+# ------------------------------------------------------------------ from nothing
+LARGE = 1000
+"""From here on TensorFlow fills with an operation, not with a constant."""
+
+
+def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
+    """Return a tensor that gets its value when the graph runs, by ``feed_dict``.
 
     Args:
-        key: of the function.
-        args: its arguments, arrays among them.
-        place: which of the arrays the derivative is wanted for.
-        which: the outputs that have a gradient.
-        grads: those gradients.
+        dtype: of its elements.
+        shape: what is known of it, None in it for an unknown length; None for any shape.
+        name: of the operation.
     """
-    nested = any(isinstance(v, Tensor) for v in leaves(args))  # the derivative of a derivative
-    items: list[Any] = [from_array(np.asarray(v), None) if is_array(v) else v for v in leaves(args)]
-    items = [v.detach() if isinstance(v, Tensor) and not v.requires_grad else v for v in items]
-    tensors = [v for v in items if isinstance(v, Tensor)]
-    if not tensors[place].requires_grad:
-        tensors[place].requires_grad_()
-    with enable_grad():
-        out = (OWN[key] if key in OWN else TENSORS[key])(*refilled(args, iter(items)))
-        outs = [out[i] for i in which] if isinstance(out, (tuple, list)) else [out]
-        weights = [g if isinstance(g, Tensor) else from_array(np.asarray(g), None) for g in grads]
-        pairs = [(o, g) for o, g in zip(outs, weights, strict=True) if o.requires_grad]
-        found = None
-        if pairs:
-            ends, weights = map(list, zip(*pairs, strict=True))
-            found = grad(ends, tensors[place], weights, create_graph=nested, allow_unused=True)[0]
-    found = from_array(np.zeros_like(tensors[place]._array), None) if found is None else found
-    return found if nested else found._array
+    return make("Placeholder", (), name, dtype=as_dtype(dtype), shape=as_shape(shape))
 
 
-OWN["vjp"] = by_engine
+def filled(default: str, number: int) -> Callable[..., Tensor]:
+    """Return ``zeros`` or ``ones``: a constant if the shape is known and small."""
+
+    def build(shape: Any, dtype: Any = float32, name: str | None = None) -> Tensor:
+        kind = as_dtype(dtype)
+        with named(graph_of(shape), name, default) as scope:
+            if not is_tensor(shape):
+                try:
+                    dims = tuple(int(n) for n in np.ravel(getattr(shape, "dims", shape)))
+                except (TypeError, NotImplementedError):  # with tensors in it
+                    shape = convert(shape, int32)
+                else:
+                    if np.prod(dims) < LARGE:
+                        return constant(number, kind, dims, scope)
+                    shape = constant(np.array(dims, np.int32), name="shape_as_tensor")
+            return make("Fill", [shape, constant(number, kind)], scope, dtype=kind)
+
+    return build
+
+
+zeros, ones = filled("zeros", 0), filled("ones", 1)
+
+
+def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
+    """Return zeros of a tensor's shape."""
+    with named(graph_of(tensor), name, "zeros_like") as scope:
+        x = convert(tensor, name="tensor")
+        kind = x.dtype.base_dtype if dtype is None else as_dtype(dtype)
+        if kind == x.dtype.base_dtype and not x.shape.is_fully_defined():
+            return make("ZerosLike", [x], scope)
+        return zeros(x.shape if x.shape.is_fully_defined() else shape(x), kind, scope)
+
+
+def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
+    """Return ones of a tensor's shape."""
+    with named(graph_of(tensor), name, "ones_like") as scope:
+        x = convert(tensor, name="tensor")
+        result = ones(shape(x), x.dtype.base_dtype if dtype is None else dtype, scope)
+        result.set_shape(x.shape)
+        return result
+
+
+def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
+    """Return a tensor of that shape with one value everywhere."""
+    with named(graph_of(dims, value), name, "Fill") as scope:
+        size, number = convert(dims, None, "dims", int32), convert(value, name="value")
+        return make("Fill", [size, number], scope, dtype=number.dtype.base_dtype)
+
+
+def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = None) -> Tensor:
+    """Return numbers from start to limit, limit not among them."""
+    ends = (0, start, delta) if limit is None else (start, limit, delta)
+    with named(graph_of(*ends), name, "range") as scope:
+        given = None if dtype is None else as_dtype(dtype)
+        tensors = [convert(v, given, label) for v, label in zip(ends, ("start", "limit", "delta"), strict=True)]
+        wide = ("int32", "int64", "float16", "float32", "float64")
+        kind = given or max((t.dtype.base_dtype for t in tensors), key=lambda k: wide.index(k.name))
+        return make("Range", [cast(t, kind) for t in tensors], scope)
+
+
+def random_normal(
+    shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = float32, seed: int | None = None, name: str | None = None
+) -> Tensor:
+    """Return normally distributed numbers, drawn anew each run (numpy's, not TensorFlow's: the same seed gives others)."""
+    kind = as_dtype(dtype)
+    with named(graph_of(shape), name, "random_normal") as scope:
+        size, centre, width = convert(shape, None, "shape", int32), convert(mean, kind, "mean"), convert(stddev, kind, "stddev")
+        drawn = make("RandomStandardNormal", [size], dtype=kind, seed=seed)
+        return make("AddV2", [make("Mul", [drawn, width], "mul"), centre], scope)
+
+
+def random_uniform(
+    shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = float32, seed: int | None = None, name: str | None = None
+) -> Tensor:
+    """Return uniformly distributed numbers, drawn anew each run (numpy's); ValueError for integers without an upper bound."""
+    kind, most = as_dtype(dtype), 1 if maxval is None else maxval
+    if maxval is None and kind.is_integer:
+        raise ValueError(f"Must specify maxval for integer dtype {kind!r}")
+    with named(graph_of(shape), name, "random_uniform") as scope:
+        size, low, high = convert(shape, None, "shape", int32), convert(minval, kind, "min"), convert(most, kind, "max")
+        if kind.is_integer:
+            return make("RandomUniformInt", [size, low, high], scope, dtype=kind, seed=seed)
+        drawn = make("RandomUniform", [size], dtype=kind, seed=seed)
+        return make("AddV2", [make("Mul", [drawn, make("Sub", [high, low], "sub")], "mul"), low], scope)
+
+
+# ------------------------------------------------------------------ shapes
+def transpose(a: Any, perm: Any = None, name: str | None = None, conjugate: bool = False) -> Tensor:
+    """Return a tensor with its dimensions in another order, reversed if none is given."""
+    with named(graph_of(a), name, "transpose") as scope:
+        x = convert(a, name="a")
+        if perm is None and x.shape.rank is None:
+            perm = range_(make("Rank", [x]) - 1, -1, -1, name="Range")
+        order = np.arange(x.shape.rank or 0, dtype=np.int32)[::-1] if perm is None else perm
+        return apply("Transpose", "x perm:int", [x, order], scope)
+
+
+def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
+    """Return tensors one after the other along an axis; of one tensor, itself below the operation's name."""
+    parts = list(values) if isinstance(values, (list, tuple)) else [values]
+    with named(graph_of(*parts), name, "concat") as scope:
+        if len(parts) == 1:
+            convert(axis, int32, "concat_dim")
+            return make("Identity", [convert(parts[0], name="input")], "concat")
+        return make("ConcatV2", [*list_of("ConcatV2", parts), convert(axis, None, "axis", int32)], scope)
+
+
+def list_of(type: str, parts: Any) -> list[Tensor]:
+    """Return the tensors of a list, ValueError if there are none; numbers take the dtype of the first tensor."""
+    if not parts:
+        raise ValueError(f"List argument 'values' to '{type}' Op with length 0 shorter than minimum length 1.")
+    kind = next((convert(p).dtype.base_dtype for p in parts if is_tensor(p)), None)
+    return list(alike(type, "values", [convert(p, None, f"values_{i}", kind) for i, p in enumerate(parts)]))
+
+
+def check_axis(axis: int, size: int | None) -> None:
+    """Raise ValueError for an axis that a tensor of that rank has not."""
+    if size is not None and not -size <= axis < size:
+        raise ValueError(f"Argument `axis` = {axis} not in range [{-size}, {size})")
+
+
+def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
+    """Return tensors of one shape along a new axis; numbers alone are a constant."""
+    if axis == 0 and not any(isinstance(v, Tensor) and v.dtype != convert(values[0]).dtype for v in values):
+        return convert(list(values), name=name)
+    with named(graph_of(*values), name, "stack") as scope:
+        tensors = list_of("Pack", values)
+        rank_of = tensors[0].shape.rank
+        check_axis(axis, None if rank_of is None else rank_of + 1)
+        return make("Pack", tensors, scope, axis=axis)
+
+
+def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Tensor]:
+    """Return a tensor's parts along an axis; ValueError if how many there are is unknown."""
+    x = convert(value)
+    check_axis(axis, x.shape.rank)
+    count = num if num is not None or x.shape.rank is None else x.shape[axis]
+    if count is None:
+        raise ValueError(f"Cannot infer argument `num` from shape {x.shape}")
+    return list(add(x.graph, "Unpack", [x], {"axis": axis, "num": count}, name).outputs)
+
+
+def fact(type: str, known: Callable[[Any], Any]) -> Callable[..., Tensor]:
+    """Return ``shape``, ``rank`` or ``size``: a constant if it is known while building."""
+
+    def build(input: Any, name: str | None = None, out_type: Any = int32) -> Tensor:
+        kind = as_dtype(out_type)
+        with named(graph_of(input), name, type) as scope:
+            x = convert(input)
+            value = known(x.shape)
+            return make(type, [x], scope, out_type=kind) if value is None else constant(value, kind, name=scope)
+
+    return build
+
+
+shape = fact("Shape", lambda dims: np.array(dims.as_list(), np.int64) if dims.is_fully_defined() else None)
+rank = fact("Rank", lambda dims: dims.rank)
+size = fact("Size", lambda dims: dims.num_elements())
+
+
+def getitem(self: Any, index: Any) -> Tensor:
+    """Return ``x[...]``: for numbers, integer tensors, slices, None and ``...``; TypeError for anything else."""
+    x = convert(self)
+    kinds: list[Any] = []
+    rows: list[Any] = []
+    for entry in index if isinstance(index, (tuple, list)) else (index,):
+        if isinstance(entry, slice):
+            parts = (entry.start, entry.stop, entry.step)
+            kinds.append(tuple(part is not None for part in parts))
+            rows.append([default if part is None else part for part, default in zip(parts, (0, 0, 1), strict=True)])
+        elif entry is None or entry is Ellipsis:
+            kinds.append(entry)
+            rows.append((0, 0, 1))
+        elif is_index(entry):
+            kinds.append(0)
+            rows.append((entry, entry + 1, 1))
+        else:
+            raise TypeError(
+                "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are "
+                f"valid indices, got {entry!r}"
+            )
+    corners = [[row[i] for row in rows] for i in range(3)]
+    with named(x.graph, None, "strided_slice") as scope:
+        ends = [convert(c, int32, n) for c, n in zip(corners, ("stack", "stack_1", "stack_2"), strict=True)]
+        return make("StridedSlice", [x, *ends], scope, kinds=tuple(kinds))
+
+
+def is_index(entry: Any) -> bool:
+    """Return whether it picks one element: an integer or an integer tensor."""
+    if isinstance(entry, (int, np.integer)):
+        return not isinstance(entry, bool)
+    return is_tensor(entry) and convert(entry).dtype.is_integer and convert(entry).shape.rank in (0, None)
+
+
+# ------------------------------------------------------------------ numbers
+def reduction(type: str) -> Callable[..., Tensor]:
+    """Return a reduction over some axes, or over all."""
+
+    def build(
+        input_tensor: Any, axis: Any = None, keepdims: Any = None, name: str | None = None,
+        reduction_indices: Any = None, keep_dims: Any = None,
+    ) -> Tensor:  # fmt: skip
+        along = reduction_indices if axis is None else axis
+        with graph_of(input_tensor).as_default():
+            if along is None:
+                known = is_tensor(input_tensor) and input_tensor.shape.rank
+                along = constant(np.arange(known, dtype=np.int32)) if known else range_(0, rank(input_tensor))
+            keep = bool(keep_dims if keepdims is None else keepdims)
+            return apply(type, "input reduction_indices:int", [input_tensor, along], name, keep_dims=keep)
+
+    return build
+
+
+def matmul(
+    a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, name: str | None = None, **ignored: Any
+) -> Tensor:
+    """Return the product of matrices, or of stacks of them."""
+    with named(graph_of(a, b), name, "MatMul") as scope:
+        left = convert(a, name="a")
+        right = convert(b, None, "b", left.dtype.base_dtype)
+        stacks = any(t.shape.rank is None or t.shape.rank > 2 for t in (left, right))
+        type = "BatchMatMulV2" if stacks else "MatMul"
+        return apply(type, "a b", [left, right], scope, transpose_a=transpose_a, transpose_b=transpose_b)
+
+
+QUOTIENTS = {
+    DTYPES[name]: DTYPES["float64" if name in ("int32", "int64") else "float32"]
+    for name in ("uint8", "int8", "int16", "int32", "int64")
+}
+
+
+def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Return ``x / y``; integers become floating. TypeError if the dtypes differ."""
+    with named(graph_of(x, y), name, "truediv") as scope:
+        one = convert(x, name="x")
+        two = convert(y, None, "y", one.dtype.base_dtype)
+        kinds = [t.dtype.base_dtype for t in (one, two)]
+        if kinds[0] != kinds[1]:
+            raise TypeError(f"`x` and `y` must have the same dtype, got {kinds[0]!r} != {kinds[1]!r}.")
+        if kinds[0].is_bool:
+            raise TypeError(
+                f"Invalid dtype {kinds[0]!r} in __truediv__. Expected one of {{{', '.join(map(repr, QUOTIENTS))}}}."
+            )
+        kind = QUOTIENTS.get(kinds[0], kinds[0])
+        return apply("RealDiv", "x y", [cast(one, kind), cast(two, kind)], scope)
+
+
+def along_the_last(type: str) -> Callable[..., Tensor]:
+    """Return ``softmax`` or ``log_softmax``, which go along the last axis; another one is brought there and back."""
+
+    def build(logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
+        x = convert(logits)
+        along, size = (dim if axis is None else axis), x.shape.rank
+        if size is None or along in (None, -1, size - 1):
+            return apply(type, "logits", [x], name)
+        order = np.arange(size)
+        order[[along, -1]] = order[[-1, along]]
+        return transpose(apply(type, "logits", [transpose(x, order)]), order, name=name)
+
+    return build
+
+
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Tensor:
+    """Return values kept between two bounds."""
+    with named(graph_of(t), name, "clip_by_value") as scope:
+        kept = FUNCTIONS["minimum"](convert(t, name="t"), clip_value_max)
+        return apply("Maximum", "x y", [kept, clip_value_min], scope)
+
+
+def add_n(inputs: Any, name: str | None = None) -> Tensor:
+    """Return the sum of several tensors; of one, that one itself. ValueError if there are none."""
+    if not isinstance(inputs, (list, tuple)) or not inputs:
+        raise ValueError("inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape.")
+    tensors = alike("AddN", "inputs", [convert(t) for t in inputs])
+    return make("AddN", tensors, name) if len(tensors) > 1 else make("Identity", tensors, name) if name else tensors[0]
+
+
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+    """Return ``x`` if the condition holds, else ``y``; ValueError if one of them is missing."""
+    if x is None or y is None:
+        raise ValueError("x and y must both be non-None or both be None.")
+    return apply("Select", "condition:bool t e", [condition, x, y], name)
+
+
+# ------------------------------------------------------------------ order of running
+def group(*inputs: Any, name: str | None = None) -> Operation:
+    """Return an operation that runs all of these; TypeError for what is not a tensor or an operation."""
+    before: list[Operation] = []
+    waiting = list(reversed(inputs))
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, (list, tuple)):
+            waiting.extend(reversed(item))
+            continue
+        op = getattr(getattr(item, "_ref", item), "op", item)
+        if not isinstance(op, Operation):
+            raise TypeError(f"'inputs' should be zero or more (nested) Tensors. Received '{item}' with type '{type(item)}'.")
+        before.append(op)
+    return add(graph_of(*before), "NoOp", name=name or "group_deps", control=list(dict.fromkeys(before)))
+
+
+HERE = (
+    placeholder, zeros_like, ones_like, fill, random_normal, random_uniform, transpose, concat, stack, unstack, matmul, truediv,
+    clip_by_value, add_n, where, cast, group,
+)  # fmt: skip
+FUNCTIONS: dict[str, Any] = {
+    **declared(DECLARED),
+    **{f"reduce_{type.lower()}": reduction(type) for type in REDUCTIONS},
+    **{function.__name__: function for function in HERE},
+    "zeros": zeros, "ones": ones, "shape": shape, "rank": rank, "size": size, "range": range_,
+    "placeholder_with_default": lambda input, shape, name=None: (
+        apply("PlaceholderWithDefault", "input", [input], name, shape=as_shape(shape))
+    ),
+    "eye": lambda num_rows, num_columns=None, dtype=float32, name="eye": (
+        constant(np.eye(num_rows, num_columns), as_dtype(dtype), name=name)
+    ),
+    "reshape": lambda tensor, shape, name=None: (
+        apply("Reshape", "tensor shape:int", [tensor, getattr(shape, "dims", shape)], name)
+    ),
+    "squeeze": lambda input, axis=None, name=None, squeeze_dims=(): (
+        apply("Squeeze", "input", [input], name, axis=tuple(np.ravel(squeeze_dims if axis is None else axis).tolist()))
+    ),
+    "round": lambda x, name=None: x if convert(x).dtype.is_integer else make("Round", [convert(x, name="x")], name),
+    **dict.fromkeys(("divide", "div"), lambda x, y, name=None: (
+        truediv(x if is_tensor(x) else convert(x, getattr(getattr(y, "_read", y), "dtype", None)), y, name)
+    )),
+    "no_op": lambda name=None: add(get_default_graph(), "NoOp", name=name),
+    "control_dependencies": lambda control_inputs: get_default_graph().control_dependencies(control_inputs),
+    "name_scope": lambda name, default_name=None, values=None: get_default_graph().name_scope(name or default_name),
+}  # fmt: skip
+CROSS_ENTROPY = "softmax_cross_entropy_with_logits"
+NN: dict[str, Any] = {
+    **declared(IN_NN),
+    "softmax": along_the_last("Softmax"), "log_softmax": along_the_last("LogSoftmax"),
+    "sigmoid": FUNCTIONS["sigmoid"], "tanh": FUNCTIONS["tanh"],
+    "leaky_relu": lambda features, alpha=0.2, name=None: apply("LeakyRelu", "features", [features], name, alpha=alpha),
+    **dict.fromkeys((CROSS_ENTROPY, f"{CROSS_ENTROPY}_v2"), lambda labels=None, logits=None, axis=-1, name=None, dim=-1: (
+        apply("SoftmaxCrossEntropyWithLogits", "features labels", [logits, labels], name, CROSS_ENTROPY)
+    )),
+}  # fmt: skip
+"""The functions of ``tf.`` and of ``tf.nn``."""
+
+# ------------------------------------------------------------------ operators
+OPERATORS = {
+    "add": "AddV2", "sub": "Sub", "mul": "Mul", "truediv": "RealDiv", "floordiv": "FloorDiv", "mod": "FloorMod", "pow": "Pow",
+    "matmul": "MatMul", "and": "LogicalAnd", "or": "LogicalOr", "xor": "LogicalXor",
+}  # fmt: skip
+ORDER = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
+OWN_RULES: dict[str, Callable[..., Tensor]] = {"RealDiv": truediv, "MatMul": matmul}
+
+
+def operator(type: str, default: str, *, swapped: bool = False) -> Callable[[Any, Any], Any]:
+    """Return Python's operator: the tensor decides the dtype, on whichever side it is."""
+    spec = "x y~" if type == "AddV2" else "x y"
+
+    def build(self: Any, other: Any) -> Any:
+        me = convert(self)
+        if me.graph.promotes and not me.dtype.is_floating and not is_tensor(other):
+            me = cast(
+                me, np.int32 if isinstance(other, int) and not me.dtype.is_integer else convert(other, hint=me.dtype).dtype
+            )
+        with named(me.graph, None, default) as scope:
+            pair = [convert(other, me.dtype.base_dtype, "x"), me] if swapped else [me, other]
+            return OWN_RULES[type](*pair, name=scope) if type in OWN_RULES else apply(type, spec, pair, scope)
+
+    return build
+
+
+def install(cls: Any) -> None:
+    """Give a class of tensors Python's operators."""
+    for python, type in OPERATORS.items():
+        setattr(cls, f"__{python}__", operator(type, python))
+        setattr(cls, f"__r{python}__", operator(type, python, swapped=True))
+    for python, name in ORDER.items():
+        setattr(cls, f"__{python}__", FUNCTIONS[name])
+    cls.__neg__, cls.__abs__, cls.__invert__ = (FUNCTIONS[name] for name in ("negative", "abs", "logical_not"))
+    cls.__getitem__ = getitem
+
+
+install(Tensor)

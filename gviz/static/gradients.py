@@ -2,37 +2,35 @@
 
 A derivative is the one that the engine's table declares for the operation's function. Its formula calls other functions of the
 table by name; here each of these names stands for "add an operation" (:data:`SYMBOLS`), so the formula that the dynamic engine
-evaluates writes its own graph. What has no formula (slices, functions made of several) is differentiated by the engine when
-the graph runs.
+evaluates writes its own graph. :data:`OF_TYPES` has those that TensorFlow writes in operations of its own.
+
+A branch or a loop is built again from the same tensors and the copy is differentiated; so nothing that a branch or a step made
+has to be kept but the loop's variables, which the forward loop puts aside step by step.
 """
 
 from __future__ import annotations
 
 import builtins
 from functools import cache
-from itertools import islice
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from gviz.autograd.formulas import bind, parameters
 from gviz.ops import ARRAYS, ROWS
-from gviz.static.arrays import ones
-from gviz.static.control import unit_of
-from gviz.static.convert import convert, make
-from gviz.static.functions import FORMULAS, OWN, function_of
-from gviz.static.graph import Tensor
-from gviz.static.loop_gradient import OF_UNITS
-from gviz.static.operations import add_n
-from gviz.static.structures import refill, tensors_in
-from gviz.static.table import KEYS, call_of, kind_of
+from gviz.static import functions as tf
+from gviz.static.build import add, cast, convert, make
+from gviz.static.control import Branches, Context, Loop, Unit, cond, unit_of
+from gviz.static.dtypes import as_dtype
+from gviz.static.graph import Operation, Tensor, refill, tensors_in
+from gviz.static.kernels import FORMULAS, OWN, function_of
+from gviz.static.rules import axes_of, constant_value
+from gviz.static.table import KEYS, call_of, type_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from gviz.static.graph import Graph, Operation
+    from gviz.static.graph import Graph
 
-__all__ = ["gradients"]
+__all__ = ["BackLoop", "gradients"]
 
 
 def gradients(
@@ -40,61 +38,54 @@ def gradients(
     gate_gradients: bool = False, aggregation_method: Any = None, stop_gradients: Any = None,
     unconnected_gradients: Any = "none",
 ) -> list[Tensor | None]:  # fmt: skip
-    """The derivatives of the sum of ys with respect to each of xs.
+    """Return the derivatives of the sum of ys with respect to each of xs, a tensor or None for each.
 
     Args:
         ys: a tensor or a list of them.
         xs: likewise; inner tensors and variables too.
-        grad_ys: a weight for each y, ones where there is none.
+        grad_ys: a weight for each y, ones if it is None; ValueError if it does not fit.
         name: the scope of the operations that are added.
         colocate_gradients_with_ops: accepted; there is one device.
         gate_gradients: accepted; the order of running is fixed.
         aggregation_method: accepted; parts are added by AddN.
         stop_gradients: tensors that count as constants.
-        unconnected_gradients: "none" gives None where no y depends on an x, "zero" gives zeros.
-
-    Returns:
-        A tensor for each x.
+        unconnected_gradients: "none" gives None if no y depends on an x, "zero" gives zeros; ValueError for another word.
 
     Raises:
-        ValueError: ``grad_ys`` does not fit, or ``unconnected_gradients`` is neither.
         LookupError: an operation on the way has no derivative.
     """
-    roots, wanted, stopped = as_list(ys), as_list(xs, own=True), as_list(stop_gradients, own=True)
+    roots = [convert(y) for y in listed(ys)]
+    wanted, stopped = ([getattr(x, "_ref", x) for x in listed(values)] for values in (xs, stop_gradients))
     graph: Graph = (roots or wanted)[0].graph
     graph.check_open()
     unconnected = getattr(unconnected_gradients, "value", unconnected_gradients)
     if unconnected not in ("none", "zero"):
         raise ValueError(f"Unknown value for unconnected_gradients: {unconnected_gradients!r}")
     with graph.as_default(), graph.name_scope(name):
-        found = spread(graph, roots, wanted, first_gradients(roots, grad_ys), stopped)
+        found = carried(graph, roots, wanted, list(first_gradients(roots, listed(grad_ys) or [None] * len(roots))), stopped)
         if unconnected == "zero":
             return [make("ZerosLike", [x]) if g is None else g for g, x in zip(found, wanted, strict=True)]
     return found
 
 
-def as_list(given: Any, *, own: bool = False) -> list[Tensor]:
-    """Tensors; a variable stands for its own tensor or its value."""
-    items = [] if given is None else given if isinstance(given, (list, tuple)) else [given]
-    return [getattr(item, "_ref", item) if own else convert(item) for item in items]
+def listed(values: Any) -> list[Any]:
+    """Return one value or several as a list."""
+    return [] if values is None else list(values) if isinstance(values, (list, tuple)) else [values]
 
 
-def first_gradients(ys: Sequence[Tensor], given: Any) -> list[Tensor]:
-    """Where the way back begins: the weights that were given (ValueError: not one for each y), else ones."""
-    weights = [None] * len(ys) if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
+def first_gradients(ys: Sequence[Tensor], weights: Sequence[Any]) -> Iterator[Tensor]:
+    """Return where the way back begins: the weights (ValueError: not one for each y), ones for None."""
     if len(weights) != len(ys):
         raise ValueError(f"Must specify a weight for each output: {len(ys)} ys and {len(weights)} grad_ys")
-    out = []
     for i, (y, weight) in enumerate(zip(ys, weights, strict=True)):
-        kind, label = y.dtype.base_dtype, f"grad_ys_{i}"
+        dtype, label = y.dtype.base_dtype, f"grad_ys_{i}"
         if weight is not None:
-            out.append(convert(weight, kind, label))
+            yield convert(weight, dtype, label)
         else:
-            out.append(ones(y.shape, kind, label) if y.shape.is_fully_defined() else make("OnesLike", [y], label))
-    return out
+            yield tf.ones(y.shape, dtype, label) if y.shape.is_fully_defined() else make("OnesLike", [y], label)
 
 
-def spread(
+def carried(
     graph: Graph, ys: Sequence[Tensor], xs: Sequence[Tensor], weights: Sequence[Tensor], stopped: Sequence[Tensor]
 ) -> list[Tensor | None]:
     """Carry gradients back from ys to xs, one operation after the other, the last first."""
@@ -105,7 +96,7 @@ def spread(
 
     def total(tensor: Tensor) -> Tensor | None:
         if tensor not in found and tensor in parts:
-            found[tensor] = add_n(parts[tensor])
+            found[tensor] = tf.add_n(parts[tensor])
         return found.get(tensor)
 
     for unit in reversed(operations_between(ys, xs, stopped)):
@@ -120,7 +111,7 @@ def spread(
 
 
 def operations_between(ys: Sequence[Tensor], xs: Sequence[Tensor], stopped: Sequence[Tensor]) -> list[Any]:
-    """The operations (a loop or a branch counts as one) that ys need and that depend on xs."""
+    """Return the operations (a loop or a branch counts as one) that ys need and that depend on xs."""
     needed: set[Any] = set()
     ends = set(stopped)
     waiting = [y for y in ys if y not in ends]
@@ -141,129 +132,324 @@ def operations_between(ys: Sequence[Tensor], xs: Sequence[Tensor], stopped: Sequ
 
 # ------------------------------------------------------------------ one operation
 def of_operation(op: Operation, grads: Sequence[Tensor | None]) -> Iterable[tuple[Tensor, Tensor | None]]:
-    """The gradient of each input."""
-    kind = kind_of(op)
-    first = next((g for g in grads if g is not None), None)
-    if kind.gradient is None:
+    """Return the gradient of each input."""
+    kind = type_of(op)
+    grad = next(g for g in grads if g is not None)
+    if not kind.gradient:
         return []
     if kind.gradient == "pass":
-        return [(op.inputs[0], first)]
-    if kind.gradient == "all":
-        return [(t, first) for t in op.inputs]
+        return [(op.inputs[0], grad)]
+    if op.type in OF_TYPES and "call" not in op.attrs:
+        parts = promoting(op.graph, OF_TYPES[op.type], op, grads if op.type == "Unpack" else grad)
+        return [(t, g if g is None else fitted(g, t)) for t, g in zip(op.inputs, parts, strict=False)]
     if kind.call is None:
         raise LookupError(f"No gradient defined for operation '{op.name}' (op type: {op.type})")
-    key, args = kind.gradient(op) if callable(kind.gradient) else call_of(op)
-    return derivatives(key, args, op.outputs[0], first) if len(op.outputs) == 1 else by_engine(key, args, grads)
+    key, args = call_of(op)
+    return derivatives(key, args, op.outputs[0], grad)
 
 
-def derivatives(key: str, args: tuple[Any, ...], result: Tensor, grad: Tensor | None) -> Iterable[tuple[Tensor, Tensor | None]]:
-    """What the row of that key declares for each of its tensors; by the engine at run time where it declares nothing."""
+def promoting(graph: Graph, function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function whose operators take several dtypes."""
+    graph.promotes = True
+    try:
+        return function(*args)
+    finally:
+        graph.promotes = False
+
+
+def derivatives(key: str, args: tuple[Any, ...], result: Tensor, grad: Tensor) -> Iterator[tuple[Tensor, Tensor | None]]:
+    """Return what the row of that key declares for each of its tensors; LookupError if it declares nothing."""
     row = ROWS.get(key)
-    if key in FORMULAS:
-        forward, formulas = OWN[key] if key in OWN else ROWS[key].forward, FORMULAS[key]
-    elif key in OWN or row is None or row.lists or row.outputs or row.extras or not row.formulas:
-        yield from by_engine(key, args, [grad])
-        return
-    else:
-        forward, formulas = row.forward, row.formulas
+    forward: Any = OWN.get(key) or (ARRAYS[key] if row is None else row.forward)
+    formulas = FORMULAS.get(key) or (row.formulas if row is not None and key not in OWN else {})
     names = parameters(forward)
     values = dict(zip(names, (*args, *(forward.__defaults__ or ())[len(args) - len(names) :]), strict=False))
-    for name, formula in formulas.items():
-        into = values.get(name)
-        if not isinstance(into, Tensor) or not into.dtype.is_floating:
-            continue
-        needs = [saved(key, values, result, need) for need in parameters(formula)[1:]]
-        result.graph.promotes = True
-        try:
-            found = bind(formula, symbols())(grad, *needs)
-        finally:
-            result.graph.promotes = False
-        yield into, fitted(found, into)
+    values["result"] = result
+    for name in formulas or names:
+        into, formula = values.get(name), formulas.get(name)
+        if isinstance(into, Tensor) and into.dtype.is_floating:
+            needs = () if formula is None else parameters(formula)[1:]
+            if formula is None or not values.keys() >= set(needs):
+                raise LookupError(f"No gradient defined for operation '{result.op.name}' (op type: {result.op.type})")
+            yield into, fitted(promoting(result.graph, bind(formula, symbols()), grad, *map(values.get, needs)), into)
 
 
-def fitted(grad: Any, into: Tensor) -> Any:
-    """The gradient summed back where the input was broadcast."""
+def fitted(grad: Any, into: Tensor) -> Tensor:
+    """Return the gradient summed back if the input was broadcast."""
     if not isinstance(grad, Tensor):
-        return fitted(convert(grad, into.dtype.base_dtype), into)
-    if grad.shape.is_fully_defined() and grad.shape == into.shape:
-        return grad
-    return make("BroadcastGradient", [grad, into], "Sum")
+        grad = convert(grad, into.dtype.base_dtype)
+    if not (grad.shape.is_fully_defined() and grad.shape == into.shape):
+        grad = call("spread_sum", (grad, into), [grad, into])
+        grad.set_shape(into.shape)
+    return grad
 
 
-def saved(key: str, values: dict[str, Any], result: Tensor, name: str) -> Any:
-    """What a derivative uses: an argument, the result, or a fact of an argument (known now, or when the graph runs)."""
-    if name in values:
-        return values[name]
-    if name == "result":
-        return result
-    base, _, fact = name.partition("_sym_")
-    tensor = values.get(base)
-    if not isinstance(tensor, Tensor) or fact not in ("dtype", "sizes", "numel", "strides"):
-        raise LookupError(
-            f"No gradient defined for '{result.op.name}' (op type: {result.op.type}): its derivative needs {name}"
+# ------------------------------------------------------------------ as TensorFlow writes them
+def of_product(op: Operation, grad: Tensor) -> Sequence[Tensor]:
+    """Return products with the other factor, each transposed as the product's own flags ask."""
+    (a, b), left, right = op.inputs, op.attrs["transpose_a"], op.attrs["transpose_b"]
+
+    def times(x: Tensor, y: Tensor, turn_x: bool, turn_y: bool) -> Tensor:
+        return make(op.type, [x, y], transpose_a=turn_x, transpose_b=turn_y)
+
+    return (
+        times(b, grad, right, True) if left else times(grad, b, False, not right),
+        times(grad, a, True, left) if right else times(a, grad, not left, False),
+    )
+
+
+def restored(op: Operation, part: Tensor) -> Tensor:
+    """Return the result of a reduction, or its gradient, with a length of one for each axis that was reduced."""
+    x, axes = op.inputs[0], axes_of(op)
+    if op.attrs["keep_dims"] or axes == ():
+        return part
+    long = call("unreduced", (part, x, axes), [part, x])
+    if x._dims is not None:
+        gone = range(len(x._dims)) if axes is None else [a % len(x._dims) for a in axes]
+        long.set_shape([1 if i in gone else n for i, n in enumerate(x._dims)])
+    return long
+
+
+def of_sum(op: Operation, grad: Tensor) -> Sequence[Tensor]:
+    """Return the gradient, spread over what was summed."""
+    x, part = op.inputs[0], restored(op, grad)
+    spread = call("spread_like", (part, x), [part, x])
+    spread.set_shape(x.shape)
+    return [spread]
+
+
+def of_mean(op: Operation, grad: Tensor) -> Sequence[Tensor]:
+    """Return a share of the gradient for each element of a mean."""
+    x, (spread,) = op.inputs[0], of_sum(op, grad)
+    whole, left = x.shape.num_elements(), op.outputs[0].shape.num_elements()
+    if whole is not None and left:
+        return [spread / (whole / left)]
+    count = tf.FUNCTIONS["floordiv"](tf.size(x), tf.FUNCTIONS["maximum"](tf.size(op.outputs[0]), 1))
+    return [spread / cast(count, spread.dtype)]
+
+
+def of_factor(op: Operation, grad: Tensor) -> Sequence[Tensor]:
+    """Return the gradient times the product of all other factors."""
+    x = op.inputs[0]
+    rest = call("others", (x, axes_of(op)), [x])
+    return [of_sum(op, grad)[0] * rest]
+
+
+def total(part: Tensor, x: Tensor, axes: tuple[int, ...] | None) -> Tensor:
+    """Return sums along some axes, which stay; None for all axes."""
+    return tf.FUNCTIONS["reduce_sum"](part, axes, keepdims=True)
+
+
+def of_extreme(op: Operation, grad: Tensor) -> Sequence[Tensor]:
+    """Return the gradient for the elements that are the extreme one; several share it."""
+    x = op.inputs[0]
+    chosen = cast(make("Equal", [restored(op, op.outputs[0]), x]), x.dtype)
+    count = make("Sum", [chosen, op.inputs[1]], keep_dims=True)
+    return [chosen / count * restored(op, grad)]
+
+
+def of_choice(condition: Tensor, grad: Tensor) -> Sequence[Tensor]:
+    """Return the gradients of the two that a condition chooses from."""
+    none = tf.zeros_like(grad)
+    return make("Select", [condition, grad, none]), make("Select", [condition, none, grad])
+
+
+def of_difference(op: Operation, grad: Tensor) -> Sequence[Tensor]:
+    """Return the gradients of a squared difference."""
+    part = grad * 2.0 * (op.inputs[0] - op.inputs[1])
+    return part, -part
+
+
+def of_cross_entropy(op: Operation, grad: Tensor) -> Sequence[Tensor]:
+    """Return the gradients of logits and of labels, which sum to one."""
+    (logits, labels), rows = op.inputs, tf.FUNCTIONS["expand_dims"](grad, -1)
+    return rows * (make("Softmax", [logits]) - labels), rows * -make("LogSoftmax", [logits])
+
+
+def of_join(op: Operation, grad: Tensor) -> Iterator[Tensor]:
+    """Return the parts of the gradient of tensors that were joined."""
+    *parts, axis = op.inputs
+    for i, part in enumerate(parts):
+        piece = call("piece", (grad, parts, i, int(constant_value(axis))), [grad, *parts])
+        piece.set_shape(part.shape)
+        yield piece
+
+
+def row_sum(x: Tensor) -> Tensor:
+    """Return the sums along the last axis, which stays."""
+    return tf.FUNCTIONS["reduce_sum"](x, -1, keepdims=True)
+
+
+OF_TYPES: dict[str, Callable[[Operation, Any], Iterable[Any]]] = {
+    "Square": lambda op, grad: [grad * (op.inputs[0] * 2.0)],
+    "SquaredDifference": of_difference,
+    "Cast": lambda op, grad: [cast(grad, op.inputs[0].dtype.base_dtype)],
+    "Maximum": lambda op, grad: of_choice(make("GreaterEqual", op.inputs), grad),  # of two that are equal, the first
+    "Minimum": lambda op, grad: of_choice(make("LessEqual", op.inputs), grad),
+    "Select": lambda op, grad: (None, *of_choice(op.inputs[0], grad)),
+    "Sum": of_sum,
+    "Mean": of_mean,
+    "Prod": of_factor,
+    **dict.fromkeys(("Max", "Min"), of_extreme),
+    **dict.fromkeys(("MatMul", "BatchMatMulV2"), of_product),
+    "Softmax": lambda op, grad: [(grad - row_sum(grad * op.outputs[0])) * op.outputs[0]],
+    "LogSoftmax": lambda op, grad: [grad - row_sum(grad) * make("Exp", [op.outputs[0]])],
+    "SoftmaxCrossEntropyWithLogits": of_cross_entropy,
+    "AddN": lambda op, grad: [grad] * len(op.inputs),
+    "ConcatV2": of_join,
+    "Pack": lambda op, grad: add(op.graph, "Unpack", [grad], {"axis": op.attrs["axis"], "num": len(op.inputs)}).outputs,
+    "Unpack": lambda op, grads: [
+        make(
+            "Pack",
+            [tf.zeros_like(t) if g is None else g for t, g in zip(op.outputs, grads, strict=True)],
+            axis=op.attrs["axis"],
         )
-    if fact == "dtype":
-        return np.dtype(tensor.dtype.as_numpy_dtype)
-    if tensor.shape.is_fully_defined() and fact != "strides":
-        dims = tuple(tensor.shape.as_list())
-        return dims if fact == "sizes" else int(np.prod([n or 0 for n in dims]))
-    return make("Sizes", [tensor], "Shape", fact=fact)
-
+    ],
+}
+"""The derivatives that TensorFlow writes in operations of its own: for each input, from the gradient of the output."""
 
 # ------------------------------------------------------------------ formulas that write graphs
-TYPE_OF = {key: name for name, key in KEYS.items() if name != "Rint"} | {"where": "Select", "spread_sum": "BroadcastGradient"}
-"""TensorFlow's type for a function of the table that takes tensors alone: Neg for ``neg``."""
+TYPE_OF = {key: name for name, key in KEYS.items() if name not in ("Rint", "BiasAdd")} | {
+    "div_mode": "FloorDiv", "elu_backward": "EluGrad", "getitem": "StridedSlice", "give_back": "UnsortedSegmentSum",
+    "leaky_relu_backward": "LeakyReluGrad", "permute": "Transpose", "piece": "Slice", "power": "Pow",
+    "others": "Cumprod", "put_back": "StridedSliceGrad", "put_back_by": "StridedSliceGrad", "put_piece": "Pad",
+    "sgn": "Sign", "shape_like": "Reshape", "sigmoid_backward": "SigmoidGrad", "slice_by": "StridedSlice",
+    "softplus_backward": "SoftplusGrad", "spread_like": "Tile", "spread_sum": "Sum", "squeeze_dim": "Squeeze",
+    "tanh_backward": "TanhGrad", "threshold_backward": "ReluGrad", "transpose": "Transpose", "turn_back": "Transpose",
+    "unreduced": "Reshape", "where": "Select",
+}  # fmt: skip
+"""TensorFlow's type for a function of the table: Neg for ``neg``. What it has no operation for is its SymbolicGradient."""
+WRITTEN_OUT = ("div_backward_other", "maybe_multiply", "pow_backward")
+"""Functions of the table that are formulas themselves."""
 
 
 @cache
 def symbols() -> dict[str, Any]:
-    """The namespace in which a formula's names add operations; made at the first derivative."""
-    own: dict[str, Any] = {"__builtins__": builtins, "__name__": "gviz.static.symbols"}
-    own["maybe_multiply"] = lambda grad, number: grad if number == 1 else grad * number
-    return {k: symbol(k) for k, f in (ARRAYS | OWN).items() if callable(f)} | own
+    """Return the namespace in which a formula's names add operations; made at the first derivative."""
+    names: dict[str, Any] = {k: symbol(k) for k, f in (ARRAYS | OWN).items() if callable(f)}
+    names |= {"__builtins__": builtins, "__name__": "gviz.static.symbols"}
+    names |= {key: bind(ARRAYS[key], names) for key in WRITTEN_OUT}
+    names["total"] = total
+    names["to_dtype"] = lambda x, dtype: cast(x, as_dtype(dtype))
+    names["cast_like"] = lambda x, other: cast(x, getattr(other, "dtype", other))
+    return names
 
 
 def symbol(key: str) -> Callable[..., Any]:
-    """A function of the table as one operation: of TensorFlow's type for it, else of the function's own name."""
+    """Return a function of the table as one operation: TensorFlow's for it if it takes tensors alone, else a call."""
 
-    def add(*args: Any) -> Any:
+    def build(*args: Any) -> Any:
         tensors = list(tensors_in(args))
         if not tensors:
             return function_of(key)(*args)
-        type = TYPE_OF.get(key)
-        if type is not None and all(isinstance(a, Tensor) for a in args) and len(args) == len(tensors):
-            return make(type, tensors)
+        if KEYS.get(TYPE_OF.get(key, "")) == key and len(args) == len(tensors):
+            return make(TYPE_OF[key], tensors)
         return call(key, args, tensors)
 
-    return add
+    return build
 
 
 def call(key: str, args: tuple[Any, ...], tensors: Sequence[Tensor]) -> Tensor:
-    """An operation for a call of a function of the table, whatever its arguments."""
-    return make(camel(key), list(tensors), call=lambda op: (key, refill(args, iter(op.inputs))), key=key)
+    """Add an operation for a call of a function of the table, whatever its arguments."""
+    plain = len(args) == len(tensors)
+    return make(
+        TYPE_OF.get(key, "SymbolicGradient"), tensors,
+        call=lambda op: (key, op.inputs if plain else refill(args, iter(op.inputs))),
+    )  # fmt: skip
 
 
-def by_engine(key: str, args: tuple[Any, ...], grads: Sequence[Tensor | None]) -> Iterable[tuple[Tensor, Tensor | None]]:
-    """Derivatives that the dynamic engine computes when the graph runs: of functions that no row describes."""
-    given = [g for g in grads if g is not None]
-    which = tuple(i for i, g in enumerate(grads) if g is not None)
-    inputs = list(tensors_in(args))
+# ------------------------------------------------------------------ branches and loops
+class BackLoop(Unit):
+    """A loop over the steps of another one (``forward``), the last first."""
 
-    def backward(place: int) -> Callable[[Operation], Any]:
-        def call(op: Operation) -> tuple[str, tuple[Any, ...]]:
-            rest = iter(op.inputs)
-            grads = tuple(islice(rest, len(given)))
-            return "vjp", (key, refill(args, rest), place, which, grads)
-
-        return call
-
-    for place, tensor in enumerate(inputs):
-        if tensor.dtype.is_floating:
-            found = make(f"{camel(key)}Grad", [*given, *inputs], call=backward(place), key=f"{key}_grad")
-            found.set_shape(tensor.shape)
-            yield tensor, found
+    def __init__(self, name: str, forward: Loop) -> None:
+        super().__init__(name, Context(forward.context.graph, "Enter"))
+        self.forward = forward
+        self.variables: list[Tensor] = []  # the forward loop's, as they were at the step
 
 
-def camel(key: str) -> str:
-    """``pow_backward`` as ``PowBackward``."""
-    return "".join(part[:1].upper() + part[1:] for part in key.split("_"))
+def copied(results: Sequence[Tensor], inside: Context, given: dict[Tensor, Tensor]) -> list[Tensor]:
+    """Return results built again in the context that is open, for tensors of ``inside``; ``given`` stands for some tensors."""
+    needed: set[Any] = set()
+    waiting = [unit_of(t.op) for t in results if t not in given and t.op.context is inside]
+    while waiting:
+        unit = waiting.pop()
+        if unit not in needed:
+            needed.add(unit)
+            waiting.extend(unit_of(t.op) for t in unit.inputs if t not in given and t.op.context is inside)
+    new = dict(given)
+    for unit in sorted(needed, key=lambda u: u.number):
+        name = unit.name.rsplit("/", 1)[-1]
+        if isinstance(unit, Operation):
+            outputs = add(inside.graph, unit.type, [new.get(t, t) for t in unit.inputs], unit.attrs, name).outputs
+        else:
+            outputs = unit.built_again(name, lambda tensors, context, known: copied(tensors, context, new | known), new)
+        new.update(zip(unit.outputs, outputs, strict=True))
+    return [new.get(t, t) for t in results]
+
+
+def of_branches(unit: Branches, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
+    """Return the derivative of a ``cond`` with respect to what its branches take from outside."""
+    outside = [t for t in unit.sides[0].captures | unit.sides[1].captures if t.dtype.is_floating]
+    if not outside:
+        return
+
+    def derivative(side: Context, results: Sequence[Tensor]) -> Any:
+        def build() -> list[Tensor]:
+            given = {inside: t for t, inside in side.captures.items()}
+            copies = copied(results, side, given)
+            pairs = [(c, g) for c, g in zip(copies, grads, strict=True) if g is not None]
+            found = carried(side.graph, [c for c, _ in pairs], outside, [g for _, g in pairs], outside)
+            return [make("ZerosLike", [t]) if g is None else g for t, g in zip(outside, found, strict=True)]
+
+        return build
+
+    false, true = (derivative(side, results) for side, results in zip(unit.sides, unit.results, strict=True))
+    yield from zip(outside, cond(unit.predicate, true, false, strict=True), strict=True)
+
+
+def of_loop(loop: Loop, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
+    """Return the derivative of a loop with respect to its variables' first values and to what it takes from outside."""
+    graph = loop.context.graph
+    back = BackLoop(graph.names.scope.rstrip("/"), loop)
+    inside = back.context
+    real = [i for i, t in enumerate(loop.starts) if t.dtype.is_floating]
+    outside = [t for t in loop.context.captures if t.dtype.is_floating]
+    first = [make("ZerosLike", [loop.outputs[i]]) if grads[i] is None else grads[i] for i in real]
+    back.starts = [*(g for g in first if g is not None), *(make("ZerosLike", [t]) for t in outside)]
+    enters = [inside.add("Enter", [t], "Enter") for t in back.starts]
+    back.merges = [inside.add("Merge", [e.outputs[0]] * 2, "Merge") for e in enters]
+    running = [m.outputs[0] for m in back.merges]
+    bodies = [s.outputs[1].consumers()[0].outputs[0] for s in loop.switches]
+    back.variables = [
+        inside.add("StackPopV2", [], "StackPopV2", dtype=t.dtype.base_dtype, shape=t.shape.dims).outputs[0] for t in bodies
+    ]
+    given = dict(zip(bodies, back.variables, strict=True)) | {inner: t for t, inner in loop.context.captures.items()}
+
+    def step() -> list[Tensor]:
+        copies = copied([loop.results[i] for i in real], loop.context, given)
+        wanted = [*(back.variables[i] for i in real), *outside]
+        found = carried(graph, copies, wanted, running[: len(real)], wanted)
+        before = [make("ZerosLike", [back.variables[i]]) if g is None else g for i, g in zip(real, found, strict=False)]
+        sums = [
+            a if g is None else make("AddV2", [a, g]) for a, g in zip(running[len(real) :], found[len(real) :], strict=True)
+        ]
+        return [*before, *sums]
+
+    back.results = [inside.bring_in(t, back.name) for t in inside.inside(step)]
+    for merge, result in zip(back.merges, back.results, strict=True):
+        merge.inputs = (merge.inputs[0], inside.add("NextIteration", [result], "NextIteration").outputs[0])
+    exits = [inside.add("Exit", [m.outputs[0]], "Exit") for m in back.merges]
+    if exits:
+        back.close(exits, [*back.starts, *inside.captures, *loop.outputs])
+        yield from zip([*(loop.starts[i] for i in real), *outside], back.outputs, strict=True)
+
+
+def of_back_loop(loop: BackLoop, grads: Any) -> NoReturn:
+    """Raise TypeError: second derivatives of loops are not there, as in TensorFlow."""
+    raise TypeError("Second-order gradient for while loops not supported.")
+
+
+OF_UNITS: dict[type, Callable[[Any, Sequence[Tensor | None]], Iterator[tuple[Tensor, Tensor | None]]]] = {
+    Branches: of_branches, Loop: of_loop, BackLoop: of_back_loop,
+}  # fmt: skip

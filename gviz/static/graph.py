@@ -1,33 +1,220 @@
 """The static graph: operations joined by tensors, and nothing computed.
 
 A :class:`Tensor` is one output of an :class:`Operation` and has no value; a :class:`~gviz.static.session.Session` computes one
-when it is asked. All operations are made by :meth:`Graph.create_op`, which names them and works out the shapes of their
-outputs.
+when it is asked. All operations are made by :func:`gviz.static.build.add`, through :meth:`Graph.create_op`, which names them.
 """
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from graphlib import CycleError, TopologicalSorter
+from itertools import count
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from gviz.static.naming import Names
-from gviz.static.tensor import Operation, Tensor
+from gviz.static.errors import OperatorNotAllowedInGraphError
+from gviz.static.shapes import TensorShape, as_shape, fits, leaves, merged, refilled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from gviz.static.control import Context
+    from gviz.static.dtypes import DType
+    from gviz.static.shapes import Dims
 
-__all__ = ["Graph", "Operation", "Tensor", "get_default_graph", "reset_default_graph"]
+__all__ = ["Graph", "Operation", "Tensor", "get_default_graph", "refill", "reset_default_graph", "tensors_in"]
 
 
+# ------------------------------------------------------------------ tensors and operations
+class Tensor:
+    """An output of an operation: a name, a dtype, a shape as far as it is known, and no value."""
+
+    __array_priority__ = 100  # numpy's operators leave it to ours
+    device = ""  # there is one only
+    eval: Callable[..., Any]  # session.py has it, as functions.py has the operators
+
+    def __init__(self, op: Operation, index: int, dtype: DType, dims: Dims) -> None:
+        self.op, self.value_index, self.dtype = op, index, dtype
+        self._dims = dims
+
+    @property
+    def name(self) -> str:
+        """``operation:index``."""
+        return f"{self.op.name}:{self.value_index}"
+
+    graph = property(attrgetter("op.graph"))
+
+    def get_shape(self) -> TensorShape:
+        """Return what is known of its shape."""
+        return TensorShape(self._dims)
+
+    shape = property(get_shape)
+
+    def set_shape(self, shape: Any) -> None:
+        """Add to what is known of the shape; ValueError where the two don't fit."""
+        given = as_shape(shape)
+        if not fits(self._dims, given):
+            raise ValueError(f"Tensor's shape {self.shape} is not compatible with supplied shape {TensorShape(given)}.")
+        self._dims = merged(self._dims, given)
+
+    def consumers(self) -> list[Operation]:
+        """Return the operations that use it."""
+        return [op for op in self.graph.get_operations() if any(t is self for t in op.inputs)]
+
+    def __str__(self) -> str:
+        shape = "" if self._dims is None else f", shape={self.shape}"
+        return f'Tensor("{self.name}"{shape}, dtype={self.dtype.name})'
+
+    def __repr__(self) -> str:
+        return f"<tf.Tensor '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
+
+    if TYPE_CHECKING:
+        __add__ = __sub__ = __mul__ = __truediv__ = __neg__ = __getitem__ = lambda self, *others: self
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"'SymbolicTensor' object has no attribute '{name}'")
+
+
+EARLY = (
+    "is not allowed. The graph is built before any value is there: use tf.cond or tf.while_loop, which choose when the graph "
+    "runs, or Session.run for the value."
+)
+ARRAY = (
+    "Cannot convert a symbolic tf.Tensor ({}) to a numpy array. This error may indicate that you're trying to pass a Tensor to "
+    "a NumPy call, which is not supported."
+)
+REFUSED: dict[str, tuple[type[Exception], str]] = {
+    "bool": (OperatorNotAllowedInGraphError, f"Using a symbolic `tf.Tensor` as a Python `bool` {EARLY}"),
+    "iter": (OperatorNotAllowedInGraphError, f"Iterating over a symbolic `tf.Tensor` {EARLY}"),
+    "len": (
+        TypeError,
+        "len is not well defined for a symbolic Tensor ({}). Please call `x.shape` rather than `len(x)` for shape information.",
+    ),
+    "float": (TypeError, "float() argument must be a string or a real number, not 'SymbolicTensor'"),
+    "int": (TypeError, "int() argument must be a string, a bytes-like object or a real number, not 'SymbolicTensor'"),
+    "index": (TypeError, "'SymbolicTensor' object cannot be interpreted as an integer"),
+    "array": (NotImplementedError, ARRAY),
+    "setitem": (TypeError, "'SymbolicTensor' object does not support item assignment"),
+}
+"""What Python asks of a value and a symbolic tensor has not."""
+
+
+def refused(error: type[Exception], text: str) -> Callable[..., NoReturn]:
+    """Return a method that raises an error."""
+
+    def refuse(self: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
+        raise error(text.format(self.name))
+
+    return refuse
+
+
+for word, (error, text) in REFUSED.items():
+    setattr(Tensor, f"__{word}__", refused(error, text))
+
+
+class Operation:
+    """A node of the graph: a type as in ``AddV2``, inputs, fixed parameters; :meth:`Graph.create_op` makes it."""
+
+    device = ""  # there is one only
+    run: Callable[..., None]  # session.py has it
+
+    def __init__(
+        self, graph: Graph, name: str, type: str, inputs: tuple[Tensor, ...], attrs: dict[str, Any],
+        control: tuple[Operation, ...],
+    ) -> None:  # fmt: skip
+        self.graph, self.name, self.type, self.inputs, self.attrs = graph, name, type, inputs, attrs
+        self.control_inputs = list(control)
+        self.outputs: list[Tensor] = []
+        self.number = 0  # in the order of making
+        self.context: Context | None = None  # the loop or branch that it is in
+
+    def values(self) -> list[Tensor]:
+        """Return its outputs."""
+        return list(self.outputs)
+
+    def _update_input(self, index: int, tensor: Tensor) -> None:
+        """Take another tensor as an input, as users do who make a cycle by hand."""
+        self.inputs = (*self.inputs[:index], tensor, *self.inputs[index + 1 :])
+
+    def get_attr(self, name: str) -> Any:
+        """Return a fixed parameter; ValueError if it has none of that name."""
+        if name not in self.attrs:
+            raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
+        return self.attrs[name]
+
+    def __repr__(self) -> str:
+        return f"<tf.Operation '{self.name}' type={self.type}>"
+
+    def __str__(self) -> str:
+        return f"name: {self.name!r}\nop: {self.type!r}\n" + "".join(f"input: {t.name!r}\n" for t in self.inputs)
+
+
+def tensors_in(args: Any) -> Iterator[Tensor]:
+    """Return tensors among nested arguments."""
+    return (item for item in leaves(args) if isinstance(item, Tensor))
+
+
+def refill(args: Any, tensors: Iterator[Any]) -> Any:
+    """Return the same arguments with other tensors."""
+    return refilled(args, (next(tensors) if isinstance(item, Tensor) else item for item in leaves(args)))
+
+
+# ------------------------------------------------------------------ names
+ROOT = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
+SCOPED = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
+
+
+class Names:
+    """The names in use in one graph, and the scope that is open."""
+
+    def __init__(self) -> None:
+        self.scope = ""
+        self._taken: set[str] = set()
+        self._next: dict[str, int] = {}
+
+    def unique(self, name: str, *, use_up: bool = True) -> str:
+        """Return the name with the open scope in front, counted up if it is taken; it is taken from then on with ``use_up``."""
+        chosen = self.scope + name
+        key = chosen.lower()
+        if key in self._taken:
+            number = next(n for n in count(self._next.get(key, 1)) if f"{key}_{n}" not in self._taken)
+            chosen = f"{chosen}_{number}"
+            self._next[key] = number + use_up
+        if use_up:
+            self._taken.add(chosen.lower())
+        return chosen
+
+    def of_operation(self, name: str) -> str:
+        """Return the whole name of a new operation; ``name/`` stands as it is. ValueError if TensorFlow allows no such name."""
+        if name.endswith("/"):
+            return name[:-1]
+        check = SCOPED if self.scope else ROOT
+        if not name or not check.match(name):
+            raise ValueError(f"'{name}' is not a valid node name. Accepted names conform to Regex /{check.pattern}/")
+        return self.unique(name)
+
+    def of_scope(self, name: str | None) -> str:
+        """The prefix of a new scope: "" for the root, else ``name/``, which re-enters one; ValueError as for operations."""
+        if not name:
+            return ""
+        if name.endswith("/"):
+            return name
+        check, root = (SCOPED, "") if self.scope else (ROOT, "root ")
+        if not check.match(name):
+            rule = f"A {root}scope name has to match the following pattern: {check.pattern}"
+            raise ValueError(f"'{name}' is not a valid {root}scope name. {rule}")
+        return self.unique(name) + "/"
+
+
+# ------------------------------------------------------------------ the graph
 class Graph:
     """Operations by name, in the order of making, and what is open while more are made."""
 
     def __init__(self) -> None:
         self.names = Names()
         self.finalized = False
-        self.promotes = False  # while a derivative's formula is read: its operators take several dtypes
+        self.promotes = False  # while a derivative is built: its operators take several dtypes
         self.context: Context | None = None  # the loop or branch that is being built
         self.collections: dict[str, list[Any]] = {}
         self.unfeedable: set[Tensor] = set()
@@ -36,35 +223,29 @@ class Graph:
 
     # -------------------------------------------------------------- building
     def create_op(
-        self, type: str, inputs: Sequence[Tensor] = (), attrs: dict[str, Any] | None = None, name: str | None = None,
-        control: Sequence[Operation] = (),
+        self, outputs: Callable[[Operation], Sequence[tuple[DType, Dims]]], type: str, inputs: Sequence[Tensor],
+        attrs: dict[str, Any], name: str | None, control: Sequence[Operation] = (),
     ) -> Operation:  # fmt: skip
-        """Add an operation.
+        """Add an operation; RuntimeError if the graph is finalised, ValueError for an input of another graph.
 
         Args:
+            outputs: tells the dtypes and shapes of its outputs.
             type: a row of :data:`gviz.static.table.TYPES`.
             inputs: tensors of this graph.
             attrs: fixed parameters.
             name: without scopes; one that ends in a slash stands as it is. None for the type.
             control: operations that run before it, besides those that are asked for by ``control_dependencies``.
-
-        Raises:
-            RuntimeError: the graph is finalised.
-            ValueError: an input is of another graph; the shapes clash.
         """
-        from gviz.static.table import checked
-
         self.check_open()
         for tensor in inputs:
-            if tensor.graph is not self:
+            if tensor.op.graph is not self:
                 first = inputs[0] if inputs[0] is not tensor else inputs[-1]
-                raise ValueError(
-                    f"{tensor} must be from the same graph as {first} (graphs are {tensor.graph} and {first.graph})."
-                )
-        op = Operation(self, self.names.of_operation(name or type), type, (), attrs or {}, (*self._after(inputs), *control))
+                graphs = f"graphs are {tensor.graph} and {first.graph}"
+                raise ValueError(f"{tensor} must be from the same graph as {first} ({graphs}).")
+        op = Operation(self, self.names.of_operation(name or type), type, (), attrs, (*self._after(inputs), *control))
         op.context = self.context
         op.inputs = tuple(inputs) if self.context is None else self.context.captured(inputs, op)
-        op.outputs = [Tensor(op, i, dtype, dims) for i, (dtype, dims) in enumerate(checked(op))]
+        op.outputs = [Tensor(op, i, dtype, dims) for i, (dtype, dims) in enumerate(outputs(op))]
         op.number = len(self._operations)
         if self.context is not None:
             self.context.entered(op)
@@ -128,7 +309,7 @@ class Graph:
         self.finalized = True
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """A name that is free, with the open scope in front."""
+        """Return a name that is free, with the open scope in front."""
         return self.names.unique(name, use_up=mark_as_used)
 
     def prevent_feeding(self, tensor: Tensor) -> None:
@@ -136,12 +317,12 @@ class Graph:
         self.unfeedable.add(tensor)
 
     def is_feedable(self, tensor: Tensor) -> bool:
-        """Whether a tensor may be fed."""
+        """Return whether a tensor may be fed."""
         return tensor not in self.unfeedable
 
     # -------------------------------------------------------------- looking up
     def get_operations(self) -> list[Operation]:
-        """All operations in the order of making."""
+        """Return all operations in the order of making."""
         return list(self._operations.values())
 
     def __len__(self) -> int:
@@ -150,8 +331,11 @@ class Graph:
     def __bool__(self) -> bool:
         return True
 
+    def __repr__(self) -> str:
+        return "<Graph>"
+
     def get_operation_by_name(self, name: str) -> Operation:
-        """The operation of that name; KeyError where there is none, ValueError for a tensor's name."""
+        """Return the operation of that name; KeyError if there is none, ValueError for a tensor's name."""
         if ":" in name:
             raise ValueError(f"Name {name!r} appears to refer to a Tensor, not a Operation.")
         if name not in self._operations:
@@ -159,44 +343,33 @@ class Graph:
         return self._operations[name]
 
     def get_tensor_by_name(self, name: str) -> Tensor:
-        """The tensor ``operation:index``; KeyError where there is none, ValueError for an operation's name."""
+        """Return the tensor ``operation:index``; KeyError if there is none, ValueError for an operation's name."""
         op_name, colon, index = name.rpartition(":")
         if not colon or not index.isdigit():
-            what = "refers to" if name in self._operations else "looks like"
-            kind = "an Operation" if name in self._operations else "an (invalid) Operation name"
-            raise ValueError(
-                f'The name {name!r} {what} {kind}, not a Tensor. Tensor names must be of the form "<op_name>:<output_index>".'
-            )
-        missing = f"The name {name!r} refers to a Tensor which does not exist. The operation, {op_name!r}, "
-        if op_name not in self._operations:
-            raise KeyError(missing + "does not exist in the graph.")
-        outputs = self._operations[op_name].outputs
+            what = "refers to an Operation" if name in self._operations else "looks like an (invalid) Operation name"
+            rule = 'Tensor names must be of the form "<op_name>:<output_index>".'
+            raise ValueError(f"The name {name!r} {what}, not a Tensor. {rule}")
+        outputs = self._operations[op_name].outputs if op_name in self._operations else []
         if int(index) >= len(outputs):
-            raise KeyError(f"{missing}exists but only has {len(outputs)} outputs.")
+            is_there = op_name in self._operations
+            why = f"exists but only has {len(outputs)} outputs" if is_there else "does not exist in the graph"
+            raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The operation, {op_name!r}, {why}.")
         return outputs[int(index)]
 
     def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
-        """The tensor or operation that is meant by an object or a name.
-
-        Raises:
-            KeyError: there is none of that name.
-            ValueError: it belongs to another graph.
-            TypeError: it is neither.
-        """
+        """Return the tensor or operation that an object or a name means; KeyError, ValueError or TypeError if there is none."""
         kinds = " or ".join(kind for kind, allowed in (("Tensor", allow_tensor), ("Operation", allow_operation)) if allowed)
         if isinstance(obj, str):
             if allow_tensor and (":" in obj or not allow_operation):
                 return self.get_tensor_by_name(obj)
             return self.get_operation_by_name(obj)
         obj = getattr(obj, "_ref", obj)  # a variable stands for its own tensor
-        if isinstance(obj, (Tensor, Operation)):
-            kind = "Tensor" if isinstance(obj, Tensor) else "Operation"
-            if kind not in kinds:
-                raise TypeError(f"Can not convert a {kind} into a {kinds}.")
-            if obj.graph is not self:
-                raise ValueError(f"{kind} {obj if kind == 'Tensor' else obj.name} is not an element of this graph.")
-            return obj
-        raise TypeError(f"Can not convert a {type(obj).__name__} into a {kinds}.")
+        kind = "Tensor" if isinstance(obj, Tensor) else type(obj).__name__
+        if not isinstance(obj, (Tensor, Operation)) or kind not in kinds:
+            raise TypeError(f"Can not convert a {kind} into a {kinds}.")
+        if obj.graph is not self:
+            raise ValueError(f"{kind} {obj if kind == 'Tensor' else obj.name} is not an element of this graph.")
+        return obj
 
     def add_to_collection(self, name: str, value: Any) -> None:
         """Keep something under a name."""
@@ -206,50 +379,30 @@ class Graph:
         """What is kept under a name."""
         return list(self.collections.get(name, ()))
 
-    def as_graph_def(self) -> Any:
-        """The graph as TensorBoard reads it (bytes of a GraphDef)."""
-        from gviz.static.events import graph_def
-
-        return graph_def(self)
-
-    def __repr__(self) -> str:
-        return "<Graph>"
-
 
 _stack: list[Graph] = []
 _global: list[Graph] = [Graph()]
 
 
 def get_default_graph() -> Graph:
-    """The graph that operations are added to: the innermost ``as_default``, else the program's one."""
+    """Return the graph that operations are added to: the innermost ``as_default``, else the program's one."""
     return _stack[-1] if _stack else _global[0]
 
 
 def reset_default_graph() -> None:
     """Begin the program's graph anew; AssertionError inside ``as_default``."""
     if _stack:
-        raise AssertionError(
-            "Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared graph, exit the "
-            "nesting and create a new graph."
-        )
+        mend = "If you need a cleared graph, exit the nesting and create a new graph."
+        raise AssertionError(f"Do not use tf.reset_default_graph() to clear nested graphs. {mend}")
     _global[0] = Graph()
 
 
-def cycle(op: Operation) -> set[str]:
-    """The names of the operations that need an operation and that it needs."""
-    users: dict[Operation, list[Operation]] = {}
-    for other in op.graph.get_operations():
-        for tensor in other.inputs:
-            users.setdefault(tensor.op, []).append(other)
-
-    def reached(step: Any) -> set[Operation]:
-        found = {op}
-        waiting = [op]
-        while waiting:
-            new = set(step(waiting.pop())) - found
-            found |= new
-            waiting.extend(new)
-        return found
-
-    both = reached(lambda o: (t.op for t in o.inputs)) & reached(lambda o: users.get(o, ()))
-    return {o.name for o in both}
+def cycle(op: Operation) -> list[str]:
+    """Return the names of the operations of a graph that need each other."""
+    try:
+        TopologicalSorter(
+            {o: [t.op for t in o.inputs if t.op.type != "NextIteration"] for o in op.graph.get_operations()}
+        ).prepare()
+    except CycleError as error:
+        return sorted({o.name for o in error.args[1]})
+    return [op.name]

@@ -9,25 +9,22 @@ from __future__ import annotations
 
 import math
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from gviz.static.branches import Branches
-from gviz.static.control import Loop, refuse_endless, unit_of
+from gviz.static.control import Branches, Loop, refuse_endless, unit_of
 from gviz.static.errors import InvalidArgumentError
-from gviz.static.functions import function_of
-from gviz.static.graph import Tensor, cycle
-from gviz.static.loop_gradient import BackLoop
-from gviz.static.memory import Step, is_elementwise, lend_memory
+from gviz.static.gradients import BackLoop
+from gviz.static.graph import Operation, Tensor, cycle, refill, tensors_in
+from gviz.static.kernels import function_of
 from gviz.static.shapes import listed
-from gviz.static.structures import refill, tensors_in
-from gviz.static.table import call_of, kind_of
+from gviz.static.table import TOTALS, call_of, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from gviz.static.graph import Operation
 
 __all__ = ["Plan"]
 
@@ -38,6 +35,52 @@ SHARED_SIZE = 1_000
 """Constants with more elements than this are not compared with others."""
 
 
+@dataclass(slots=True)
+class Step:
+    """One line of a plan: the name of its result, the call, its operation, the function, names and constants that it uses."""
+
+    target: str
+    text: str
+    op: Any
+    function: Any = None
+    args: Sequence[str] = ()
+    depth: int = 1
+
+    def line(self) -> str:
+        """Return it as Python."""
+        return "    " * self.depth + (f"{self.target} = {self.text}" if self.target else self.text)
+
+
+def lend_memory(steps: Sequence[Step], results: set[str], bind: Callable[[Any, str], str]) -> None:
+    """Write results over operands that nobody needs any more.
+
+    Only between elementwise functions of one known shape and dtype, of operands that such a function has made and only
+    such functions have seen: no views of them can be around.
+    """
+    last = {name: i for i, step in enumerate(steps) for name in step.args}
+    seen_by_others = {name for step in steps if not is_elementwise(step) for name in step.args}
+    plain = [step for step in steps if step.depth == 1 and is_elementwise(step)]
+    givers = {step.target: step for step in plain if step.target not in results and step.target not in seen_by_others}
+    for i, step in enumerate(steps):
+        if step.depth == 1 and is_elementwise(step):
+            free = (name for name in step.args if name in givers and last[name] == i and same_memory(givers[name], step))
+            name = next(free, None)
+            if name is not None:
+                step.text = f"{bind(step.function, step.function.__name__)}({', '.join([*step.args, name])})"
+
+
+def is_elementwise(step: Step) -> bool:
+    """Return whether a step is one call of a numpy function, element by element."""
+    return isinstance(step.function, np.ufunc)
+
+
+def same_memory(giver: Step, step: Step) -> bool:
+    """Return whether two results have the same known size and dtype."""
+    one, other = giver.op.outputs[0], step.op.outputs[0]
+    return one.shape.is_fully_defined() and bool(one.shape.rank) and one.shape == other.shape and one.dtype == other.dtype
+
+
+# ------------------------------------------------------------------ the plan
 class Plan:
     """The function for some fetches and feeds.
 
@@ -56,23 +99,19 @@ class Plan:
 
     def __init__(self, fetches: Sequence[Any], feeds: Sequence[Tensor], limit: int) -> None:
         self.limit = limit
-        self.operations: list[Operation] = []
-        self.folded: list[Operation] = []
-        self.shared: list[Operation] = []
+        self.steps: list[Step] = []
+        self.operations, self.folded, self.shared = list[Operation](), list[Operation](), list[Operation]()
         self._names: dict[Tensor, str] = {}
         self._constants: dict[Tensor, Any] = {}
-        self._space: dict[str, Any] = {"np": np}
+        self._space: dict[str, Any] = {"np": np}  # what the function's names are
         self._bound: dict[Any, str] = {}
-        self._calls: dict[str, str] = {}
-        self.steps: list[Step] = []
-        self._done: set[Any] = set()
-        self._depth = 1
-        self._count = 0
-        self._traces: dict[Loop, str] = {}
-        self._outside: set[str] = set()
+        self._calls: dict[str, str] = {}  # results by the text of their calls
         self._targets: dict[str, Step] = {}
-        self._wanted: dict[Loop, set[int]] = {}
-        self._fed = set(feeds)
+        self._outside: set[str] = set()  # results that live on elsewhere
+        self._traces: dict[Loop, str] = {}  # lists of what a loop's variables were
+        self._wanted: dict[Loop, set[int]] = {}  # which results of a loop are needed
+        self._done: set[Any] = set()
+        self._depth, self._count, self._fed = 1, 0, set(feeds)
         params = [self._new() for _ in feeds]
         self._names.update(zip(feeds, params, strict=True))
         self._outside.update(params)
@@ -150,9 +189,9 @@ class Plan:
             text = "{0} if {0}.shape == {1}.shape else {2}({0}, {1})".format(*names, self._bind(function, key))
         else:
             text = f"{self._bind(function, key)}({', '.join(names)})"
-        if op.type in ("Sum", "Mean", "Prod") and op.outputs[0].dtype.is_integer:
+        if op.type in TOTALS and op.outputs[0].dtype.is_integer:
             text = f"{text}.astype({self._bind(op.outputs[0].dtype.as_numpy_dtype)})"
-        self._write(op, text, function, [self._text(t) for t in tensors], shared=not kind_of(op).stateful)
+        self._write(op, text, function, [self._text(t) for t in tensors], shared=not type_of(op).stateful)
 
     def _fold(self, op: Operation, function: Any, args: Any, tensors: Sequence[Tensor]) -> bool:
         """Compute an operation on constants now; whether that went well (else a run shall say what is wrong)."""
@@ -174,7 +213,7 @@ class Plan:
         return f"{letter}{self._count}"
 
     def _bind(self, value: Any, hint: str = "") -> str:
-        """A name for an object that the function uses; equal arrays have one."""
+        """Return a name for an object that the function uses; equal arrays have one."""
         key: Any = id(value)
         if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind != "O" and value.size <= SHARED_SIZE:
             key = (value.dtype, value.shape, value.tobytes())
@@ -185,14 +224,12 @@ class Plan:
         return self._bound[key]
 
     def _text(self, value: Any) -> str:
-        """An argument as Python: a name for a tensor, numbers as they are."""
+        """Return an argument as Python: a name for a tensor, numbers as they are."""
         if isinstance(value, Tensor):
             if value in self._names:
                 return self._names[value]
             if value not in self._constants:
-                raise InvalidArgumentError(
-                    f"Graph is invalid, contains a cycle with {', '.join(sorted(cycle(value.op)))}", value.op
-                )
+                raise InvalidArgumentError(f"Graph is invalid, contains a cycle with {', '.join(cycle(value.op))}", value.op)
             return self._bind(self._constants[value])
         if isinstance(value, (tuple, list)):
             inner = ", ".join(self._text(v) for v in value)
@@ -208,7 +245,7 @@ class Plan:
             self.shared.append(op)
         else:
             name = self._new()
-            step = self._targets[name] = Step(name, text, op, function, args, self._depth)
+            step = self._targets[name] = Step(name, text, op, function, tuple(args), self._depth)
             self.steps.append(step)
             self.operations.append(op)
             if text.startswith(tuple(f"{other} if " for other in step.args if other in self._outside)):
@@ -220,7 +257,7 @@ class Plan:
 
     def _line(self, text: str, op: Any, target: str = "", args: Sequence[str] = ()) -> None:
         """A line that is no operation's own."""
-        self.steps.append(Step(target, text, op, None, args, self._depth))
+        self.steps.append(Step(target, text, op, None, tuple(args), self._depth))
 
     def _alias(self, tensor: Tensor, other: Tensor) -> None:
         """Another name for the same value."""
@@ -230,12 +267,12 @@ class Plan:
             self._constants[tensor] = self._constants[other]
 
     def _fetched(self, tensor: Tensor, results: set[str]) -> str:
-        """A result as an array; what lives on elsewhere, or may be a view of that, is copied."""
+        """Return a result as an array; what lives on elsewhere, or may be a view of that, is copied."""
         name = self._text(tensor)
         step = self._targets.get(name)
         twice = name in results
         results.add(name)
-        if step is None or name in self._outside or twice or step.op.type == "Sizes":
+        if step is None or name in self._outside or twice:
             return f"np.array({name})[()]"
         return name if is_elementwise(step) else f"({name} if {name}.base is None else {name}.copy())"
 
@@ -366,7 +403,7 @@ WRITERS: dict[str, Callable[[Plan, Operation], None]] = {
 
 
 def scalar(value: Any, kind: Any) -> Any:
-    """An array of the dtype that the graph says, a numpy number where it has no dimensions; a tuple stays one."""
+    """Return an array of the dtype that the graph says, a numpy number if it has no dimensions; a tuple stays one."""
     if isinstance(value, tuple):
         return value
     array = np.asarray(value)

@@ -1,25 +1,30 @@
-"""``Session.run``: values for fetches, from feeds and from the variables that live in the session."""
+"""``Session.run``: values for fetches, from feeds and from the variables that live in the session; and ``tf.function``."""
 
 from __future__ import annotations
 
+import functools
 import sys
 from contextlib import ExitStack, contextmanager
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gviz.static.build import convert
+from gviz.static.dtypes import as_dtype, as_value, is_array
 from gviz.static.errors import FailedPreconditionError, InvalidArgumentError, OpError
+from gviz.static.functions import placeholder
 from gviz.static.graph import Graph, Operation, Tensor, get_default_graph
 from gviz.static.plan import Plan
-from gviz.static.shapes import TensorShape, fits, listed
-from gviz.static.structures import leaves, refilled
+from gviz.static.rules import constant_value
+from gviz.static.shapes import TensorShape, fits, leaves, listed, refilled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType
     from typing import Self
 
-__all__ = ["Session", "get_default_session", "session_for"]
+__all__ = ["InteractiveSession", "Session", "function", "get_default_session", "session_for"]
 
 _defaults: list[Session] = []
 
@@ -48,7 +53,7 @@ class Session:
 
     # -------------------------------------------------------------- running
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
-        """The values of some tensors.
+        """Return the values of some tensors, in the form of ``fetches``.
 
         Args:
             fetches: a tensor, an operation (its value is None), a name of one, or lists, tuples and dicts of them.
@@ -56,15 +61,10 @@ class Session:
             options: accepted.
             run_metadata: accepted.
 
-        Returns:
-            Values in the form of ``fetches``.
-
         Raises:
             RuntimeError: the session is closed, or its graph is empty.
-            TypeError: a fetch or a feed's key is no part of a graph.
-            ValueError: it is no part of this graph; a feed has another shape.
-            InvalidArgumentError: a placeholder has no feed; shapes clash.
-            FailedPreconditionError: a variable is not initialised.
+            TypeError, ValueError: a fetch or a feed's key is not a part of this graph; a feed has another shape.
+            InvalidArgumentError, FailedPreconditionError: a placeholder has no feed; shapes clash; a variable has no value.
         """
         single = fetches.__class__ is Tensor
         key: Any
@@ -79,7 +79,7 @@ class Session:
         return self._run(fetches, feed_dict or {})
 
     def _run(self, fetches: Any, feed_dict: dict[Any, Any]) -> Any:
-        """The whole way: look everything up, check it, plan where there is no plan yet."""
+        """Look everything up, check it, plan if there is no plan yet, and run."""
         feed_dict = dict(single_feeds(feed_dict))
         plan, readers, items = self._prepared(fetches, feed_dict)
         values = [read(value) for read, value in zip(readers, feed_dict.values(), strict=True)]
@@ -91,7 +91,7 @@ class Session:
         return self._prepared(fetches, dict.fromkeys(feed_dict))[0]
 
     def _prepared(self, fetches: Any, feed_dict: dict[Any, Any]) -> tuple[Plan, list[Callable[[Any], Any]], list[Any]]:
-        """The plan, what reads each feed, and the fetches as parts of the graph."""
+        """Return the plan, what reads each feed, and the fetches as parts of the graph."""
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
         if not len(self.graph):
@@ -120,13 +120,13 @@ class Session:
             raise failure(plan, error, sys.exc_info()[2]) from error
 
     def _drawing(self, op: Operation) -> np.random.Generator:
-        """The random numbers of an operation."""
+        """Return the random numbers of an operation."""
         if op not in self._random:
             self._random[op] = np.random.default_rng(op.attrs["seed"])
         return self._random[op]
 
     def _feed(self, key: Any, value: Any) -> Tensor:
-        """The tensor that a key of ``feed_dict`` means."""
+        """Return the tensor that a key of ``feed_dict`` means."""
         try:
             tensor: Tensor = self.graph.as_graph_element(key, allow_operation=False)
         except (TypeError, ValueError, KeyError) as error:
@@ -137,15 +137,14 @@ class Session:
         return tensor
 
     def _fetch(self, fetch: Any) -> Any:
-        """The part of the graph that a fetch means."""
+        """Return the part of the graph that a fetch means."""
         if fetch is None:
             raise TypeError('Argument `fetch` = None has invalid type "NoneType". Cannot be None')
         try:
             found = self.graph.as_graph_element(fetch)
         except TypeError as error:
-            raise TypeError(
-                f'Argument `fetch` = {fetch} has invalid type "{type(fetch).__name__}" must be a string or Tensor. ({error})'
-            ) from None
+            what = f'invalid type "{type(fetch).__name__}" must be a string or Tensor'
+            raise TypeError(f"Argument `fetch` = {fetch} has {what}. ({error})") from None
         except (ValueError, KeyError) as error:
             raise ValueError(f"Argument `fetch` = {fetch} cannot be interpreted as a Tensor. ({error})") from None
         op = found.op if isinstance(found, Tensor) else found
@@ -194,32 +193,37 @@ class InteractiveSession(Session):
 
 
 def get_default_session() -> Session | None:
-    """The session that ``eval()`` and ``run()`` use, None where there is none."""
+    """Return the session that ``eval()`` and ``run()`` use, None if there is none."""
     return _defaults[-1] if _defaults else None
 
 
-def session_for(given: Session | None, what: str, call: str, method: str) -> Session:
-    """The session for ``Tensor.eval`` and ``Operation.run``: the given one, else the default one, else ValueError."""
-    found = given or get_default_session()
-    if found is None:
-        raise ValueError(
-            f"Cannot {what} using `{call}`: No default session is registered. Use `with sess.as_default()` or pass an explicit "
-            f"session to `{method}(session=sess)`"
-        )
-    return found
+def session_for(session: Session | None, what: str, method: str) -> Session:
+    """Return the given session, else the default one, for a method that does something; ValueError if there is none."""
+    session = session or get_default_session()
+    if session is None:
+        mend = f"Use `with sess.as_default()` or pass an explicit session to `{method}(session=sess)`"
+        raise ValueError(f"Cannot {what} using `{method}()`: No default session is registered. {mend}")
+    return session
+
+
+def running(what: str, method: str) -> Callable[..., Any]:
+    """Return the method of tensors or operations that runs them."""
+    return lambda self, feed_dict=None, session=None: session_for(session, what, method).run(self, feed_dict)
+
+
+Tensor.eval, Operation.run = running("evaluate tensor", "eval"), running("execute operation", "run")
 
 
 def single_feeds(feed_dict: Any) -> Iterator[tuple[Any, Any]]:
-    """Each key with its value; a tuple of keys has a tuple of as many values, else ValueError; TypeError for no dict."""
+    """Return each key with its value; a tuple of keys has a tuple of as many values, else ValueError; TypeError for no dict."""
     if not isinstance(feed_dict, dict):
         raise TypeError("input must be a dictionary")
     for key, value in feed_dict.items():
         if not isinstance(key, tuple):
             yield key, value
         elif not isinstance(value, (tuple, list)) or len(value) != len(key):
-            raise ValueError(
-                f"Could not flatten dictionary. Key had {len(key)} elements, but value had {np.size(value)} elements."
-            )
+            sizes = f"Key had {len(key)} elements, but value had {np.size(value)} elements"
+            raise ValueError(f"Could not flatten dictionary. {sizes}.")
         else:
             yield from single_feeds(dict(zip(key, value, strict=True)))
 
@@ -253,9 +257,8 @@ def reader(tensor: Tensor) -> Callable[[Any], Any]:
                 "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64)."
             ) from None
         if not fits(dims, array.shape):
-            raise ValueError(
-                f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, which has shape {TensorShape(dims)}"
-            )
+            wanted = f"Tensor {tensor.name}, which has shape {TensorShape(dims)}"
+            raise ValueError(f"Cannot feed value of shape {array.shape} for {wanted}")
         return array[()]
 
     return read
@@ -290,11 +293,65 @@ def failure(plan: Plan, error: Exception, trace: TracebackType | None) -> OpErro
         message = TEXTS[op.type](*shapes)
     elif op.type == "AddN":
         message = f"Inputs to operation {op.name} of type AddN {message}"
-    elif op.type == "Reshape" and shapes:
-        size = int(np.size(values[step.args[0]]))
-        message = f"Input to reshape is a tensor with {size} values, but the requested shape has another number ({error})"
+    elif op.type == "Reshape" and "call" not in op.attrs:
+        message = refused_shape(int(np.size(values[step.args[0]])), constant_value(op.inputs[1]), values.get(step.args[-1]))
     elif isinstance(error, ZeroDivisionError) or "ZeroDivision" in message:
         message = "Integer division by zero"
     elif len(shapes) == 2 and "broadcast" in message:
         message = f"Incompatible shapes: {shapes[0]} vs. {shapes[1]}"
     return InvalidArgumentError(message, op)
+
+
+def refused_shape(size: int, known: Any, fed: Any) -> str:
+    """Return TensorFlow's words for so many values that do not fit a shape, known while building or now."""
+    wanted = np.asarray(fed if known is None else known)
+    count = int(np.prod(wanted[wanted != -1]))
+    has = f"has {count}" if -1 not in wanted else f"requires a multiple of {count}"
+    return f"Input to reshape is a tensor with {size} values, but the requested shape {has}"
+
+
+# ------------------------------------------------------------------ functions that are run as graphs
+class Traced:
+    """A function that is traced when it meets a kind of arguments for the first time, and runs as a graph from then on.
+
+    Arrays and tensors are arguments of the graph, by dtype and shape; all else (numbers, text) is part of the kind, as in
+    TensorFlow. Called with tensors of a graph, its operations are added to that graph; called with arrays, it is run at once.
+    """
+
+    def __init__(self, python_function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, python_function)
+        self.python_function = python_function
+        self.traces: dict[Any, tuple[Session, list[Tensor], Any]] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        given = [list(args), kwargs]
+        if any(isinstance(v, Tensor) for v in leaves(given)):
+            return self.python_function(*args, **kwargs)
+        session, inputs, outputs = self.trace(given)
+        return session.run(outputs, dict(zip(inputs, filter(is_array, leaves(given)), strict=True)))
+
+    def trace(self, given: Any) -> tuple[Session, list[Tensor], Any]:
+        """Return the graph for arguments of this kind: its session, its placeholders and its results."""
+        key = (str(refilled(given, repeat(0))), *map(signature, leaves(given)))
+        if key not in self.traces:
+            with Graph().as_default() as graph:
+                symbolic = [placeholder(as_dtype(v.dtype), v.shape) if is_array(v) else v for v in leaves(given)]
+                args, kwargs = refilled(given, iter(symbolic))
+                result = self.python_function(*args, **kwargs)
+                outputs = refilled(result, (v if v is None else convert(v) for v in leaves(result)))
+            self.traces[key] = Session(graph=graph), [v for v in symbolic if isinstance(v, Tensor)], outputs
+        return self.traces[key]
+
+    def experimental_get_tracing_count(self) -> int:
+        """Return how many graphs there are."""
+        return len(self.traces)
+
+
+def signature(value: Any) -> Any:
+    """Return what a trace depends on: dtype and shape of an array, anything else itself."""
+    return (as_value(value, None).dtype.name, value.shape) if is_array(value) else (type(value).__name__, value)
+
+
+def function(func: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Trace a Python function to a graph, once per signature; also as a decorator with options (which are accepted)."""
+    return Traced(func) if func is not None else Traced

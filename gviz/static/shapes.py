@@ -1,7 +1,6 @@
-"""Shapes that may have unknown parts, and what operations make of them.
+"""The forms of values: shapes that may have unknown parts, and nested lists, tuples and dicts.
 
-A shape function gives the shape of a result while the graph is built, or raises :class:`ClashError`. None for a length means
-unknown; None for a whole shape means that not even the number of dimensions is known.
+None for a length means unknown; None for a whole shape means that not even the number of dimensions is known.
 """
 
 from __future__ import annotations
@@ -12,7 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["ClashError", "Dims", "TensorShape", "as_shape", "broadcast", "matmul", "reduced"]
+__all__ = [
+    "ClashError", "Dims", "TensorShape", "as_shape", "described", "fits", "leaves", "listed", "merged", "refilled", "relaxed",
+    "same_structure",
+]  # fmt: skip
 
 Dims: TypeAlias = "tuple[int | None, ...] | None"
 
@@ -29,19 +31,19 @@ class TensorShape:
 
     @property
     def rank(self) -> int | None:
-        """The number of dimensions, None where it is unknown."""
+        """Return the number of dimensions, None if it is unknown."""
         return None if self.dims is None else len(self.dims)
 
     ndims = rank
 
     def as_list(self) -> list[int | None]:
-        """The lengths; ValueError where the rank is unknown."""
+        """Return the lengths; ValueError if the rank is unknown."""
         if self.dims is None:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return list(self.dims)
 
     def is_fully_defined(self) -> bool:
-        """Whether all lengths are known."""
+        """Return whether all lengths are known."""
         return self.dims is not None and None not in self.dims
 
     def num_elements(self) -> int | None:
@@ -49,7 +51,7 @@ class TensorShape:
         return math.prod(self.dims) if self.dims is not None and self.is_fully_defined() else None  # type: ignore[arg-type]
 
     def is_compatible_with(self, other: Any) -> bool:
-        """Whether a tensor could have both shapes."""
+        """Return whether a tensor could have both shapes."""
         return fits(self.dims, as_shape(other))
 
     def __iter__(self) -> Iterator[int | None]:
@@ -88,7 +90,7 @@ class TensorShape:
 
 
 def as_shape(value: Any) -> Dims:
-    """A shape given as a list, a number, a :class:`TensorShape` or None; TypeError for anything else."""
+    """Return a shape given as a list, a number, a :class:`TensorShape` or None; TypeError for anything else."""
     if value is None:
         return None
     if isinstance(value, TensorShape):
@@ -101,20 +103,20 @@ def as_shape(value: Any) -> Dims:
         raise TypeError(f"Dimension value must be integer or None or have an __index__ method, got value {value!r}") from None
 
 
-def listed(dims: Dims) -> str:
+def listed(dims: Sequence[int | None] | None) -> str:
     """As messages of shape clashes print it: ``[?,2]``."""
     return "?" if dims is None else "[" + ",".join("?" if n is None else str(n) for n in dims) + "]"
 
 
 def fits(one: Dims, other: Dims) -> bool:
-    """Whether a tensor could have both shapes."""
+    """Return whether a tensor could have both shapes."""
     if one is None or other is None:
         return True
     return len(one) == len(other) and all(a is None or b is None or a == b for a, b in zip(one, other, strict=True))
 
 
 def merged(one: Dims, other: Dims) -> Dims:
-    """All that is known of a shape from two sources."""
+    """Return all that is known of a shape from two sources."""
     if one is None or other is None:
         return other if one is None else one
     if len(one) != len(other):
@@ -133,46 +135,40 @@ def relaxed(one: Dims, other: Dims) -> Dims:
     return tuple(a if a == b else None for a, b in zip(one, other, strict=True))
 
 
-def broadcast(one: Dims, other: Dims) -> Dims:
-    """The shape of an elementwise result of two operands."""
-    if one is None or other is None:
-        return None
-    size = max(len(one), len(other))
-    left, right = ((1,) * (size - len(s)) + s for s in (one, other))
-    out: list[int | None] = []
-    for a, b in zip(left, right, strict=True):
-        if b in (a, 1):
-            out.append(a)
-        elif a == 1:
-            out.append(b)
-        elif a is None or b is None:
-            out.append(b if a is None else a)
-        else:
-            raise ClashError(f"Dimensions must be equal, but are {a} and {b}")
-    return tuple(out)
+# ------------------------------------------------------------------ nested values
+def leaves(structure: Any) -> Iterator[Any]:
+    """What is in nested lists, tuples and dicts, in order."""
+    if isinstance(structure, dict):
+        for key in sorted(structure):
+            yield from leaves(structure[key])
+    elif isinstance(structure, (list, tuple)) and not isinstance(structure, TensorShape):
+        for item in structure:
+            yield from leaves(item)
+    else:
+        yield structure
 
 
-def matmul(one: Dims, other: Dims) -> Dims:
-    """The shape of a product of matrices, or of stacks of them."""
-    for given in (one, other):
-        if given is not None and len(given) < 2:
-            raise ClashError(f"Shape must be rank 2 but is rank {len(given)}")
-    if one is None or other is None:
-        return None
-    if None not in (one[-1], other[-2]) and one[-1] != other[-2]:
-        raise ClashError(f"Dimensions must be equal, but are {one[-1]} and {other[-2]}")
-    stack = broadcast(one[:-2], other[:-2])
-    return None if stack is None else (*stack, one[-2], other[-1])
+def refilled(structure: Any, items: Iterator[Any]) -> Any:
+    """Return the same structure with other leaves."""
+    if isinstance(structure, dict):
+        filled = {key: refilled(structure[key], items) for key in sorted(structure)}
+        return {key: filled[key] for key in structure}
+    if isinstance(structure, (list, tuple)):
+        parts = [refilled(item, items) for item in structure]
+        return type(structure)(*parts) if hasattr(structure, "_fields") else type(structure)(parts)
+    return next(items)
 
 
-def reduced(dims: Dims, axes: Sequence[int] | None, keepdims: bool) -> Dims:
-    """The shape of a reduction; no axes known means over all of them."""
-    if dims is None:
-        return () if axes is None and not keepdims else None
-    for axis in axes or ():
-        if not -len(dims) <= axis < len(dims):
-            raise ClashError(f"Invalid reduction dimension {axis} for input with {len(dims)} dimensions.")
-    gone = set(range(len(dims))) if axes is None else {a % len(dims) for a in axes}
-    if keepdims:
-        return tuple(1 if i in gone else n for i, n in enumerate(dims))
-    return tuple(n for i, n in enumerate(dims) if i not in gone)
+def same_structure(one: Any, other: Any, *, kinds: bool = False) -> bool:
+    """Return whether two nested structures have the same form; with ``kinds`` a list is not a tuple."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return set(one) == set(other) and all(same_structure(one[k], other[k], kinds=kinds) for k in one)
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        alike = len(one) == len(other) and (not kinds or type(one) is type(other))
+        return alike and all(same_structure(a, b, kinds=kinds) for a, b in zip(one, other, strict=True))
+    return not isinstance(one, (dict, list, tuple)) and not isinstance(other, (dict, list, tuple))
+
+
+def described(structure: Any) -> str:
+    """For messages: its form and its leaves."""
+    return f"type={type(structure).__name__} str={structure}"

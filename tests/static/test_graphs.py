@@ -127,6 +127,51 @@ def test_shapes_that_cannot_be_are_refused_while_building(graph: Any, build: Any
         build(tf.placeholder(tf.float32, [3]))
 
 
+def test_what_does_not_fit_is_refused_in_tensorflow_s_words(graph: Any) -> None:
+    x, unknown = tf.placeholder(tf.float32, [3]), tf.placeholder(tf.float32)
+    refused: list[tuple[Any, str]] = [
+        (lambda: tf.constant([1, 2, 3], shape=[2]), r"^Too many elements provided\. Takes at most 2, but got 3\.$"),
+        (lambda: x[5], r"^slice index 5 of dimension 0 out of bounds\. for '\{\{node strided_slice"),
+    ]
+    for build, text in refused:
+        with pytest.raises(ValueError, match=text):
+            build()
+    sizes = tf.placeholder(tf.int32, [2])
+    for shape, text in (([2, 2], "has 4"), (sizes, "has 4"), ([-1, 2], "requires a multiple of 2")):
+        words = f"^Input to reshape is a tensor with 3 values, but the requested shape {text}\n"
+        with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+            tf.Session().run(tf.reshape(unknown, shape), {unknown: [1, 2, 3], sizes: [2, 2]})
+
+
+@pytest.mark.parametrize(
+    ("build", "dims"),
+    [
+        (lambda x, y: x + y, [5, 3]),
+        (lambda x, y: tf.matmul(x, y, transpose_b=True), [None, 5]),
+        (lambda x, y: tf.add_n([x, y]), [5, 3]),
+        (lambda x, y: tf.reduce_sum(x * y), []),
+        (lambda x, y: tf.squeeze(x, [0]), [3]),
+        (lambda x, y: tf.concat([x, y], 1), [5, None]),
+        (lambda x, y: x[0] < y[0], [3]),
+        (lambda x, y: tf.gather(x, [0, 1, 1, 2], axis=1), [None, 4]),
+    ],
+)
+def test_an_unknown_length_is_what_the_function_lets_it_be(graph: Any, build: Any, dims: list[int | None]) -> None:
+    x, y = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.float32, [5, None])
+    assert build(x, y).shape.as_list() == dims
+
+
+def test_types_in_gradients_are_tensorflow_s(graph: Any) -> None:
+    x = tf.placeholder(tf.float32, [2, 3])
+    y = tf.nn.softmax(tf.nn.relu(tf.matmul(x, tf.transpose(x)) + x[0, 0])) + tf.stack(tf.unstack(tf.sqrt(x))[::-1])[:, :2]
+    tf.gradients([tf.reduce_max(y, 1), tf.reduce_mean(tf.concat([y, x / y[0, 0]], 1), 0)], x)
+    types = {op.type for op in graph.get_operations() if op.name.startswith("gradients")}
+    assert types == {
+        "AddN", "Cast", "Const", "Equal", "MatMul", "Mul", "Neg", "Pack", "RealDiv", "ReluGrad", "Reshape",
+        "Slice", "StridedSliceGrad", "Sub", "Sum", "Tile", "Transpose", "Unpack",
+    }  # fmt: skip
+
+
 def test_a_tensor_is_no_dtype(graph: Any) -> None:
     x = tf.placeholder(tf.float32)
     with pytest.raises(TypeError, match="to a TensorFlow DType"):
@@ -331,6 +376,19 @@ def test_ties_and_zeros_are_derived_as_tensorflow_does(graph: Any) -> None:
     np.testing.assert_array_equal(run(tf.gradients(tf.reduce_max(tied), tied)[0]), [0.5, 0.5, 0])
     by_exponent = run(tf.gradients(tf.pow(x, n), n)[0], {n: [0, 0, 2, 3]})
     np.testing.assert_allclose(by_exponent, [0, 0, 0, 8 * np.log(2)], rtol=1e-6)
+
+
+def test_products_and_extremes_are_derived_by_operations_again_and_again(graph: Any) -> None:
+    x = tf.placeholder(tf.float64, [None, 3])
+    value = np.array([[2.0, 3.0, 5.0], [1.0, 0.0, 4.0]])
+    first = tf.gradients(tf.reduce_prod(x, 1), x)[0]
+    second = tf.gradients(first[:, 0], x)[0]
+    third = tf.gradients(second[:, 1], x)[0]
+    found = tf.Session().run([first, second, third], {x: value})
+    np.testing.assert_array_equal(found[0], [[15, 10, 6], [0, 4, 0]])
+    np.testing.assert_array_equal([part[0] for part in found[1:]], [[0, 5, 3], [0, 0, 1]])
+    shared = tf.gradients(tf.reduce_max(x * x, 0), x)[0]
+    np.testing.assert_array_equal(tf.Session().run(shared, {x: [[1.0, -2, 3], [1, 2, 4]]}), [[1, -2, 0], [1, 2, 8]])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,191 @@
+"""One operation more in the graph: what all functions that build do."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gviz.static.dtypes import as_dtype, as_value, bool_, int32
+from gviz.static.graph import Graph, Operation, Tensor, get_default_graph
+from gviz.static.shapes import leaves
+from gviz.static.table import outputs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gviz.static.dtypes import DType
+
+__all__ = ["add", "alike", "apply", "cast", "constant", "convert", "graph_of", "is_tensor", "make", "named", "of_dtype"]
+
+
+def is_tensor(value: Any) -> bool:
+    """Return whether it is a tensor, or a variable, which stands for one."""
+    return isinstance(getattr(value, "_read", value), Tensor)
+
+
+def graph_of(*values: Any) -> Graph:
+    """Return the graph that an operation on these belongs to: the first tensor's, else the default one."""
+    for value in values:
+        for item in value if isinstance(value, (list, tuple)) else (value,):
+            graph = getattr(item, "graph", None)
+            if isinstance(graph, Graph):
+                return graph
+    return get_default_graph()
+
+
+@contextmanager
+def named(graph: Graph, name: str | None, default: str) -> Iterator[str]:
+    """Open a scope for an operation's helpers; the operation itself takes the scope's name, which is returned."""
+    with graph.as_default(), graph.name_scope(name or default) as scope:
+        yield scope
+
+
+def add(
+    graph: Graph, type: str, inputs: Sequence[Tensor] = (), attrs: dict[str, Any] | None = None, name: str | None = None,
+    control: Sequence[Operation] = (),
+) -> Operation:  # fmt: skip
+    """Add an operation to a graph: the one door through which all come in."""
+    return graph.create_op(outputs_of, type, inputs, attrs or {}, name, control)
+
+
+def make(type: str, inputs: Sequence[Tensor], name: str | None = None, **attrs: Any) -> Tensor:
+    """Add an operation and return its first output."""
+    return add(graph_of(*inputs), type, inputs, attrs, name).outputs[0]
+
+
+def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Tensor:
+    """Return a tensor with a value that is known now; ValueError for more elements than the shape has.
+
+    Python's floats are float32 and its integers int32 if no dtype is asked for. The last element fills what a shape has left.
+    """
+    array = as_value(value, None if dtype is None else as_dtype(dtype))
+    if shape is not None:
+        size = tuple(shape)
+        most = int(np.prod(size))
+        if most < array.size or (most and not array.size):
+            raise ValueError(f"Too many elements provided. Takes at most {most}, but got {array.size}.")
+        array = np.pad(array.ravel(), (0, most - array.size), "edge").reshape(size)
+    kind = as_dtype(array.dtype if array.dtype.kind != "O" else str)
+    attrs = {"value": array.copy() if array is value else array, "dtype": kind}
+    return add(get_default_graph(), "Const", (), attrs, name).outputs[0]
+
+
+def convert(value: Any, dtype: Any = None, name: str | None = None, hint: DType | None = None) -> Tensor:
+    """Return a tensor as it is, a variable's value, anything else as a constant of that name.
+
+    A constant has the dtype, or that of ``hint`` if its value can have it. ValueError for a tensor that has another dtype,
+    TypeError for an operation and for a value that does not fit.
+    """
+    value = getattr(value, "_read", value)  # what a variable holds
+    dtype = None if dtype is None else as_dtype(dtype)
+    if isinstance(value, Tensor):
+        if dtype is not None and value.dtype.base_dtype != dtype:
+            both = f"dtype {dtype.name} for Tensor with dtype {value.dtype.name}"
+            raise ValueError(f"Tensor conversion requested {both}: {value!r}")
+        return value
+    if isinstance(value, Operation):
+        raise TypeError(f"Can't convert Operation '{value.name}' to Tensor")
+    if isinstance(value, (list, tuple)):
+        inner = next(filter(is_tensor, leaves(value)), None)
+        if inner is not None:
+            kind = dtype or inner.dtype.base_dtype
+            with named(graph_of(*value), name, "packed") as scope:
+                return make("Pack", [convert(v, kind, str(i)) for i, v in enumerate(value)], scope, axis=0)
+    if hint is not None:
+        try:
+            return constant(value, hint, name=name or "Const")
+        except (TypeError, ValueError):
+            pass  # it has a dtype of its own
+    return constant(value, dtype, name=name or "Const")
+
+
+def apply(
+    type: str, spec: str, values: Sequence[Any], name: str | None = None, default: str | None = None, **attrs: Any
+) -> Tensor:
+    """Add an operation on values as TensorFlow's generated functions do.
+
+    Args:
+        type: of the operation.
+        spec: the names of its inputs. They share a dtype, which the first has, and constants below the operation's name have
+            it; ``y~`` may have another if its value does not fit, ``i:int`` is int32 or int64, ``c:bool`` boolean.
+        values: for the inputs.
+        name: of the operation.
+        default: its name if none is given; None for the type.
+        attrs: fixed parameters.
+    """
+    graph = graph_of(*values)
+    with named(graph, name, default or type) as scope:
+        if graph.promotes:
+            values = promoted(spec, values)
+        shared: Tensor | None = None
+        tensors = []
+        for entry, value in zip(spec.split(), values, strict=True):
+            label, _, kind = entry.partition(":")
+            if kind:
+                tensors.append(of_dtype(type, label, value, int32 if kind == "int" else bool_))
+                continue
+            tensors.append(beside(type, shared, label.rstrip("~"), value, by_hint=label.endswith("~")))
+            shared = tensors[-1] if shared is None else shared
+        return add(graph, type, tensors, attrs, scope).outputs[0]
+
+
+def promoted(spec: str, values: Sequence[Any]) -> Sequence[Any]:
+    """Return operands of a derivative, in which booleans and integers count as numbers of the dtype beside them."""
+    real = next((v.dtype.base_dtype for v in values if isinstance(v, Tensor) and v.dtype.is_floating), None)
+    pairs = zip(spec.split(), values, strict=True)
+    return [v if real is None or ":" in entry or not isinstance(v, Tensor) else cast(v, real) for entry, v in pairs]
+
+
+def of_dtype(type: str, label: str, value: Any, dtype: DType) -> Tensor:
+    """Return an input whose dtype the operation fixes; TypeError if it has another one."""
+    tensor = convert(value, None, label, dtype)
+    have = tensor.dtype.base_dtype
+    if dtype.is_integer and have.name not in ("int32", "int64"):
+        raise TypeError(
+            f"Value passed to parameter '{label}' has DataType {have.name} not in list of allowed values: int32, int64"
+        )
+    if dtype.is_bool and not have.is_bool:
+        raise TypeError(f"Input '{label}' of '{type}' Op has type {have.name} that does not match expected type of bool.")
+    return tensor
+
+
+def beside(type: str, first: Tensor | None, label: str, value: Any, *, by_hint: bool = False) -> Tensor:
+    """Return an input that has the dtype of the first one; TypeError if it has another one."""
+    dtype = None if first is None else first.dtype.base_dtype
+    if dtype is None or by_hint or is_tensor(value):
+        tensor = convert(value, None, label, dtype)
+        if dtype is not None and tensor.dtype.base_dtype != dtype:
+            raise TypeError(
+                f"Input '{label}' of '{type}' Op has type {tensor.dtype.base_dtype.name} that does not match type "
+                f"{dtype.name} of argument 'x'."
+            )
+        return tensor
+    try:
+        return convert(value, dtype, label)
+    except TypeError as error:
+        raise TypeError(
+            f"Expected {dtype.name} passed to parameter '{label}' of op '{type}', got {value!r} of type "
+            f"'{value.__class__.__name__}' instead. Error: {error}"
+        ) from None
+
+
+def alike(type: str, label: str, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
+    """Return tensors of one dtype; TypeError if they have several."""
+    names = [t.dtype.base_dtype.name for t in tensors]
+    if len(set(names)) > 1:
+        raise TypeError(
+            f"Tensors in list passed to '{label}' of '{type}' Op have types [{', '.join(names)}] that don't all match."
+        )
+    return tensors
+
+
+def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
+    """Return a tensor in another dtype; one that has it is returned as it is."""
+    kind = as_dtype(dtype)
+    if is_tensor(x) and convert(x).dtype.base_dtype == kind:
+        return convert(x)
+    with named(graph_of(x), name, "Cast") as scope:
+        tensor = convert(x, name="x")
+        return tensor if tensor.dtype.base_dtype == kind else make("Cast", [tensor], scope, DstT=kind)

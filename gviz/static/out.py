@@ -1,0 +1,144 @@
+"""What goes out of a static graph: a picture of it, as data, and TensorBoard's event files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from gviz import events
+from gviz.events import write_events
+from gviz.graph import Edge, Node, to_value
+from gviz.graph import Graph as Picture
+from gviz.static.dtypes import DType
+from gviz.static.graph import Graph
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from gviz.static.graph import Operation, Tensor
+
+__all__ = ["FileWriter", "graph_def", "picture"]
+
+KINDS = {"Placeholder": "placeholder", "PlaceholderWithDefault": "placeholder", "VariableV2": "variable", "Const": "constant"}
+
+
+def picture(graph: Graph, *, values: Mapping[Tensor, Any] | None = None, title: str = "") -> Picture:
+    """Return the whole graph as data to draw, in the order of making.
+
+    A node for each operation, with its scope and the value that a run gave it; an edge for each input, with the tensor's shape;
+    a control edge for each operation that has to run before. Roots are the operations that nothing else uses.
+    """
+    operations = graph.get_operations()
+    ids = {op: f"n{i}" for i, op in enumerate(operations)}
+    edges = []
+    for op in operations:
+        for slot, tensor in enumerate(op.inputs):
+            edges.append(Edge(ids[tensor.op], ids[op], slot, size_text(tensor), output=tensor.value_index))
+        edges += [Edge(ids[before], ids[op], slot, kind="control") for slot, before in enumerate(op.control_inputs)]
+    used = {edge.source for edge in edges}
+    roots = tuple(ids[op] for op in operations if ids[op] not in used)
+    return Picture(tuple(node(op, ids[op], values or {}) for op in operations), tuple(edges), roots, title=title, kind="static")
+
+
+def node(op: Operation, name: str, values: Mapping[Tensor, Any]) -> Node:
+    """Return an operation's box."""
+    first = op.outputs[0] if op.outputs else None
+    value: Any = op.attrs.get("value") if op.type == "Const" else values.get(first) if first is not None else None
+    return Node(
+        name,
+        KINDS.get(op.type, "operation"),
+        op.type,
+        op.name,
+        None if first is None else first.shape.dims,
+        None if first is None else first.dtype.base_dtype.name,
+        to_value(value.tolist()) if hasattr(value, "tolist") and value.size <= MOST_VALUES else None,
+        slots=len(op.inputs),
+        scope=op.name.rpartition("/")[0],
+    )
+
+
+MOST_VALUES = 1_000
+"""Larger values are left out."""
+
+
+def size_text(tensor: Tensor) -> str:
+    """Return the shape on an edge, as TensorBoard writes it: ``?×3``, ``scalar``, nothing if it is unknown."""
+    dims = tensor.shape.dims
+    if dims is None:
+        return ""
+    return "×".join("?" if n is None else str(n) for n in dims) or "scalar"
+
+
+# ------------------------------------------------------------------ for TensorBoard
+LARGEST = 1024
+"""Bytes of a constant's value that are written; TensorBoard shows no longer ones."""
+
+
+def graph_def(graph: Graph) -> bytes:
+    """Return all operations of a graph, in the order of making, as a GraphDef in wire form."""
+    return events.graph_def(
+        events.Op(
+            op.name,
+            op.type,
+            (*(t.name.removesuffix(":0") for t in op.inputs), *(f"^{c.name}" for c in op.control_inputs)),
+            attrs(op),
+            tuple(t.shape.dims for t in op.outputs),
+        )
+        for op in graph.get_operations()
+    )
+
+
+def attrs(op: Operation) -> dict[str, bytes]:
+    """Return the fixed parameters that can be told, and ``T``, the dtype that the operation works on."""
+    known = {name: attr(name, value) for name, value in op.attrs.items()}
+    taken = [t.dtype.base_dtype for t in op.inputs]
+    if taken:
+        known.setdefault("T", attr("T", next((t.dtype for t in op.outputs if t.dtype.base_dtype in taken), taken[0])))
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def attr(name: str, value: Any) -> bytes | None:
+    """Return one parameter in wire form; None for what only gviz has a use for, or nobody could read."""
+    if isinstance(value, DType):
+        return events.dtype_attr(value.base_dtype.name)
+    if name == "shape":
+        return events.shape_attr(value)
+    if isinstance(value, np.ndarray):
+        dtype = "string" if value.dtype == object else value.dtype.name
+        return None if value.nbytes > LARGEST else events.tensor_attr(dtype, value.shape, value.ravel().tolist())
+    return events.plain_attr(value.item() if isinstance(value, np.generic) else value)
+
+
+class FileWriter:
+    """Writes a graph where TensorBoard finds it: ``tensorboard --logdir LOGDIR`` shows it.
+
+    The graph is written as it is when it is given; the file that gviz wrote there before is replaced. The folder is made.
+    """
+
+    def __init__(self, logdir: str | os.PathLike[str], graph: Graph | None = None, **_ignored: Any) -> None:
+        self._folder = logdir
+        if graph is not None:
+            self.add_graph(graph)
+
+    def get_logdir(self) -> str | os.PathLike[str]:
+        """Return the folder."""
+        return self._folder
+
+    def add_graph(self, graph: Graph, _global_step: Any = None) -> None:
+        """Write a graph; FileError where that cannot be done, TypeError for what is no graph."""
+        if not isinstance(graph, Graph):
+            raise TypeError("The passed graph must be an instance of `Graph` or the deprecated `GraphDef`")
+        write_events(self._folder, events.event_file(graph_def(graph)))
+
+    def flush(self) -> None:
+        """Nothing is left to be written."""
+
+    close = reopen = flush
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()

@@ -1,0 +1,292 @@
+"""Dtypes and shapes of results, worked out while the graph is built.
+
+An operation that a function computes shows them itself (:func:`by_example`): the function is called with small arrays, and the
+result's lengths tell where each comes from. A rule is there only for an operation whose result's shape is in its values. A rule
+takes an operation and returns a dtype and a shape for each output, or the shape of its only output, which has the first
+input's dtype. It raises :class:`~gviz.static.shapes.ClashError` for inputs that cannot go together.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+from itertools import combinations, islice, product
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from gviz.static.dtypes import as_dtype, bool_, int32
+from gviz.static.graph import Tensor, refill, tensors_in
+from gviz.static.kernels import function_of
+from gviz.static.shapes import ClashError, listed, merged, relaxed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from gviz.static.dtypes import DType
+    from gviz.static.graph import Operation
+    from gviz.static.shapes import Dims
+
+Outputs: TypeAlias = "list[tuple[DType, Dims]] | Dims"
+Rule: TypeAlias = "Callable[[Operation], Outputs]"
+
+
+# ------------------------------------------------------------------ what is known of inputs
+def constant_value(tensor: Tensor) -> Any:
+    """Return the value of a tensor that is known while building, else None."""
+    return tensor.op.attrs["value"] if tensor.op.type == "Const" else None
+
+
+def numbers(tensor: Tensor) -> list[int | None] | None:
+    """Return the integers that a tensor holds, None for those that are not known while building, or for all of them."""
+    value = constant_value(tensor)
+    if value is not None:
+        return [int(n) for n in np.ravel(value)]
+    if tensor.op.type == "Pack" and all(t.shape.rank == 0 for t in tensor.op.inputs):
+        return [None if (n := constant_value(t)) is None else int(n) for t in tensor.op.inputs]
+    dims = tensor.op.inputs[0]._dims if tensor.op.type == "Shape" else None
+    if dims is not None:
+        return list(dims)
+    return None if not tensor._dims or tensor._dims[0] is None else [None] * tensor._dims[0]
+
+
+def integers(tensor: Tensor) -> Any:
+    """Return the integers that a tensor holds as a tuple if all are known while building, else the tensor."""
+    value = constant_value(tensor)
+    return tensor if value is None else tuple(int(n) for n in np.ravel(value))
+
+
+def axes_of(op: Operation) -> tuple[int, ...] | None:
+    """Return the axes of a reduction, None for all of them; ValueError if they are not known while building."""
+    value, dims = constant_value(op.inputs[1]), op.inputs[0]._dims
+    if value is None:
+        if op.inputs[1].op.type == "Range":
+            return None
+        raise ValueError(f"'{op.name}': gviz reduces over axes that are known while building, not over {op.inputs[1]}")
+    axes = tuple(int(a) for a in np.ravel(value))
+    for axis in axes if dims is not None else ():
+        if not -len(dims or ()) <= axis < len(dims or ()):
+            raise ClashError(f"Invalid reduction dimension {axis} for input with {len(dims or ())} dimensions.")
+    return None if dims is not None and sorted(a % len(dims) for a in axes) == list(range(len(dims))) else axes
+
+
+# ------------------------------------------------------------------ clashes
+def clash(op: Operation, problem: ClashError) -> ValueError:
+    """Return the error for a clash of shapes, with the node and its inputs, in TensorFlow's words."""
+    dtype = "" if not op.inputs else f"[T=DT_{op.inputs[0].dtype.base_dtype.cpp.upper()}]"
+    inputs = ", ".join(t.name.removesuffix(":0") for t in op.inputs)
+    sizes = ", ".join(listed(t._dims) for t in op.inputs)
+    more = ""
+    if len(problem.args) > 1:  # Reshape: the shape that was asked for
+        dtype = dtype.replace("]", ", Tshape=DT_INT32]")
+        more = f" and with input tensors computed as partial shapes: input[1] = {problem.args[1]}"
+    return ValueError(
+        f"{problem.args[0]} for '{{{{node {op.name}}}}} = {op.type}{dtype}({inputs})' with input shapes: {sizes}{more}."
+    )
+
+
+def unequal(op: Operation, tensors: Iterable[Tensor]) -> str:
+    """Return TensorFlow's words for the first two lengths of an operation's operands that differ, "" if none do."""
+    sides = [t._dims for t in tensors]
+    if "MatMul" in op.type:
+        low = next((len(dims) for dims in sides if dims is not None and len(dims) < 2), None)
+        if low is not None:
+            return f"Shape must be rank 2 but is rank {low}"
+        turned = [op.attrs.get("transpose_a", False), not op.attrs.get("transpose_b", False)]
+        sides = [dims and (dims[-2 if turn else -1],) for dims, turn in zip(sides, turned, strict=True)]
+    for one, other in combinations([dims for dims in sides if dims is not None], 2):
+        for a, b in zip(reversed(one), reversed(other), strict=False):
+            if a != b and None not in (a, b) and ("MatMul" in op.type or 1 not in (a, b)):
+                return f"Dimensions must be equal, but are {a} and {b}"
+    return ""
+
+
+# ------------------------------------------------------------------ by example
+TRIALS = 3000
+_outputs: dict[Any, list[tuple[DType, Dims]]] = {}
+
+
+def by_example(op: Operation, key: str, args: Any) -> list[tuple[DType, Dims]]:
+    """Return the dtypes and shapes that an operation's function gives; ClashError if it refuses all that the inputs can be."""
+    plain = all(isinstance(arg, Tensor) for arg in args)
+    tensors = args if plain else list(tensors_in(args))
+    forms = [(t.dtype.base_dtype.name, t._dims) for t in tensors]
+    place = (key, tuple(forms) if plain else repr(refill(args, iter(forms))))
+    if place not in _outputs:
+        _outputs[place] = [
+            (one[0][0], reduce(relaxed, [dims for _, dims in one]))
+            for one in zip(*of_each_rank(op, key, args, forms), strict=True)
+        ]
+    return _outputs[place]
+
+
+def of_each_rank(op: Operation, key: str, args: Any, forms: Any) -> list[list[tuple[DType, Dims]]]:
+    """Return what a function gives for each rank that an unknown shape may have; ClashError if it refuses them all."""
+    results, problem = [], Exception()
+    for rank in range(4) if any(dims is None for _, dims in forms) else (0,):
+        sizes = [(None,) * rank if dims is None else dims for _, dims in forms]
+        try:
+            results.append(examples(key, args, [dtype for dtype, _ in forms], sizes))
+        except ClashError as error:
+            problem = error
+    if not results:
+        raise ClashError(str(problem) if key == "cat" else unequal(op, tensors_in(args)) or str(problem))
+    return results
+
+
+def examples(key: str, args: Any, dtypes: Sequence[str], sizes: Sequence[Any]) -> list[tuple[DType, Dims]]:
+    """Call a function with two arrays for each tensor and tell by the results which length is which.
+
+    A known length (but one) and an unknown one are two small numbers each; where those clash, an unknown length may be one, or
+    any of the known ones.
+    """
+    known = sorted({n for dims in sizes for n in dims if n not in (None, 1)})
+    pairs: dict[Any, tuple[int, int]] = {1: (1, 1), None: (2, 3)}
+    pairs |= {n: (n, n) if key == "cat" else (4 + 2 * i, 5 + 2 * i) for i, n in enumerate(known)}  # cat adds lengths
+    lengths = {pair: n for n, pair in pairs.items()}
+    unknown = sum(dims.count(None) for dims in sizes)
+    problem: Exception | None = None
+    for choice in islice(product([None, 1, *known], repeat=unknown), TRIALS):
+        chosen = iter(choice)
+        filled = [[pairs[next(chosen) if n is None else n] for n in dims] for dims in sizes]
+        try:
+            one, other = (called(key, args, dtypes, [[pair[i] for pair in dims] for dims in filled]) for i in (0, 1))
+        except (ValueError, IndexError, RuntimeError, TypeError, ArithmeticError) as error:
+            problem = problem or error
+            continue
+        return [
+            (as_dtype(a.dtype), tuple(p if p == q else lengths.get((p, q)) for p, q in zip(a.shape, b.shape, strict=True)))
+            for a, b in zip(one, other, strict=True)
+        ]
+    raise ClashError(str(problem))
+
+
+def called(key: str, args: Any, dtypes: Sequence[str], sizes: Sequence[Sequence[int]]) -> list[Any]:
+    """Call a function with arrays of ones (of zeros, if they are places) for tensors; return its results as arrays."""
+    value = 0 if key in ("take", "give_back") else 1
+    arrays = (np.full(size, value, object if dtype == "string" else dtype) for dtype, size in zip(dtypes, sizes, strict=True))
+    with np.errstate(all="ignore"):
+        result = function_of(key)(*refill(args, arrays))
+    return [np.asarray(part) for part in (result if isinstance(result, (tuple, list)) else [result])]
+
+
+# ------------------------------------------------------------------ by rule
+def same(op: Operation) -> Outputs:
+    """The first input's."""
+    return op.inputs[0]._dims
+
+
+def reshaped(op: Operation) -> Outputs:
+    """Into a given shape, in which -1 stands for what is left."""
+    wanted, have = numbers(op.inputs[1]), op.inputs[0].shape.num_elements()
+    if wanted is None or None in wanted:
+        return None if wanted is None else tuple(None if n == -1 else n for n in wanted)
+    if wanted.count(-1) > 1:
+        raise ClashError("Only one input size may be -1")
+    known = math.prod(n for n in wanted if n not in (-1, None))
+    if have is not None and -1 not in wanted and have != known:
+        raise ClashError(
+            f"Cannot reshape a tensor with {have} elements to shape {listed(wanted)} ({known} elements)", listed(wanted)
+        )
+    if have is not None and -1 in wanted and (not known or have % known):
+        raise ClashError(f"Dimension size must be evenly divisible by {known} but is {have}", listed(wanted))
+    left = have // known if have is not None and known else None
+    return tuple(left if n == -1 else n for n in wanted)
+
+
+def permuted(op: Operation) -> Dims:
+    """Dims in an order that is known only when the graph runs."""
+    order = op.inputs[1]._dims
+    rank = op.inputs[0].shape.rank or (order[0] if order else None)
+    return None if rank is None else (None,) * rank
+
+
+def unpacked(op: Operation) -> Outputs:
+    """Taken apart along an axis."""
+    dims, axis = op.inputs[0]._dims, op.attrs["axis"]
+    rest = None if dims is None else tuple(n for i, n in enumerate(dims) if i != axis % len(dims))
+    return [(op.inputs[0].dtype.base_dtype, rest)] * op.attrs["num"]
+
+
+def sliced(op: Operation) -> Outputs:
+    """Some of the elements; a length is known if its ends and the length before are."""
+    dims, kinds = op.inputs[0]._dims, op.attrs["kinds"]
+    if dims is None:
+        return None
+    taken = len(kinds) - kinds.count(None) - kinds.count(...)
+    if taken > len(dims):
+        raise ValueError(f"Index out of range using input dim {len(dims)}; input has only {len(dims)} dims for '{op.name}'")
+    out: list[int | None] = []
+    rest = iter(enumerate(dims))
+    ends = [numbers(t) or [None] * len(kinds) for t in op.inputs[1:]]
+    for i, kind in enumerate(kinds):
+        if kind is None:
+            out.append(1)
+        elif kind is ...:
+            out.extend(next(rest)[1] for _ in range(len(dims) - taken))
+        elif kind == 0:
+            place, size = next(rest)
+            at = ends[0][i]
+            if size is not None and at is not None and not -size <= at < size:
+                raise ClashError(f"slice index {at} of dimension {place} out of bounds.")
+        else:
+            size = next(rest)[1]
+            parts = [end[i] if flag else None for end, flag in zip(ends, kind, strict=True)]
+            if any(flag and p is None for flag, p in zip(kind, parts, strict=True)):
+                size = None
+            out.append(size if size is None or parts == [None] * 3 else len(range(*slice(*parts).indices(size))))
+    return (*out, *(n for _, n in rest))
+
+
+def stated(op: Operation) -> Outputs:
+    """As the operation says."""
+    return [(op.attrs["dtype"] if "dtype" in op.attrs else op.inputs[0].dtype.base_dtype, op.attrs.get("shape"))]
+
+
+def sized(op: Operation) -> Outputs:
+    """The shape is a value, the dtype an attribute."""
+    wanted = numbers(op.inputs[0])
+    return [(op.attrs["dtype"], None if wanted is None else tuple(wanted))]
+
+
+def ranged(op: Operation) -> Outputs:
+    """As long as a range of known ends is."""
+    ends = [constant_value(t) for t in op.inputs]
+    return (None,) if any(e is None for e in ends) else np.arange(*ends).shape
+
+
+def assigned(op: Operation) -> Outputs:
+    """A variable's own tensor; the value that it gets has to fit."""
+    ref, value = op.inputs
+    merged(ref._dims, value._dims)
+    return [(ref.dtype, ref._dims)]
+
+
+def loop_condition(op: Operation) -> Outputs:
+    """A boolean; TypeError for anything else."""
+    dtype = op.inputs[0].dtype.base_dtype
+    if not dtype.is_bool:
+        raise TypeError(f"Input 'input' of 'LoopCond' Op has type {dtype.name} that does not match expected type of bool.")
+    return [(bool_, op.inputs[0]._dims)]
+
+
+def of_either(op: Operation) -> Outputs:
+    """What two have in common, and which of them it was."""
+    dims = op.attrs["shape"] if "shape" in op.attrs else reduce(relaxed, [t._dims for t in op.inputs])
+    return [(op.inputs[0].dtype.base_dtype, dims), (int32, ())]
+
+
+def squeezed(op: Operation) -> Dims:
+    """All lengths but those of one, if they are known."""
+    dims = op.inputs[0]._dims
+    return None if dims is None or None in dims else tuple(n for n in dims if n != 1)
+
+
+OF_VALUES: dict[str, Callable[[Operation], Dims]] = {
+    "pass": lambda op: op.inputs[0]._dims,
+    "transpose": permuted,
+    "squeeze_all": squeezed,
+    **dict.fromkeys(("reshape", "turn_back", "getitem", "put_back", "slice_by", "put_back_by"), lambda op: None),
+    **dict.fromkeys(("piece", "put_piece", "shape_like", "spread_like", "spread_sum", "unreduced"), lambda op: None),
+}
+"""Functions whose result's shape is in numbers, or is another tensor's: who calls the latter knows it."""
