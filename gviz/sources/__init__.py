@@ -1,28 +1,35 @@
 """Sources: an expression, a script, a saved graph or standard input becomes a graph.
 
->>> from gviz.sources import SourceOptions, read
->>> reading = read("y=(x+w)*(w+1)", SourceOptions(values={"x": "2", "w": "1"}))
+>>> from gviz.sources import read
+>>> reading = read("y=(x+w)*(w+1)", x=2, w=1)
 >>> [row.name for row in reading.graph.tensors]
 ['x', 'w', 'a', 'b', 'y']
 """
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
-from gviz.sources.options import Note, SourceOptions
+from gviz.sources.options import Note, SourceOptions, unused
 from gviz.sources.reading import Reading, Talk, find_aliases
+from gviz.sources.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TextIO
 
-__all__ = ["Note", "Reading", "SourceOptions", "read"]
+__all__ = ["Note", "Reading", "Source", "SourceOptions", "read"]
+
+
+EXPRESSIONS = "values roots frozen retain dtype grad_output backward"
+"""The options that a saved graph has no use for."""
 
 
 def read(
-    source: str,
+    source: str | os.PathLike[str] | Source,
     options: SourceOptions | None = None,
     *,
     stdin: TextIO | None = None,
@@ -30,13 +37,15 @@ def read(
     script_stdout: TextIO | None = None,
     make_dot: Callable[..., Any] | None = None,
     rootless: bool = False,
+    **values: Any,
 ) -> Reading:
-    """Read a source: what it computes, or computed, as a graph.
+    """Return the graph of a source: ``read("y=x*w", x=2, w=[1, 3])``.
 
     Args:
-        source: an expression (``"y=(x+w)*(w+1)"``); a script (``net.py``: it is executed); a saved graph (``.json``); or
-            ``-`` for standard input. Standard input, and a file of another suffix, is a graph if it begins with ``{``,
-            a script if it imports, defines, loops, branches, prints or names torch, else an expression.
+        source: an expression (``"y=(x+w)*(w+1)"``); a script (``net.py``: it is executed); a saved graph (``.json``);
+            ``-`` for standard input; or what :meth:`Source.of` made of one of these. Standard input, and a file of another
+            suffix, is a graph if it begins with ``{``, a script if it imports, defines, loops, branches, prints or names
+            torch, else an expression.
         options: how to read it.
         stdin: what ``-`` reads; None for the process's standard input.
         say: called with each note as it comes; the reading has them all.
@@ -44,6 +53,7 @@ def read(
         make_dot: what a script's ``from torchviz import make_dot`` gives; None for gviz's own.
         rootless: whether a script is fine in which nothing has a graph: the reading then has its tensors, no nodes and
             no roots, and a warning that says why.
+        values: numbers, lists, arrays or texts by name, added to those of the options (which also take the names above).
 
     Returns:
         The graph and what there is to say.
@@ -53,45 +63,31 @@ def read(
         FileError: a file that cannot be read.
         MissingError: PyTorch is asked for and not installed.
     """
-    from gviz.sources import files
-
-    options = SourceOptions() if options is None else options
+    options = options or SourceOptions()
+    if values:
+        options = replace(options, values={**options.values, **values})
     talk = Talk(say)
-    if source == "-":
-        import sys
-
-        text, file = files.read_stdin(sys.stdin if stdin is None else stdin), files.STDIN
-    elif files.looks_like_a_file(source):
-        text, file = files.decode(files.read_file(source), source), source
-    else:
-        return _expression(source, options, talk)
-    from gviz.sources.kinds import kind_of
-
-    kind = kind_of(text, file)
-    if kind == "graph":
-        return _saved(text, file, options, talk, rootless=rootless)
-    if kind == "expression":
-        return _expression(text, options, talk)
+    program = source if isinstance(source, Source) else Source.of(os.fspath(source), stdin)
+    talk.say(*program.notes)
+    if program.kind == "expression" or program.file is None:
+        return _expression(program.text, options, talk)
+    if program.kind == "graph":
+        return _saved(program.text, program.file, options, talk, rootless=rootless)
     from gviz.sources import script
 
-    return script.run(text, file, options, talk, stdout=script_stdout, make_dot=make_dot, rootless=rootless)
+    return script.run(program.text, program.file, options, talk, stdout=script_stdout, make_dot=make_dot, rootless=rootless)
 
 
 def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
-    """Evaluate an expression and walk what it recorded."""
+    """Return the graph that an expression recorded."""
+    if options.static:
+        from gviz.sources.expression.static import build
+        from gviz.sources.static import reading
+
+        return reading(build(text, options), talk)
     from gviz.sources.expression import evaluate
-    from gviz.sources.kinds import is_pasted
     from gviz.walk import walk
 
-    if is_pasted(text):
-        from gviz.sources.snippet import unwrap
-
-        text, notes = unwrap(text)
-        talk.say(*notes)
-    if options.static:
-        from gviz.sources import static_source
-
-        return static_source.reading(static_source.build(text, options), talk)
     evaluated = evaluate(text, options)
     talk.say(*evaluated.notes)
     graph = walk(evaluated.roots, evaluated.names, saved=options.saved, expressions=evaluated.expressions)
@@ -99,24 +95,13 @@ def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
 
 
 def _saved(text: str, file: str, options: SourceOptions, talk: Talk, *, rootless: bool) -> Reading:
-    """Load a graph; nothing is computed, so that values and the like change nothing."""
+    """Return a saved graph; nothing is computed, so that values and the like change nothing."""
     from gviz.sources import saved
 
     if not text.strip():
-        raise SourceError(f"{file} is empty: there is no graph in it")
+        raise SourceError(f"{file} is empty: it holds no graph")
     graph = saved.load(text, file)
     if not graph.nodes and not rootless:
         raise SourceError(f"{file} has no nodes: there is nothing to draw", hint="gviz inspect lists the tensors in it")
-    given = {
-        "values": options.values,
-        "--root": options.roots,
-        "--frozen": options.frozen,
-        "--retain": options.retain,
-        "--dtype": options.dtype,
-        "--grad-output": options.grad_output,
-        "--no-backward": not options.backward,
-    }
-    unused = [name for name, value in given.items() if value]
-    if unused:
-        talk.say(Note(f"{', '.join(unused)} not used: a saved graph is shown as it was saved", "warning"))
+    talk.say(*unused(options, EXPRESSIONS, "a saved graph is shown as it was saved"))
     return Reading(graph, tuple(talk.notes))

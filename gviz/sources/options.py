@@ -1,14 +1,16 @@
-"""What a source is asked for, what it says while it is read, and what an expression comes to."""
+"""How a source is to be read, what is said while it is read, and the result of an expression."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from gviz.errors import SourceError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Evaluated", "Level", "Note", "SourceOptions"]
+__all__ = ["Evaluated", "Level", "Note", "SourceOptions", "unused", "value_text"]
 
 Level: TypeAlias = Literal["note", "warning", "error", "dim"]
 """How loud a note is: ``dim`` is for a terminal only, ``error`` goes with exit status 1."""
@@ -16,16 +18,20 @@ Level: TypeAlias = Literal["note", "warning", "error", "dim"]
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """What to read a source with; every field has the command line's default.
+    """How to read a source; every field has the command line's default.
+
+    >>> SourceOptions(values={"x": 2, "W": [[1, 2.5]], "b": "ones(2,2)"}).values
+    {'x': '2', 'W': '[[1, 2.5]]', 'b': 'ones(2,2)'}
 
     Args:
-        values: name -> value as typed, ``{"x": "2", "W": "[[1,2],[3,4]]"}``, in the order given.
+        values: name -> value, in the order given: a number, nested lists, an array or a tensor, or a text as it is typed on the
+            command line. They are kept as texts.
         roots: names of the root tensors, in the order asked for; empty leaves it to the source.
         frozen: names of tensors that require no gradient.
         retain: names of intermediates that keep their gradient.
         dtype: of the values, ``float32``, ``float64`` ...; None is float32.
         backward: whether an expression runs backward from its roots.
-        grad_output: a value with the root's shape, or ``ones``: what backward starts from where a root is no scalar.
+        grad_output: a value with the root's shape, or ``ones``: what backward starts from if a root is not a scalar.
         engine: ``gviz``, ``torch`` or ``auto``; expressions are always gviz's own.
         on_error: ``draw`` a script's graph as far as it came, or ``stop``.
         saved: whether saved tensors become nodes.
@@ -34,7 +40,7 @@ class SourceOptions:
         graph: name of the static graph that is wanted of a script; "" for the default one.
     """
 
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
     roots: tuple[str, ...] = ()
     frozen: tuple[str, ...] = ()
     retain: tuple[str, ...] = ()
@@ -47,6 +53,43 @@ class SourceOptions:
     argv: tuple[str, ...] = ()
     static: bool = False
     graph: str = ""
+
+    def __post_init__(self) -> None:
+        """Keep each value as a text; SourceError for a value that is neither a number nor a list."""
+        object.__setattr__(self, "values", {name: value_text(name, value) for name, value in self.values.items()})
+
+
+def value_text(name: str, value: Any) -> str:
+    """Return a value as people type it.
+
+    >>> value_text("x", (1, float("inf"), True))
+    '[1, inf, True]'
+
+    Raises:
+        SourceError: it is neither a number nor a list of numbers.
+    """
+    if isinstance(value, str):
+        return value
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(value_text(name, item) for item in value)}]"
+    if isinstance(value, int | float):
+        return repr(value)
+    raise SourceError(f"the value of {name!r} is neither a number nor a list", hint="as in x=2, W=[[1, 2], [3, 4]]")
+
+
+FLAGS = {
+    "values": "values", "roots": "--root", "frozen": "--frozen", "retain": "--retain", "dtype": "--dtype",
+    "grad_output": "--grad-output", "backward": "--no-backward", "graph": "--graph",
+}  # fmt: skip
+"""The command line's words for the options that not every source has a use for."""
+
+
+def unused(options: SourceOptions, fields: str, why: str) -> list[Note]:
+    """Return a warning that names those of the options that were set, though the source has no use for them; or nothing."""
+    default = SourceOptions()
+    names = [FLAGS[name] for name in fields.split() if getattr(options, name) != getattr(default, name)]
+    return [Note(f"{', '.join(names)} not used: {why}", "warning")] if names else []
 
 
 @dataclass(frozen=True)
@@ -64,7 +107,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """What an expression comes to.
+    """The result of an expression.
 
     Args:
         names: every named tensor, values and intermediates, in the order of first assignment.

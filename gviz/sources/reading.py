@@ -1,4 +1,4 @@
-"""What reading a source gives: the graph, and what there is to say about it."""
+"""The result of reading a source: its graph, and the notes on it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Mapping
 
     from gviz.graph import Graph
@@ -16,7 +17,9 @@ __all__ = ["Reading", "Talk", "find_aliases"]
 
 @dataclass(frozen=True)
 class Reading:
-    """A source, read.
+    """A source that was read: ``gviz.read("y=x*w", x=2).save("y.svg")``.
+
+    A notebook shows it as its picture.
 
     Args:
         graph: what there is to draw, list or save.
@@ -24,7 +27,7 @@ class Reading:
         failed: whether a script raised, so that the graph is only as far as it came; the exit status is 1 then.
         ran_backward: whether gviz itself ran backward, as it does for an expression: before it there were no gradients.
         aliases: name of a tensor that another name stands for already -> that name; the graph has a row for each of them.
-        static: the :class:`~gviz.sources.static_source.StaticSource` whose picture the graph is, None for a recorded one.
+        static: the :class:`~gviz.sources.static.StaticSource` whose picture the graph is, None for a recorded one.
     """
 
     graph: Graph
@@ -34,9 +37,17 @@ class Reading:
     aliases: Mapping[str, str] = field(default_factory=dict)
     static: Any = None
 
+    def save(self, path: str | os.PathLike[str], options: Any = None) -> str:
+        """Write the graph to a file, as :meth:`gviz.graph.Graph.save` does; return the path."""
+        return self.graph.save(path, options)
+
+    def _repr_svg_(self) -> str:
+        """Return the picture as SVG, as notebooks show it."""
+        return self.graph._repr_svg_()
+
 
 def find_aliases(names: Mapping[str, Any]) -> dict[str, str]:
-    """Which names are second names of a tensor, each with the first.
+    """Return the second names of tensors, each with the first.
 
     >>> tensor = object()
     >>> find_aliases({"net.fc.bias": tensor, "x": object(), "p": tensor})

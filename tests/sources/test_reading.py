@@ -16,9 +16,8 @@ from scripts import HEAD, Folder, roots, rows, texts
 from gviz.errors import FileError, GvizError, SourceError
 from gviz.graph import Edge, Graph, Node, TensorRow
 from gviz.sources import SourceOptions, read
-from gviz.sources.files import looks_like_a_file
-from gviz.sources.kinds import kind_of
 from gviz.sources.saved import load
+from gviz.sources.source import kind_of, looks_like_a_file
 
 GRAPH = Graph(
     nodes=(
@@ -219,8 +218,8 @@ def test_a_scripts_encoding_and_line_ends_are_honoured(folder: Folder, data: byt
 
 
 def test_a_file_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gviz.sources.files.MAX_BYTES", 2**20)
-    assert report("/dev/zero") == "/dev/zero is larger than 1 MiB: that is no script and no graph"
+    monkeypatch.setattr("gviz.files.MAX_BYTES", 2**20)
+    assert report("/dev/zero") == "/dev/zero is larger than 1 MiB: that is neither a script nor a graph"
 
 
 def test_a_saved_graph_comes_back_as_it_was(folder: Folder) -> None:
@@ -242,12 +241,12 @@ def test_options_that_change_nothing_in_a_saved_graph_are_named(folder: Folder) 
 
 def test_broken_json_gets_its_caret(folder: Folder) -> None:
     folder.write("graph.json", '{"format": "gviz-graph",\n "nodes": [,]}\n')
-    assert report("graph.json") == 'graph.json:2: this is no JSON: Expecting value\n   "nodes": [,]}\n             ^'
+    assert report("graph.json") == 'graph.json:2: this is not JSON: Expecting value\n   "nodes": [,]}\n             ^'
 
 
 def test_json_that_was_cut_short_is_recognised(folder: Folder) -> None:
     folder.write("graph.json", GRAPH.to_json()[:100].rstrip())
-    assert "this is no JSON" in report("graph.json")
+    assert "this is not JSON" in report("graph.json")
     folder.write("graph.json", '{"format": "gviz-graph", "nodes": [')
     assert report("graph.json").endswith("\nthe file ends in the middle: was it written whole?")
 
@@ -256,7 +255,7 @@ def test_json_that_was_cut_short_is_recognised(folder: Folder) -> None:
 def test_json_that_lacks_its_end_gets_its_caret_there(folder: Folder, text: str) -> None:
     folder.write("graph.json", text)
     first, line, mark, _ = report("graph.json").split("\n")
-    assert first.startswith("graph.json:1: this is no JSON: Expecting property name")
+    assert first.startswith("graph.json:1: this is not JSON: Expecting property name")
     assert (line, mark) == ("  {", "   ^")
 
 
@@ -282,7 +281,7 @@ def test_json_cut_and_mangled_anywhere_is_a_graph_or_a_mistake_of_the_users(mang
 
 def test_an_empty_graph_file_is_refused(folder: Folder) -> None:
     folder.write("graph.json", " \n")
-    assert report("graph.json") == "graph.json is empty: there is no graph in it"
+    assert report("graph.json") == "graph.json is empty: it holds no graph"
 
 
 def test_a_notebook_is_recognised(folder: Folder) -> None:
@@ -306,21 +305,21 @@ def spoilt(**changes: Any) -> str:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("[1, 2]", 'this JSON is no graph of gviz (no "format": "gviz-graph" in it)'),
-        ("{}", 'this JSON is no graph of gviz (no "format": "gviz-graph" in it)'),
+        ("[1, 2]", 'this JSON is not a graph of gviz (it has no "format": "gviz-graph")'),
+        ("{}", 'this JSON is not a graph of gviz (it has no "format": "gviz-graph")'),
         (spoilt(graph_version=2), "this graph has the version 2; this gviz reads version 1"),
         (spoilt(node_kind="tree"), "node 'n3' has the unknown kind 'tree'; one of"),
-        (spoilt(node_label=5), "node 'n3' has 5 as its label"),
-        (spoilt(node_shape="ab"), "node 'x' has 'ab' as its shape"),
-        (spoilt(node_shape=[-1]), "node 'x' has (-1,) as its shape"),
-        (spoilt(node_value={"a": 1}), "node 'x' has a value that is neither a number nor nested lists of them"),
-        (spoilt(node_attrs=[["a"]]), "node 'n3' has attributes that are no pairs of texts"),
-        (spoilt(node_slots="2"), "node 'n3' has '2' as its slots"),
-        (spoilt(node_colour="red"), "node 'n3' has a field 'colour', which is unknown"),
+        (spoilt(node_label=5), "nodes[3].label is 5, not a text"),
+        (spoilt(node_shape="ab"), "nodes[3].shape is 'ab', not a list of sizes"),
+        (spoilt(node_shape=[-1]), "nodes[3].shape is [-1], not a list of sizes"),
+        (spoilt(node_value={"a": 1}), "nodes[3].value is {'a': 1}, not a number or nested lists of numbers"),
+        (spoilt(node_attrs=[["a"]]), "nodes[3].attrs is [['a']], not a list of pairs of texts"),
+        (spoilt(node_slots="2"), "nodes[3].slots is '2', not a whole number"),
+        (spoilt(node_colour="red"), "nodes[3] has the unknown field 'colour'"),
         (spoilt(edge_source="n9"), "edge n9 -> n0: there is no node 'n9'"),
-        (spoilt(edge_label=None), "edge n1 -> n0 has None as its label"),
-        (spoilt(tensor_is="x"), "tensor 'x' has a field 'is', which is unknown"),
-        (spoilt(tensor_name=None), "tensor None has None as its name"),
+        (spoilt(edge_label=None), "edges[0].label is None, not a text"),
+        (spoilt(tensor_is="x"), "tensors[0] has the unknown field 'is'"),
+        (spoilt(tensor_name=None), "tensors[0].name is None, not a text"),
         (spoilt(graph_roots=["n7"]), "there is no node 'n7' to be a root"),
         (spoilt(graph_nodes=3), '"nodes" is 3, not a list'),
     ],
@@ -336,7 +335,7 @@ def test_json_of_any_depth_is_an_answer_and_no_crash(folder: Folder, depth: int)
     folder.write("graph.json", spoilt(node_value="HERE").replace('"HERE"', nested))
     try:
         read("graph.json")
-    except SourceError as error:
+    except GvizError as error:
         assert "nested too deeply" in error.what  # noqa: PT017 - either answer is right
 
 
@@ -352,3 +351,47 @@ def test_a_pasted_expression_loses_its_prompt_or_backticks(pasted: str, stdin: b
 
     assert [row.name for row in reading.graph.tensors] == ["x", "y"]
     assert reading.notes[0].text.startswith("took the ")
+
+
+def test_a_coding_line_that_is_wrong_is_shown(folder: Folder) -> None:
+    with pytest.raises(FileError) as caught:
+        folder.run("# a\n# -*- coding: no-such -*-\nx = 1\n")
+    assert caught.value.report().startswith("net.py:2: unknown encoding: no-such\n  # -*- coding: no-such -*-\nsave it as")
+
+
+def saved(**parts: object) -> str:
+    return json.dumps({"format": "gviz-graph", "version": 1, "nodes": [], "edges": [], **parts})
+
+
+LEAF = {"id": "n0", "kind": "leaf"}
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"nodes": None}, '"nodes" is None, not a list'),
+        ({"nodes": {}}, '"nodes" is {}, not a list'),
+        ({"nodes": "abc"}, "\"nodes\" is 'abc', not a list"),
+        ({"nodes": [5]}, "nodes[0] is 5, not a record of fields"),
+        ({"nodes": [{"id": "n0"}]}, "nodes[0] has no kind"),
+        ({"nodes": [{**LEAF, "attrs": 5}]}, "nodes[0].attrs is 5, not a list of pairs of texts"),
+        ({"nodes": [{**LEAF, "colour": "red"}]}, "nodes[0] has the unknown field 'colour'"),
+        (
+            {"nodes": [LEAF], "edges": [{"source": "n0", "target": "n0", "slot": "0"}]},
+            "edges[0].slot is '0', not a whole number",
+        ),
+        ({"nodes": [LEAF], "roots": 5}, '"roots" is 5, not a list'),
+        ({}, "g.json has no nodes: there is nothing to draw"),
+    ],
+)
+def test_a_saved_graph_that_is_wrong_says_which_part(folder: Folder, parts: dict[str, object], said: str) -> None:
+    folder.write("g.json", saved(**parts))
+    with pytest.raises(SourceError) as caught:
+        read("g.json")
+    assert said in caught.value.what
+
+
+def test_a_binary_file_is_no_saved_graph(folder: Folder) -> None:
+    (folder.path / "g.json").write_bytes(b"\0\1")
+    with pytest.raises(FileError, match=r"g\.json is a binary file, not a saved graph"):
+        read("g.json")

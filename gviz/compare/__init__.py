@@ -1,0 +1,198 @@
+"""One program as a static graph and as dynamic ones: built, run, timed, and compared.
+
+Static: one graph of the root and its derivatives is defined, planned once, and fed again and again. Dynamic: the engine records
+a graph anew in each run, goes backward through it, and drops it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import cycle, islice
+from statistics import median
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from gviz import engine
+from gviz.errors import SourceError
+from gviz.static.errors import OpError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gviz.graph import Graph
+
+__all__ = ["Comparison", "Pair", "Static", "compare"]
+
+SHORT = 2e-4
+"""Seconds that are timed in one go: short, so that few goes are hit when another process gets the processor."""
+
+SECONDS = 1.0
+"""How long both are timed together."""
+
+GOES = (5, 3000)
+"""At least and at most so many goes of each are timed."""
+
+BUILDS = 15
+"""Builds that are timed, after a first one."""
+
+
+@dataclass(frozen=True)
+class Static:
+    """A static graph, ready to be run.
+
+    Args:
+        graph: a ``gviz.static.Graph``.
+        run: a feed's values -> the root's value and its derivatives (None if the root does not depend on it), as arrays.
+        computed: how many operations a run computes.
+    """
+
+    graph: Any
+    run: Callable[[Sequence[Any]], list[Any]]
+    computed: int
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A program in both forms.
+
+    Args:
+        title: its text.
+        what: what is computed, as in "the gradients of a, b".
+        build: makes the static graph and its plan.
+        run: a feed's values -> the same as :attr:`Static.run` gives, as the engine's tensors; a new graph each time.
+        feeds: the values of each run.
+        recorded: how many operations a run records.
+        computed: how many it computes.
+        picture: the graph that a run records; None if it keeps none.
+        in_tensorflow: what the real TensorFlow does with this program, in words.
+    """
+
+    title: str
+    what: str
+    build: Callable[[], Static]
+    run: Callable[[Sequence[Any]], list[Any]]
+    feeds: Sequence[Sequence[Any]]
+    recorded: int
+    computed: int
+    picture: Graph | None = None
+    in_tensorflow: str = ""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The result; times are seconds on this machine.
+
+    Args:
+        pair: the program.
+        static: its static graph.
+        build: the time to define the graph, its derivatives and its plan.
+        static_run: the time of a run.
+        dynamic_run: likewise, building included.
+        values: how many numbers were compared.
+        largest: the largest difference between two of them, relative to the size of the tensor's numbers.
+        differs: the first run (from 1) whose numbers are not the same; None if all are.
+    """
+
+    pair: Pair
+    static: Static
+    build: float
+    static_run: float
+    dynamic_run: float
+    values: int
+    largest: float
+    differs: int | None
+
+    @property
+    def ratio(self) -> float:
+        """Return a static run's time over a dynamic one's."""
+        return self.static_run / self.dynamic_run
+
+    @property
+    def paid_after(self) -> int | None:
+        """Return after how many runs building has paid; None if a static run is not faster."""
+        saved = self.dynamic_run - self.static_run
+        return math.ceil(self.build / saved) if saved > 0 else None
+
+
+def compare(pair: Pair) -> Comparison:
+    """Build, run, check and time both forms; SourceError if the static graph cannot be built or run."""
+    try:
+        static, build = timed_build(pair.build)
+        values, largest, differs = check(static, pair)
+    except (TypeError, ValueError, LookupError, NotImplementedError, RuntimeError, OpError) as error:
+        raise SourceError(f"as a static graph: {error}") from None
+    static_run, dynamic_run = timed_runs(static.run, pair.run, pair.feeds)
+    return Comparison(pair, static, build, static_run, dynamic_run, values, largest, differs)
+
+
+def timed_build(build: Callable[[], Static]) -> tuple[Static, float]:
+    """Return the static graph, and the quickest time that it takes to build; the first one warms up."""
+    static, times = build(), []
+    for _ in range(BUILDS):
+        start = perf_counter()
+        static = build()
+        times.append(perf_counter() - start)
+    return static, min(times)
+
+
+def timed_runs(
+    static: Callable[[Sequence[Any]], Any], dynamic: Callable[[Sequence[Any]], Any], feeds: Sequence[Sequence[Any]]
+) -> tuple[float, float]:
+    """Return the median time of a run of each; both take turns, so that what else the machine does slows both."""
+    times: tuple[list[float], list[float]] = ([], [])
+    counts = [max(1, int(SHORT / time_of(run, feeds[:1]))) for run in (static, dynamic)]
+    sources = [cycle(feeds), cycle(feeds)]
+    least, most = GOES
+    goes, spent = 0, 0.0
+    while goes < least or (spent < SECONDS and goes < most):
+        for run, count, source, row in zip((static, dynamic), counts, sources, times, strict=True):
+            taken = time_of(run, list(islice(source, count)))
+            row.append(taken / count)
+            spent += taken
+        goes += 1
+    return median(times[0]), median(times[1])
+
+
+def time_of(run: Callable[[Sequence[Any]], Any], feeds: Sequence[Sequence[Any]]) -> float:
+    """Return the time of all runs, one for each feed."""
+    start = perf_counter()
+    for feed in feeds:
+        run(feed)
+    return max(perf_counter() - start, 1e-9)
+
+
+def check(static: Static, pair: Pair) -> tuple[int, float, int | None]:
+    """Compare the numbers of all runs: return how many they are, the largest difference, and the first run that differs."""
+    count, largest, differs = 0, 0.0, None
+    for number, feed in enumerate(pair.feeds, 1):
+        for ours, theirs in zip(static.run(feed), pair.run(feed), strict=True):
+            size, difference, is_same = distance(ours, theirs)
+            count, largest = count + size, max(largest, difference)
+            if not is_same and differs is None:
+                differs = number
+    return count, largest, differs
+
+
+def distance(ours: Any, theirs: Any) -> tuple[int, float, bool]:
+    """Return how many numbers two tensors have, how far they are apart, and whether that is within rounding.
+
+    A missing derivative (None) counts as zeros: ``floor`` has none in TensorFlow, and zeros in PyTorch.
+    """
+    if ours is None and theirs is None:
+        return 0, 0.0, True
+    other = theirs if theirs is not None else engine.zeros_like(engine.tensor(ours))
+    other = other.detach()
+    mine = engine.zeros_like(other) if ours is None else engine.tensor(ours)
+    if tuple(mine.shape) != tuple(other.shape):
+        return other.numel(), math.inf, False
+    if not other.is_floating_point():
+        is_same = bool((mine == other).all())
+        return other.numel(), 0.0 if is_same else math.inf, is_same
+    mine = mine.to(other.dtype)
+    finite = other.isfinite() & mine.isfinite()
+    size = max(float(other[finite].abs().max()) if bool(finite.any()) else 0.0, 1e-30)
+    apart = float((mine - other)[finite].abs().max()) if bool(finite.any()) else 0.0
+    limit = 1e-9 if other.dtype == engine.float64 else 1e-2 if other.dtype.itemsize == 2 else 1e-5
+    matches = bool(engine.isclose(mine, other, rtol=limit, atol=limit * size, equal_nan=True).all())
+    return other.numel(), apart / size, matches

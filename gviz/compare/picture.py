@@ -1,0 +1,70 @@
+"""Both forms of a program in one picture: the static graph that is built once, and one of the graphs that are built anew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gviz.graph import Graph, Node
+from gviz.static.out import picture
+
+if TYPE_CHECKING:
+    from gviz.compare import Comparison
+
+__all__ = ["bars", "seconds", "side_by_side"]
+
+BARS = 44
+"""Columns of the bars in a picture."""
+
+
+def seconds(time: float) -> str:
+    """Return a time as people read it.
+
+    >>> seconds(5.12e-6), seconds(0.0123), seconds(2)
+    ('5.1 us', '12 ms', '2.0 s')
+    """
+    for unit, size in (("us", 1e-6), ("ms", 1e-3)):
+        if time < 1000 * size * 0.9995:
+            return f"{time / size:.{1 if time < 10 * size else 0}f} {unit}"
+    return f"{time:.1f} s"
+
+
+def bars(comparison: Comparison, width: int, block: str = "█") -> list[str]:
+    """Return a line for each form: a bar as long as a run takes, in so many characters in all."""
+    times = {"static ": comparison.static_run, "dynamic": comparison.dynamic_run}
+    texts = {name: seconds(time) for name, time in times.items()}
+    room = max(width - len("dynamic  ") - 1 - max(map(len, texts.values())), 1)
+    most = max(times.values())
+    return [f"{name}  {block * max(round(room * time / most), 1)} {texts[name]}" for name, time in times.items()]
+
+
+def side_by_side(comparison: Comparison) -> Graph:
+    """Return a cluster for each form, with the counts in its title, and a bar for the time of a run in each.
+
+    A program that records no graph has a box in its place.
+    """
+    pair, runs = comparison.pair, len(comparison.pair.feeds)
+    times = "once" if runs == 1 else f"{runs} times"
+    nothing = Graph(nodes=(Node("n0", "operation", f"{pair.recorded} operations,\nno graph is kept"),))
+    size, all_built = len(comparison.static.graph), f"{runs} x {pair.recorded} = {runs * pair.recorded} operations"
+    titles = (
+        (f"static: built once, run {times}", f"{size} operations, in {seconds(comparison.build)}"),
+        (f"dynamic: built {times}", f"{all_built}; one graph is drawn"),
+    )
+    graphs = (picture(comparison.static.graph), pair.picture or nothing)
+    static, dynamic = map(within, "sd", graphs, titles, bars(comparison, BARS))
+    edges, roots = static.edges + dynamic.edges, static.roots + dynamic.roots
+    return Graph(static.nodes + dynamic.nodes, edges, roots, title=pair.title, kind="static")
+
+
+def within(key: str, graph: Graph, title: tuple[str, str], bar: str) -> Graph:
+    """Return a graph in a scope of that title, beside a bar; its ids begin with the key."""
+    width = max(map(len, title))
+    scope = "\n".join(line.ljust(width) for line in title)  # the lines of a title are centred
+
+    def moved(node: Node) -> Node:
+        name = node.name.removeprefix(f"{node.scope}/") if node.name and node.scope else node.name
+        return node._replace(id=key + node.id, name=name, scope=f"{scope}/{node.scope}" if node.scope else scope)
+
+    box = Node(f"{key}bar", "constant", "a run  " + bar[len("dynamic") :], scope=scope)
+    edges = tuple(edge._replace(source=key + edge.source, target=key + edge.target) for edge in graph.edges)
+    return Graph((*map(moved, graph.nodes), box), edges, tuple(key + root for root in graph.roots), kind="static")

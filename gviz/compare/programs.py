@@ -1,0 +1,189 @@
+"""The programs that are compared: an expression with its feeds, and the two that the articles time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from gviz import engine
+from gviz import static as tf
+from gviz.compare import Pair, Static
+from gviz.errors import SourceError
+from gviz.sources.expression import evaluate
+from gviz.sources.expression.allowed import CONSTANTS, find_function
+from gviz.sources.expression.compiled import compiled
+from gviz.sources.expression.limits import Budget
+from gviz.sources.expression.run import takes_number
+from gviz.sources.expression.static import StaticForm, look_through
+from gviz.sources.expression.values import find_dtype, make_value
+from gviz.sources.options import SourceOptions
+from gviz.static.gradients import gradients
+from gviz.static.graph import Graph, Tensor
+from gviz.static.session import Session
+from gviz.text import did_you_mean, excerpt
+from gviz.walk import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from gviz.sources.expression.check import Program
+    from gviz.sources.options import Note
+
+__all__ = ["articles", "of_expression", "power"]
+
+POWER, SIZE = 100, 10
+"""The program of TensorFlow's guide: how often a matrix is multiplied, and its rows and columns."""
+
+EXPRESSION = "e=a*b+log(d)*c"
+VALUES = {"a": "2", "b": "3", "c": "5", "d": "10"}
+
+IN_TENSORFLOW = (
+    "a static run takes 0.13 of eager's time",
+    "a static run takes 0.4 of eager's time",
+    "a static run takes 1.6 to 3 times eager's time: it is slower",
+)
+"""What the real TensorFlow does with the articles' programs; not measured here."""
+
+
+def articles(runs: int) -> list[Pair]:
+    """Return power(x, 100) on matrices, and e = a*b + log(d)*c with its gradients and without."""
+    options = SourceOptions(values=VALUES)
+    expressions = [of_expression(EXPRESSION, replace(options, backward=b), runs=runs)[0] for b in (True, False)]
+    return [replace(pair, in_tensorflow=words) for pair, words in zip([power(runs), *expressions], IN_TENSORFLOW, strict=True)]
+
+
+def power(runs: int) -> Pair:
+    """Return a matrix to the 100th power, as the guide times it: of integers, so that there is nothing to derive."""
+    engine.manual_seed(0)
+    feeds = [(engine.randint(-1, 2, (SIZE, SIZE), dtype=engine.int32).numpy(),) for _ in range(runs)]
+
+    def build() -> Static:
+        graph = Graph()
+        with graph.as_default():
+            x = tf.placeholder(tf.int32, (SIZE, SIZE), name="x")
+            result = tf.eye(SIZE, dtype=tf.int32)
+            for _ in range(POWER):
+                result = tf.matmul(x, result)
+        return ready(graph, [x], [result])
+
+    def run(feed: Sequence[Any]) -> list[Any]:
+        x = engine.tensor(feed[0])
+        result = engine.eye(SIZE, dtype=engine.int32)
+        for _ in range(POWER):
+            result = engine.matmul(x, result)
+        return [result]
+
+    return Pair(f"power(x, {POWER}), x: {SIZE}×{SIZE} int32", "the value", build, run, feeds, POWER + 1, POWER + 1)
+
+
+def of_expression(
+    text: str, options: SourceOptions, *, runs: int = 0, feeds: Sequence[Mapping[str, str]] = ()
+) -> tuple[Pair, tuple[Note, ...]]:
+    """Return an expression in both forms, and what there is to say of it.
+
+    Args:
+        text: statements, as for :func:`gviz.sources.expression.evaluate`.
+        options: values, the root, what is frozen, and whether there is a way backward.
+        runs: how many feeds to make from the values; the first one is the values themselves.
+        feeds: feeds as typed, in place of those; what one does not name has its value from the options.
+
+    Raises:
+        SourceError: it cannot be read, has no static form, or a feed does not fit it.
+    """
+    if feeds:
+        feeds = [{**options.values, **feed} for feed in feeds]
+        options = replace(options, values=feeds[0])
+    program, values = look_through(text, options)
+    rows = [read_feed(feed, i, values, options.dtype) for i, feed in enumerate(feeds, 1)]
+    computed = evaluate(text, replace(options, grad_output="ones" if options.backward else None))
+    form = StaticForm(program, options.roots)
+    form.define(values)  # what has no static form is refused here
+    if not feeds:
+        engine.manual_seed(0)
+        rows = [[jittered(value) if i else value for value in values.values()] for i in range(runs)]
+    root = next(iter(computed.roots.values()))
+    frozen = options.frozen if options.backward and root.requires_grad else values
+    wanted = [i for i, (name, value) in enumerate(values.items()) if name not in frozen and value.is_floating_point()]
+
+    def build() -> Static:
+        source = form.define(values)
+        placeholders = list(source.feeds)
+        slopes = gradients(source.root, [placeholders[i] for i in wanted]) if wanted else []
+        return ready(source.graph, placeholders, [source.root, *slopes])
+
+    picture = walk(computed.roots, computed.names)
+    kinds = [node.kind for node in picture.nodes]
+    forward, leaves = kinds.count("operation"), kinds.count("accumulate")
+    names = ", ".join(name for i, name in enumerate(values) if i in wanted)
+    what = f"the value and the gradients of {names}" if names else "the value, no gradients"
+    arrays = [[value.detach().numpy() if value.dim() else value.item() for value in row] for row in rows]
+    run = dynamic(program, values, wanted, options.roots[0] if options.roots else None)
+    if not wanted:  # nothing requires a gradient, so nothing is recorded
+        return Pair(text, what, build, run, arrays, forward, forward), computed.notes
+    return Pair(text, what, build, run, arrays, forward + leaves, 2 * forward + leaves, picture), computed.notes
+
+
+def ready(graph: Graph, placeholders: Sequence[Tensor], fetches: Sequence[Tensor | None]) -> Static:
+    """Return a graph with a planned session for some fetches; None among them, a derivative that is not there, stays None."""
+    session = Session(graph=graph)
+    tensors = [fetch for fetch in fetches if fetch is not None]
+
+    def run(feed: Sequence[Any]) -> list[Any]:
+        values: list[Any] = session.run(tensors, dict(zip(placeholders, feed, strict=True)))
+        if len(tensors) == len(fetches):
+            return values
+        rest = iter(values)
+        return [None if fetch is None else next(rest) for fetch in fetches]
+
+    return Static(graph, run, len(session.plan(tensors, placeholders).operations))
+
+
+def dynamic(
+    program: Program, values: Mapping[str, Any], wanted: Sequence[int], root: str | None
+) -> Callable[[Sequence[Any]], list[Any]]:
+    """Return a function that makes leaves of a feed, computes the expression with the engine, and goes backward.
+
+    It is compiled from the expression that was looked through, so that neither reading nor looking through is timed.
+    """
+    forward = compiled(
+        program, None, lambda word, _: CONSTANTS.get(word, takes_number(word, find_function(engine, word))), root
+    )
+    tensor, kinds = engine.tensor, [(value.dtype, i in wanted) for i, value in enumerate(values.values())]
+
+    def run(feed: Sequence[Any]) -> list[Any]:
+        leaves = [tensor(v, dtype=dtype, requires_grad=r) for v, (dtype, r) in zip(feed, kinds, strict=True)]
+        root = forward(*leaves)
+        if wanted:
+            root.backward(engine.ones_like(root) if root.dim() else None)
+        return [root, *(leaves[i].grad for i in wanted)]
+
+    return run
+
+
+def jittered(value: Any) -> Any:
+    """Return a tensor near another one: each number up to a tenth larger or smaller; whole numbers stay."""
+    if not value.is_floating_point():
+        return value
+    return value * (0.9 + 0.2 * engine.rand(tuple(value.shape), dtype=engine.float32)).to(value.dtype)
+
+
+def read_feed(feed: Mapping[str, str], number: int, values: Mapping[str, Any], dtype: str | None) -> list[Any]:
+    """Return a feed as tensors, in the order of the names.
+
+    Raises:
+        SourceError: a name is missing, unknown, or has another shape than in the first feed.
+    """
+    for name in feed:
+        if name not in values:
+            hint = did_you_mean(name, values, f"the values are {', '.join(values)}")
+            raise SourceError(f"feed {number}: there is no value called {excerpt(name)}", hint=hint)
+    kind, budget, row = find_dtype(engine, dtype), Budget(), []
+    for name, first in values.items():
+        if name not in feed:
+            raise SourceError(f"feed {number}: {name} is missing", hint=f"give it there, or for all feeds: {name}=1")
+        value = make_value(engine, name, feed[name], kind, requires_grad=False, budget=budget)
+        if value.shape != first.shape:
+            what = f"feed {number}: {name} has shape {tuple(value.shape)}, but the placeholder has shape {tuple(first.shape)}"
+            raise SourceError(what, hint="a placeholder keeps its shape, which is that of the first feed")
+        row.append(value)
+    return row

@@ -1,0 +1,109 @@
+"""Comparisons as text, with a bar for each form, and as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+from gviz.compare.picture import bars, seconds
+from gviz.text import aligned
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gviz.compare import Comparison
+
+__all__ = ["as_json", "as_text"]
+
+HOW = (
+    "Times are of this machine: of a run the median after a warm-up, both forms in turn; of building the quickest.",
+    "Python's garbage collector is on.",
+    "A static run feeds the planned graph; a dynamic run makes the leaves, computes, goes backward and drops its graph.",
+    "Reading the expression is in neither; building is defining the graph, its derivatives and the plan.",
+)
+"""How the times are taken."""
+
+NARROWEST = 20
+"""Columns of a sentence, however narrow the terminal is."""
+
+
+def as_text(comparisons: Sequence[Comparison], width: int, block: str = "█") -> str:
+    """Return a table and bars for each program, in lines of that width."""
+    parts = [part(comparison, width, block) for comparison in comparisons]
+    return "\n".join([*parts, *(fill(line, max(width, NARROWEST)) for line in HOW)]) + "\n"
+
+
+def part(comparison: Comparison, width: int, block: str) -> str:
+    """Return the text on one program."""
+    pair, runs, size = comparison.pair, len(comparison.pair.feeds), len(comparison.static.graph)
+    rows = [
+        ("", "static", "dynamic"),
+        ("graphs built", "1", str(runs) if pair.picture is not None else "none kept"),
+        ("runs", str(runs), str(runs)),
+        ("operations each", str(size), str(pair.recorded)),
+        ("operations in all", str(size), str(runs * pair.recorded)),
+        ("computed a run", str(comparison.static.computed), str(pair.computed)),
+        ("build and plan", seconds(comparison.build), "in each run"),
+        ("a run takes", seconds(comparison.static_run), seconds(comparison.dynamic_run)),
+    ]
+    sentences = [f"static / dynamic: {comparison.ratio:.2g}; {paid(comparison)}.", same(comparison)]
+    if pair.in_tensorflow:
+        sentences.append(f"In the real TensorFlow (measured elsewhere, not here) {pair.in_tensorflow}.")
+    head, *tail = [fill(line, max(width, NARROWEST)) for line in (f"{pair.title}: {pair.what}", *sentences)]
+    return "\n".join([head, "", aligned(rows), *bars(comparison, width, block), "", *tail, ""])
+
+
+def paid(comparison: Comparison) -> str:
+    """Return after how many runs building has paid."""
+    count = comparison.paid_after
+    if count is None:
+        return "building does not pay, because a static run is not faster"
+    return f"building has paid after {count} run{'s' * (count != 1)}"
+
+
+def same(comparison: Comparison) -> str:
+    """Return whether the numbers are the same."""
+    if comparison.differs is not None:
+        return (
+            f"The numbers are NOT the same, first in run {comparison.differs}; they differ by {comparison.largest:.2g} of "
+            "their size. TensorFlow and PyTorch define a few derivatives differently, as of maximum(a, b) if a equals b."
+        )
+    size = f"{comparison.values} compared, the largest difference is {comparison.largest:.1g} of their size"
+    return f"Both give the same numbers: {size}."
+
+
+def as_json(comparisons: Sequence[Comparison]) -> str:
+    """Return all numbers, times in seconds."""
+    rows = [
+        {
+            "program": each.pair.title,
+            "computes": each.pair.what,
+            "runs": len(each.pair.feeds),
+            "same": each.differs is None,
+            "compared": each.values,
+            "largest_difference": each.largest if math.isfinite(each.largest) else "inf",
+            "first_that_differs": each.differs,
+            "static": {
+                "graphs": 1,
+                "operations": len(each.static.graph),
+                "operations_in_all": len(each.static.graph),
+                "computed": each.static.computed,
+                "build": each.build,
+                "run": each.static_run,
+            },
+            "dynamic": {
+                "graphs": len(each.pair.feeds),
+                "operations": each.pair.recorded,
+                "operations_in_all": len(each.pair.feeds) * each.pair.recorded,
+                "computed": each.pair.computed,
+                "run": each.dynamic_run,
+            },
+            "ratio": each.ratio,
+            "paid_after": each.paid_after,
+            "in_tensorflow": each.pair.in_tensorflow or None,
+        }
+        for each in comparisons
+    ]
+    return json.dumps({"comparisons": rows, "notes": HOW}, ensure_ascii=False, indent=1) + "\n"

@@ -1,0 +1,309 @@
+"""Answers for what cannot be read, and for what is Python but no part of an expression: ``2x``, ``x^2``, ``lgo(x)``.
+
+Read only where an expression is refused. Every answer has the place and, where it can be told, what to write instead.
+"""
+
+from __future__ import annotations
+
+import ast
+from keyword import iskeyword
+from typing import TYPE_CHECKING
+
+from gviz.errors import SourceError
+from gviz.sources.expression.allowed import ATTRIBUTES, FIELDS, OTHER_MODULES, OTHER_NAMES, functions, methods
+from gviz.sources.expression.check import called_function
+from gviz.sources.expression.compiled import sign
+from gviz.sources.expression.notation import Token, foreign, replacement, suggestion, tokens
+from gviz.sources.expression.parse import too_deep
+from gviz.text import did_you_mean, printable
+
+if TYPE_CHECKING:
+    from gviz.sources.expression.check import Program
+    from gviz.sources.expression.parse import Source
+
+__all__ = ["refused", "refused_characters", "unreadable"]
+
+# ------------------------------------------------------------------ what cannot be read
+JOINING = frozenset(("and", "or", "not", "if", "else", "in", "is"))
+"""Words that stand between operands, or before one."""
+
+MARKS = {
+    "!": ("there is no factorial", "write the product: 3*2*1"),
+    "?": ("? has no meaning in an expression", None),
+    "@=": ("@= changes a tensor in place", "write y = y @ x"),
+    "`": ("a backtick has no meaning in an expression", "take the backticks off"),
+    "\\": ("\\ has no meaning in an expression", "LaTeX is not read: write x/w for a fraction, x**2 for a power"),
+    "$": ("$ has no meaning in an expression", "LaTeX is not read: write x/w for a fraction, x**2 for a power"),
+    "'": ("this quote begins a text that does not end", "a prime cannot be in a name: write x1 or dx"),
+}
+
+
+def refused_characters(source: Source) -> SourceError | None:
+    """Return the answer to characters that Python takes as part of a name, and a reader as a sign: ``x·w``, ``xᵀ``."""
+    for line, column, character in foreign(source.code):
+        if replacement(character) is not None and ("x" + character).isidentifier() and not character.isdecimal():
+            return _foreign(source, line, column, character)
+    return None
+
+
+def unreadable(source: Source, error: SyntaxError) -> SourceError:  # noqa: PLR0911 - the first that finds something answers
+    """Return the answer to a source that Python's parser refuses.
+
+    Args:
+        source: what was typed.
+        error: what the parser said.
+    """
+    what, hint = error.msg or "invalid syntax", suggestion(source)
+    if "too many nested" in what:
+        return too_deep(source)
+    for line, column, character in foreign(source.code):
+        return _foreign(source, line, column, character)
+    found = tokens(source.code)
+    for token in found:
+        if token.text in MARKS and token.kind == "operator":
+            return _on(source, token, *MARKS[token.text])
+        if token.kind == "name" and iskeyword(token.text) and not token.is_word and token.text not in JOINING:
+            hint = f"as a name, write {token.text}_ or {token.text}1; a program goes into a file: gviz render file.py"
+            return _on(source, token, f"{token.text} is a word of Python's own and cannot be a name", hint)
+    pair = _wrong_pair(found) if what.startswith("invalid") else None
+    if pair is not None:
+        return _on(source, pair[0], pair[1], hint or pair[2])
+    if "assign to" in what:
+        what, hint = what.partition(" here. Maybe")[0], "write the name on the left, as in y = x*2"
+    elif "integer string conversion" in what:
+        longest = max(found, key=lambda token: (token.kind == "number", len(token.text)))
+        return _on(source, longest, "this whole number has too many digits", "write it as a power of ten, as in 1e30")
+    line, column = error.lineno or 1, max((error.offset or 1) - 1, 0)
+    there = (token for token in found if token.line == line and 0 <= column - token.column < len(token.text))
+    return _on(source, next(there, Token("newline", "", line, column)), what, hint)
+
+
+def _on(source: Source, token: Token, what: str, hint: str | None) -> SourceError:
+    """An error on a token."""
+    place = source.place_at(token.line, token.column, 1 if token.kind == "newline" else len(token.text))
+    return SourceError(printable(what), place=place, hint=hint and printable(hint))
+
+
+def _foreign(source: Source, line: int, column: int, character: str) -> SourceError:
+    """The answer to ``（x＋w）``, ``x×w``, ``x²``, ``√x``, curly quotes, and what else has no meaning."""
+    from unicodedata import name
+
+    meant = "sqrt(...)" if character == "√" else replacement(character)
+    written = {None: "is no part of an expression", "": "has to be left out"}.get(meant, f"is written {meant} in an expression")
+    known = f"{printable(character)} ({name(character, f'U+{ord(character):04X}').lower()})"
+    return SourceError(f"{known} {written}", place=source.place_at(line, column), hint=suggestion(source))
+
+
+def _wrong_pair(found: list[Token]) -> tuple[Token, str, str] | None:
+    """The first token that cannot follow the one before it, why, and what to do: ``2x``, ``sin x``; ``(x+)*2``, ``x*``."""
+    end = Token("newline", "\n", found[-1].line, found[-1].column + len(found[-1].text)) if found else None
+    for before, token in zip([None, *found], [*found, *([end] if end else [])], strict=True):
+        if before is not None and before.ends_operand and token.starts_operand and token.text != "(":
+            if before.kind == "name" and OTHER_NAMES.get(before.text, before.text) in functions():
+                return before, f"{before.text} needs brackets around its argument", f"write {before.text}({token.text})"
+            hint = f"to multiply, write {before.text}*{token.text}"
+            if before.kind == token.kind == "number" and token.text.startswith("."):
+                hint = "a number has one decimal point"
+            return token, f"there is no operator between {before.text} and {token.text}", hint
+        missing = _missing(before, token)
+        if missing is not None:
+            where = token if before is None or token.kind != "newline" else before
+            return where, f"there is nothing {missing}", "write what is to stand there, as in (x + w)*2"
+    return None
+
+
+def _missing(before: Token | None, token: Token) -> str | None:
+    """Where an operand is missing, None if the tokens may follow each other."""
+    binary = token.is_binary
+    if before is None or before.text in (";", "\n"):
+        return f"before {token.text}" if binary or token.text in ("=", "**", ".", ",", ";") else None
+    if before.text in ("(", "[", "{"):
+        empty = binary or token.text == "," or (before.text == "[" and token.text == "]")
+        return f"between {before.text} and {token.text}" if empty else None
+    if before.ends_operand or not (before.kind == "operator" or before.text in JOINING) or before.text == "...":
+        return None
+    if token.kind == "newline" or token.text in (")", "]", "}", ";", ",", "="):
+        fine = before.text == ":" or (before.text == "," and token.text != ",")
+        return None if fine else f"after {before.text}"
+    doubled = (binary and before.text != ":") or (before.text == "." and token.text == ".")
+    return f"between {before.text} and {token.text}" if doubled else None
+
+
+# ------------------------------------------------------------------ what is no part of an expression
+SCRIPT = "an expression has assignments and formulas only; for a whole program: gviz render file.py"
+IN_PLACE = "that changes it in place; use a script: gviz render file.py"
+ONE_BY_ONE = "write the arguments one by one"
+NAMES_ONLY = ("names in brackets cannot be assigned", "write one level of names, as in v, i = max(x, dim=0)")
+IMPORT = ("import is not possible in an expression", "every function is there already: write log(x) or torch.log(x)")
+LOOP = ("a loop is not possible in an expression", "write the terms out, or use a script: gviz render file.py")
+BRACES = ("{ } are not brackets of an expression", "write round ones: (x + w)*2")
+LOGIC = ("and, or are not possible with tensors", "write (x > 0) & (x < 1), or logical_and, logical_or")
+CHAINED = ("comparisons cannot be chained with tensors", "write (0 < x) & (x < 1)")
+MEMBER = ("in, is are not possible with tensors", "compare with == or !=")
+TEXT = ("a text is not possible in an expression", "text in quotes is only for arguments, as in mode='mean'")
+IF = ("if ... else is not possible in an expression", "choose element by element with where(condition, a, b)")
+WALRUS = (":= is not possible in an expression", "make it a statement of its own: a = x + w; y = a*2")
+
+SYNTAX: dict[type[ast.AST], tuple[str, str]] = {
+    ast.Import: IMPORT, ast.ImportFrom: IMPORT, ast.IfExp: IF, ast.NamedExpr: WALRUS, ast.BoolOp: LOGIC, ast.Set: BRACES,
+    ast.Dict: BRACES, ast.ListComp: LOOP, ast.SetComp: LOOP, ast.DictComp: LOOP, ast.GeneratorExp: LOOP, ast.Tuple: NAMES_ONLY,
+    ast.List: NAMES_ONLY,
+    ast.AnnAssign: ("a type is not written in an expression", "write y = x*2; --dtype float64 sets the dtype"),
+    ast.Lambda: ("lambda is not possible in an expression", "write the formula itself; as a name, call it lam"),
+    ast.Starred: ("* before a name is not possible in an expression", ONE_BY_ONE),
+    ast.JoinedStr: ("a text is not possible in an expression", "numbers, names and functions are"),
+    ast.Subscript: ("a part of a tensor cannot be assigned", IN_PLACE),
+    ast.Attribute: ("an attribute cannot be assigned", "assign to a name of its own, as in y = x*2"),
+    ast.Name: ("__debug__ is a word of Python's own and cannot be a name", "choose another name"),
+    ast.keyword: ("** before a name is not possible in an expression", ONE_BY_ONE),
+    ast.UnaryOp: ("not is not possible with tensors", "write ~(x > 0), or logical_not(x)"),
+}  # fmt: skip
+
+STATEMENTS = {
+    "AsyncFor": "for", "AsyncFunctionDef": "def", "AsyncWith": "with", "ClassDef": "class", "Delete": "del",
+    "FunctionDef": "def", "YieldFrom": "yield",
+}  # fmt: skip
+
+FROZEN = ("requires_grad is an option here", "every value requires gradients; --frozen NAME takes one out")
+DETACHED = "x.detach() is the same numbers outside the graph"
+PRIVATE = {
+    "grad": ("x.grad is not there before backward", "gviz shows every gradient by itself; see gviz inspect"),
+    "backward": ("backward runs by itself", "leave it out; --root NAME picks where it starts, --no-backward leaves it away"),
+    "retain_grad": ("retain_grad is an option here", "write --retain NAME"),
+    "requires_grad_": FROZEN,
+    "requires_grad": FROZEN,
+    "data": ("x.data is not possible in an expression", DETACHED),
+    "numpy": ("x.numpy() is not possible in an expression", DETACHED),
+}
+
+CALLED = {
+    "print": ("nothing has to be printed", "leave print out; gviz inspect shows every value"),
+    "len": ("len is not possible in an expression", "write x.shape[0]"),
+    "range": ("range is not possible in an expression", "write arange(n)"),
+    "float": ("float is not possible in an expression", "write x.float() for a tensor"),
+    "int": ("int is not possible in an expression", "write x.long() for a tensor"),
+    "factorial": ("there is no factorial", "write the product: 3*2*1"),
+    "cbrt": ("there is no cbrt", "write x**(1/3)"),
+    "manual_seed": ("random numbers are always drawn from manual_seed(0) here", "leave it out"),
+}
+
+MODULE = "modules need a script: gviz render file.py; here, write the formula with names for the weights: y = x @ W.T + b"
+AS_IN_PYTORCH = "functions are called as in PyTorch, exp(x) or relu(x)"
+TO_MULTIPLY = "to multiply, write * before the bracket"
+
+
+def refused(node: ast.AST, program: Program) -> SourceError:
+    """Return the answer to a piece of syntax that an expression may not contain.
+
+    Args:
+        node: the piece.
+        program: what it is a part of.
+    """
+    source = program.source
+    what, hint = _called(node, program) if isinstance(node, ast.Call) else _syntax(node, source)
+    place = source.place(node)
+    if isinstance(node, ast.Call):
+        module = _module(node.func, program)
+        place = source.place(module or node.func)
+        if module is not None:
+            what, hint = f"{source.segment(module)} is a module, which an expression cannot have", MODULE
+    elif isinstance(node, ast.BinOp):
+        place = source.place_after(node.left, "^")
+    return SourceError(what, place=place, hint=hint or None)
+
+
+def _syntax(node: ast.AST, source: Source) -> tuple[str, str]:  # noqa: PLR0911 - one answer for each kind
+    """The answer to all but calls."""
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+        return _attribute(node)
+    if isinstance(node, ast.AugAssign):
+        name, operator = source.segment(node.target), "..." if isinstance(node.op, ast.BitXor) else sign(node.op)
+        what = f"write {name} = {name} {operator} {source.segment(node.value)}, which makes a new one"
+        return "this changes a tensor in place", what
+    if isinstance(node, ast.BinOp):  # of the operators between two only ^ is refused
+        if isinstance(node.left, ast.Name) and node.left.id == "e":
+            return "^ is written ** in an expression, and e to a power exp(...)", f"write exp({source.segment(node.right)})"
+        return "^ is written ** in an expression", suggestion(source) or "write x**2 for a power"
+    if isinstance(node, ast.Compare):
+        return CHAINED if len(node.ops) > 1 else MEMBER
+    if isinstance(node, ast.Constant):
+        if not isinstance(node.value, complex):
+            return TEXT
+        return "complex numbers are not possible in an expression", suggestion(source) or "write j as a name of its own: 2*j"
+    if isinstance(node, ast.Expr):
+        return "== compares, and gives no name", suggestion(source) or "write = to name what is on the right"
+    if isinstance(node, ast.keyword) and node.arg is not None:
+        return f"{node.arg}= is not possible in an expression", "it would write into a tensor"
+    kind = type(node).__name__
+    return SYNTAX.get(type(node)) or (f"{STATEMENTS.get(kind, kind.lower())} is not possible in an expression", SCRIPT)
+
+
+def _attribute(node: ast.Attribute) -> tuple[str, str]:
+    name = node.attr
+    if name in PRIVATE:
+        return PRIVATE[name]
+    if name in methods():
+        return f"{name} is a method", f"write .{name}() with brackets"
+    if isinstance(node.value, ast.Name) and node.value.id in OTHER_MODULES and name in ("pi", "inf", "nan"):
+        return f"{node.value.id} is not needed", f"write {name}"
+    hint = did_you_mean(name, ATTRIBUTES | FIELDS | methods(), "tensors have .T, .shape and their methods")
+    return f"there is no attribute {name} in an expression", hint
+
+
+def _called(node: ast.Call, program: Program) -> tuple[str, str]:
+    """The answer to a call of what is no function: ``2(x+1)``, ``x(w+1)``, ``lgo(x)``, ``x.backward()``."""
+    function, source = node.func, program.source
+    if isinstance(function, ast.Attribute):
+        return _method(function, called_function(node, program.bound) is not None)
+    if not isinstance(function, ast.Name):
+        is_result = isinstance(function, ast.Call | ast.Subscript)
+        what = "what a function returns cannot be called" if is_result else "there is no operator before this bracket"
+        return what, suggestion(source) or TO_MULTIPLY
+    name = function.id
+    if name in program.bound:
+        kind = "has a value" if name in program.given else "is assigned"
+        if name in functions():
+            what = f"{name} {kind} here, so it is not the function {name}"
+            return what, f"give the value another name, or write torch.{name}(...)"
+        return f"{name} {kind}: it is no function", suggestion(source, but=name) or f"to multiply, write {name}*(...)"
+    if name in CALLED:
+        return CALLED[name]
+    hint = f"write {OTHER_NAMES[name]}(...)" if name in OTHER_NAMES else f"write x.{name}(...)" if name in methods() else ""
+    multiplied = suggestion(source) if len(name) == 1 or name in OTHER_NAMES else None
+    if multiplied:
+        hint = multiplied if name in OTHER_NAMES else f"to multiply, {multiplied}"
+    return f"there is no function {name}", hint or did_you_mean(name, functions(), f"{AS_IN_PYTORCH}; {TO_MULTIPLY}")
+
+
+def _module(function: ast.expr, program: Program) -> ast.expr | None:
+    """The class where ``nn.Linear``, ``torch.nn.Linear(2, 3)`` or ``Linear(2, 3)`` is called; None for anything else."""
+    node = function.func if isinstance(function, ast.Call) else function
+    if isinstance(node, ast.Attribute):
+        is_of_nn = ast.unparse(node.value).rpartition(".")[2] == "nn" and "nn" not in program.bound
+        return node if is_of_nn and node.attr[:1].isupper() else None
+    if node is function or not isinstance(node, ast.Name) or node.id in program.bound:
+        return None  # Sigmoid(x) is the function, in capitals
+    from gviz.engine import nn
+
+    return node if isinstance(getattr(nn, node.id, None), type) else None
+
+
+def _method(function: ast.Attribute, is_of_torch: bool) -> tuple[str, str]:
+    """The answer to a method, or a function of a module, that is not on the list."""
+    name, plain = function.attr, function.attr.rstrip("_")
+    base = function.value.id if isinstance(function.value, ast.Name) else ""
+    if is_of_torch or base in OTHER_MODULES:
+        meant = OTHER_NAMES.get(name, name)
+        what = base if base in OTHER_MODULES else f"function {ast.unparse(function)}"
+        hint = f"write {meant}(...)" if meant in functions() else did_you_mean(name, functions(), SCRIPT)
+        return f"there is no {what} in an expression", hint
+    if name in PRIVATE:
+        return PRIVATE[name]
+    if name in functions():
+        return f"{name} is a function, not a method", f"write {name}(x, ...)"
+    if name != plain and plain in methods():
+        return f"{name} changes a tensor in place", f"write .{plain}(...), which makes a new one"
+    if name in ATTRIBUTES:
+        return f"{name} is no method", f"write .{name} without brackets"
+    hint = did_you_mean(name, methods(), "tensors have PyTorch's methods, as in x.exp() or x.sum()")
+    return f"there is no method {name} in an expression", hint

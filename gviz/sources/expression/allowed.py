@@ -1,0 +1,123 @@
+"""The names that an expression may use: an allow-list of the engine's pure functions, methods and attributes.
+
+Nothing else is looked up, so that an expression can do no harm: no name here writes to a tensor, to a file, or to
+the engine's state (``out=`` and ``inplace=`` are refused too). The functions and methods are those of the engine's table of
+names, so that a new operation can be written as soon as it is there.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+__all__ = [
+    "ATTRIBUTES", "CONSTANTS", "DTYPES", "FIELDS", "find_function", "functions", "is_function", "load_engine", "methods"
+]  # fmt: skip
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(text.split())
+
+
+REFUSED = words("as_strided empty empty_like new_empty from_numpy cuda")
+"""Names of the table that an expression may not use: what they return is not made of what they are given."""
+
+OWN_METHODS = words("detach dim item ndimension nelement numel size")
+"""Methods of a tensor that the table does not list, since they are no operations."""
+
+RANDOM = words(
+    """
+    bernoulli dropout dropout1d dropout2d dropout3d gumbel_softmax multinomial normal rand rand_like randint randint_like randn
+    randn_like randperm rrelu
+    """
+)
+"""Functions that draw random numbers: always those of ``manual_seed(0)``, so that a picture comes out the same twice."""
+
+ATTRIBUTES = words("H T dtype mH mT ndim shape")
+"""Every attribute of a tensor that an expression may read."""
+
+FIELDS = words("indices logabsdet max mean min sign std values var")
+"""Fields of the results that hold several tensors, as in ``max(x, dim=0).values``."""
+
+KEYWORDS_REFUSED = words("inplace out")
+"""Keyword arguments that would write into a tensor."""
+
+CONSTANTS = {"pi": 3.141592653589793, "π": 3.141592653589793, "inf": float("inf"), "nan": float("nan")}
+"""Numbers that have a name of their own, unless a value or an assignment takes it."""
+
+DTYPES = words("bfloat16 float16 float32 float64 int16 int32 int64 int8 uint8")
+"""Names of dtypes, for arguments such as ``dtype=float64``."""
+
+MODULES = ("torch", "F", "torch.nn.functional", "nn.functional")
+"""Prefixes that people paste; ``torch.log(d)`` is ``log(d)``."""
+
+OTHER_MODULES = words("jnp math np numpy tf")
+"""Prefixes of other libraries; their functions are not these."""
+
+OTHER_NAMES = {
+    "average": "mean", "avg": "mean", "cot": "1/tan", "ctg": "1/tan", "dotproduct": "dot", "inv": "inverse",
+    "ln": "log", "logistic": "sigmoid", "magnitude": "norm", "power": "pow", "sgm": "sigmoid", "sigm": "sigmoid",
+    "sqr": "square", "swish": "silu", "tg": "tan", "σ": "sigmoid", "Σ": "sum", "array": "tensor",
+    "Tensor": "tensor", "FloatTensor": "tensor", "tr": "trace", "arctg": "atan", "sen": "sin",
+}  # fmt: skip
+"""What people write in mathematics and elsewhere -> the engine's name for it."""
+
+
+def load_engine() -> Any:
+    """Return the engine that expressions run on; it is imported at the first call, since it costs numpy.
+
+    >>> load_engine().tensor(2.0).item()
+    2.0
+    """
+    from gviz import engine
+
+    return engine
+
+
+@cache
+def functions(*, of_nn: bool = True) -> frozenset[str]:
+    """Return every function that an expression may call; on request without those that are there once ``nn`` is loaded.
+
+    >>> {"log", "relu", "mse_loss"} <= functions(), "backward" in functions()
+    (True, False)
+    """
+    if of_nn:
+        import_module(f"{load_engine().__name__}.nn.functional")
+    return _pure(name.short for name in _table() if name.space in ("torch", "F"))
+
+
+def is_function(name: str) -> bool:
+    """Return whether an expression may call a function of that name; ``nn`` is loaded only for a name of none so far."""
+    return name in functions(of_nn=False) or name in functions()
+
+
+@cache
+def methods() -> frozenset[str]:
+    """Return every method of a tensor that an expression may call."""
+    return _pure(name.method for name in _table()) | OWN_METHODS
+
+
+def _table() -> Any:
+    """Return the names of the engine's operations."""
+    load_engine()
+    from gviz.autograd.names import NAMES
+
+    return NAMES.values()
+
+
+def _pure(names: Any) -> frozenset[str]:
+    """Return the names without those that write, or are Python's own."""
+    return frozenset(name for name in names if name and not name.startswith("_") and not name.endswith("_")) - REFUSED
+
+
+def find_function(engine: Any, name: str) -> Any:
+    """Return the engine's function of that allowed name, from ``engine`` or else from ``engine.nn.functional``.
+
+    >>> find_function(load_engine(), "backward") is None
+    True
+    """
+    if not is_function(name):
+        return None
+    return getattr(engine, name, None) or getattr(engine.nn.functional, name, None)

@@ -1,0 +1,151 @@
+"""Text to statements: Python's own parser behind a guard, so that any text comes back as statements or as a SourceError.
+
+The parser is recursive C code with limits of its own; what it cannot take is said with a caret and a way out.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import warnings
+
+from gviz.errors import Place, SourceError
+
+__all__ = ["MAX_CHARACTERS", "Source", "parse"]
+
+MAX_CHARACTERS = 50_000
+"""An expression longer than that is a program, and belongs into a file."""
+
+MAX_VALUE_CHARACTERS = 2_000_000
+"""A value may hold a whole table of numbers."""
+
+PARSER_DEPTH = 4_000
+"""Python's recursion limit while its parser runs: enough for sums of 10,000 terms, far from the end of the C stack."""
+
+_SPACES = dict.fromkeys([0x0B, 0x0C, 0xA0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000], " ")
+_UNSEEN = "\N{REPLACEMENT CHARACTER}"
+
+
+class Source:
+    """A source text with its lines, to say where in it something is.
+
+    Args:
+        text: the expression or value as typed.
+        prefix: shown before the first line and not parsed, such as ``x=`` for the value of x.
+    """
+
+    def __init__(self, text: str, prefix: str = "") -> None:
+        text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").translate(_SPACES)
+        self.prefix = prefix
+        self.lines = text.split("\n")
+        stripped = [line.lstrip() for line in self.lines]
+        self._shifts = [len(line) - len(rest) for line, rest in zip(self.lines, stripped, strict=True)]
+        self.code = "\n".join(stripped)
+        """What is parsed: no line of it is indented, since an expression has no blocks."""
+
+    def place(self, node: ast.AST) -> Place:
+        """The place of a node of the parsed code; of one that spans lines, what is on its first line."""
+        line = getattr(node, "lineno", 1)
+        start = self._column(line, getattr(node, "col_offset", 0))
+        end_line, end = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", None)
+        code_line = self._code_line(line)
+        stop = self._column(line, end) if end is not None and end_line == line else len(code_line)
+        return self.place_at(line, start, stop - start)
+
+    def place_after(self, node: ast.expr, sign: str) -> Place:
+        """The place of an operator that follows a node, or of the node where it stands on another line."""
+        line = node.end_lineno or 1
+        column = self._code_line(line).find(sign, self._column(line, node.end_col_offset or 0))
+        return self.place(node) if column < 0 else self.place_at(line, column, len(sign))
+
+    def place_at(self, line: int, column: int, length: int = 1) -> Place:
+        """The place of ``length`` characters at a 0-based column of the parsed code's 1-based line."""
+        line = min(max(line, 1), len(self.lines))
+        text, column = self.lines[line - 1], column + self._shifts[line - 1]
+        shown = "".join(c if c.isprintable() or c == "\t" else _UNSEEN for c in text)
+        if line == 1:
+            shown, column = self.prefix + shown, column + len(self.prefix)
+        return Place(shown, max(column, 0), max(length, 1), line=line if len(self.lines) > 1 else None)
+
+    def place_of(self, index: int) -> Place:
+        """The place of a character of the parsed code."""
+        before = self.code[:index]
+        return self.place_at(before.count("\n") + 1, index - before.rfind("\n") - 1)
+
+    def segment(self, node: ast.AST) -> str:
+        """The node's text as typed, of its first line."""
+        place = self.place(node)
+        column = place.column or 0
+        return place.text[column : column + place.length]
+
+    def _code_line(self, line: int) -> str:
+        return self.lines[line - 1][self._shifts[line - 1] :] if 0 < line <= len(self.lines) else ""
+
+    def _column(self, line: int, offset: int) -> int:
+        """A column in characters from the parser's offset in bytes of UTF-8."""
+        text = self._code_line(line)
+        return offset if text.isascii() else len(text.encode("utf-8", "replace")[:offset].decode("utf-8", "ignore"))
+
+
+def parse(source: Source, limit: int = MAX_CHARACTERS) -> list[ast.stmt]:
+    """The statements of a source; an empty list if there are none.
+
+    Args:
+        source: the text.
+        limit: how many characters it may have.
+
+    Raises:
+        SyntaxError: the parser's own.
+        SourceError: it is too long, too deep, or has characters that stand for nothing.
+    """
+    _check_characters(source, limit)
+    limit_before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit_before, PARSER_DEPTH))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the parser's remarks on style, such as "invalid decimal literal"
+            return ast.parse(source.code).body
+    except (RecursionError, MemoryError):
+        raise too_deep(source) from None
+    finally:
+        sys.setrecursionlimit(limit_before)
+
+
+def too_deep(source: Source) -> SourceError:
+    """The error for a source that is nested, or chained, beyond what the parser takes."""
+    return SourceError(
+        "the expression is too long or too deeply nested to be read in one piece",
+        place=source.place_of(_deepest(source.code)),
+        hint="split it into several statements, as in: s = x + w; s = s + x; y = s*2; or write a script: gviz render file.py",
+    )
+
+
+def _deepest(code: str) -> int:
+    """Where the brackets are nested deepest; without brackets, half-way into the longest line."""
+    most, place, depth = 1, -1, 0
+    for index, character in enumerate(code):
+        depth += (character in "([{") - (character in ")]}")
+        if depth > most:
+            most, place = depth, index
+    longest = max(code.split("\n"), key=len)
+    return place if place >= 0 else code.index(longest) + len(longest) // 2
+
+
+def _check_characters(source: Source, limit: int) -> None:
+    """Refuse what is too long, and characters that no source can hold."""
+    code = source.code
+    if len(code) > limit:
+        raise SourceError(
+            f"this has {len(code):,} characters; at most {limit:,} are read",
+            place=source.place_of(limit),
+            hint="write it as a script, in several statements: gviz render file.py",
+        )
+    if code.isascii() and code.isprintable():
+        return
+    for character in sorted(set(code)):
+        if character not in "\n\t" and (ord(character) < 32 or 0xD800 <= ord(character) < 0xE000 or ord(character) == 127):
+            raise SourceError(
+                f"the character U+{ord(character):04X} cannot be part of an expression",
+                place=source.place_of(code.index(character)),
+                hint="take it out; it cannot be seen, and may have come along with a copied text",
+            )

@@ -1,0 +1,252 @@
+"""An expression as a static graph: a placeholder for each name that has a value, an operation for each assigned name.
+
+The expression is compiled as for the engine (:mod:`gviz.sources.expression.compiled`); what its pieces call are TensorFlow's
+functions, those of :mod:`gviz.static`.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import unicodedata
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from gviz import engine
+from gviz import static as tf
+from gviz.errors import SourceError
+from gviz.numbers.shapes import wrap_dim
+from gviz.sources.expression import notes_on_names
+from gviz.sources.expression.allowed import CONSTANTS, DTYPES
+from gviz.sources.expression.compiled import compiled, failed_piece
+from gviz.sources.expression.limits import Budget, TooLargeError, check_power
+from gviz.sources.expression.parse import Source
+from gviz.sources.expression.read import read
+from gviz.sources.expression.run import OPERATORS, takes_number
+from gviz.sources.expression.values import find_dtype, make_value
+from gviz.sources.options import Note, unused
+from gviz.sources.static import StaticSource
+from gviz.static.build import constant
+from gviz.static.graph import Graph, Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from gviz.sources.expression.check import Program
+    from gviz.sources.options import SourceOptions
+
+__all__ = ["StaticForm", "build", "look_through"]
+
+FUNCTIONS = {
+    name: name
+    for name in (
+        "abs", "acos", "add", "asin", "atan", "ceil", "concat", "cos", "cosh", "divide", "erf", "exp", "expm1", "floor", "log",
+        "log1p", "matmul", "maximum", "minimum", "multiply", "negative", "pow", "reciprocal", "reshape", "round", "rsqrt",
+        "sigmoid", "sign", "sin", "sinh", "sqrt", "square", "squeeze", "stack", "subtract", "tan", "tanh", "transpose", "where",
+    )
+} | {
+    "absolute": "abs", "amax": "reduce_max", "amin": "reduce_min", "cat": "concat", "clamp": "clip_by_value",
+    "clone": "identity", "detach": "stop_gradient", "div": "divide", "elu": "nn.elu", "eq": "equal", "ge": "greater_equal",
+    "gt": "greater", "item": "stop_gradient", "le": "less_equal", "log_softmax": "nn.log_softmax", "lt": "less",
+    "max": "reduce_max", "mean": "reduce_mean", "min": "reduce_min", "mm": "matmul", "mul": "multiply", "mv": "matmul",
+    "ne": "not_equal", "neg": "negative", "prod": "reduce_prod", "relu": "nn.relu", "softmax": "nn.softmax",
+    "softplus": "nn.softplus", "sub": "subtract", "sum": "reduce_sum", "t": "transpose", "unsqueeze": "expand_dims",
+    "view": "reshape",
+}  # fmt: skip
+"""PyTorch's name of a function or method -> TensorFlow's."""
+
+OPTIONS = {"dim": "axis", "keepdim": "keepdims", "min": "clip_value_min", "max": "clip_value_max"}
+"""PyTorch's name of an option -> TensorFlow's."""
+
+
+def build(text: str, options: SourceOptions) -> StaticSource:
+    """Return the static graph of an expression.
+
+    Args:
+        text: statements as for the dynamic graph; functions have PyTorch's names.
+        options: values and roots are read.
+
+    Raises:
+        SourceError: it cannot be read, or uses what static graphs lack.
+    """
+    program, values = look_through(text, options)
+    notes = [
+        *unused(options, "frozen retain grad_output backward", "--gradients adds derivatives to a static graph"),
+        *unused(options, "graph", "an expression has one graph"),
+        *notes_on_names(program, options),
+    ]
+    if len(options.roots) > 1:
+        notes.append(Note(f"--root {','.join(options.roots[1:])} not used: a static graph is drawn whole", "warning"))
+    return replace(StaticForm(program, options.roots).define(values), notes=tuple(notes))
+
+
+def look_through(text: str, options: SourceOptions) -> tuple[Program, dict[str, Any]]:
+    """Return an expression that has passed the check, and the value of each name as the engine's tensor.
+
+    Raises:
+        SourceError: it cannot be read.
+    """
+    program = read(Source(text), options.values)
+    dtype, budget = find_dtype(engine, options.dtype), Budget()
+    texts = {name: options.values.get(name, "1.0") for name in program.free}
+    make = partial(make_value, engine, dtype=dtype, requires_grad=False, budget=budget)
+    return program, {name: make(name, text) for name, text in texts.items()}
+
+
+class StaticForm:
+    """An expression that has passed the check, ready to define static graphs; reading and compiling it are done.
+
+    What its pieces call are TensorFlow's functions. A piece that is assigned gives its operation the name.
+
+    Args:
+        program: the expression.
+        roots: the names of the root; without any it is what the last statement comes to.
+
+    Raises:
+        SourceError: it uses what static graphs lack.
+    """
+
+    def __init__(self, program: Program, roots: Sequence[str] = ()) -> None:
+        self.program, self.source = program, program.source
+        self.names: dict[str, Any] = {}
+        self.named: dict[int, dict[str, str]] = {}
+        self.copies: dict[int, str] = {}
+        last: str | None = None
+        for statement in program.statements:
+            last = None
+            for target in getattr(statement, "targets", []):
+                if not isinstance(target, ast.Name):
+                    raise self.refusal(target, "a static graph's expression assigns one name at a time")
+                last = last or target.id
+                self.named[id(statement.value)] = {"name": in_ascii(last)}
+                if isinstance(statement.value, ast.Name):
+                    self.copies[id(target)] = last
+        self.root = roots[0] if roots else last
+        names = [*program.free, *program.assigned]
+        if roots and self.root not in names:
+            raise SourceError(f"--root {self.root}: there is no such name", hint=f"there are {', '.join(names)}")
+        self.forward = compiled(program, self.assign, self.find, self.root)
+
+    def define(self, values: Mapping[str, Any]) -> StaticSource:
+        """Return the graph, with placeholders for values of these shapes; nothing else is done here, so that it can be timed.
+
+        Raises:
+            SourceError: TensorFlow refuses a piece, or the root is no tensor.
+        """
+        graph, names = Graph(), {}
+        with graph.as_default():
+            for name, value in values.items():
+                names[name] = tf.placeholder(str(value.dtype).removeprefix("torch."), tuple(value.shape), name=in_ascii(name))
+            feeds = {names[name]: value.numpy() for name, value in values.items()}
+            self.names = names
+            try:
+                root = self.forward(*names.values())
+                if isinstance(root, list | tuple):
+                    place, hint = (
+                        self.source.place(self.program.statements[-1]),
+                        "make one of it, as in stack([a, b]) or cat([a, b])",
+                    )
+                    raise SourceError("a list is no tensor", place=place, hint=hint)
+                title = self.root or next((name for name, value in names.items() if value is root), "")
+                if not isinstance(root, Tensor):  # a number has a box only where it is what the graph is about
+                    root = constant(root, name=in_ascii(title) if title else "Const")
+            except (TypeError, ValueError, LookupError, ArithmeticError, NotImplementedError, TooLargeError) as error:
+                raise SourceError(str(error), place=self.source.place(failed_piece(error))) from None
+        return StaticSource(graph, names, root, feeds, title=title)
+
+    def assign(self, piece: ast.expr, value: Any) -> Any:
+        """Note what a name stands for; the copy of another name is an operation of its own."""
+        if isinstance(piece, ast.Name):
+            first = self.copies.get(id(piece))
+            if first is not None and isinstance(value, Tensor):
+                value = tf.identity(value, name=in_ascii(first)) if first == piece.id else self.names[first]
+            self.names[piece.id] = value
+        return value
+
+    def find(self, word: str, piece: ast.expr) -> Any:
+        """Return what a piece calls, or the constant that it is."""
+        named = self.named.get(id(piece), {})
+        if isinstance(piece, ast.Call):
+            if word.lstrip(".") not in FUNCTIONS:
+                raise self.refusal(piece, f"{word.lstrip('.')} is not there in gviz's static graphs")
+            return takes_number(word, partial(self._call, word.lstrip("."), named))
+        if isinstance(piece, ast.UnaryOp) and word in ("+", "-"):
+            return partial(self._sign, word, named)
+        if isinstance(piece, ast.BinOp | ast.Compare) and word not in ("&", "|", "<<", ">>"):
+            return partial(self._operator, word, named)
+        if word in (".T", ".mT"):
+            return partial(tf.transpose, **named)
+        if word in CONSTANTS:
+            return CONSTANTS[word]
+        form = f"{self.source.segment(piece)}: a static graph's expression has no such form"
+        raise self.refusal(piece, f"{word} is not there in a static graph" if word in DTYPES else form)
+
+    def refusal(self, node: ast.AST, what: str) -> SourceError:
+        """Return an error with the place of what is wrong."""
+        return SourceError(what, place=self.source.place(node), hint="a script with import tensorflow as tf can say it")
+
+    def _sign(self, sign: str, named: dict[str, str], value: Any) -> Any:
+        if sign == "+":
+            return value
+        return tf.negative(value, **named) if isinstance(value, Tensor) else -value
+
+    def _operator(self, sign: str, named: dict[str, str], one: Any, other: Any) -> Any:
+        """A sign between two: of numbers a number, else an operation; a number takes the dtype of the tensor beside it."""
+        is_tensor = [isinstance(value, Tensor) for value in (one, other)]
+        compute = OPERATORS[sign]
+        if sign == "**" and not any(is_tensor):
+            check_power(sign, one, other)
+        if not any(is_tensor) or not (named or sign in ("==", "!=")):
+            return compute(one, other)
+        function = self._function(FUNCTIONS.get(compute.__name__, compute.__name__))
+        if not named or all(is_tensor):
+            return function(one, other, **named)
+        with tf.name_scope(named["name"]) as scope:  # as the sign's own operation has it: y/x, y
+            dtype = (one if is_tensor[0] else other).dtype.base_dtype
+            one, other = (v if t else constant(v, dtype, name=n) for v, t, n in zip((one, other), is_tensor, "xy", strict=True))
+            return function(one, other, name=scope)
+
+    def _call(self, name: str, named: dict[str, str], /, *args: Any, **kwargs: Any) -> Any:
+        """A function, or a method as a function of its tensor."""
+        options = {OPTIONS.get(key, key): value for key, value in kwargs.items()}
+        if name == "clamp" and len(args) + len(options) == 2:  # one bound
+            name = "minimum" if "clip_value_max" in options else "maximum"
+            args, options = (*args, *options.values()), {}
+        elif name in {"max", "min"} and len(args) == 2 and isinstance(args[1], Tensor):
+            name += "imum"
+        word = FUNCTIONS[name]
+        if word == "transpose":
+            args = (args[0], *swapped(args[0].shape.rank, args[1:]))
+        elif word == "reshape" and len(args) > 2:
+            args = (args[0], args[1:])
+        elif word in ("concat", "stack") and len(args) == 1 and "axis" not in options:
+            options["axis"] = 0
+        return self._function(word)(*args, **options, **named)
+
+    def _function(self, word: str) -> Callable[..., Any]:
+        """Return TensorFlow's function of a name such as ``nn.relu``."""
+        return operator.attrgetter(word)(tf)  # type: ignore[no-any-return]
+
+
+def in_ascii(name: str) -> str:
+    """Return a name as TensorFlow takes it.
+
+    >>> in_ascii("λ1"), in_ascii("café"), in_ascii("_x")
+    ('lamda1', 'cafe', 'x')
+    """
+    letters = (c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
+    words = (c if c.isascii() else unicodedata.name(c, "x").rsplit(" ", 1)[-1].lower() for c in letters)
+    return "".join(words).lstrip("_") or "x"
+
+
+def swapped(rank: int | None, axes: Sequence[int]) -> list[list[int]]:
+    """Return TensorFlow's argument for PyTorch's two dimensions that change places; none for ``t()``.
+
+    >>> swapped(3, [0, -1]), swapped(2, [])
+    ([[2, 1, 0]], [])
+    """
+    if rank is None or len(axes) != 2:
+        return []
+    one, other = (wrap_dim(axis, rank) for axis in axes)
+    return [[{one: other, other: one}.get(axis, axis) for axis in range(rank)]]

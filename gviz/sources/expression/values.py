@@ -1,0 +1,202 @@
+"""Values of an expression's names, as people type them: ``x=2``, ``W=[[1,2],[3,4]]``, ``x=ones(3,3)``.
+
+A value is a leaf of the graph: a tensor of its own, float32 unless another dtype is asked for, that requires gradients
+unless it is frozen. A number has no dimensions; ``[2]`` has one element.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from itertools import count
+from keyword import iskeyword
+from typing import TYPE_CHECKING, Any
+
+from gviz.errors import SourceError
+from gviz.sources.expression.limits import Budget, is_tensor
+from gviz.sources.expression.naming import parts_of
+from gviz.sources.expression.parse import MAX_VALUE_CHARACTERS, Source
+from gviz.sources.expression.read import read
+from gviz.sources.expression.run import ENGINE_ERRORS, engine_error, run
+from gviz.text import did_you_mean, excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from gviz.sources.expression.check import Program
+    from gviz.sources.options import SourceOptions
+
+__all__ = ["find_dtype", "make_leaves", "make_value", "normalized"]
+
+NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]{0,14})(\.[0-9]{0,15})?")
+"""A value that need not be read as an expression."""
+
+FLOATING = ("float32", "float64", "float16", "bfloat16")
+"""Dtypes that have gradients."""
+
+OTHER_DTYPES = {
+    "float": "float32", "single": "float32", "double": "float64", "half": "float16", "f32": "float32", "f64": "float64",
+}  # fmt: skip
+"""Other names of theirs."""
+
+
+def normalized(name: str, source: Source | None = None) -> str:
+    """The name as Python reads it (NFKC), so that full-width or composed letters name the same value.
+
+    Raises:
+        SourceError: it is no name.
+
+    >>> normalized("\N{FULLWIDTH LATIN SMALL LETTER X}")
+    'x'
+    """
+    if name.isascii() and name.isidentifier() and not iskeyword(name):
+        return name
+    from unicodedata import normalize  # only names beyond ASCII need it
+
+    plain = normalize("NFKC", name)
+    if plain.isidentifier() and not iskeyword(plain):
+        return plain
+    place = (source or Source(name)).place_at(1, 0, len(name))
+    if iskeyword(plain):
+        hint = "call it lam" if plain == "lambda" else f"choose another name, such as {plain}_"
+        raise SourceError(f"{plain} is a word of Python's own and cannot be a name", place=place, hint=hint)
+    raise SourceError(
+        f"{excerpt(name)} is no name", place=place, hint="a name has letters, digits and _, and begins with no digit"
+    )
+
+
+def find_dtype(engine: Any, name: str | None) -> Any:
+    """The engine's dtype of that name, float32 for None; SourceError for another name, or one without gradients."""
+    plain = (name or "float32").removeprefix("torch.")
+    plain = OTHER_DTYPES.get(plain, plain)
+    if plain in FLOATING:
+        return getattr(engine, plain)
+    there = f"there are {', '.join(FLOATING)}"
+    if plain.startswith(("int", "uint", "bool", "complex")):
+        raise SourceError(f"values of dtype {plain} have no gradients", hint=there)
+    raise SourceError(f"there is no dtype {excerpt(name or '')}", hint=did_you_mean(plain, FLOATING, there))
+
+
+def make_leaves(engine: Any, free: Sequence[str], options: SourceOptions, budget: Budget) -> dict[str, Any]:
+    """The value of each name that needs one, 1.0 where none is given; values that are not needed are read too."""
+    dtype = find_dtype(engine, options.dtype)
+    leaves = {}
+    for name in dict.fromkeys([*free, *options.values]):
+        text = options.values.get(name, "1.0")
+        leaves[name] = make_value(engine, name, text, dtype, requires_grad=name not in options.frozen, budget=budget)
+    return {name: leaves[name] for name in free}
+
+
+def make_value(
+    engine: Any, name: str, text: str, dtype: Any, *, requires_grad: bool = True, budget: Budget | None = None
+) -> Any:
+    """The leaf tensor for a value.
+
+    Args:
+        engine: the engine's module.
+        name: shown in front of the value in errors; an option such as ``--grad-output `` ends in a space.
+        text: the value as typed.
+        dtype: of the tensor.
+        requires_grad: whether gradients are to flow to it.
+        budget: how much may be computed.
+
+    Raises:
+        SourceError: no value, or one that is too large.
+    """
+    if NUMBER.fullmatch(text):
+        return engine.tensor(float(text), dtype=dtype, requires_grad=requires_grad)
+    source = Source(text, prefix=name if name.endswith(" ") else f"{name}=")
+    program = _expression(source)
+    node = program.statements[0].value
+    value = run(engine, program, (), budget or Budget(), lambda _, value: value)
+    try:
+        return _leaf(engine, _numbers(value, source, node), dtype, requires_grad=requires_grad)
+    except ENGINE_ERRORS as error:
+        raise engine_error(error, source, node) from error
+
+
+def _expression(source: Source) -> Program:
+    """The one expression that a value is."""
+    if not source.code.partition("#")[0].strip():
+        raise SourceError("there is no value", place=source.place_at(1, 0), hint="write a number, as in x=2")
+    program = read(source, limit=MAX_VALUE_CHARACTERS)
+    first = program.statements[0]
+    if not isinstance(first, ast.Expr):
+        raise SourceError("a value is no assignment", place=source.place(first), hint="write one value, as in x=2")
+    if len(program.statements) > 1:
+        raise SourceError("a value is one expression", place=source.place(program.statements[1]), hint="leave the rest out")
+    node = first.value
+    if program.free:
+        raise _no_value(source, node, program.free[0])
+    if isinstance(node, ast.Tuple) and source.segment(node)[:1] not in ("(", ""):
+        parts = [source.segment(part) for part in node.elts]
+        hint = (
+            f"write {'.'.join(parts)} for a number, [{', '.join(parts)}] for several"
+            if len(parts) == 2
+            else "write brackets around several numbers, as in [1, 2]"
+        )
+        raise SourceError("a comma makes several values", place=source.place(node), hint=hint)
+    return program
+
+
+def _no_value(source: Source, root: ast.expr, name: str) -> SourceError:
+    """The error for a name in a value."""
+    node = next(node for node in ast.walk(root) if isinstance(node, ast.Name) and node.id == name)
+    hint = "write a number (2, -1, 1e-3, 1/3), a list ([[1,2],[3,4]]), or ones(3,3), arange(6).reshape(2,3) and the like"
+    return SourceError(f"{name} is no value", place=source.place(node), hint=hint)
+
+
+def _leaf(engine: Any, value: Any, dtype: Any, *, requires_grad: bool) -> Any:
+    """A tensor of its own with the value's numbers."""
+    if not is_tensor(value):
+        return engine.tensor(value, dtype=dtype, requires_grad=requires_grad)
+    # A result of reshape would be a view, with a base in the picture: its numbers are what was asked for.
+    leaf = value.detach().to(dtype).clone()
+    return leaf.requires_grad_() if requires_grad else leaf
+
+
+def _numbers(value: Any, source: Source, node: ast.expr) -> Any:
+    """The value, if it is a tensor, a number, or a list of numbers."""
+    if is_tensor(value) or isinstance(value, int | float):
+        return value
+    if not isinstance(value, list | tuple):
+        what = f"{excerpt(source.segment(node))} is no value"
+        raise SourceError(what, place=source.place(node), hint="write a number or a list of numbers")
+    tensors = parts_of(value, source.segment(node))
+    if tensors:
+        written = isinstance(node, ast.List | ast.Tuple)
+        hint = "join them: stack([...]) or cat([...])" if written else f"take one of them: {tensors[0][1]}"
+        raise SourceError("several tensors are no value", place=source.place(node), hint=hint)
+    _check_rows(value, source, node)
+    return value
+
+
+def _check_rows(value: list[Any] | tuple[Any, ...], source: Source, node: ast.expr) -> None:
+    """Refuse rows of different lengths, and what is no number, in PyTorch's words; level by level."""
+    level: list[tuple[Any, ast.expr]] = [(value, node)]
+    for depth in count():
+        sizes = [len(part) if isinstance(part, list | tuple) else None for part, _ in level]
+        for (part, place), size in zip(level, sizes, strict=True):
+            if size is None and sizes[0] is not None:
+                what = "not a sequence"
+            elif sizes[0] is None and not isinstance(part, int | float):
+                what = f"must be real number, not {type(part).__name__}"
+            elif size != sizes[0]:
+                what = f"expected sequence of length {sizes[0]} at dim {depth} (got {size})"
+            else:
+                continue
+            raise SourceError(what, place=source.place(place), hint="all rows need the same length, as in [[1,2],[3,4]]")
+        level = [(part, _part(place, i)) for row, place in level if sizes[0] is not None for i, part in enumerate(row)]
+        if not level:
+            return
+
+
+def _part(node: ast.expr, number: int) -> ast.expr:
+    """The syntax of a row's part, or the row itself where it was not written as a list."""
+    return node.elts[number] if isinstance(node, ast.List | ast.Tuple) else node
+
+
+def unused_text(name: str, values: Mapping[str, str], used: Iterable[str]) -> str:
+    """What to say of a value that the expression does not use."""
+    hint = did_you_mean(name, [other for other in used if other not in values])
+    return f"{name}={excerpt(values[name])} is not used: the expression has no {name}" + (f"; {hint}" if hint else "")

@@ -1,0 +1,260 @@
+"""Scripts: a program runs as ``python file.py`` would run it, and its global tensors are what there is to draw."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TextIO
+
+from gviz.errors import SourceError
+from gviz.files import STDIN
+from gviz.sources import pasted as snippet
+from gviz.sources.options import Note, unused
+from gviz.sources.reading import Reading, find_aliases
+from gviz.sources.script import torch_names
+from gviz.sources.script.failure import Script, describe
+from gviz.sources.script.names import Classes, named, with_names_of_the_picture
+from gviz.sources.script.process import EngineFinder, as_main
+from gviz.sources.script.roots import Left, choose_roots, why_no_root
+from gviz.sources.script.watch import backward_watched
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from gviz.graph import Graph
+    from gviz.sources.options import SourceOptions
+    from gviz.sources.reading import Talk
+
+__all__ = ["run"]
+
+NOT_USED = "a script makes its own tensors (requires_grad=False, y.retain_grad()) and is shown as it left them"
+STATIC_HINT = "build one with import tensorflow.compat.v1 as tf; gviz render draws what autograd recorded"
+
+
+def run(
+    text: str,
+    file: str,
+    options: SourceOptions,
+    talk: Talk,
+    *,
+    stdout: TextIO | None = None,
+    make_dot: Callable[..., Any] | None = None,
+    rootless: bool = False,
+) -> Reading:
+    """Run a script and read its graph.
+
+    Args:
+        text: the program, its line ends as newlines; pasted snippets with prompts work.
+        file: its name; :data:`~gviz.files.STDIN` for one without a file.
+        options: the engine, the roots, the script's own arguments, and what to do if it raises.
+        talk: takes what there is to say.
+        stdout: where the script's prints go; None for standard output.
+        make_dot: what ``from torchviz import make_dot`` gives the script; None for gviz's own.
+        rootless: whether a script without any graph is fine, as for a table of its tensors.
+
+    Returns:
+        The graph that the script left; as far as it came, and ``failed``, if it raised and ``options.on_error`` is draw.
+
+    Raises:
+        SourceError: not Python, no graph, or the script's own error if there is no graph to draw.
+        MissingError: PyTorch is asked for and not installed.
+    """
+    if not text.strip():
+        raise SourceError(f"{file} is empty: there is nothing to run")
+    talk.say(*unused(options, "values frozen retain dtype grad_output backward", NOT_USED))
+    parsed = snippet.parse(text, file)
+    talk.say(*parsed.notes)
+    folder = os.getcwd() if file == STDIN else os.path.dirname(os.path.abspath(file))
+    engine, note = torch_names.choose(parsed.tree, folder, options.engine)
+    talk.say(*filter(None, [note]))
+    code_file = file if file == STDIN else os.path.abspath(file)  # as Python: a script may change the current folder
+    script = Script(file, code_file, folder, tuple(parsed.text.split("\n")), engine)
+    return _read(_execute(parsed, script, options, talk, stdout, make_dot), options, talk, rootless=rootless)
+
+
+def _execute(  # noqa: PLR0917 - what a run is made of
+    parsed: snippet.Parsed,
+    script: Script,
+    options: SourceOptions,
+    talk: Talk,
+    stdout: TextIO | None,
+    make_dot: Callable[..., Any] | None,
+) -> Left:
+    """Run the program; return what it left behind, and what it raised."""
+    code = _compile(parsed, script)
+    if "gviz.static" in sys.modules:
+        sys.modules["gviz.static"].reset_default_graph()
+    engine = torch_names.load(script.engine)
+    main = ModuleType("__main__")
+    space = vars(main)
+    if script.file != STDIN:
+        space["__file__"] = script.code_file
+    torch = engine if script.engine == "gviz" else None
+    finder = EngineFinder(torch, lambda: make_dot or importlib.import_module("gviz").make_dot)
+    watch = backward_watched(engine, script.code_file, space)
+    process = as_main(main, script.folder, (script.file, *options.argv), finder, stdout)
+    is_as_filed = script.file != STDIN and not parsed.notes
+    known = _source_known(script, is_as_filed=is_as_filed)
+    failure = None
+    numpy: Any = importlib.import_module("numpy") if torch is not None else None  # whatever filters of warnings a script sets:
+    silent = nullcontext() if torch is None else numpy.errstate(divide="ignore", invalid="ignore", over="ignore")
+    with silent, _modes_kept(engine), known, watch as last, process as threads:
+        error = _run(code, space)
+        if error is not None:
+            failure = describe(error, script)
+            if threads():  # they are waited for now, which may take for ever
+                first = failure.error.report().partition("\n")[0]
+                talk.say(Note(f"{first}; waiting for the threads that it started", "warning"))
+    _flush()
+    static = None
+    if "gviz.static" in sys.modules:
+        from gviz.sources import static as static_source
+
+        title = "" if script.file == STDIN else os.path.splitext(os.path.basename(script.file))[0]
+        static = static_source.left_in(space, options.graph, title)
+    classes, call = _classes(engine), next(iter(last), None)
+    then, local = (named(call.names, classes), named(call.local_names, classes)) if call else ({}, {})
+    return Left(parsed.tree, named(space, classes), call, then, local, failure, static)
+
+
+def _compile(parsed: snippet.Parsed, script: Script) -> Any:
+    """Return the program's code; SourceError for what only the compiler notices, such as a return outside of a function."""
+    try:
+        return compile(parsed.tree, script.code_file, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        if not error.text and error.lineno:
+            error.text = script.line(script.code_file, error.lineno)
+        raise snippet.syntax_error(error, script.file) from None
+    except (RecursionError, MemoryError):
+        raise SourceError(f"{script.file} is nested too deeply for Python to compile") from None
+
+
+def _run(code: Any, space: dict[str, Any]) -> BaseException | None:
+    """Run the code in its namespace; return what it raised, if that is the script's own affair."""
+    try:
+        exec(code, space)  # noqa: S102 - running the user's own script is what it was given for
+    except KeyboardInterrupt:
+        raise  # not the script's: someone pressed Ctrl-C
+    except SystemExit as end:
+        is_success = end.code is None or (isinstance(end.code, int) and end.code == 0)
+        return None if is_success else end
+    except BaseException as error:
+        if isinstance(error, BrokenPipeError) and (_is_unread(sys.stdout) or _is_unread(sys.stderr)):
+            raise  # nor is this: someone reads its output no further
+        return error
+    return None
+
+
+def _is_unread(stream: Any) -> bool:
+    """Whether a stream is a pipe that nobody reads any more; other pipes of a script's are its own affair."""
+    try:
+        stream.flush()
+        import select
+
+        poll = select.poll()
+        poll.register(stream.fileno(), 0)
+        return any(state & select.POLLERR for _, state in poll.poll(0))
+    except BrokenPipeError:
+        return True
+    except (AttributeError, OSError, ValueError):  # as in _flush, or a system without poll
+        return False
+
+
+def _flush() -> None:
+    """Let what the script printed come before what is said about it."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except (AttributeError, OSError, ValueError):  # a notebook's stream, a closed one, or a full disk: its owner meets it
+        return
+
+
+@contextmanager
+def _modes_kept(engine: Any) -> Iterator[None]:
+    """Put back what a script may switch for the whole process: the grad mode, the default dtype, how tensors print."""
+    is_on, dtype = engine.is_grad_enabled(), engine.get_default_dtype()
+    try:
+        yield
+    finally:
+        engine.set_grad_enabled(is_on)
+        engine.set_default_dtype(dtype)
+        engine.set_printoptions(profile="default")
+
+
+@contextmanager
+def _source_known(script: Script, *, is_as_filed: bool) -> Iterator[None]:
+    """Let tracebacks and warnings show the lines of a script that is in no file, or was a pasted session."""
+    if is_as_filed:
+        yield
+        return
+    import linecache  # brings tokenize along, which a script in a file has no need of
+
+    lines = [f"{line}\n" for line in script.lines]
+    linecache.cache[script.code_file] = (len(lines), None, lines, script.code_file)
+    try:
+        yield
+    finally:
+        linecache.cache.pop(script.code_file, None)
+
+
+def _classes(engine: Any) -> Classes:
+    """Return the classes of tensors and modules; this looks at what is loaded, and loads nothing."""
+    loaded = [engine, *filter(None, [sys.modules.get("gviz.engine")])]  # a script on PyTorch may use gviz.engine as well
+    libraries = [sys.modules.get(f"{module.__name__}.nn") for module in loaded]
+    modules = {getattr(library, "Module", None) for library in libraries}
+    return Classes(tuple({module.Tensor for module in loaded}), tuple(kind for kind in modules if isinstance(kind, type)))
+
+
+def _read(left: Left, options: SourceOptions, talk: Talk, *, rootless: bool) -> Reading:
+    """Return the graph of what a script left behind.
+
+    Raises:
+        SourceError: there is none; the script's own error if it failed, and nothing is to be drawn or can be.
+    """
+    failure, is_static = left.failure, left.static is not None and (options.static or not left.names)
+    try:
+        roots, note = ({}, None) if is_static else _roots(left, options, rootless=rootless)
+    except SourceError as error:  # a name may be one that the script did not come to
+        raise (error if failure is None else failure.error) from None
+    if failure is not None and options.on_error == "stop":
+        raise failure.error
+    if failure is not None:
+        talk.say(Note(str(failure.error), "error"))
+    if is_static:
+        from gviz.sources import static as static_source
+
+        return static_source.reading(left.static, talk, failed=failure is not None)
+    talk.say(*filter(None, [note]))
+    graph, is_failed = _graph(roots, left, saved=options.saved), failure is not None
+    return Reading(graph, tuple(talk.notes), failed=is_failed, aliases=find_aliases(left.names))
+
+
+def _roots(left: Left, options: SourceOptions, *, rootless: bool) -> tuple[dict[str, Any], Note | None]:
+    """Return the roots to draw, and the line that says why these; SourceError if there are none and there have to be."""
+    if options.static:
+        raise SourceError("the script builds no static graph", hint=STATIC_HINT)
+    roots, why = choose_roots(left, options.roots)
+    if roots:
+        return roots, why
+    missing = why_no_root(left.names)
+    if not rootless or (left.failure is not None and not left.names):
+        raise missing
+    return {}, Note(missing.what, "warning")
+
+
+def _graph(roots: Mapping[str, Any], left: Left, *, saved: bool) -> Graph:
+    """Return the graph below the roots; boxes have the names of the moment of ``backward()``, the table those of the end."""
+    from gviz.walk import tensor_row, walk
+
+    is_calls = left.call is not None and any(root is tensor for root in roots.values() for tensor in left.call.tensors)
+    moments = (left.then, left.local, left.names) if is_calls else (left.names, left.then, left.local)
+    names = with_names_of_the_picture(*moments, roots=roots.values())
+    graph = walk(roots, names, saved=saved)
+    listed = left.names or names  # of a script that does all in functions, what these functions held
+    rows = {row.name: row for row in graph.tensors if names.get(row.name) is listed.get(row.name)}
+    return replace(graph, tensors=tuple(rows.get(name) or tensor_row(name, tensor) for name, tensor in listed.items()))

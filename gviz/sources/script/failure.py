@@ -1,0 +1,212 @@
+"""A script's own error as a person wants it: the file and line, the line itself, the message, and no frames of gviz's."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gviz.errors import GvizError, Place, SourceError
+from gviz.files import STDIN
+from gviz.sources.pasted import syntax_error
+from gviz.sources.script.watch import GVIZ
+from gviz.text import did_you_mean
+
+if TYPE_CHECKING:
+    from traceback import FrameSummary
+    from types import TracebackType
+
+__all__ = ["Failure", "Script", "describe"]
+
+PYTHON = os.path.join(os.path.dirname(os.__file__), "")
+"""Where Python's own library is."""
+
+MAX_TEXT, MAX_LINES = 2000, 40
+"""What is shown of an error's own text."""
+
+NO_ATTRIBUTE = re.compile(r"module '(?P<home>torch(?:\.\w+)*)' has no attribute '(?P<name>\w+)'")
+NO_METHOD = re.compile(r"'(?P<kind>\w+)' object has no attribute '(?P<name>\w+)'")
+NO_IMPORT = re.compile(r"cannot import name '(?P<name>\w+)' from '(?P<home>torch(?:\.\w+)*)'(?: \([^)]*\))?")
+NO_MODULE = re.compile(r"No module named '(?P<home>torch(?:\.\w+)*)\.(?P<name>\w+)'")
+
+UNCALLED = re.compile(r"'(builtin_function_or_)?method'|^'function' object|not (builtin_function_or_)?method$")
+"""What messages of Python and PyTorch call a function that is not a number, a tensor or a list."""
+
+USUAL = {
+    "torch": "import torch", "nn": "from torch import nn", "F": "import torch.nn.functional as F",
+    "optim": "from torch import optim", "np": "import numpy as np", "Variable": "from torch.autograd import Variable",
+    "make_dot": "from torchviz import make_dot",
+}  # fmt: skip
+"""Names that articles leave out the import of."""
+
+
+@dataclass(frozen=True)
+class Script:
+    """Where a script's code is.
+
+    Args:
+        file: its name as the user gave it, for messages.
+        code_file: its name in its code objects, which is absolute.
+        folder: where its neighbours are.
+        lines: its text.
+        engine: what runs it: ``gviz`` or ``torch``.
+    """
+
+    file: str
+    code_file: str
+    folder: str
+    lines: tuple[str, ...]
+    engine: str
+
+    def is_ours(self, code_file: str) -> bool:
+        """Whether code is the script's own or a neighbour's, rather than a library's, gviz's or Python's."""
+        if code_file == self.code_file:
+            return True
+        if code_file.startswith((GVIZ, PYTHON)) or "site-packages" in code_file or "dist-packages" in code_file:
+            return False
+        return code_file.startswith(os.path.join(self.folder, ""))
+
+    def name(self, code_file: str) -> str:
+        """Return the name of a file in messages: the user's own for the script, short ones for its neighbours."""
+        if code_file == self.code_file:
+            return self.file
+        return os.path.join(os.path.dirname(self.file), os.path.relpath(code_file, self.folder))
+
+    def line(self, code_file: str, number: int) -> str:
+        """Return a line of the script or of a neighbour; "" if there is none."""
+        if code_file != self.code_file:
+            import linecache  # brings tokenize along, which a script that works has no need of
+
+            return linecache.getline(code_file, number).rstrip("\n")
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What a script raised.
+
+    Args:
+        error: as a message for the user.
+        line: the script's own line that was running; None if there was none.
+    """
+
+    error: SourceError
+    line: int | None
+
+
+def describe(error: BaseException, script: Script) -> Failure:
+    """Return the message for an error that a script raised, or for its exit: the place, the text, and what was meant."""
+    from traceback import extract_tb
+
+    frames = [frame for frame in extract_tb(error.__traceback__) if script.is_ours(frame.filename)]
+    here = next((frame.lineno for frame in reversed(frames) if frame.filename == script.code_file), None)
+    if isinstance(error, SyntaxError) and isinstance(error.filename, str) and script.is_ours(os.path.abspath(error.filename)):
+        message = syntax_error(error, script.name(os.path.abspath(error.filename)))  # a neighbour that is not Python
+        what, place, hints = message.what, message.place, [_called_from(script, here), message.hint]
+    else:
+        place = _place(frames[-1], script) if frames else None
+        hints = [_called_from(script, here) if frames and frames[-1].filename != script.code_file else None]
+        if isinstance(error, GvizError):  # gviz's own word, as from make_dot
+            what, hints = error.what, [*hints, error.hint]
+        else:
+            what = _message(error)
+            hints += [_other_name(error, what, script), _lacks_brackets(error)]
+    return Failure(SourceError(what, place=place, hint="\n".join(filter(None, hints)) or None), here)
+
+
+def _called_from(script: Script, line: int | None) -> str | None:
+    return f"called from {script.file}:{line}" if line is not None else None
+
+
+def _place(frame: FrameSummary, script: Script) -> Place:
+    """Return the place that a frame was at, down to the columns of its expression."""
+    number = frame.lineno or 0
+    text = script.line(frame.filename, number)
+    bare = text.strip()
+    file = script.name(frame.filename)
+    if frame.colno is None or frame.end_colno is None:
+        return Place(bare, column=0 if bare else None, length=len(bare), file=file, line=number)
+    raw = text.encode()  # the compiler counts bytes
+    column = len(raw[: frame.colno].decode(errors="replace"))
+    end = len(raw[: frame.end_colno].decode(errors="replace")) if frame.end_lineno == number else len(text.rstrip())
+    return Place(bare, column=column - (len(text) - len(text.lstrip())), length=max(end - column, 1), file=file, line=number)
+
+
+def _message(error: BaseException) -> str:
+    """Return the error's type and text, with the names that the script knows: torch, not gviz's engine."""
+    kind = type(error)
+    name = kind.__qualname__ if kind.__module__ in {"builtins", "__main__"} else f"{kind.__module__}.{kind.__qualname__}"
+    try:
+        text = str(error)
+    except BaseException as other:  # noqa: BLE001 - the error's own __str__ is the program's code, and may raise anything
+        text = f"<its text cannot be shown: {type(other).__name__}>"
+    if isinstance(error, SystemExit):
+        return f"the script ended itself with {'exit status ' if isinstance(error.code, int) else ''}{text}"
+    text = _in_torchs_names("\n".join([text, *getattr(error, "__notes__", ())]))
+    text = NO_IMPORT.sub(r"cannot import name '\g<name>' from '\g<home>'", text).strip()
+    return f"{_in_torchs_names(name)}: {_cut(text)}" if text else _in_torchs_names(name)
+
+
+def _in_torchs_names(text: str) -> str:
+    return re.sub(r"\bgviz\.engine\b", "torch", re.sub(r"\bgviz\.static\b", "tensorflow", text))
+
+
+def _cut(text: str) -> str:
+    """Return as much of a text as a person reads: some programs put a whole file into their errors."""
+    lines = text.split("\n")
+    if len(text) <= MAX_TEXT and len(lines) <= MAX_LINES:
+        return text
+    return "\n".join(lines[:MAX_LINES])[:MAX_TEXT] + f"... ({len(text):,} characters in all)"
+
+
+def _other_name(error: BaseException, message: str, script: Script) -> str | None:
+    """Return what to write instead of a name that does not exist: an import, another name, or another engine for it."""
+    if isinstance(error, NameError) and error.name:
+        if error.name in USUAL:
+            return f"write `{USUAL[error.name]}` first"
+        return did_you_mean(error.name, _names_at(error.__traceback__)) or None
+    home, name = _name_of_torch(error, message)
+    if not name:
+        return None
+    from gviz.sources.script.missing import torch_names
+
+    pytorchs = torch_names().get(home, ())
+    if name not in pytorchs:
+        meant = did_you_mean(name, pytorchs, f"PyTorch 2.13 has no {home}.{name} either" if home == "torch.Tensor" else "")
+        if meant:
+            return meant
+    if script.engine != "gviz":
+        return None
+    from shlex import quote
+
+    more = "" if script.file == STDIN else f"\nall that it lacks: gviz ops --missing {quote(script.file)}"
+    return f"{home}.{name} is not in gviz's engine; run with --engine torch{more}"
+
+
+def _names_at(traceback: TracebackType | None) -> list[str]:
+    """Return the names that are known where an error was raised."""
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return [] if traceback is None else [*traceback.tb_frame.f_locals, *map(str, traceback.tb_frame.f_globals)]
+
+
+def _name_of_torch(error: BaseException, message: str) -> tuple[str, str]:
+    """Return the module or class of torch that lacks a name, and the name; two empty texts if that is not what is wrong."""
+    found = None
+    if isinstance(error, AttributeError):
+        found = NO_ATTRIBUTE.search(message)
+        kind = type(error.obj)
+        if found is None and f"{kind.__module__}.".startswith(("gviz.engine.", "gviz.autograd.", "gviz.numbers.", "torch.")):
+            found = NO_METHOD.search(message)
+            return (f"torch.{found['kind']}", found["name"]) if found else ("", "")
+    elif isinstance(error, ImportError):
+        found = NO_MODULE.search(message) or NO_IMPORT.search(message)
+    return (found["home"], found["name"]) if found else ("", "")
+
+
+def _lacks_brackets(error: BaseException) -> str | None:
+    """Return a hint if a function was used where its result was meant: ``loss = y.sum``."""
+    if not isinstance(error, AttributeError | TypeError) or not UNCALLED.search(str(error)):
+        return None
+    return "a function was used without a call: are its brackets missing? x.sum is the function, x.sum() what it gives"

@@ -1,0 +1,141 @@
+"""The names of PyTorch that gviz's engine lacks: in a script, by looking at its text, and in a module of PyTorch 2.13."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gviz.errors import SourceError
+from gviz.files import missing
+from gviz.sources import pasted as snippet
+from gviz.sources.expression.allowed import FIELDS
+from gviz.sources.script.torch_names import binding_names, files_of, lacking_part, used_names
+from gviz.sources.source import Source
+from gviz.text import did_you_mean, excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Missing", "is_here", "of_module", "of_script", "torch_names"]
+
+NAMES = "torch-2.13-names.txt"
+"""Beside this file: lines of a module of PyTorch 2.13, a colon and its public names; tests compare it with PyTorch."""
+
+PYTHONS = (
+    frozenset(
+        name
+        for kind in (str, bytes, int, float, complex, bool, list, tuple, dict, set, slice, range, memoryview, type(sys.stdout))
+        for name in dir(kind)
+    )
+    | FIELDS
+)
+"""Attributes of other things than tensors: ``d.values()`` says nothing about torch."""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A use of a name that the engine lacks.
+
+    Args:
+        name: up to the part that is missing: ``torch.fft``, ``torch.Tensor.bernoulli``.
+        file: where it is used.
+        line: likewise.
+        is_sure: False for a method of something that may not be a tensor.
+    """
+
+    name: str
+    file: str
+    line: int
+    is_sure: bool = True
+
+
+def torch_names() -> dict[str, tuple[str, ...]]:
+    """Return the public names of each module of PyTorch 2.13, and of ``torch.Tensor``."""
+    with open(os.path.join(os.path.dirname(__file__), NAMES), encoding="utf-8") as stream:
+        parts = (line.partition(":") for line in stream)
+        return {module: tuple(names.split()) for module, _, names in parts}
+
+
+def is_here(name: str) -> bool:
+    """Whether the engine has ``torch.fft.rfft`` or the like."""
+    return lacking_part(name) is None
+
+
+def of_module(module: str) -> list[str]:
+    """Return the names of a module of PyTorch 2.13, or of ``torch.Tensor``, that the engine lacks, dotted.
+
+    Raises:
+        SourceError: there is no such module, or none whose names are known.
+    """
+    known = torch_names()
+    if module not in known:
+        what = f"there is no list of the names in {excerpt(module)}"
+        raise SourceError(what, hint=did_you_mean(module, known, f"there is one of {', '.join(known)}"))
+    return [f"{module}.{name}" for name in known[module] if not is_here(f"{module}.{name}")]
+
+
+def of_script(source: str) -> list[Missing]:
+    """Return the uses of names that the engine lacks, in a script and its neighbours, in the order of the text; nothing is run.
+
+    Args:
+        source: a file, or ``-`` for standard input.
+
+    Raises:
+        FileError: it cannot be read, or is not a text.
+        SourceError: it is not Python.
+    """
+    script = Source.of(source)
+    if script.file is None:
+        raise missing(source)
+    if script.kind == "graph":
+        raise SourceError(f"{script.file} is a saved graph, not a script")
+    file, folder = script.file, os.getcwd() if source == "-" else os.path.dirname(os.path.abspath(source))
+    tree = snippet.parse(script.text, file).tree
+    found: dict[Missing, None] = {}
+    for other, part in files_of(tree, folder):
+        shown_as = os.path.join(os.path.dirname(file), os.path.relpath(other, folder)) if other else file
+        uses = [
+            Missing(lost, shown_as, line)
+            for name, lines in used_names(part).items()
+            if (lost := lacking_part(name)) is not None
+            for line in lines
+        ]
+        known = {(use.name, use.line) for use in uses}
+        uses += [Missing(*use, is_sure=False) for use in methods(part, shown_as) if (use[0], use[2]) not in known]
+        found.update(dict.fromkeys(sorted(uses, key=lambda use: use.line)))
+    return list(found)
+
+
+def methods(tree: ast.Module, file: str) -> Iterator[tuple[str, str, int]]:
+    """Yield the attributes of what may be a tensor that PyTorch's tensors have and the engine's lack: (name, file, line)."""
+    lost = {name.rpartition(".")[2] for name in of_module("torch.Tensor")} - PYTHONS - own_names(tree)
+    torchs, others = set(binding_names(tree)), other_modules(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in lost:
+            if root_of(node) in torchs or root_of(node, ast.Attribute | ast.Call | ast.Subscript) in others:
+                continue
+            yield f"torch.Tensor.{node.attr}", file, node.end_lineno or node.lineno
+
+
+def own_names(tree: ast.Module) -> set[str]:
+    """Return the names that a script defines, or assigns as attributes: they are its own, whatever PyTorch calls so."""
+    defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
+    stored = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
+    return defined | stored
+
+
+def other_modules(tree: ast.Module) -> set[str]:
+    """Return the names of modules, and of what is imported from them, except torch's: these make no tensors."""
+    imports = (node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
+    names = {(alias.asname or alias.name).partition(".")[0] for node in imports for alias in node.names}
+    return names - set(binding_names(tree))
+
+
+def root_of(node: Any, through: Any = ast.Attribute) -> str | None:
+    """Return ``np`` for ``np.linalg.norm``; None if it is not a name."""
+    while isinstance(node, through):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else None

@@ -1,0 +1,171 @@
+"""Which tensors of a program have which names, and which of them is the root.
+
+Tensors are known by their type alone: nothing of an object that is not a tensor is called or looked at, for a
+program's globals may be anything.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["Classes", "assigned", "graph_nodes", "last_made", "named", "shallow", "with_names_of_the_picture"]
+
+Names: TypeAlias = "dict[str, Any]"
+"""Name -> tensor, in the order of first assignment."""
+
+OWN_NAMES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.comprehension)
+"""Code whose assignments are not the script's globals."""
+
+MAX_COPIED = 1000
+"""Items of a list that are remembered at a backward call; a longer list is data, not parameters."""
+
+
+class Classes(NamedTuple):
+    """The classes of tensors and modules. Nothing of an object's own class is asked: it may be the program's."""
+
+    tensors: tuple[type, ...]
+    modules: tuple[type, ...] = ()
+
+
+def named(namespace: Mapping[str, Any], classes: Classes) -> Names:
+    """Return every tensor that a name of the namespace reaches: ``x``, ``parts[0]``, ``d['k']``, ``net.fc.weight``.
+
+    Containers are looked into one level deep.
+    """
+    names: Names = {}
+    for name, value in [pair for pair in namespace.items() if type(pair[0]) is str and not pair[0].startswith("__")]:
+        own = type(value)
+        if issubclass(own, classes.tensors):
+            names[name] = value
+        elif issubclass(own, list | tuple):
+            items = list.copy(value) if issubclass(own, list) else list(tuple.__iter__(value))
+            inside = {
+                kind for kind in set(map(type, items)) if issubclass(kind, classes.tensors)
+            }  # of a million numbers: at once
+            names.update({f"{name}[{i}]": item for i, item in enumerate(items) if type(item) in inside} if inside else {})
+        elif issubclass(own, dict):
+            pairs = [pair for pair in dict.items(value) if issubclass(type(pair[1]), classes.tensors)]
+            names.update({f"{name}[{_written(key)}]": item for key, item in pairs})
+        elif issubclass(own, classes.modules):
+            names.update({f"{name}.{path}": item for path, item in _parameters(value)})
+    return names
+
+
+def _written(key: object) -> str:
+    """Return a key as the program would write it."""
+    try:
+        return repr(key)
+    except BaseException:  # noqa: BLE001 - a key's own repr is the program's code, and may raise anything
+        return f"<{type(key).__name__}>"
+
+
+def _parameters(module: Any) -> list[tuple[str, Any]]:
+    """Return a module's parameters by their paths; nothing if the program's class gives none."""
+    try:
+        return list(module.named_parameters())
+    except Exception:  # noqa: BLE001 - overridden, or a module whose __init__ did not get that far
+        return []
+
+
+def shallow(namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of the namespace that later assignments, also to items of lists and dicts, leave alone."""
+    copy = dict(namespace)
+    for name, value in copy.items():
+        if type(value) in {list, dict} and len(value) <= MAX_COPIED:
+            copy[name] = value.copy()
+    return copy
+
+
+def grad_fn(tensor: Any) -> Any:
+    """Return the tensor's grad_fn; None also if PyTorch refuses to give it (views that were changed in place)."""
+    try:
+        return tensor.grad_fn
+    except RuntimeError:
+        return None
+
+
+def graph_nodes(roots: Iterable[Any]) -> dict[Any, Any]:
+    """Return the grad_fn nodes that can be reached from the tensors, each once.
+
+    Returns:
+        node -> the leaf that it accumulates into, None for other nodes. The nodes are kept alive by it, so that
+        they stay the same objects.
+    """
+    todo = [node for node in map(grad_fn, roots) if node is not None]
+    seen: dict[Any, Any] = {}
+    while todo:
+        node = todo.pop()
+        if node not in seen:
+            seen[node] = node.variable if type(node).__name__ == "AccumulateGrad" else None
+            todo.extend(following for following, _ in node.next_functions if following is not None)
+    return seen
+
+
+def last_made(names: Names, order: Sequence[str]) -> str | None:
+    """Return the name of the last assigned tensor that no other named tensor was made from.
+
+    Args:
+        names: all named tensors.
+        order: the names, last assigned last.
+    """
+    nodes = graph_nodes(names.values())
+    inner = {following for node in nodes for following, _ in node.next_functions}
+    ends = [name for name in order if (node := grad_fn(names[name])) is not None and node not in inner]
+    return ends[-1] if ends else None
+
+
+def with_names_of_the_picture(first: Names, *others: Names, roots: Iterable[Any]) -> Names:
+    """Return the names that a picture needs: those of several moments, of which what is in the picture wins.
+
+    ``w = w - lr * w.grad`` takes the name from the leaf that the picture shows; there the leaf keeps it.
+
+    Args:
+        first: the names that win if both tensors, or neither, are in the picture.
+        others: names of other moments.
+        roots: what the picture is of.
+    """
+    result = dict(first)
+    inside: dict[Any, Any] | None = None
+    leaves: set[int] = set()
+    for names in others:
+        for name, tensor in names.items():
+            held = result.setdefault(name, tensor)
+            if held is tensor:
+                continue
+            if inside is None:
+                inside = graph_nodes(roots)
+                leaves = {id(leaf) for leaf in inside.values() if leaf is not None}
+            if not _is_in(held, inside, leaves) and _is_in(tensor, inside, leaves):
+                result[name] = tensor
+    return result
+
+
+def _is_in(tensor: Any, nodes: Mapping[Any, Any], leaves: set[int]) -> bool:
+    return id(tensor) in leaves or grad_fn(tensor) in nodes
+
+
+def assigned(tree: ast.Module, until: int | None = None) -> dict[str, int]:
+    """Return the global names in the order of their last assignment in the text, each with its line.
+
+    Args:
+        tree: the script.
+        until: the line at which it stopped; what is assigned further down was never reached.
+    """
+    places: dict[str, tuple[int, int]] = {}
+    todo: list[ast.AST] = [tree]
+    while todo:
+        node = todo.pop()
+        target = node
+        while isinstance(target, ast.Subscript):  # parts[0] = ... assigns to parts
+            target = target.value
+        if isinstance(target, ast.Name) and isinstance(getattr(node, "ctx", None), ast.Store):
+            place = (target.lineno, target.col_offset)
+            if until is None or place[0] <= until:
+                places[target.id] = max(place, places.get(target.id, place))
+        if not isinstance(node, OWN_NAMES):
+            todo.extend(ast.iter_child_nodes(node))
+    return {name: line for name, (line, _) in sorted(places.items(), key=lambda pair: pair[1])}

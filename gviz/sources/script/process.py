@@ -1,0 +1,227 @@
+"""The process as a script expects it: ``__main__``, its arguments, its folder on the path, and torch.
+
+As ``runpy`` does it; what is put back afterwards is what scripts do change, not all that they could.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.machinery
+import os
+import re
+import sys
+import warnings
+from contextlib import contextmanager, suppress
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+__all__ = ["EngineFinder", "as_main", "engine_module"]
+
+ENGINE = "gviz.engine"
+STATIC = frozenset({"tensorflow", "tensorflow.compat", "tensorflow.compat.v1"})
+"""What ``gviz.static`` stands in for: TensorFlow 1 is all of it."""
+
+TORCHVIZ = frozenset({"torchviz", "torchviz.dot"})
+
+KEPT = ("argv", "path", "meta_path", "stdin", "stdout", "stderr", "excepthook", "displayhook")
+"""What of :mod:`sys` is put back."""
+
+PUBLIC = re.compile(
+    r"(amp|autograd|backends|cuda|distributed|distributions|fft|func|functional|fx|hub|jit|linalg|masked|mps"
+    r"|multiprocessing|nested|nn|onnx|optim|overrides|profiler|quantization|random|serialization|signal|sparse|special"
+    r"|storage|testing|types|utils|version)(\.|$)"
+)
+"""PyTorch's own submodules: a script may import those that the engine has, and none of the engine's other modules."""
+
+
+class EngineFinder:
+    """Resolves torch to ``gviz.engine``, tensorflow to ``gviz.static``, and torchviz to ``make_dot``.
+
+    A finder and loader by its methods alone: ``importlib.abc``, which has their base classes, takes 12 ms to import.
+
+    Args:
+        engine: the module that is torch; None leaves torch alone.
+        make_dot: what ``from torchviz import make_dot`` gives; asked for only when a script does.
+    """
+
+    def __init__(self, engine: ModuleType | None, make_dot: Callable[[], Callable[..., Any]]) -> None:
+        self.engine = engine
+        self.make_dot = make_dot
+        self.packages = {"tensorflow", "torchviz", *(["torch"] if engine is not None else [])}
+
+    def find_spec(self, fullname: str, *_: Any) -> importlib.machinery.ModuleSpec | None:
+        """Return the spec of a module of torch, tensorflow or torchviz; None for all others.
+
+        Raises:
+            ModuleNotFoundError: there is no such module here; in Python's words.
+        """
+        package = _package(fullname)
+        loader: Any = self  # has a loader's methods, not its base class
+        if package not in self.packages:
+            return None
+        if self._module(fullname) is None:  # not left to the other finders: torch's path is gviz's own folder
+            known = " (gviz has TensorFlow 1's static graphs)" if package == "tensorflow" else ""
+            raise ModuleNotFoundError(f"No module named {fullname!r}{known}", name=fullname)
+        return importlib.machinery.ModuleSpec(fullname, loader)
+
+    def _module(self, fullname: str) -> Any:
+        """Return the module that stands in for one of these names; None if there is none."""
+        if fullname in STATIC:
+            static: Any = importlib.import_module("gviz.static")
+            return static.compat if fullname == "tensorflow.compat" else static
+        if fullname in TORCHVIZ:
+            module: Any = ModuleType(fullname)
+            module.make_dot, module.__path__ = self.make_dot(), []
+            return module
+        return engine_module(fullname) if _package(fullname) == "torch" else None
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
+        """Leave it to the import system to make a module."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Put the module that stands in for it in its place, which the import system allows for."""
+        sys.modules[module.__name__] = self._module(module.__name__) or module
+
+
+def engine_module(fullname: str) -> ModuleType | None:
+    """Return the engine's module for ``torch.nn`` and the like, imported; None if the engine has none.
+
+    >>> engine_module("torch.no_such_thing") is None
+    True
+    """
+    below = fullname.partition(".")[2]
+    if below and not PUBLIC.match(below):
+        return None
+    home = f"{ENGINE}.{below}" if below else ENGINE
+    try:
+        return importlib.import_module(home)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (home == error.name or home.startswith(f"{error.name}.")):
+            return None
+        raise  # the module is there, and something that it needs is not
+
+
+@contextmanager
+def as_main(
+    module: ModuleType, folder: str, argv: Sequence[str], finder: EngineFinder, stdout: TextIO | None = None
+) -> Iterator[Callable[[], list[Any]]]:
+    """Let the block run as ``python file.py`` would, and put back afterwards what every script meets.
+
+    Args:
+        module: the script's own, ``__main__`` for the time of the block.
+        folder: where the script is; first on the path.
+        argv: the script's name and its arguments.
+        finder: stands in for torch and torchviz.
+        stdout: where the script's prints go; None leaves them on standard output.
+
+    Yields:
+        A function that lists the script's threads that are running, which are waited for at the end.
+    """
+    kept = {name: getattr(sys, name) for name in KEPT}
+    lists = [(value, list(value)) for value in kept.values() if isinstance(value, list)]
+    before, limit = _threads(), sys.getrecursionlimit()
+
+    def threads() -> list[Any]:
+        return [thread for thread in _threads() - before if not thread.daemon]
+
+    with _own_folder(), _own_modules(folder, finder), warnings.catch_warnings():
+        try:
+            sys.modules["__main__"] = module
+            sys.argv = list(argv)
+            sys.path = [folder, *sys.path]
+            sys.meta_path.insert(0, finder)
+            sys.stdout = sys.stdout if stdout is None else stdout
+            importlib.invalidate_caches()  # a file written a moment ago is found
+            yield threads
+            for thread in threads():
+                thread.join()  # as Python does at its end: it may still be computing
+        finally:
+            _let_go(kept["stdout"], kept["stderr"])
+            for name, value in kept.items():
+                setattr(sys, name, value)
+            for value, contents in lists:
+                value[:] = contents
+            sys.setrecursionlimit(limit)
+
+
+def _let_go(*streams: Any) -> None:
+    """Detach what a script wrapped around the buffer of a stream: its end would close what is below both of them."""
+    others: tuple[Any, ...] = (sys.stdout, sys.stderr)
+    for stream, now in zip(streams, others, strict=True):
+        buffer = getattr(stream, "buffer", None)
+        if buffer is not None and now is not stream and getattr(now, "buffer", None) is buffer:
+            now.detach()
+
+
+@contextmanager
+def _own_folder() -> Iterator[None]:
+    """Go back to the current folder afterwards: pictures are written from there."""
+    try:
+        before = os.getcwd()
+    except OSError:  # it was deleted: nowhere to go back to
+        yield
+        return
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # the script has deleted it
+            os.chdir(before)
+
+
+@contextmanager
+def _own_modules(folder: str, finder: EngineFinder) -> Iterator[None]:
+    """Hide the modules that the script must not meet; afterwards show them again and forget the script's own."""
+    main, beside = sys.modules["__main__"], _modules_in(folder)
+    others = [name for name in sys.modules if _package(name) in beside and not _is_neighbour(name, folder)]
+    hidden = {name: sys.modules.pop(name) for name in [*others, *_stand_ins(finder)]}
+    if finder.engine is not None:
+        sys.modules["torch"] = finder.engine
+    before = set(sys.modules)
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+        new = [name for name in sys.modules if name not in before and _is_neighbour(name, folder)]
+        for name in {*new, *_stand_ins(finder)}:
+            del sys.modules[name]
+        sys.modules.update(hidden)
+
+
+def _stand_ins(finder: EngineFinder) -> list[str]:
+    """Return the loaded modules that gviz stands in for."""
+    return [name for name in sys.modules if _package(name) in finder.packages]
+
+
+def _package(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _modules_in(folder: str) -> set[str]:
+    """Return the modules in a folder that come before others of their name; gviz, numpy and Python's own stay as they are."""
+    try:
+        entries = os.listdir(folder or os.curdir)
+    except OSError:
+        return set()
+    packages = {entry for entry in entries if os.path.isfile(os.path.join(folder, entry, "__init__.py"))}
+    modules = packages | {entry[:-3] for entry in entries if entry.endswith(".py")}
+    return modules - {"gviz", "numpy", "__main__"} - sys.stdlib_module_names
+
+
+def _is_neighbour(name: str, folder: str) -> bool:
+    """Whether a module was imported from the script's own folder."""
+    package = _package(name)
+    module = sys.modules.get(package)
+    paths = list(getattr(module, "__path__", None) or ())  # a package, with or without an __init__.py
+    file = paths[0] if paths else getattr(module, "__file__", None)
+    return package != "gviz" and file is not None and os.path.dirname(os.path.abspath(file)) == folder
+
+
+def _threads() -> set[Any]:
+    """Return the threads that run now, beside this one and the main one."""
+    threading = sys.modules.get("threading")
+    if threading is None:  # not imported: no thread was started
+        return set()
+    return set(threading.enumerate()) - {threading.current_thread(), threading.main_thread()}

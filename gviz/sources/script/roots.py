@@ -1,0 +1,140 @@
+"""Which tensor of a script its picture is of, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gviz.errors import SourceError
+from gviz.sources.options import Note
+from gviz.sources.script.names import assigned, grad_fn, last_made
+from gviz.text import did_you_mean, joined
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Mapping, Sequence
+
+    from gviz.sources.script.failure import Failure
+    from gviz.sources.script.watch import BackwardCall
+
+__all__ = ["Left", "choose_roots", "why_no_root"]
+
+Names = dict[str, Any]
+
+UNNAMED = "graph"
+"""What a root is called that no name of the script reaches."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a script left behind.
+
+    Args:
+        tree: the script.
+        names: its named tensors at the end.
+        call: its last call of ``backward()``, if there was one.
+        then: its named tensors at that call.
+        local: tensors among the local variables of the function that called.
+        failure: what it raised, if it did.
+        static: the static graph that it has built, if it has.
+    """
+
+    tree: ast.Module
+    names: Names
+    call: BackwardCall | None = None
+    then: Names = field(default_factory=dict)
+    local: Names = field(default_factory=dict)
+    failure: Failure | None = None
+    static: Any = None
+
+
+def choose_roots(left: Left, wanted: Sequence[str]) -> tuple[Names, Note | None]:
+    """Return the roots by their names, and the line that says which and why.
+
+    Args:
+        left: what the script left behind.
+        wanted: the names that the user asks for; empty for the tensor that ``backward()`` was last called on, else the
+            last assigned one that no other named tensor was made from.
+
+    Returns:
+        No roots if nothing has a graph: see :func:`why_no_root`.
+
+    Raises:
+        SourceError: a wanted name is not a tensor of the script.
+    """
+    if wanted:
+        return {name: _wanted(name, left) for name in wanted}, None
+    call = left.call
+    if call is not None and any(_has_graph(tensor) for tensor in call.tensors):
+        roots = _by_name([tensor for tensor in call.tensors if _has_graph(tensor)], left)
+        where = "" if call.line is None else f" at line {call.line}"
+        return roots, _note(roots, f"backward called{where}")
+    lines = assigned(left.tree, left.failure.line if left.failure else None)
+    rank = {name: number for number, name in enumerate(lines)}
+    order = sorted(left.names, key=lambda name: rank.get(_base(name), -1))  # what no line assigns came by a function
+    last = last_made(left.names, order)
+    if last is None:
+        return {}, None
+    line = lines.get(_base(last))
+    where = "" if line is None else f" at line {line}"
+    return {last: left.names[last]}, _note({last: None}, f"the last tensor assigned{where} that no other was made from")
+
+
+def _note(roots: Mapping[str, Any], why: str) -> Note:
+    return Note(f"{'root' if len(roots) == 1 else 'roots'}: {', '.join(roots)} ({why})")
+
+
+def _has_graph(tensor: Any) -> bool:
+    return grad_fn(tensor) is not None or bool(tensor.requires_grad)
+
+
+def _base(name: str) -> str:
+    """Return the global that a name goes through: parts for parts[0]."""
+    return name.partition("[")[0].partition(".")[0]
+
+
+def _by_name(tensors: Sequence[Any], left: Left) -> Names:
+    """Return each tensor under the name that it had when backward was called, or has now."""
+    roots: Names = {}
+    for tensor in tensors:
+        known = (name for names in (left.then, left.local, left.names) for name, other in names.items() if other is tensor)
+        name = next(known, UNNAMED)
+        number = 1
+        while name in roots:
+            number += 1
+            name = f"{UNNAMED}{number}"
+        roots[name] = tensor
+    return roots
+
+
+def _wanted(name: str, left: Left) -> Any:
+    """Return the tensor that the user asks for; SourceError if none has that name, or no gradient flows to it."""
+    for names in (left.names, left.then, left.local):
+        if name in names:
+            if not _has_graph(names[name]):
+                what = f"--root {name}: {name} requires no gradient, so there is no graph behind it"
+                raise SourceError(what, hint=f"nothing that it was made from requires a gradient{_other_ends(left.names)}")
+            return names[name]
+    hint = did_you_mean(name, left.names, f"its tensors: {joined(left.names)}" if left.names else "")
+    raise SourceError(f"--root {name}: the script has no tensor of that name", hint=hint)
+
+
+def _other_ends(names: Names) -> str:
+    ends = [name for name, tensor in names.items() if grad_fn(tensor) is not None]
+    return f"; tensors with a graph: {joined(ends)}" if ends else ""
+
+
+def why_no_root(names: Names) -> SourceError:
+    """Return what to say, and what to do, if none of these tensors of a script has a graph."""
+    flowing = [name for name, tensor in names.items() if tensor.requires_grad]
+    if not names:
+        what = "the script leaves no tensor among its global names"
+        hint = "gviz draws the tensors that a name at the top level of the script reaches"
+    elif flowing:
+        verb, them = ("requires a gradient", "it") if len(flowing) == 1 else ("require gradients", "them")
+        what = f"{joined(flowing)} {verb}, but nothing was computed from {them}"
+        hint = "a leaf alone has no graph yet; compute something, as in y = x * 2 (not under torch.no_grad())"
+    else:
+        what = f"nothing requires a gradient (frozen: {joined(names)})"
+        hint = "make a leaf with requires_grad=True, as in x = torch.tensor(2.0, requires_grad=True)"
+    return SourceError(f"there is no graph: {what}", hint=hint)

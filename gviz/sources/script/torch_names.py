@@ -1,0 +1,224 @@
+"""Which of torch's names a script uses, and so which engine can run it.
+
+The look is static: what is reached through ``torch``, its aliases and its imports is known from the text, what a
+tensor's methods are asked for mostly is not.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from gviz.errors import MissingError, SourceError
+from gviz.sources.options import Note
+from gviz.sources.script.process import engine_module
+from gviz.text import joined
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["binding_names", "choose", "files_of", "lacking", "load", "used_names"]
+
+BUILT_ON_TORCH = frozenset({
+    "accelerate", "kornia", "lightning", "pytorch_lightning", "timm", "torch_geometric", "torchaudio", "torchmetrics",
+    "torchtext", "torchvision", "transformers",
+})  # fmt: skip
+"""Packages that need the real torch beneath them."""
+
+MAKERS = frozenset({"arange", "eye", "full", "linspace", "ones", "rand", "randn", "tensor", "zeros"})
+"""Functions of torch whose result surely is a tensor, so that its methods can be looked up."""
+
+INSTALL = "pip install torch"
+MAX_FILES = 50
+"""Neighbours that are looked into; what more there is shows when it runs."""
+
+
+def choose(tree: ast.Module, folder: str, wanted: str) -> tuple[str, Note | None]:
+    """Return the engine for a script, ``gviz`` or ``torch``, and why, if there was a choice.
+
+    Args:
+        tree: the script.
+        folder: where it is; neighbours that it imports are looked into as well.
+        wanted: ``gviz``, ``torch``, or ``auto`` for gviz's own if it has every name, else PyTorch if it is installed.
+
+    Raises:
+        MissingError: PyTorch is wanted and not installed.
+        SourceError: no such engine.
+    """
+    if wanted == "torch" and not has_torch():
+        raise MissingError("PyTorch is not installed here", hint=f"{INSTALL}, or run with --engine gviz")
+    if wanted in {"gviz", "torch"}:
+        return wanted, None
+    if wanted != "auto":
+        raise SourceError(f"there is no engine {wanted!r}", hint="--engine takes gviz, torch or auto")
+    missing = lacking(name for _, part in files_of(tree, folder) for name in used_names(part))
+    if not missing:
+        return "gviz", Note("engine: gviz's own", "dim")
+    lacks = joined(missing, 3)
+    if has_torch():
+        return "torch", Note(f"engine: PyTorch (gviz's own has no {lacks})", "dim")
+    return "gviz", Note(f"engine: gviz's own (it has no {lacks}, and PyTorch is not installed)", "dim")
+
+
+def has_torch() -> bool:
+    """Whether the real torch could be imported; this looks, and imports nothing."""
+    import importlib.util
+
+    loaded = sys.modules.get("torch")
+    if loaded is not None:
+        return not loaded.__name__.startswith("gviz")
+    return importlib.util.find_spec("torch") is not None
+
+
+def load(name: str) -> Any:
+    """Return the module that the script knows as torch; MissingError if it cannot be imported."""
+    import importlib
+
+    try:
+        return importlib.import_module("gviz.engine" if name == "gviz" else "torch")
+    except ImportError as error:
+        if name == "gviz":
+            raise
+        raise MissingError(f"PyTorch cannot be imported: {error}", hint=f"{INSTALL}, or run with --engine gviz") from None
+
+
+def lacking(names: Iterable[str]) -> list[str]:
+    """Return those of the names, as in ``torch.fft.rfft``, that the engine lacks: each up to the part that is missing, once."""
+    lost = (lacking_part(name) for name in names)
+    return list(dict.fromkeys(name for name in lost if name))
+
+
+def lacking_part(name: str) -> str | None:
+    """Return a name up to the part that gviz's engine lacks: ``torch.fft`` of ``torch.fft.rfft``; None if it lacks none."""
+    path, *parts = name.split(".")
+    if path != "torch":
+        return path
+    here: object = engine_module(path)
+    missing = object()
+    for part in parts:
+        if not isinstance(here, ModuleType | type):
+            return None  # attributes of objects and functions are not looked up
+        path = f"{path}.{part}"
+        inner = getattr(here, part, missing)
+        if isinstance(here, ModuleType) and (inner is missing or isinstance(inner, ModuleType)):
+            inner = engine_module(path) or missing  # the engine's folder has modules that are none of PyTorch's
+        if inner is missing:
+            return path
+        here = inner
+    return None
+
+
+def files_of(tree: ast.Module, folder: str) -> Iterator[tuple[str, ast.Module]]:
+    """Yield the script, as "", and the neighbours that it imports, by their files, in order."""
+    yield "", tree
+    todo, seen = list(_imported(tree)), set[str]()
+    while todo and len(seen) < MAX_FILES:
+        module = todo.pop(0)
+        base = os.path.join(folder, *module.split("."))
+        file = next((file for file in (f"{base}.py", os.path.join(base, "__init__.py")) if os.path.isfile(file)), None)
+        if file is None or file in seen:
+            continue
+        seen.add(file)
+        try:
+            with open(file, "rb") as stream:
+                neighbour = ast.parse(stream.read(), file)
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+            continue  # importing it raises just that, in its place
+        yield file, neighbour
+        todo.extend(_imported(neighbour))
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    """Yield the modules that a file imports by absolute names."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def used_names(tree: ast.Module) -> dict[str, list[int]]:
+    """Return the dotted names that begin with torch, or a package built on it, in the order of the text, with their lines.
+
+    >>> used_names(ast.parse("import torch.nn.functional as F; y = F.relu(x)"))
+    {'torch.nn.functional': [1], 'torch.nn.functional.relu': [1]}
+    """
+    names: dict[str, list[int]] = {}
+    for node, bindings in torch_imports(tree):
+        for _, path in bindings:
+            names.setdefault(path, []).append(node.lineno)
+    aliases = binding_names(tree)
+    used = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    for attribute in sorted(used, key=lambda node: (node.lineno, node.col_offset, node.end_col_offset or 0)):
+        found = _path(attribute, aliases) or _method(attribute, aliases)
+        if found:
+            names.setdefault(found, []).append(attribute.end_lineno or attribute.lineno)
+    names.pop("torch", None)
+    return names
+
+
+def torch_imports(tree: ast.Module) -> Iterator[tuple[ast.stmt, list[tuple[str | None, str]]]]:
+    """Yield the imports of torch, each with what it binds."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node, list(_bindings(node))
+
+
+def binding_names(tree: ast.Module) -> dict[str, str]:
+    """Return what of torch each name stands for: by an import, or an assignment as ``nn = torch.nn``."""
+    aliases = {name: path for _, bindings in torch_imports(tree) for name, path in bindings if name}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute):
+            meant = _path(node.value, aliases)
+            if meant:
+                aliases.update({target.id: meant for target in node.targets if isinstance(target, ast.Name)})
+    return aliases
+
+
+def _bindings(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str | None, str]]:
+    """Yield (the name that an import binds, what it stands for); the name is None for ``import *``."""
+    if isinstance(node, ast.ImportFrom):
+        if node.level or not node.module or not _is_torch(node.module):
+            return
+        for alias in node.names:
+            star = alias.name == "*"
+            yield (None, node.module) if star else (alias.asname or alias.name, f"{node.module}.{alias.name}")
+        return
+    for alias in node.names:
+        if not _is_torch(alias.name):
+            continue
+        if alias.asname:
+            yield alias.asname, alias.name
+        else:
+            yield None, alias.name
+            top = alias.name.partition(".")[0]
+            yield top, top
+
+
+def _is_torch(module: str) -> bool:
+    top = module.partition(".")[0]
+    return top == "torch" or top in BUILT_ON_TORCH
+
+
+def _path(node: ast.expr, aliases: dict[str, str]) -> str | None:
+    """Return ``torch.nn.Linear`` for an attribute of an attribute of torch; None for all else."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name) or node.id not in aliases:
+        return None
+    return ".".join([aliases[node.id], *reversed(parts)])
+
+
+def _method(node: ast.Attribute, aliases: dict[str, str]) -> str | None:
+    """Return ``torch.Tensor.foo`` for ``torch.ones(2).foo``; None if it cannot be known what has the attribute."""
+    made = node.value
+    if not isinstance(made, ast.Call) or not isinstance(made.func, ast.Attribute | ast.Name):
+        return None
+    path = _path(made.func, aliases)
+    return f"torch.Tensor.{node.attr}" if path and path.removeprefix("torch.") in MAKERS else None

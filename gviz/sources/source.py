@@ -1,0 +1,116 @@
+"""What the word SOURCE stands for: an expression, a script or a saved graph, and its text. Decided once, here."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from gviz import files
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from gviz.sources.options import Note
+
+__all__ = ["Source", "kind_of", "looks_like_a_file"]
+
+LOOKS_LIKE = (".py", ".pyw", ".json", ".ipynb", ".txt", ".pt", ".pth", ".onnx", ".dot", ".gv", ".pdf", ".svg", ".png")
+"""Suffixes that make a source a file name, even if there is no such file."""
+
+WRAPPED = re.compile(r"\s*(?:>>>?|In\s*\[\s*\d*\s*\]:|`|~{3})")
+"""Prompts, backticks and fences: pasted code."""
+
+SIGNS = re.compile(
+    r"""^\s*(?:import|from|def|class|for|while|if|with|try|async|del|global|return|assert|raise|@\w)\b
+      | \bprint\s*\(
+      | \btorch\s*\.\s*\w
+      | \.\s*(?:backward|retain_grad|requires_grad_?)\b
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
+"""What scripts have and expressions do not."""
+
+NO_CODE = re.compile(r"#.*|'[^'\n]*'|\"[^\"\n]*\"")
+"""Comments and strings of one line, whose words are not code."""
+
+Kind = Literal["graph", "script", "expression"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source before it is computed.
+
+    Args:
+        kind: what it is.
+        text: its text; of an expression without what surrounds pasted code.
+        file: the file's name, :data:`gviz.files.STDIN` for standard input; None for an expression that is the word itself.
+        notes: what was taken off the text.
+    """
+
+    kind: Kind
+    text: str
+    file: str | None = None
+    notes: tuple[Note, ...] = ()
+
+    @classmethod
+    def of(cls, word: str, stdin: TextIO | None = None) -> Source:
+        """Return the source that a word stands for; its file is read, and nothing is run.
+
+        Args:
+            word: an expression, the name of a file, or ``-`` for standard input.
+            stdin: what ``-`` reads; None for the process's standard input.
+
+        Raises:
+            FileError: a file that cannot be read, or is not a text.
+        """
+        if word == "-":
+            import sys
+
+            text, file = files.read_stdin(sys.stdin if stdin is None else stdin), files.STDIN
+        elif looks_like_a_file(word):
+            text, file = files.decode(files.read_file(word), word), word
+        else:
+            text, file = word, None
+        kind: Kind = "expression" if file is None else kind_of(text, file)
+        if kind != "expression" or not WRAPPED.match(text):
+            return cls(kind, text, file)
+        from gviz.sources.pasted import unwrap
+
+        text, notes = unwrap(text)
+        return cls(kind, text, file, notes)
+
+
+def looks_like_a_file(word: str) -> bool:
+    """Whether the word names a file: it exists, or ends as file names do and holds nothing that formulas do.
+
+    >>> looks_like_a_file("nett.py"), looks_like_a_file("y=(x+w)*(w+1)"), looks_like_a_file("a/b")
+    (True, False, False)
+    """
+    if not word or "\n" in word or "\0" in word or len(word) > 4096:  # no system has longer paths
+        return False
+    if word.lower().endswith(LOOKS_LIKE) and not set("=;(*+,") & set(word):
+        return True
+    return os.path.lexists(word)
+
+
+def kind_of(text: str, file: str) -> Kind:
+    """Return what the text of a file, or of standard input, is.
+
+    The suffix of a file decides if it is ``.py`` or ``.json``. Else a text that begins with ``{`` is a graph; a text that
+    imports, defines, loops, branches, prints or names torch is a script; and every other text is an expression.
+
+    >>> kind_of("y = (x+w)*(w+1)", "<stdin>"), kind_of("import torch", "<stdin>"), kind_of("y", "net.py")
+    ('expression', 'script', 'script')
+    """
+    suffix = "" if file == files.STDIN else os.path.splitext(file)[1].lower()
+    if suffix in {".py", ".pyw"}:
+        return "script"
+    if suffix in {".json", ".ipynb"} or text.lstrip("\ufeff \t\n").startswith("{"):
+        return "graph"
+    if WRAPPED.match(text):
+        from gviz.sources.pasted import unwrap
+
+        text, _ = unwrap(text)
+    return "script" if SIGNS.search(NO_CODE.sub("", text)) else "expression"

@@ -1,0 +1,150 @@
+"""A static graph that a source stands for: its picture, its derivatives, its plan; and the graph that a script has left."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from gviz import events
+from gviz.errors import SourceError
+from gviz.sources.reading import Reading
+from gviz.static.errors import OpError
+from gviz.static.gradients import gradients
+from gviz.static.graph import Graph, Operation, Tensor, get_default_graph
+from gviz.static.out import graph_def, picture
+from gviz.static.session import Session
+from gviz.static.variables import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gviz.graph import Graph as Picture
+    from gviz.sources.options import Note
+    from gviz.sources.reading import Talk
+
+__all__ = ["StaticSource", "drawn", "event_file", "left_in", "plan_text", "reading", "with_gradients"]
+
+
+@dataclass(frozen=True)
+class StaticSource:
+    """A static graph, and what is known of it.
+
+    Args:
+        graph: the graph.
+        names: the source's names of its tensors; of a script's variables and operations too.
+        root: the tensor that it is about; None for a script's graph.
+        feeds: placeholder -> array, for an expression with values.
+        notes: what there is to say.
+        title: what it is called: an expression's root, a script's file.
+        slopes: the derivatives of the root that were added.
+    """
+
+    graph: Graph
+    names: dict[str, Any] = field(default_factory=dict)
+    root: Tensor | None = None
+    feeds: dict[Tensor, Any] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
+    title: str = ""
+    slopes: tuple[Tensor, ...] = ()
+
+
+def left_in(space: dict[str, Any], name: str = "", title: str = "") -> StaticSource | None:
+    """Return the static graph that a script has built, None where there is none.
+
+    Args:
+        space: the script's global names.
+        name: the name of a graph among them; "" for the default one, or where that is empty the first of the script's.
+        title: what to call it.
+
+    Raises:
+        SourceError: there is no graph of that name.
+    """
+    types = {key: type(value) for key, value in space.items()}  # not isinstance: a script's globals may be anything
+    graphs = {key: space[key] for key, of in types.items() if issubclass(of, Graph) and not key.startswith("_")}
+    graphs.update((key, space[key].graph) for key, of in types.items() if issubclass(of, Session))
+    if name and name not in graphs:
+        hint = f"the graphs are {', '.join(graphs)}" if graphs else "the script names none: leave --graph out"
+        raise SourceError(f"--graph {name}: there is no graph of that name", hint=hint)
+    choice = [graphs[name]] if name else [get_default_graph(), *graphs.values()]
+    graph = next((each for each in choice if len(each)), None)
+    if graph is None:
+        return None
+    named = {key: space[key] for key, of in types.items() if issubclass(of, (Tensor, Variable, Operation))}
+    return StaticSource(graph, {key: each for key, each in named.items() if each.graph is graph}, title=title)
+
+
+def reading(source: StaticSource, talk: Talk, *, failed: bool = False) -> Reading:
+    """Return a static graph as every command reads it."""
+    talk.say(*source.notes)
+    return Reading(drawn(source), tuple(talk.notes), failed=failed, static=source)
+
+
+def drawn(source: StaticSource) -> Picture:
+    """Return its picture, with what one run gives for an expression's values; without where that run fails."""
+    values: dict[Tensor, Any] = {}
+    if source.root is not None:
+        tensors = [tensor for op in source.graph.get_operations() for tensor in op.outputs]
+        with suppress(OpError, ValueError, TypeError, ArithmeticError):
+            values = dict(zip(tensors, Session(graph=source.graph).run(tensors, source.feeds), strict=True))
+    return picture(source.graph, values=values, title=source.title)
+
+
+def with_gradients(read: Reading) -> Reading:
+    """Return the reading of an expression with the derivatives of its root with respect to its placeholders.
+
+    Raises:
+        SourceError: there is no root to differentiate, or an operation has no derivative.
+    """
+    source = read.static
+    if source is None:
+        raise SourceError("--gradients needs an expression, not a saved picture of a graph")
+    if source.root is None:
+        hint = "in a script, write tf.gradients(y, [x]); gviz draws the operations that it adds"
+        raise SourceError("--gradients is for expressions: a script says itself what to differentiate", hint=hint)
+    try:
+        slopes = tuple(slope for slope in gradients(source.root, list(source.feeds)) if slope is not None)
+    except (LookupError, TypeError, ValueError) as error:
+        raise SourceError(str(error)) from None
+    return replace(read, graph=drawn(source), static=replace(source, slopes=slopes))
+
+
+def event_file(read: Reading) -> bytes:
+    """Return TensorBoard's file as TensorFlow itself writes it: each operation with its parameters and all of its shapes."""
+    return events.event_file(graph_def(read.static.graph))
+
+
+def plan_text(read: Reading, roots: Sequence[str] = ()) -> str:
+    """Return the flat function that a run becomes: of the root with its derivatives, of a script's names, or of all ends.
+
+    Raises:
+        SourceError: there is nothing to run.
+    """
+    source = read.static
+    if source is None:
+        raise SourceError("--plan needs the graph itself, not a saved picture of it")
+    operations = source.graph.get_operations()
+    feeds = [op.outputs[0] for op in operations if op.type == "Placeholder" and op.context is None]
+    try:
+        plan = Session(graph=source.graph).plan(_fetches(source, roots), feeds)
+    except (ValueError, TypeError, RuntimeError, OpError) as error:
+        raise SourceError(str(error)) from None
+    counts = f"{len(plan.operations)} are computed, {len(plan.folded)} folded into constants, {len(plan.shared)} shared"
+    return f"# {len(operations)} operations in the graph: {counts}\n{plan.source}"
+
+
+def _fetches(source: StaticSource, roots: Sequence[str]) -> Any:
+    """Return what a run computes; SourceError for a root that is not there."""
+    for name in roots:
+        if name not in source.names:
+            raise SourceError(f"--root {name}: there is no such name", hint=f"there are {', '.join(source.names) or 'none'}")
+    if source.root is not None:
+        return [source.root, *source.slopes] if source.slopes else source.root
+    if roots:
+        return [source.names[name] for name in roots]
+    operations = source.graph.get_operations()
+    used = {tensor for op in operations for tensor in op.inputs}
+    ends = [op for op in operations if op.context is None and op.type != "VariableV2"]
+    # the second output of a Merge, which tells the branch, is of use to nobody
+    outputs = [tensor for op in ends for tensor in (op.outputs[:1] if op.type == "Merge" else op.outputs)]
+    return [tensor for tensor in outputs if tensor not in used]

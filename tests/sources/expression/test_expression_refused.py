@@ -1,0 +1,364 @@
+"""What an expression may not contain or do: nothing outside the allow-list is read, nothing too large is made."""
+
+from __future__ import annotations
+
+import builtins
+import time
+from typing import Any
+
+import pytest
+
+from gviz.errors import GvizError, SourceError
+from gviz.sources.expression import allowed as names
+from gviz.sources.expression import evaluate
+from gviz.sources.expression.allowed import load_engine
+from gviz.sources.expression.limits import size_of
+from gviz.sources.options import SourceOptions
+
+
+def refusal(text: str) -> SourceError:
+    with pytest.raises(SourceError) as error:
+        evaluate(text, SourceOptions(values={"x": "[1.,2.]"}))
+    assert error.value.place is not None
+    assert "^" in error.value.report()
+    return error.value
+
+
+@pytest.mark.parametrize(
+    ("text", "phrases"),
+    [
+        ("import os", ["import is not possible", "log(x)"]),
+        ("from os import system", ["import is not possible"]),
+        ("y=x; import os", ["import is not possible"]),
+        ("def f(): pass", ["def is not possible", "gviz render file.py"]),
+        ("class A: pass", ["class is not possible"]),
+        ("while x: y", ["while is not possible"]),
+        ("with x: y", ["with is not possible"]),
+        ("del x", ["del is not possible"]),
+        ("pass", ["pass is not possible"]),
+        ("assert x", ["assert is not possible"]),
+        ("raise x", ["raise is not possible"]),
+        ("global x", ["global is not possible"]),
+        ("lambda: x", ["lambda is not possible"]),
+        ("y=[i for i in x]", ["a loop is not possible"]),
+        ("y=sum(i for i in x)", ["a loop is not possible"]),
+        ("y={i: i for i in x}", ["a loop is not possible"]),
+        ("y={x}", ["round ones"]),
+        ("y={'a': x}", ["round ones"]),
+        ("y=f'{x}'", ["a text is not possible"]),
+        ("'text'", ["a text is not possible"]),
+        ("b'bytes'", ["a text is not possible"]),
+        ("y='a'*x", ["a text is not possible"]),
+        ("y=x['a']", ["a text is not possible"]),
+        ("'a'.sum()", ["a text is not possible"]),
+        ("y=x if x else 2", ["if ... else is not possible", "where(condition, a, b)"]),
+        ("y=x and x", ["and, or are not possible", "logical_and"]),
+        ("y=not x", ["not is not possible", "~(x > 0)"]),
+        ("y=0<x<1", ["cannot be chained", "(0 < x) & (x < 1)"]),
+        ("y=x in [1]", ["in, is are not possible"]),
+        ("y=x is None", ["in, is are not possible"]),
+        ("y=(z:=x)", [":= is not possible"]),
+        ("y=log(*x)", ["* before a name is not possible"]),
+        ("y=log(**x)", ["** before a name is not possible"]),
+        ("y=*x, 2", ["* before a name is not possible"]),
+        ("await x", ["await is not possible"]),
+        ("yield x", ["yield is not possible"]),
+        ("y: int = x", ["a type is not written", "--dtype"]),
+        ("x += 1", ["in place", "write x = x + 1"]),
+        ("x @= x*2", ["in place", "write x = x @ x*2"]),
+        ("x[0] = 2", ["a part of a tensor cannot be assigned", "in place"]),
+        ("x.data = 2", ["an attribute cannot be assigned"]),
+        ("a, (b, c) = x", ["names in brackets cannot be assigned"]),
+        ("a, b, c = x", ["not enough values to unpack (expected 3, got 2)"]),
+        ("y=x + None", ["unsupported operand type(s) for +: 'Tensor' and 'NoneType'"]),
+        ("y=x*float64", ["unsupported operand type(s) for *: 'Tensor' and 'dtype'"]),
+        ("y=-[x]", ["a list takes no part in arithmetic"]),
+        ("y=2 .sum()", ["'int' object has no attribute 'sum'"]),
+        ("y=(x, x).sum()", ["'tuple' object has no attribute 'sum'"]),
+        ("y=2[0]", ["'int' object is not subscriptable"]),
+        ("y=(1/0)*x", ["division by zero", "of tensors it would be inf"]),
+        ("y=2%0*x", ["modulo by zero"]),
+        ("y=(-8)**(1/3)*x", ["no real number"]),
+        ("y=log(-1)*x", ["math domain error", "of a tensor it would be nan or inf"]),
+        ("y=1e300**2*x", ["out of range", "1.8e308"]),
+        ("y=__debug__*2", ["__debug__ is a word of Python's own"]),
+        ("__debug__ = x", ["__debug__ is a word of Python's own"]),
+        ("y=x.max*2", ["max is a method", "write .max()"]),
+    ],
+)
+def test_what_is_no_formula_is_refused(text: str, phrases: list[str]) -> None:
+    report = refusal(text).report()
+    for phrase in phrases:
+        assert phrase in report
+
+
+@pytest.mark.parametrize(
+    ("text", "phrases"),
+    [
+        ("y=x.__class__", ["there is no attribute __class__"]),
+        ("y=x.T.__init__", ["there is no attribute __init__"]),
+        ("y=x.sum.__globals__", ["__globals__"]),
+        ("y=x.grad", ["before backward"]),
+        ("y=x.data", ["x.detach()"]),
+        ("y=x._base", ["there is no attribute _base"]),
+        ("y=x.sum", ["sum is a method", ".sum()"]),
+        ("y=x.T()", ["T is no method"]),
+        ("y=x.values", ["'Tensor' object has no attribute 'values'"]),
+        ("x.backward()", ["backward runs by itself"]),
+        ("y=x.retain_grad()", ["--retain NAME"]),
+        ("y=x.requires_grad_()", ["--frozen NAME"]),
+        ("y=x.add_(1)", ["in place", ".add(...)"]),
+        ("y=x.numpy()", ["x.detach()"]),
+        ("y=x.linear(x)", ["linear is a function, not a method", "linear(x, ...)"]),
+        ("y=x.smu()", ["there is no method smu", "did you mean sum?"]),
+        ("y=add(x, x, out=x)", ["out= is not possible"]),
+        ("y=relu(x, inplace=True)", ["inplace= is not possible"]),
+        ("y=__import__('os').system('ls')", ["system"]),
+        ("y=getattr(x, 'sum')", ["there is no function getattr"]),
+        ("y=eval('1')", ["there is no function eval"]),
+        ("y=open('f')", ["there is no function open"]),
+        ("y=print(x)", ["nothing has to be printed"]),
+        ("y=len(x)", ["x.shape[0]"]),
+        ("y=range(3)", ["arange"]),
+        ("y=float(x)", ["x.float()"]),
+        ("y=torch.save(x, 'f')", ["there is no function torch.save"]),
+        ("y=torch.load('f')", ["there is no function torch.load"]),
+        ("y=torch.nn.functional.save(x)", ["there is no"]),
+        ("manual_seed(1); y=rand(2)*x", ["manual_seed(0)"]),
+        ("y=np.log(x)", ["there is no np in an expression", "write log(...)"]),
+        ("y=math.pi*x", ["math is not needed", "write pi"]),
+        ("y=(x+w)*lgo(w)", ["there is no function lgo", "did you mean log?"]),
+        ("y=Sigmoid(x)", ["there is no function Sigmoid", "did you mean sigmoid?"]),
+        ("y=x.T.foo", ["there is no attribute foo"]),
+        ("y=log(x)(x)", ["what a function returns cannot be called"]),
+    ],
+)
+def test_names_outside_the_table_are_refused(text: str, phrases: list[str]) -> None:
+    report = refusal(text).report()
+    for phrase in phrases:
+        assert phrase in report
+
+
+def test_nothing_is_evaluated_before_the_whole_expression_is_looked_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gviz.sources.expression.load_engine", lambda: pytest.fail("the engine was asked for"))
+    with pytest.raises(SourceError, match="import is not possible"):
+        evaluate("y = x*2; import os")
+
+
+@pytest.mark.parametrize("name", ["eval", "exec", "open", "__import__", "getattr", "setattr", "compile", "input"])
+def test_no_builtin_function_can_be_reached(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[Any] = []
+    if name not in ("__import__", "compile", "getattr", "setattr"):  # Python itself needs those
+        monkeypatch.setattr(builtins, name, lambda *args: called.append(args))
+    with pytest.raises(GvizError):
+        evaluate(f"y = {name}('x', 'y')")
+    assert called == []
+
+
+def test_the_allow_list_holds_nothing_that_writes() -> None:
+    allowed = names.functions() | names.methods() | names.ATTRIBUTES | names.FIELDS
+    assert not [name for name in allowed if name.startswith("_") or name.endswith("_")]
+    for name in (
+        "backward",
+        "save",
+        "load",
+        "manual_seed",
+        "set_default_dtype",
+        "from_numpy",
+        "as_strided",
+        "apply",
+        "numpy",
+        "register_hook",
+    ):
+        assert name not in allowed
+
+
+def test_what_an_expression_may_call_is_there() -> None:
+    engine = load_engine()
+    assert not [name for name in names.functions() if not callable(names.find_function(engine, name))]
+    assert not [name for name in names.methods() if not callable(getattr(engine.Tensor, name))]
+
+
+# Too large
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ones(1000000,1000000)",
+        "ones((1000000,1000000))",
+        "zeros(2**40)",
+        "full((10**9,), 1.0)",
+        "full(size=(10**9,), fill_value=1.0)",
+        "eye(10**9)",
+        "eye(10, 10**9)",
+        "rand(10**10)",
+        "randn((10**5,10**5))",
+        "randint(0, 10, (10**5,10**5))",
+        "randperm(10**11)",
+        "arange(10**12)",
+        "arange(0, 1, 1e-12)",
+        "arange(end=10**12)",
+        "arange(inf)",
+        "linspace(0, 1, 10**11)",
+        "linspace(0, 1, steps=10**11)",
+        "x.expand(10**5, 10**5)",
+        "x.reshape(-1, 1).expand(-1, 10**10)",
+        "x.new_zeros(10**6, 10**6)",
+        "x.new_full((10**10,), 2)",
+        "arange(10**5).reshape(-1,1) + arange(10**5)",
+        "arange(1e6).reshape(-1,1) + arange(1e6)",
+        "maximum(arange(10**5).reshape(-1,1), arange(10**5))",
+        "arange(10**5).reshape(-1,1) @ arange(10**5).reshape(1,-1)",
+        "ones(10**8)*2",
+        "stack([ones(10**7), ones(10**7), ones(10**7), ones(10**7), ones(10**7), ones(10**7)])",
+        "x.unbind(0)[0] + unbind(arange(10**5))[0]",
+    ],
+)
+def test_a_tensor_that_is_too_large_is_refused_before_it_is_made(text: str) -> None:
+    start = time.process_time()
+    error = refusal(f"y=({text})")
+    assert error.what.startswith("too large: ")
+    assert "elements" in error.what
+    assert time.process_time() - start < 5
+
+
+def test_a_refused_size_is_said() -> None:
+    assert refusal("y=ones(1000000,1000000)").what == (
+        "too large: 1,000,000,000,000 elements (4 TB); an expression may have 100,000,000"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "size"),
+    [
+        ("ones", [2, 3], 6),
+        ("ones", [(2, 3)], 6),
+        ("ones", [0, 10**12], 0),
+        ("arange", [5], 5),
+        ("arange", [1, 2, 0.25], 4),
+        ("arange", [5, 1], 0),
+        ("arange", [5, 1, -1], 4),
+        ("eye", [3], 9),
+        ("eye", [3, 4], 12),
+        ("linspace", [0, 1, 7], 7),
+        ("randint", [0, 10**9, (3,)], 3),
+        ("full", [(2, 2), 10**9], 4),
+        ("repeat", ["1000", 10**6], 10**9),
+        ("tile", ["1000", (10**6,)], 10**9),
+        ("outer", ["10000", "100000"], 10**9),
+        ("matmul", ["1x100000", "100000x1"], 1),
+        ("matmul", ["100000x1", "1x100000"], 10**10),
+        ("matmul", ["20x30000x2", "2x30000"], 20 * 30000 * 30000),
+        ("add", ["100000x1", "100000"], 10**10),
+        ("linear", ["100000x1", "100000x1"], 10**10),
+        ("linear", ["100000x10", "2x10"], 200_000),
+        ("cat", [["60000", "60000"]], 120_000),
+        ("cdist", ["100000x1", "100000x1"], 10**10),
+        ("kron", ["100000", "100000"], 10**10),
+        ("einsum", ["i,j->ij", "100000", "100000"], 10**10),
+        ("einsum", ["ij,jk->ik", "1000x10", "10x1000"], 1000 * 1000 * 10),
+        ("meshgrid", ["100000", "100000"], 10**10),
+        ("pad", ["10", (10**9, 0)], 10**10),
+        ("one_hot", ["3", 10**9], 3 * 10**9),
+        ("diag", ["100000"], 10**10),
+        ("repeat_interleave", ["10", 10**9], 10**10),
+        ("[]", ["10", [0] * 20], 20),
+        ("[]", ["100x100", ([0] * 50, None, slice(None))], 5000),
+        ("expand", ["1000x1", -1, 10**7], 10**10),
+        ("reshape", ["1000000", (1000, 1000)], 10**6),
+        ("sum", ["1000000", 0], 10**6),
+    ],
+)
+def test_the_size_of_a_result_is_bounded(name: str, args: list[Any], size: float) -> None:
+    engine = load_engine()
+
+    def made(argument: Any) -> Any:
+        if isinstance(argument, list) and argument and isinstance(argument[0], str):
+            return [made(part) for part in argument]
+        if isinstance(argument, str) and argument[0].isdigit():
+            return engine.zeros(*(int(part) for part in argument.split("x")))
+        return argument
+
+    found = size_of(name, [made(argument) for argument in args], {})
+    assert size <= found <= max(size * 1.01, size + 1)
+
+
+@pytest.mark.parametrize("text", ["nn.Linear(2,3)(x)", "torch.nn.Linear(2,3)(x)", "nn.Linear(2,3)", "Linear(2,3)(x)"])
+def test_a_module_needs_a_script(text: str) -> None:
+    error = refusal(f"y={text}")
+    assert error.what == f"{text.partition('(')[0]} is a module, which an expression cannot have"
+    assert str(error.hint).startswith("modules need a script: gviz render file.py")
+
+
+@pytest.mark.parametrize("text", ["foo(x)", "x.foo()", "torch.foo(x)", "x.foo"])
+def test_a_name_that_is_like_no_other_gets_no_suggestion(text: str) -> None:
+    assert "did you mean" not in refusal(f"y={text}").report()
+
+
+def test_e_is_a_name_as_any_other_and_the_note_says_what_is_not() -> None:
+    (note,) = evaluate("y=e**x", SourceOptions(values={"x": "2"})).notes
+    assert note.text == "e not given: 1.0 used; exp(x) is the exponential function"
+
+
+def test_cutting_into_too_many_pieces_is_refused() -> None:
+    assert refusal("y=unbind(arange(10**6))[0]").what.startswith("too large")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "9**9**9**9",
+        "x*9**9**9**9",
+        "10**10**10",
+        "(-9)**9**9",
+        "1<<10**10",
+        "2**(2**63)",
+        "(10**1000)*(10**1000)*x",
+        "x*10**5000",
+    ],
+)
+def test_a_number_of_too_many_digits_is_refused_before_it_is_computed(text: str) -> None:
+    start = time.process_time()
+    assert "too large" in refusal(f"y={text}").what
+    assert time.process_time() - start < 1
+
+
+def test_the_digits_of_a_refused_number_are_said() -> None:
+    assert refusal("y=10**10**10").what == "too large: this number would have 10,000,000,001 digits"
+
+
+def test_a_whole_number_may_have_many_digits_on_the_way() -> None:
+    result = evaluate("y = x*(10**100/10**99)", SourceOptions(values={"x": "1"}))
+    assert result.roots["y"].item() == 10.0
+
+
+def test_a_name_that_could_not_be_drawn_is_refused() -> None:
+    assert refusal("y=" + "n" * 1000).what == "this name has 1,000 characters"
+
+
+@pytest.mark.parametrize(
+    ("expression", "hint"),
+    [
+        ("y=x.reshape(99999999999999999999)", "sizes, dims and indices are small whole numbers"),
+        ("y=x[99999999999999999999]", "sizes, dims and indices are small whole numbers"),
+        ("y=x*99999999999999999999", "write it as a decimal number, as in 1e30"),
+        (
+            "y=nothinglikeit(x)",
+            "functions are called as in PyTorch, exp(x) or relu(x); to multiply, write * before the bracket",
+        ),
+        ("y=x.nothinglikeit()", "tensors have PyTorch's methods, as in x.exp() or x.sum()"),
+        ("y=x*٣", "write y=x*3"),
+    ],
+)
+def test_the_hint_of_a_refusal_can_be_followed(expression: str, hint: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        evaluate(expression, SourceOptions(values={"x": "[1, 2]"}))
+    assert caught.value.hint == hint
+
+
+def test_a_number_of_too_many_digits_is_marked_where_it_stands() -> None:
+    with pytest.raises(SourceError, match="too many digits") as caught:
+        evaluate("y=x*" + "1" * 5000, SourceOptions())
+    assert caught.value.place is not None
+    assert (caught.value.place.column, caught.value.place.length) == (4, 5000)

@@ -1,0 +1,161 @@
+"""Values of an expression's names, as people type them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from gviz.errors import SourceError
+from gviz.sources.expression import evaluate
+from gviz.sources.expression.allowed import load_engine
+from gviz.sources.expression.values import make_value, normalized
+from gviz.sources.options import SourceOptions
+
+
+def value(text: str, **options: Any) -> Any:
+    engine = load_engine()
+    return make_value(engine, "x", text, options.pop("dtype", engine.float32), **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("2", 2.0),
+        ("-1", -1.0),
+        ("+3", 3.0),
+        ("1.5", 1.5),
+        (".5", 0.5),
+        ("5.", 5.0),
+        ("1e-3", 0.001),
+        ("1/3", 1 / 3),
+        ("2**10", 1024.0),
+        ("1_000", 1000.0),
+        ("0x10", 16.0),
+        ("pi", math.pi),
+        ("sqrt(2)", math.sqrt(2)),
+        ("True", 1.0),
+        ("10**30", 1e30),
+        ("[2]", [2.0]),
+        ("[1, 2.5]", [1.0, 2.5]),
+        ("(1, 2)", [1.0, 2.0]),
+        ("[[1,2],[3,4]]", [[1.0, 2.0], [3.0, 4.0]]),
+        ("[[[1]]]", [[[1.0]]]),
+        ("[-1, 1/2, pi*0]", [-1.0, 0.5, 0.0]),
+        ("[]", []),
+        ("[[], []]", [[], []]),
+        ("ones(2)", [1.0, 1.0]),
+        ("torch.ones(2)", [1.0, 1.0]),
+        ("zeros(1,2)", [[0.0, 0.0]]),
+        ("eye(2)", [[1.0, 0.0], [0.0, 1.0]]),
+        ("full((2,), 7)", [7.0, 7.0]),
+        ("arange(6).reshape(2,3)", [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]),
+        ("linspace(0,1,3)", [0.0, 0.5, 1.0]),
+        ("tensor([1,2])", [1.0, 2.0]),
+        ("ones(2) > 0", [1.0, 1.0]),
+        ("ones(2,3).T.sum(0)*2", [6.0, 6.0]),
+        (" 2 ", 2.0),
+        ("\u00a02", 2.0),
+    ],
+)
+def test_a_value_is_read_as_people_write_it(text: str, numbers: Any) -> None:
+    assert value(text).tolist() == (pytest.approx(numbers) if isinstance(numbers, float) else numbers)
+
+
+@pytest.mark.parametrize(
+    "text", ["2", "[1,2]", "ones(2)", "arange(6).reshape(2,3)", "ones(2,3).T", "True", "arange(3) > 1", "(ones(2)*2)[0]"]
+)
+def test_a_value_is_a_leaf_of_its_own_that_requires_gradients(text: str) -> None:
+    tensor = value(text)
+    assert tensor.is_leaf
+    assert tensor.requires_grad
+    assert tensor.grad_fn is None
+    assert str(tensor.dtype) == "torch.float32"
+    assert not tensor._is_view()
+
+
+def test_a_value_can_have_no_gradient_and_another_dtype() -> None:
+    tensor = value("arange(3)", dtype=load_engine().float64, requires_grad=False)
+    assert not tensor.requires_grad
+    assert str(tensor.dtype) == "torch.float64"
+
+
+def test_not_a_number_and_infinity_are_values() -> None:
+    assert math.isnan(value("nan").item())
+    assert value("[-inf, inf, 1e400]").tolist() == [-math.inf, math.inf, math.inf]
+
+
+def test_a_value_of_many_numbers_is_read() -> None:
+    assert value(str([[0.5] * 100] * 200)).shape == (200, 100)
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "marked"),
+    [
+        ("abc", "abc is no value", "abc"),
+        ("w", "w is no value", "w"),
+        ("[1, w]", "w is no value", "w"),
+        ("None", "None is no value", "None"),
+        ("[1, None]", "must be real number, not NoneType", "None"),
+        ("float64", "float64 is no value", "float64"),
+        ("[1,[2]]", "must be real number, not list", "[2]"),
+        ("[[1,2],3]", "not a sequence", "3"),
+        ("[[1,2],[3]]", "expected sequence of length 2 at dim 1 (got 1)", "[3]"),
+        ("[[1],[2,3]]", "expected sequence of length 1 at dim 1 (got 2)", "[2,3]"),
+        ("[[[1],[2]],[[3],[4,5]]]", "expected sequence of length 1 at dim 2 (got 2)", "[4,5]"),
+        ("[[],[1]]", "expected sequence of length 0 at dim 1 (got 1)", "[1]"),
+        ("1,5", "a comma makes several values", "1,5"),
+        ("1,2,3", "a comma makes several values", "1,2,3"),
+        ("'a'", "a text is not possible in an expression", "'a'"),
+        ("2j", "complex numbers are not possible in an expression", "2j"),
+        ("[ones(2), 2]", "several tensors are no value", "[ones(2), 2]"),
+        ("max(ones(2), dim=0)", "several tensors are no value", "max(ones(2), dim=0)"),
+        ("y=2", "a value is no assignment", "y=2"),
+        ("1; 2", "a value is one expression", "2"),
+        ("2x", "there is no operator between 2 and x", "x"),
+        ("1 2", "there is no operator between 1 and 2", "2"),
+        ("1.2.3", "there is no operator between 1.2 and .3", ".3"),
+        ("[1,2", "'[' was never closed", "["),
+        ("−1", "− (minus sign) is written - in an expression", "−"),
+        ("ones(1000000,1000000)", None, "ones(1000000,1000000)"),
+        ("9**9**9", None, "9**9**9"),
+        ("10**400", "int too large to convert to float", "10**400"),
+        ("1/0", "division by zero", "1/0"),
+        ("__import__('os')", "there is no function __import__", "__import__"),
+        ("ones(2).numpy()", "x.numpy() is not possible in an expression", "ones(2).numpy"),
+        ("# nothing", "there is no value", "#"),
+    ],
+)
+def test_what_is_no_value_is_refused_with_its_place(text: str, what: str | None, marked: str) -> None:
+    with pytest.raises(SourceError) as error:
+        value(text)
+    place = error.value.place
+    assert error.value.what == what or what is None
+    assert place is not None
+    assert place.text == f"x={text}"
+    assert place.column is not None
+    assert place.text[place.column :].startswith(marked)
+
+
+def test_a_decimal_comma_is_recognised() -> None:
+    with pytest.raises(SourceError) as error:
+        value("1,5")
+    assert error.value.hint == "write 1.5 for a number, [1, 5] for several"
+
+
+def test_a_corrected_value_is_suggested_with_its_name() -> None:
+    with pytest.raises(SourceError) as error:
+        value("（1）")
+    assert error.value.hint == "write x=(1)"
+
+
+def test_what_a_terminal_cannot_show_is_not_shown() -> None:
+    with pytest.raises(SourceError) as error:
+        normalized("x\x1b[31m\udc80")
+    assert all(character.isprintable() or character == "\n" for character in error.value.report())
+
+
+def test_values_that_are_not_used_are_read_all_the_same() -> None:
+    with pytest.raises(SourceError, match="abc is no value"):
+        evaluate("y=x", SourceOptions(values={"x": "1", "z": "abc"}))

@@ -1,0 +1,220 @@
+"""Which tensor of a script is the root, what it is called, and what the boxes are called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from scripts import HEAD, Folder, leaves, needs, roots, rows, texts
+
+from gviz.errors import SourceError
+from gviz.graph import Graph
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+def test_the_last_backward_decides(folder: Folder) -> None:
+    reading = folder.run(HEAD + "y = x * 2\nz = x * 3\nz.backward()\ny.backward()\nt = x * 5\n")
+    assert roots(reading) == ["y"]
+    assert texts(reading) == ["root: y (backward called at line 6)"]
+
+
+def test_the_line_is_the_scripts_own_however_deep_the_call(folder: Folder) -> None:
+    folder.write("train.py", "def step(loss):\n    loss.backward()\n")
+    reading = folder.run(HEAD + "import train\nloss = x * 2\n\ntrain.step(loss)\n")
+    assert texts(reading) == ["root: loss (backward called at line 6)"]
+
+
+def test_autograd_backward_counts_as_well(folder: Folder) -> None:
+    reading = folder.run(HEAD + "y = x * 2\ntorch.autograd.backward(y)\nz = x * 3\n")
+    assert roots(reading) == ["y"]
+
+
+def test_autograd_backward_on_several_makes_several_roots(folder: Folder) -> None:
+    reading = folder.run(HEAD + "y = x * 2\nz = x * 3\ntorch.autograd.backward([z, y])\n")
+    assert roots(reading) == ["z", "y"]
+    assert texts(reading) == ["roots: z, y (backward called at line 5)"]
+
+
+def test_a_backward_that_raises_still_decides(folder: Folder) -> None:
+    reading = folder.run("import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\nz = y * 3\ny.backward()\n")
+    assert reading.failed
+    assert roots(reading) == ["y"]
+
+
+def test_a_backward_on_what_has_no_graph_does_not_decide(folder: Folder) -> None:
+    reading = folder.run(HEAD + "y = x * 2\nz = torch.tensor(1.0)\nz.backward()\n")
+    assert reading.failed
+    assert roots(reading) == ["y"]
+
+
+def test_without_backward_it_is_the_last_tensor_that_no_other_was_made_from(folder: Folder) -> None:
+    reading = folder.run(HEAD + "a = x * 2\nb = a + 1\nc = x * 3\nb = c * b\nd = torch.tensor(1.0)\n")
+    assert roots(reading) == ["b"]
+    assert texts(reading) == ["root: b (the last tensor assigned at line 6 that no other was made from)"]
+
+
+def test_of_two_ends_the_one_assigned_later_is_the_root(folder: Folder) -> None:
+    assert roots(folder.run(HEAD + "y = x * 2\nz = x * 3\n")) == ["z"]
+    assert roots(folder.run(HEAD + "y = z = None\nz = x * 3\ny = x * 2\n")) == ["y"]
+    assert roots(folder.run(HEAD + "y = x * 1\nz = x * 3; y = x * 2\n")) == ["y"]
+
+
+def test_names_assigned_where_the_script_did_not_come_to_do_not_count(folder: Folder) -> None:
+    reading = folder.run(HEAD + "y = x * 2\nz = x * 3\nraise ValueError\ny = 1\n")
+    assert roots(reading) == ["z"]
+
+
+def test_a_root_in_a_list_or_dict_is_found(folder: Folder) -> None:
+    assert roots(folder.run(HEAD + "parts = [x * 2]\nparts.append(parts[0] * 3)\n")) == ["parts[1]"]
+    assert roots(folder.run(HEAD + "d = {}\nd['k'] = x * 2\n")) == ["d['k']"]
+
+
+def test_a_root_without_a_name_is_called_graph(folder: Folder) -> None:
+    reading = folder.run(HEAD + "(x * 2).backward()\n")
+    assert roots(reading) == ["graph"]
+    assert texts(reading) == ["root: graph (backward called at line 3)"]
+    assert list(rows(reading)) == ["x"]
+
+
+def test_a_root_is_called_as_in_the_function_that_called_backward(folder: Folder) -> None:
+    reading = folder.run(
+        "import torch\ndef main():\n    w = torch.ones(1, requires_grad=True)\n    loss = w * 2\n    loss.backward()\nmain()\n"
+    )
+    assert roots(reading) == ["loss"]
+    assert leaves(reading) == {"w"}
+    assert texts(reading) == ["root: loss (backward called at line 5)"]
+    assert list(rows(reading)) == ["w", "loss"]  # there is no global tensor to list instead
+
+
+def test_the_table_lists_the_global_names_only(folder: Folder) -> None:
+    reading = folder.run(HEAD + "def main():\n    loss = x * 2\n    loss.backward()\nmain()\n")
+    assert roots(reading) == ["loss"]
+    assert list(rows(reading)) == ["x"]
+
+
+def test_a_name_given_to_another_tensor_after_backward_stays_in_the_picture(folder: Folder) -> None:
+    reading = folder.run(HEAD + "L = x * 2\nL.backward()\nx = x - 0.5 * x.grad\nL = 7\n")
+    assert roots(reading) == ["L"]
+    assert leaves(reading) == {"x"}
+    assert rows(reading)["x"].grad_fn == "SubBackward0"
+    assert "L" not in rows(reading)
+
+
+def test_items_given_to_other_tensors_after_backward_stay_in_the_picture(folder: Folder) -> None:
+    text = """
+        import torch
+        params = [torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)]
+        y = params[0] * params[1]
+        y.backward()
+        params[0] = params[0] - params[0].grad
+    """
+    assert leaves(folder.run(text)) == {"params[0]", "params[1]"}
+
+
+def test_a_deleted_name_stays_in_the_picture(folder: Folder) -> None:
+    reading = folder.run(HEAD + "y = x * 2\ny.backward()\ndel x\n")
+    assert leaves(reading) == {"x"}
+    assert list(rows(reading)) == ["y"]
+
+
+def test_for_a_root_made_after_backward_the_names_are_those_of_the_end(folder: Folder) -> None:
+    reading = folder.run(HEAD + "y = x * 2\ny.backward()\nx = torch.tensor(5.0, requires_grad=True)\nz = x * 3\n", roots=("z",))
+    assert roots(reading) == ["z"]
+    assert {node.name: node.value for node in reading.graph.nodes if node.kind == "leaf"} == {"x": 5}
+
+
+@needs("torch.nn.Module", "torch.nn.Linear")
+def test_parameters_of_a_module_have_their_paths_as_names(folder: Folder) -> None:
+    text = """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(2, 1)
+            def forward(self, x):
+                return self.fc(x)
+        net = Net()
+        y = net(torch.ones(1, 2)).sum()
+        y.backward()
+    """
+    reading = folder.run(text)
+    assert leaves(reading) == {"net.fc.weight", "net.fc.bias"}
+    assert list(rows(reading)) == ["net.fc.weight", "net.fc.bias", "y"]
+
+
+def test_root_decides(folder: Folder) -> None:
+    text = HEAD + "a = x * 2\nparts = [a * 3, x * 5]\ny = a * 7\ny.backward()\n"
+    for name in ("a", "parts[0]", "y"):
+        reading = folder.run(text, roots=(name,))
+        assert roots(reading) == [name]
+        assert texts(reading) == []
+
+
+def test_several_roots_are_drawn_in_the_order_asked_for(folder: Folder) -> None:
+    reading = folder.run(HEAD + "a = x * 2\nb = x * 3\n", roots=("b", "a"))
+    assert roots(reading) == ["b", "a"]
+    assert reading.graph.title == "b, a"
+
+
+def test_a_leaf_that_is_asked_for_is_drawn_alone(folder: Folder) -> None:
+    reading = folder.run(HEAD + "y = x * 2\n", roots=("x",))
+    assert [(node.kind, node.name) for node in reading.graph.nodes] == [("output", "x")]
+
+
+def test_an_unknown_root_is_refused_with_what_was_meant(folder: Folder) -> None:
+    with pytest.raises(SourceError) as caught:
+        folder.run(HEAD + "loss = x * 2\n", roots=("los",))
+    assert caught.value.report() == "--root los: the script has no tensor of that name\ndid you mean loss?"
+    with pytest.raises(SourceError) as caught:
+        folder.run(HEAD + "loss = x * 2\n", roots=("qqq",))
+    assert caught.value.hint == "its tensors: x, loss"
+
+
+def test_a_root_that_requires_no_gradient_is_refused(folder: Folder) -> None:
+    with pytest.raises(SourceError) as caught:
+        folder.run(HEAD + "y = x * 2\nz = y.detach()\n", roots=("z",))
+    assert caught.value.report() == (
+        "--root z: z requires no gradient, so there is no graph behind it\n"
+        "nothing that it was made from requires a gradient; tensors with a graph: y"
+    )
+
+
+def test_frozen_tensors_are_named_where_there_is_no_graph(folder: Folder) -> None:
+    with pytest.raises(SourceError) as caught:
+        folder.run("import torch\nx = torch.tensor(2.0)\ny = x * 2\n")
+    assert caught.value.what == "there is no graph: nothing requires a gradient (frozen: x, y)"
+    assert caught.value.hint == "make a leaf with requires_grad=True, as in x = torch.tensor(2.0, requires_grad=True)"
+
+
+def test_a_script_without_tensors_is_refused(folder: Folder) -> None:
+    with pytest.raises(SourceError, match="there is no graph: the script leaves no tensor among its global names"):
+        folder.run("print('hello')\n")
+
+
+def test_a_script_without_tensors_has_an_empty_table(folder: Folder) -> None:
+    reading = folder.run("print('hello')\n", rootless=True)
+    assert reading.graph == Graph()
+    assert texts(reading, "warning") == ["there is no graph: the script leaves no tensor among its global names"]
+
+
+def test_a_backward_in_a_loop_leaves_the_last_graph(folder: Folder) -> None:
+    reading = folder.run(HEAD + "for step in range(3):\n    loss = x * (step + 1)\n    loss.backward()\n")
+    assert roots(reading) == ["loss"]
+    assert rows(reading)["loss"].value == 6
+    assert rows(reading)["x"].grad == 6
+
+
+def test_a_root_that_is_a_leaf_of_its_own_is_drawn_alone(folder: Folder) -> None:
+    reading = folder.run(HEAD + "x.backward()\n")
+    assert [(node.kind, node.name) for node in reading.graph.nodes] == [("output", "x")]
+    assert rows(reading)["x"].grad == 1
+
+
+def test_a_key_that_exits_when_it_is_shown_is_listed_by_its_type(folder: Folder) -> None:
+    reading = folder.run(HEAD + "class K:\n    def __repr__(self): raise SystemExit(0)\nd = {K(): x * 2}\n")
+    assert roots(reading) == ["d[<K>]"]

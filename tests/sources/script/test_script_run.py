@@ -1,0 +1,308 @@
+"""A script runs as under ``python file.py``, and leaves the process as it was."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import threading
+import warnings
+from pathlib import Path
+
+import pytest
+from program import ROOT
+from scripts import HEAD, Folder, needs, roots, rows, texts
+
+from gviz.errors import SourceError
+from gviz.sources import SourceOptions, read
+from gviz.sources.script import NOT_USED
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+def test_the_arguments_are_the_scripts_own(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sys.argv
+    folder.run(HEAD + "import sys\nprint(sys.argv[1:])\ny = x * 2\n", argv=("--epochs", "3"))
+    assert capsys.readouterr().out == "['--epochs', '3']\n"
+    assert sys.argv is before
+
+
+def test_the_name_is_main_and_the_file_is_absolute(
+    folder: Folder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = folder.write("net.py", HEAD + "if __name__ == '__main__':\n    y = x * 2\n    print(__file__)\n")
+    monkeypatch.chdir(folder.path)
+    reading = read("net.py")
+    assert capsys.readouterr().out == f"{file}\n"
+    assert roots(reading) == ["y"]
+
+
+def test_main_is_the_script_while_it_runs(folder: Folder) -> None:
+    before = sys.modules["__main__"]
+    reading = folder.run(HEAD + "import __main__\ny = __main__.x * 3\n")
+    assert roots(reading) == ["y"]
+    assert sys.modules["__main__"] is before
+
+
+def test_neighbours_are_imported_and_get_the_engine_too(folder: Folder) -> None:
+    folder.write("layers.py", "import torch\ndef double(x):\n    return torch.relu(torch.mul(x, 2))\n")
+    reading = folder.run(HEAD + "from layers import double\ny = double(x)\n")
+    assert roots(reading) == ["y"]
+    assert rows(reading)["y"].grad_fn == "ReluBackward0"
+    assert "layers" not in sys.modules
+
+
+def test_two_scripts_each_get_their_own_neighbour(folder: Folder) -> None:
+    for number in (2, 3):
+        folder.write(f"{number}/factor.py", f"FACTOR = {number}\n")
+    text = HEAD + "import factor\ny = x * factor.FACTOR\n"
+    values = [rows(folder.run(text, name=f"{number}/net.py"))["y"].value for number in (2, 3)]
+    assert values == [4, 6]
+
+
+def test_a_neighbour_comes_before_a_module_that_is_loaded(folder: Folder) -> None:
+    loaded = sys.modules["scripts"]
+    folder.write("scripts.py", "FACTOR = 5\n")
+    reading = folder.run(HEAD + "import scripts\ny = x * scripts.FACTOR\n")
+    assert rows(reading)["y"].value == 10
+    assert sys.modules["scripts"] is loaded
+
+
+def test_a_neighbouring_package_works(folder: Folder) -> None:
+    folder.write("parts/__init__.py", "")
+    folder.write("parts/one.py", "from torch import tensor\nONE = tensor(1)\n")
+    reading = folder.run(HEAD + "from parts.one import ONE\ny = x + ONE\n")
+    assert roots(reading) == ["y"]
+    assert not [name for name in sys.modules if name.partition(".")[0] == "parts"]
+
+
+def test_what_a_script_changes_is_put_back(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
+    before = (list(sys.path), sys.stdout, sys.stderr, os.getcwd(), sys.getrecursionlimit(), list(sys.meta_path))
+    text = """
+        import os, sys, torch, warnings
+        x = torch.tensor(2.0, requires_grad=True)
+        y = x * 2
+        os.chdir('/')
+        sys.path.insert(0, '/nowhere')
+        sys.setrecursionlimit(5000)
+        sys.stdout = sys.stderr = None
+        sys.meta_path.clear()
+        warnings.simplefilter('error')
+        torch.set_grad_enabled(False)
+        torch.set_printoptions(precision=2)
+    """
+    filters = list(warnings.filters)
+    reading = folder.run(text)
+    after = (list(sys.path), sys.stdout, sys.stderr, os.getcwd(), sys.getrecursionlimit(), list(sys.meta_path))
+    assert roots(reading) == ["y"]
+    assert after == before
+    assert warnings.filters == filters
+    assert roots(folder.run(HEAD + "y = x * 2\nprint(y / 8)\n")) == ["y"]  # gradients are on again
+    assert capsys.readouterr().out.startswith("tensor(0.5000, ")
+
+
+def test_a_script_may_delete_the_folder_it_is_run_from(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = folder.path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    assert roots(folder.run(HEAD + "import os\nos.chdir('..')\nos.rmdir('gone')\ny = x * 2\n")) == ["y"]
+
+
+def test_torch_is_the_engine_only_while_a_script_runs(folder: Folder) -> None:
+    before = {name: module for name, module in sys.modules.items() if name.partition(".")[0] in {"torch", "torchviz"}}
+    folder.run("import torch.autograd\nfrom torch.autograd import Variable\n" + HEAD + "y = x * 2\n")
+    after = {name: module for name, module in sys.modules.items() if name.partition(".")[0] in {"torch", "torchviz"}}
+    assert after == before
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import torch.autograd as autograd; y = x * 2; autograd.backward(y)",
+        "from torch.autograd import Variable, grad; y = Variable(x, requires_grad=True) * 2",
+        "from torch.autograd.function import Function; y = x * 2",
+        "import torch.autograd.function; y = x * 2; assert torch.autograd.function.Function",
+        "from torch import *; y = tensor(1.0) * x",
+        pytest.param("import torch.nn as nn; y = nn.ReLU()(x)", marks=needs("torch.nn.ReLU")),
+        pytest.param("import torch.nn.functional as F; y = F.relu(x)", marks=needs("torch.nn.functional.relu")),
+        pytest.param("from torch.nn import functional as F; y = F.relu(x)", marks=needs("torch.nn.functional.relu")),
+        pytest.param("from torch import nn; y = nn.functional.relu(x)", marks=needs("torch.nn.functional.relu")),
+        pytest.param(
+            "import torch.nn.init; y = x * 2; torch.nn.init.ones_(torch.zeros(2))", marks=needs("torch.nn.init.ones_")
+        ),
+        pytest.param("from torch import optim; y = x * 2; optim.SGD([x], lr=0.1)", marks=needs("torch.optim.SGD")),
+    ],
+)
+def test_the_usual_imports_work(folder: Folder, line: str) -> None:
+    reading = folder.run(HEAD + line + "\n")
+    assert not reading.failed, reading.notes
+    assert roots(reading) == ["y"]
+
+
+def test_a_script_may_delete_or_rename_torch(folder: Folder) -> None:
+    assert roots(folder.run(HEAD + "y = x * 2\ndel torch\n")) == ["y"]
+    assert roots(folder.run(HEAD + "y = x * 2\ntorch = None\nprint = len\n")) == ["y"]
+
+
+def test_prints_can_go_elsewhere(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
+    file = folder.write("net.py", HEAD + "y = x * 2\nprint('loss', y.item())\n")
+    elsewhere = io.StringIO()
+    read(str(file), script_stdout=elsewhere)
+    assert elsewhere.getvalue() == "loss 4.0\n"
+    assert capsys.readouterr().out == ""
+
+
+def test_a_scripts_threads_are_waited_for(folder: Folder) -> None:
+    text = """
+        import threading, time, torch
+        x = torch.tensor(2.0, requires_grad=True)
+        def work():
+            time.sleep(0.1)
+            global y
+            y = x * 2
+        threading.Thread(target=work).start()
+    """
+    assert roots(folder.run(text)) == ["y"]
+
+
+def test_a_script_may_be_the_first_to_import_threading(folder: Folder) -> None:
+    file = folder.write("net.py", HEAD + "import threading\ny = x * 2\n")
+    program = f"from gviz.sources import read; print(read({str(file)!r}).failed)"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}  # pytest has imported it
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment)
+    assert (done.stdout, done.stderr) == ("False\n", "")
+
+
+def test_threads_of_the_program_that_uses_gviz_are_not_waited_for(folder: Folder) -> None:
+    stop = threading.Event()
+    mine = threading.Thread(target=stop.wait)
+    mine.start()
+    try:
+        assert roots(folder.run(HEAD + "y = x * 2\n")) == ["y"]
+    finally:
+        stop.set()
+        mine.join()
+
+
+def test_make_dot_is_gvizs_when_a_script_asks_for_it(folder: Folder) -> None:
+    drawn: list[object] = []
+    text = (
+        HEAD + "from torchviz import make_dot\nimport torchviz\nassert torchviz.make_dot is make_dot\ny = x * 2\nmake_dot(y)\n"
+    )
+    reading = folder.run(text, make_dot=drawn.append)
+    assert roots(reading) == ["y"]
+    assert len(drawn) == 1
+    assert "torchviz" not in sys.modules
+
+
+def test_pickling_a_scripts_own_class_works(folder: Folder) -> None:
+    text = """
+        import pickle, torch
+        from dataclasses import dataclass
+        @dataclass
+        class Point:
+            at: int
+        x = torch.tensor(2.0, requires_grad=True)
+        y = x * pickle.loads(pickle.dumps(Point(3))).at
+    """
+    assert rows(folder.run(text))["y"].value == 6
+
+
+def test_inspect_finds_the_scripts_source(folder: Folder) -> None:
+    text = "import inspect\n" + HEAD + "def f(x):\n    return x * 2\ny = f(x) * len(inspect.getsource(f).splitlines())\n"
+    assert rows(folder.run(text))["y"].value == 8
+
+
+def test_a_warning_shows_the_line_of_the_script(folder: Folder) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        folder.run(HEAD + "y = x * 2\nimport warnings\nwarnings.warn('careful')\n")
+    mine = [warning for warning in caught if str(warning.message) == "careful"]
+    assert [(Path(warning.filename).name, warning.lineno) for warning in mine] == [("net.py", 5)]
+
+
+def test_an_interrupt_passes_through_and_everything_is_put_back(folder: Folder) -> None:
+    before = (list(sys.path), sys.modules["__main__"], "torch" in sys.modules)
+    with pytest.raises(KeyboardInterrupt):
+        folder.run(HEAD + "y = x * 2\nraise KeyboardInterrupt\n")
+    assert (list(sys.path), sys.modules["__main__"], "torch" in sys.modules) == before
+
+
+@pytest.mark.parametrize("call", ["sys.exit()", "sys.exit(0)", "exit()", "quit(0)", "raise SystemExit"])
+def test_leaving_early_without_an_error_is_a_normal_end(folder: Folder, call: str) -> None:
+    reading = folder.run("import sys\n" + HEAD + f"y = x * 2\n{call}\nz = y * 3\n")
+    assert not reading.failed
+    assert roots(reading) == ["y"]
+
+
+def test_options_of_expressions_are_named_as_unused(folder: Folder) -> None:
+    reading = folder.run(
+        HEAD + "y = x * 2\n", values={"x": "5"}, frozen=("x",), retain=("a", "b"), dtype="float64", backward=False
+    )
+    assert rows(reading)["x"].value == 2
+    assert texts(reading, "warning") == [f"values, --frozen, --retain, --dtype, --no-backward not used: {NOT_USED}"]
+
+
+def test_nothing_runs_backward_behind_a_scripts_back(folder: Folder) -> None:
+    assert rows(folder.run(HEAD + "y = x * 2\n"))["x"].grad is None
+
+
+def test_notes_are_passed_on_as_they_come(folder: Folder) -> None:
+    heard: list[str] = []
+    file = folder.write("net.py", ">>> import torch\n>>> x = torch.ones(1, requires_grad=True)\n>>> y = x * 2\n")
+    reading = read(str(file), say=lambda note: heard.append(note.text))
+    assert heard == [note.text for note in reading.notes]
+
+
+def test_an_empty_script_is_refused(folder: Folder) -> None:
+    with pytest.raises(SourceError, match=r"net.py is empty: there is nothing to run"):
+        folder.run("\n  \n")
+
+
+def test_globals_may_be_anything(folder: Folder) -> None:
+    text = """
+        import numpy, torch
+        class Hostile:
+            def __getattr__(self, name): raise RuntimeError(name)
+            def __eq__(self, other): raise RuntimeError
+            def __iter__(self): raise RuntimeError
+            def __len__(self): raise RuntimeError
+            __hash__ = None
+            @property
+            def __class__(self): raise RuntimeError
+            @property
+            def shape(self): raise RuntimeError
+        class Meta(type):
+            def __instancecheck__(cls, other): raise RuntimeError
+            def __getattribute__(cls, name): raise RuntimeError(name)
+        class Odd(metaclass=Meta): pass
+        class Key:
+            def __repr__(self): raise RuntimeError
+        x = torch.tensor(2.0, requires_grad=True)
+        hostile, odd, array = Hostile(), Odd(), numpy.zeros(3)
+        numbers = [0] * 1_000_000
+        cycle = [x]
+        cycle.append(cycle)
+        globals()[1] = x
+        table = {Key(): x, 'again': x}
+        table['self'] = table
+        y = x * 2
+    """
+    reading = folder.run(text)
+    assert not reading.failed, reading.notes
+    assert list(rows(reading)) == ["x", "cycle[0]", "table[<Key>]", "table['again']", "y"]
+
+
+def test_a_long_list_costs_a_training_loop_nothing(folder: Folder) -> None:
+    text = HEAD + "data = [0] * 1_000_000\nfor step in range(1000):\n    y = x * 2\n    y.backward()\n"
+    reading = folder.run(text)  # copying the list at every backward would take a minute
+    assert rows(reading)["x"].grad == 2000
+
+
+def test_a_script_on_standard_input_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    reading = read("-", SourceOptions(), stdin=io.StringIO(HEAD + "y = x * 2\nprint(y.item())\n"))
+    assert roots(reading) == ["y"]
+    assert capsys.readouterr().out == "4.0\n"
