@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-__all__ = ["RenderWarning"]
+from gviz.errors import RenderError
+
+__all__ = ["DrawingError", "NoEngineError", "RenderWarning"]
 
 
 class RenderWarning(UserWarning):
     """Something worth knowing about a picture that could be made all the same."""
+
+
+class NoEngineError(RenderError):
+    """An engine is not here, or does not know the format; the hint says what to install."""
+
+
+class DrawingError(RenderError):
+    """Graphviz could not draw this: its own words are in the message."""

@@ -10,8 +10,8 @@ import os
 import re
 import sys
 
+from gviz.layout import DrawingError
 from gviz.layout.embedded import draw_here, refusal
-from gviz.layout.graphviz import DrawingError
 from gviz.layout.talk import pass_on
 
 __all__ = ["draw_in_child", "main"]
@@ -26,7 +26,7 @@ _DIE_WITH_PARENT = 1
 
 
 def draw_in_child(dot: bytes, output: str, program: str, *, wide: bool) -> bytes:
-    """What :func:`gviz.layout.embedded.draw` makes.
+    """Return what :func:`gviz.layout.embedded.draw` makes.
 
     Raises:
         OSError: no other process can be started.
@@ -53,7 +53,7 @@ def draw_in_child(dot: bytes, output: str, program: str, *, wide: bool) -> bytes
 
 
 def _breakdown(status: int, said: str) -> DrawingError:
-    """What has become of a process that ended early; Linux ends the largest one by itself, with signal 9."""
+    """Return what has become of a process that ended early; Linux ends the largest one by itself, with signal 9."""
     last = said.strip().rpartition("\n")[2]
     if status == -9 or _NO_MEMORY.search(said):
         what = "Graphviz ran out of memory on this graph"

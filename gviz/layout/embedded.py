@@ -2,7 +2,7 @@
 
 The package's Python part costs more than a small picture (it imports subprocess, tempfile, pathlib), so the compiled
 module is loaded by itself and its functions are called as the package calls them. Those are private names, tried with
-pygraphviz 2.0; where they are not as expected, the package's public way does the same, more slowly.
+pygraphviz 2.0; a test draws with them.
 """
 
 from __future__ import annotations
@@ -11,13 +11,11 @@ import os
 import re
 import signal
 import sys
-import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from gviz.layout import RenderWarning
+from gviz.layout import DrawingError, NoEngineError
 from gviz.layout.fonts import drawing_environment
-from gviz.layout.graphviz import DrawingError, NoEngineError
 from gviz.layout.talk import is_format_unknown, overheard, pass_on, scratch_file
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
     from gviz.errors import RenderError
 
-__all__ = ["draw", "draw_here", "refusal", "version"]
+__all__ = ["draw", "draw_here", "is_narrow", "refusal", "version"]
 
 _COMPILED = "pygraphviz._graphviz"
 _USED = ("agread", "agclose", "gvContextWithBuiltins", "gvFreeContext", "gvFreeLayout", "gvLayout", "gvRenderData")
@@ -41,10 +39,6 @@ _STACK = 256 << 20
 """Bytes of it; only what is used of them is taken. A chain of 50,000 boxes needs more than one megabyte."""
 
 
-_LARGE = 5_000
-"""Statements from which another process draws: Graphviz ends its process, without a word, where memory does not suffice."""
-
-
 class _State:
     """What holds for the whole process: the library, and with which fonts it was first used."""
 
@@ -53,7 +47,7 @@ class _State:
 
 
 def version() -> str:
-    """What makes the picture, for people.
+    """Return what makes the picture, for people.
 
     Raises:
         NoEngineError: there is no Graphviz in this process.
@@ -77,17 +71,6 @@ def draw(dot: bytes, output: str, program: str = "dot", *, wide: bool = False) -
         NoEngineError: there is no Graphviz in this process, or it does not know the format.
         DrawingError: it cannot read or draw this.
     """
-    _load()
-    needs_fonts = wide and _State.narrow  # fontconfig has read its configuration for good, without those fonts
-    if needs_fonts or dot.count(b"\n") >= _LARGE:
-        from gviz.layout.child import draw_in_child
-
-        try:
-            return draw_in_child(dot, output, program, wide=wide)
-        except OSError as error:
-            if needs_fonts:
-                remark = f"the system's fonts cannot be used ({error.strerror}): characters that gviz's font lacks are boxes"
-                warnings.warn(remark, RenderWarning, stacklevel=2)
     with overheard() as heard:
         picture = draw_here(dot, output, program, wide=wide)
     errors = pass_on(heard)
@@ -96,8 +79,18 @@ def draw(dot: bytes, output: str, program: str = "dot", *, wide: bool = False) -
     return picture
 
 
+def is_narrow() -> bool:
+    """Whether fontconfig has read its configuration for good, without the system's fonts.
+
+    Raises:
+        NoEngineError: there is no Graphviz in this process.
+    """
+    _load()
+    return _State.narrow
+
+
 def refusal(errors: list[str], output: str) -> RenderError:
-    """Why there is no picture, from what Graphviz said."""
+    """Return why there is no picture, from what Graphviz said."""
     if is_format_unknown(errors):
         return NoEngineError(f"the embedded Graphviz does not make {output}")
     return DrawingError("Graphviz cannot draw this: " + ("; ".join(errors) or "it does not say why"))
@@ -116,9 +109,7 @@ def draw_here(dot: bytes, output: str, program: str, *, wide: bool) -> bytes | N
 
 
 def _draw(module: Any, dot: bytes, output: str, program: str) -> bytes | None:
-    """The C calls, each in its turn; None where one of them fails."""
-    if not hasattr(module, _USED[0]):
-        return _draw_publicly(module, dot, output, program)
+    """Return the picture by the C calls, each in its turn; None if one of them fails."""
     with open(scratch_file(), "w+b") as file:
         file.write(_without_empty_first_lines(dot))
         file.seek(0)
@@ -139,7 +130,7 @@ def _draw(module: Any, dot: bytes, output: str, program: str) -> bytes | None:
 
 
 def _without_empty_first_lines(dot: bytes) -> bytes:
-    """The same picture without the texts that crash Graphviz 14.
+    """Return the same picture without the texts that crash Graphviz 14.
 
     It frees memory that it never set where a label's first line is empty, as that of TorchViz's unnamed tensors is.
     A space there looks the same.
@@ -147,24 +138,15 @@ def _without_empty_first_lines(dot: bytes) -> bytes:
     return re.sub(rb'(=\s*")(?=\\[nlr]|\r?\n)', rb"\1 ", dot)
 
 
-def _draw_publicly(package: Any, dot: bytes, output: str, program: str) -> bytes | None:
-    """The same by pygraphviz's documented class."""
-    try:
-        picture: bytes = package.AGraph(string=_without_empty_first_lines(dot).decode()).draw(format=output, prog=program)
-    except (ValueError, OSError):
-        return None
-    return picture
-
-
 def _load() -> Any:
-    """The compiled module; the whole package where that cannot be used by itself.
+    """Return the compiled module.
 
     Raises:
-        NoEngineError: neither is here; the hint names what to install.
+        NoEngineError: it is not here; the hint names what to install.
     """
     if _State.module is None:
         try:
-            _State.module = sys.modules.get(_COMPILED) or _load_compiled() or _load_package()
+            _State.module = sys.modules.get(_COMPILED) or _load_compiled()
         except ModuleNotFoundError:
             raise NoEngineError("pygraphviz, which carries Graphviz, is not installed", hint="pip install pygraphviz") from None
         except ImportError as error:
@@ -176,7 +158,7 @@ def _load() -> Any:
 
 
 def _load_compiled() -> Any:
-    """The compiled module by itself, under its own name, so that the package finds it if it is imported later."""
+    """Return the compiled module by itself, under its own name, so that the package finds it if it is imported later."""
     from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec, PathFinder
 
     package = PathFinder.find_spec("pygraphviz")
@@ -190,16 +172,11 @@ def _load_compiled() -> Any:
                 loader = ExtensionFileLoader(_COMPILED, file)
                 module = loader.create_module(ModuleSpec(_COMPILED, loader, origin=file))
                 loader.exec_module(module)
-                if all(hasattr(module, name) for name in _USED):
-                    sys.modules[_COMPILED] = module
-                    return module
-    return None
-
-
-def _load_package() -> Any:
-    import pygraphviz
-
-    return pygraphviz
+                if not all(hasattr(module, name) for name in _USED):
+                    raise ImportError("its functions are not those of version 2")
+                sys.modules[_COMPILED] = module
+                return module
+    raise ModuleNotFoundError(_COMPILED)
 
 
 @contextmanager

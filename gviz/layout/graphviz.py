@@ -1,19 +1,17 @@
-"""DOT text in, picture out: by Graphviz in this process, or by the system's ``dot`` where that cannot be.
+"""DOT text in, picture out: by Graphviz in this process, in another one, or by the system's ``dot`` if there is none.
 
 Both engines are modules with the same two functions: ``version()`` and ``draw(dot, output, program, wide=)``; each raises
-:class:`NoEngineError` where the engine is not here.
+:class:`NoEngineError` if the engine is not here.
 """
 
 from __future__ import annotations
 
+import warnings
 from threading import RLock
-from typing import TYPE_CHECKING
 
-from gviz.errors import RenderError
+from gviz.layout import DrawingError, NoEngineError, RenderWarning, embedded, system
+from gviz.layout.child import draw_in_child
 from gviz.layout.fonts import needs_more, warn_of_missing
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 __all__ = ["ENGINES", "DrawingError", "NoEngineError", "draw", "engines"]
 
@@ -26,16 +24,11 @@ _INKED = frozenset(("pdf", "png", "ps", "eps", "jpg", "jpeg", "jpe", "gif", "gd"
 """Formats that hold the shapes of the characters; the others hold their numbers, and the reader's fonts show them."""
 
 
+_LARGE = 5_000
+"""Statements from which another process draws: Graphviz ends its process, without a word, where memory does not suffice."""
+
 _ONE_AT_A_TIME = RLock()
 """Graphviz has state of its own, and the environment belongs to the whole process."""
-
-
-class NoEngineError(RenderError):
-    """An engine that is not here, or does not know the format; the hint says what to install."""
-
-
-class DrawingError(RenderError):
-    """Graphviz could not draw this: its own words are in the message."""
 
 
 def draw(dot: str, output: str, *, using: str = "auto", program: str = "dot") -> bytes:
@@ -60,7 +53,7 @@ def draw(dot: str, output: str, *, using: str = "auto", program: str = "dot") ->
     for name in ENGINES[using]:
         try:
             with _ONE_AT_A_TIME:
-                picture = _first_drawn(engine(name), raw, output, program, wide=wide)
+                picture = _first_drawn(name, raw, output, program, wide=wide)
         except NoEngineError as reason:
             missing.append(reason)
         else:
@@ -72,31 +65,37 @@ def draw(dot: str, output: str, *, using: str = "auto", program: str = "dot") ->
     raise NoEngineError(what, hint="\n".join([*filter(None, ["\nor ".join(hints)]), _WITHOUT]))
 
 
-def _first_drawn(module: ModuleType, raw: bytes, output: str, program: str, *, wide: bool) -> bytes:
-    """The picture by the renderer that is asked for, else by whichever the engine has for this format."""
+def _first_drawn(name: str, raw: bytes, output: str, program: str, *, wide: bool) -> bytes:
+    """Return the picture by the renderer that is asked for, else by whichever the engine has for this format."""
+    drawn = _by_embedded if name == "embedded" else system.draw
     plain = output.partition(":")[0]
     try:
-        picture: bytes = module.draw(raw, output, program, wide=wide)
+        return drawn(raw, output, program, wide=wide)
     except NoEngineError:
         if plain == output:
             raise
-        picture = module.draw(raw, plain, program, wide=wide)
-    return picture
+        return drawn(raw, plain, program, wide=wide)
 
 
-def engine(name: str) -> ModuleType:
-    """The module of an engine."""
-    from importlib import import_module
-
-    return import_module(f"gviz.layout.{name}")
+def _by_embedded(raw: bytes, output: str, program: str, *, wide: bool) -> bytes:
+    """Return the picture by the Graphviz of this process, or of another if this one lacks fonts or perhaps memory."""
+    needs_fonts = wide and embedded.is_narrow()
+    if needs_fonts or raw.count(b"\n") >= _LARGE:
+        try:
+            return draw_in_child(raw, output, program, wide=wide)
+        except OSError as error:
+            if needs_fonts:
+                remark = f"the system's fonts cannot be used ({error.strerror}): characters that gviz's font lacks are boxes"
+                warnings.warn(remark, RenderWarning, stacklevel=2)
+    return embedded.draw(raw, output, program, wide=wide)
 
 
 def engines(using: str = "auto") -> dict[str, str]:
-    """The engines that are here, with what they call themselves: ``{"embedded": "embedded Graphviz 14.1.5"}``."""
-    found = {}
+    """Return the engines that are here, with what they call themselves: ``{"embedded": "embedded Graphviz 14.1.5"}``."""
+    found: dict[str, str] = {}
     for name in ENGINES[using]:
         try:
-            found[name] = str(engine(name).version())
+            found[name] = (embedded if name == "embedded" else system).version()
         except NoEngineError:
             continue
     return found

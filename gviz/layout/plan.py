@@ -40,7 +40,7 @@ class Plan(NamedTuple):
 
 
 def make_plan(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> Plan:
-    """The plan for a graph.
+    """Return the plan for a graph.
 
     Args:
         nodes: ids.
@@ -68,7 +68,7 @@ def make_plan(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> Plan:
 
 
 def _spans(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[int]:
-    """How many ranks each edge goes down, at least 1; a node's rank is the longest way from it to an output.
+    """Return how many ranks each edge goes down, at least 1; a node's rank is the longest way from it to an output.
 
     Each node but the outputs has an edge of span 1, so that none is lost when long edges are left out.
     """

@@ -6,8 +6,8 @@ import io
 from contextlib import redirect_stderr
 from typing import Any
 
+from gviz.layout import DrawingError, NoEngineError
 from gviz.layout.fonts import drawing_environment
-from gviz.layout.graphviz import DrawingError, NoEngineError
 from gviz.layout.talk import is_format_unknown, pass_on
 
 __all__ = ["draw", "version"]
@@ -19,7 +19,7 @@ _GIVEN = {"nop": 1, "nop2": 2}
 
 
 def _package() -> Any:
-    """The ``graphviz`` package.
+    """Return the ``graphviz`` package.
 
     Raises:
         NoEngineError: it is not installed.
@@ -32,7 +32,7 @@ def _package() -> Any:
 
 
 def version() -> str:
-    """What makes the picture, for people.
+    """Return what makes the picture, for people.
 
     Raises:
         NoEngineError: there is no ``dot``.
@@ -81,6 +81,6 @@ def draw(dot: bytes, output: str, program: str = "dot", *, wide: bool = False) -
 
 
 def _lines(heard: io.TextIOWrapper[io.BytesIO]) -> list[str]:
-    """What the program said on standard error."""
+    """Return what the program said on standard error."""
     heard.flush()
     return heard.buffer.getvalue().decode("utf-8", "replace").splitlines()

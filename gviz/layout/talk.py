@@ -53,7 +53,7 @@ def overheard() -> Iterator[list[str]]:
 
 
 def scratch_file() -> int:
-    """The descriptor of a new nameless file: in memory where the system can."""
+    """Return the descriptor of a new nameless file: in memory where the system can."""
     if hasattr(os, "memfd_create"):
         with suppress(OSError):
             return os.memfd_create("gviz")

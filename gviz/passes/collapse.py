@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gviz.errors import SourceError
 from gviz.graph import Edge, Graph, Node
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ __all__ = ["collapse", "scopes_of"]
 
 
 def scopes_of(graph: Graph) -> list[str]:
-    """All name scopes in it, outer ones first.
+    """Return all name scopes in it, outer ones first.
 
     >>> scopes_of(Graph(nodes=(Node("n0", "operation", scope="outer/inner"),)))
     ['outer', 'outer/inner']
@@ -27,7 +28,7 @@ def scopes_of(graph: Graph) -> list[str]:
 
 
 def collapse(graph: Graph, scopes: Collection[str]) -> Graph:
-    """The graph with each of these scopes as one box.
+    """Return the graph with each of these scopes as one box.
 
     Args:
         graph: a static graph.
@@ -37,7 +38,7 @@ def collapse(graph: Graph, scopes: Collection[str]) -> Graph:
         A graph in which parallel edges between boxes are one.
 
     Raises:
-        ValueError: there is no such scope.
+        SourceError: there is no such scope.
 
     >>> inner = Node("n1", "operation", "Mul", "outer/mul", scope="outer")
     >>> one = collapse(Graph(nodes=(Node("n0", "operation", "Log", "Log"), inner), edges=(Edge("n0", "n1"),)), ["outer"])
@@ -47,7 +48,7 @@ def collapse(graph: Graph, scopes: Collection[str]) -> Graph:
     known = scopes_of(graph)
     for scope in scopes:
         if scope not in known:
-            raise ValueError(f"there is no name scope {scope!r}; there are {', '.join(known) or 'none'}")
+            raise SourceError(f"there is no name scope {scope!r}", hint=f"there are {', '.join(known) or 'none'}")
     box: dict[str, str] = {}
     members: dict[str, list[Node]] = {}
     for node in graph.nodes:
@@ -62,7 +63,7 @@ def collapse(graph: Graph, scopes: Collection[str]) -> Graph:
         start, end = box.get(edge.source, edge.source), box.get(edge.target, edge.target)
         if start != end:
             slot, output = (0, 0) if start in closed or end in closed else (edge.slot, edge.output)
-            moved = replace(edge, source=start, target=end, slot=slot, output=output)
+            moved = edge._replace(source=start, target=end, slot=slot, output=output)
             key = (start, end, edge.kind, edge.label if start in closed or end in closed else f"{edge.slot}:{edge.output}")
             edges.setdefault(key, moved)
     roots = tuple(dict.fromkeys(box.get(root, root) for root in graph.roots))
@@ -70,6 +71,6 @@ def collapse(graph: Graph, scopes: Collection[str]) -> Graph:
 
 
 def _box(scope: str, group: list[Node]) -> Node:
-    """The one box of a scope."""
+    """Return the one box of a scope."""
     count = f"{len(group)} operation{'s' * (len(group) != 1)}"
     return Node(group[0].id, "operation", scope.rpartition("/")[2], count, scope=scope.rpartition("/")[0])

@@ -2,14 +2,15 @@
 
 A format is a module with
 
-- ``SUFFIXES``: the suffixes that it serves, without their dots
+- ``SUFFIXES``: the suffixes that it serves, without their dots; ``ALSO``, if it serves more than are worth a line of help;
+  ``NEVER``, if it takes any word that is asked for, those excepted
 - ``DESCRIPTION``: one line for ``gviz formats``
 - ``is_binary(suffix)``: whether what it makes is bytes
 - ``render(graph, options)``: the text or the bytes; ``options.format`` is the suffix that was asked for
 - ``save(path, data)``, if what it makes goes elsewhere than into the file of that name; gives the path as text
 - ``rows()``, if what serves a suffix depends on the machine: the lines of ``gviz formats``; else gviz itself does
 
-What is worth knowing but no error (a character that no font has, a layout that takes long, what Graphviz itself remarks)
+What is worth knowing but not an error (a character that no font has, a layout that takes long, what Graphviz itself remarks)
 is a :class:`RenderWarning` through :func:`warnings.warn`: a program may filter it as any warning, the command line shows
 it as one line.
 """
@@ -42,19 +43,20 @@ class Format(Protocol):
         """Whether what it makes is bytes."""
 
     def render(self, graph: Graph, options: RenderOptions, /) -> str | bytes:
-        """The graph in this format."""
+        """Return the graph in this format."""
+
+
+class HasGraph(Protocol):
+    """A source that was read, for instance."""
+
+    @property
+    def graph(self) -> Graph:
+        """Its graph."""
 
 
 @dataclass(frozen=True)
 class FormatRow:
-    """A line of ``gviz formats``.
-
-    Args:
-        suffix: of the file, without its dot.
-        description: what it is good for.
-        made_by: what makes it here; "" for nothing.
-        works: whether it can be made here.
-    """
+    """A line of ``gviz formats``: a suffix, what it is good for, what makes it here ("" for nothing), whether that works."""
 
     suffix: str
     description: str
@@ -62,34 +64,34 @@ class FormatRow:
     works: bool
 
 
-def find(suffix: str) -> Format:
-    """The format of a suffix.
-
-    Args:
-        suffix: without its dot, in any case.
+def find(suffix: str, *, any_word: bool = False) -> Format:
+    """Return the format of a suffix, which is without its dot and in any case; of any other word, if wanted, Graphviz.
 
     Raises:
         RenderError: there is none; the message lists those there are.
     """
     wanted = suffix.lower()
-    found = _serving(wanted)
-    if found is not None:
-        return found
+    module = _serving(wanted)
+    if module is not None:
+        return module
     known = sorted(known for module in _modules() for known in module.SUFFIXES)
     if not wanted:
         what = "the file's name has no suffix that tells the format"
-        raise RenderError(what, hint=f"end it in one of {_listed(known)}, or give a --format")
-    from difflib import get_close_matches
+        raise RenderError(what, hint=f"end it in one of {', '.join(known)}, or give a --format")
+    from gviz.text import closest
 
-    close = get_close_matches(wanted, known, n=1)
+    meant = closest(wanted, known)
+    takers = (module for module in _modules() if wanted not in getattr(module, "NEVER", (wanted,)))
+    if any_word and meant is None and (taker := next(takers, None)):
+        return taker
     raise RenderError(
         f"there is no format {suffix!r}",
-        hint=(f"Did you mean {close[0]}? " if close else "") + f"The formats are {_listed(known)}.",
+        hint=(f"Did you mean {meant}? " if meant else "") + f"The formats are {', '.join(known)}.",
     )
 
 
 def suffix_of(path: str | os.PathLike[str]) -> str:
-    """The suffix that tells a file's format, in small letters and without its dot: ``xdot1.2`` has a dot of its own.
+    """Return the suffix that tells a file's format, in small letters and without its dot: ``xdot1.2`` has a dot of its own.
 
     A folder, by the slash at its end, is TensorBoard's.
 
@@ -100,37 +102,29 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
     if not name and path:
         return "tensorboard"
     last = os.path.splitext(name)[1][1:].lower()
-    suffix, dot = last, len(name) - len(last) - 1
-    while last and _serving(suffix) is None:
-        dot = name.rfind(".", 0, dot)
-        if dot <= 0:
-            return last
-        suffix = name[dot + 1 :].lower()
-    return suffix
+    longer = ".".join(name.lower().split(".")[1:][-2:])
+    return longer if last and _serving(last) is None and _serving(longer) is not None else last
 
 
 def render(graph: Graph, suffix: str, options: RenderOptions | None = None) -> str | bytes:
-    """The graph in a format.
+    """Return the graph in a format: text, or bytes if the format is binary.
 
     Args:
         graph: any graph.
         suffix: the format, such as ``pdf``.
         options: how to draw it.
 
-    Returns:
-        Text, or bytes where the format is binary.
-
     Raises:
         RenderError: an unknown format, or a picture that cannot be made.
     """
-    return find(suffix).render(graph, replace(options or RenderOptions(), format=suffix.lower()))
+    return find(suffix, any_word=True).render(graph, replace(options or RenderOptions(), format=suffix.lower()))
 
 
-def save(graph: Graph, path: str | os.PathLike[str], options: RenderOptions | None = None) -> str:
+def save(graph: Graph | HasGraph, path: str | os.PathLike[str], options: RenderOptions | None = None) -> str:
     """Write the graph to a file, whole or not at all.
 
     Args:
-        graph: any graph.
+        graph: any graph, or what has one as its ``graph``: a :class:`gviz.Reading`.
         path: where to; its suffix is the format unless the options name one, and a slash at its end is TensorBoard's.
         options: how to draw it.
 
@@ -141,19 +135,22 @@ def save(graph: Graph, path: str | os.PathLike[str], options: RenderOptions | No
         RenderError: an unknown format, or a picture that cannot be made.
         FileError: the file cannot be written.
     """
-    from gviz.writer import write
+    from gviz.files import write
+    from gviz.graph import Graph
 
+    drawn = graph if isinstance(graph, Graph) else graph.graph
     suffix = options.format if options is not None and options.format else suffix_of(path)
-    return str(getattr(find(suffix), "save", write)(path, render(graph, suffix, options)))
+    module = find(suffix, any_word=bool(options and options.format))
+    return str(getattr(module, "save", write)(path, render(drawn, suffix, options)))
 
 
 def formats() -> tuple[FormatRow, ...]:
-    """Every format, with what makes it here."""
+    """Return every format, with what makes it here."""
     return tuple(row for module in _modules() for row in _rows(module))
 
 
 def _rows(module: Any) -> Iterator[FormatRow]:
-    """The rows that a format has, or one per suffix that gviz itself serves."""
+    """Yield the rows that a format has, or one per suffix that gviz itself serves."""
     if hasattr(module, "rows"):
         yield from module.rows()
     else:
@@ -161,12 +158,12 @@ def _rows(module: Any) -> Iterator[FormatRow]:
 
 
 def _serving(suffix: str) -> Format | None:
-    """The format of a suffix in small letters, or None."""
-    return next((module for module in _modules(first=suffix) if suffix in module.SUFFIXES), None)
+    """Return the format of a suffix in small letters, or None."""
+    return next((one for one in _modules(first=suffix) if suffix in (*one.SUFFIXES, *getattr(one, "ALSO", ()))), None)
 
 
 def _modules(first: str = "") -> Iterator[Format]:
-    """The modules of this folder that are formats; the one of that name, if there is one, comes first."""
+    """Yield the modules of this folder that are formats; the one of that name, if there is one, comes first."""
     from importlib import import_module
 
     folder = os.path.dirname(__file__)
@@ -175,8 +172,3 @@ def _modules(first: str = "") -> Iterator[Format]:
         module: Any = import_module(f"{__name__}.{name}")
         if hasattr(module, "SUFFIXES"):
             yield module
-
-
-def _listed(words: list[str]) -> str:
-    """Words as a list in a sentence."""
-    return ", ".join(words)

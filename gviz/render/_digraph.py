@@ -15,11 +15,11 @@ import graphviz
 from graphviz.backend.rendering import get_format, get_outfile
 
 from gviz.errors import RenderError
+from gviz.files import write
 from gviz.layout import RenderWarning
 from gviz.layout.graphviz import draw
 from gviz.layout.plan import make_plan
 from gviz.render.image import finished, warn_of_size, with_straight
-from gviz.writer import write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ __all__ = ["Digraph"]
 _ID = r'(?:[A-Za-z_]\w*|-?(?:\.\d+|\d+(?:\.\d*)?)|"(?:[^"\\]|\\.)*")'
 _ARROW = re.compile(rf"\s*({_ID}) -> ({_ID})(?: \[.*\])?\s*", re.DOTALL)
 _BOX = re.compile(rf"\s*({_ID})(?: \[.*\])?\s*", re.DOTALL)
-"""An arrow and a box as the package writes them; what looks otherwise is left to Graphviz."""
+"""Patterns for the statements that the graphviz package writes; anything else is left to Graphviz."""
 
 _DEFAULTS = frozenset(("graph", "node", "edge"))
 """Words before the attributes of all boxes and arrows."""
@@ -111,7 +111,7 @@ def _drawn(
     neato_no_op: bool | int | None = None,
     quiet: bool = False,
 ) -> bytes:
-    """The picture of DOT lines, one for each statement, by the words that the package uses."""
+    """Return the picture of DOT lines, one for each statement, by the words that the package uses."""
     if (output or "").lower() in _LITTERING:
         raise RenderError(f"{output} is not drawn here: Graphviz would put files of its own into the current folder")
     program = engine if not neato_no_op else "nop2" if int(neato_no_op) > 1 else "nop"
@@ -123,7 +123,7 @@ def _drawn(
 
 
 def _drawn_as_planned(lines: Sequence[str], output: str) -> bytes:
-    """The picture as ``dot`` lays it out, with the limits and the straight arrows that large graphs need."""
+    """Return the picture as ``dot`` lays it out, with the limits and the straight arrows that large graphs need."""
     found = ((place, _ARROW.fullmatch(line)) for place, line in enumerate(lines))
     arrows = {place: (arrow[1], arrow[2]) for place, arrow in found if arrow}
     boxes = {box[1]: None for box in map(_BOX.fullmatch, lines) if box and box[1] not in _DEFAULTS}

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gviz.render.labels import lines, shorten, visible
+from gviz.render.labels import LONGEST_LINE, texts
 from gviz.render.marks import DOT_MARK
+from gviz.text import shorten, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gviz.graph import Graph, Node
+    from gviz.graph import Graph
     from gviz.render.options import RenderOptions
 
 __all__ = ["COLOURS", "NODE_ATTRIBUTES", "edge_lines", "picture_size", "quote", "render"]
@@ -55,14 +56,8 @@ _STYLES = {
 _CLUSTER = "labeljust=l style=rounded color=grey60 fontsize=10 fontname=monospace"
 _EDGE_STYLES = {"data": "", "view": " [style=dotted]", "saved": " [dir=none]", "control": " [style=dashed color=grey50]"}
 
-_PLAIN = re.compile(r"[ !#-%'-\[\]-~]*")
-"""Text that stands for itself between quotes."""
-
 _LONGEST = 4_000
 """Characters of a piece; Graphviz reads no more than 16,384 bytes at a time."""
-
-_LONGEST_LINE = 200
-"""Characters of a line in a box, and of a title: a longer one would make all of the picture too small to be read."""
 
 _WORD = re.compile(r"[A-Za-z]+|[0-9]+(\.[0-9]+)?")
 _KEYWORDS = frozenset(("node", "edge", "graph", "digraph", "subgraph", "strict"))
@@ -70,7 +65,7 @@ _ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "&": "&amp;", "\n": "\\n"})
 
 
 def quote(text: str) -> str:
-    r"""Any text as a DOT string that shows exactly that text.
+    r"""Return any text as a DOT string that shows exactly that text.
 
     Quotes would end the string, ``\N`` or ``\l`` would stand for something else, ``&lt;`` would be read as HTML does;
     what no picture can hold (control characters, lone surrogates) is written as Python would escape it. A very long text
@@ -87,11 +82,12 @@ def quote(text: str) -> str:
     """
     if len(text) > _LONGEST:
         return " + ".join(quote(text[start : start + _LONGEST]) for start in range(0, len(text), _LONGEST))
-    return f'"{text}"' if _PLAIN.fullmatch(text) else f'"{visible(text).translate(_ESCAPES)}"'
+    text = text if text.replace("\n", "").isprintable() else visible(text)
+    return f'"{text.translate(_ESCAPES)}"'
 
 
 def picture_size(statements: int) -> str:
-    """TorchViz's size of a picture, in inches: 12, and more where there are more than 80 boxes and arrows.
+    """Return TorchViz's size of a picture, in inches: 12, and more where there are more than 80 boxes and arrows.
 
     >>> picture_size(16), picture_size(400)
     ('12,12', '60,60')
@@ -101,12 +97,12 @@ def picture_size(statements: int) -> str:
 
 
 def is_binary(_suffix: str) -> bool:
-    """DOT is text."""
+    """Return False: DOT is text."""
     return False
 
 
 def render(graph: Graph, options: RenderOptions, extra: dict[str, str] | None = None) -> str:
-    """The graph as DOT.
+    """Return the graph as DOT.
 
     Args:
         graph: any graph.
@@ -117,17 +113,19 @@ def render(graph: Graph, options: RenderOptions, extra: dict[str, str] | None = 
         Text that begins with ``digraph`` and ends with a newline.
     """
     ids = {node.id: _identifier(node.id) for node in graph.nodes}
-    parts = [*_head(graph, options, extra or {}), *_nodes(graph, options, ids), *_edges(graph, ids), "}"]
+    boxes = _boxes(graph, options)
+    nodes = _clusters(graph, options, ids, boxes) if graph.kind == "static" else map("    {} {}".format, ids.values(), boxes)
+    parts = [*_head(graph, options, extra or {}), *nodes, *_edges(graph, ids), "}"]
     return "\n".join(parts) + "\n"
 
 
 def _identifier(text: str) -> str:
-    """A node's id, bare if the grammar allows it."""
+    """Return a node's id, bare if the grammar allows it."""
     return text if text.isidentifier() and text.isascii() and text.lower() not in _KEYWORDS else quote(text)
 
 
 def _head(graph: Graph, options: RenderOptions, extra: dict[str, str]) -> Iterator[str]:
-    name = quote(shorten(graph.title.replace("\n", " "), _LONGEST_LINE, middle=True)) + " " if graph.title else ""
+    name = quote(shorten(graph.title.replace("\n", " "), LONGEST_LINE, middle=True)) + " " if graph.title else ""
     yield f"digraph {name}{{"
     yield f"    // {DOT_MARK}"
     attributes = {"size": picture_size(len(graph.nodes) + len(graph.edges))}
@@ -140,31 +138,20 @@ def _head(graph: Graph, options: RenderOptions, extra: dict[str, str]) -> Iterat
 
 
 def _attributes(attributes: dict[str, str]) -> str:
-    """Attributes as they stand between brackets; words and numbers are bare."""
+    """Return attributes as they stand between brackets; words and numbers are bare."""
     return " ".join(f"{key}={value if _WORD.fullmatch(value) else quote(value)}" for key, value in attributes.items())
 
 
-def _nodes(graph: Graph, options: RenderOptions, ids: dict[str, str]) -> Iterator[str]:
-    """A statement per node; operations without a name share their labels, so those are made once."""
-    bare = options.show in ((), ("value", "grad"))
-    known: dict[tuple[str, str], str] = {}
-    if graph.kind == "static":
-        yield from _clusters(graph, options, ids)
-        return
-    for node in graph.nodes:
-        if bare and node.name is None and node.value is None and node.shape is None:
-            key = (node.kind, node.label)
-            text = known.get(key)
-            if text is None:
-                text = known[key] = _node(node, options)
-        else:
-            text = _node(node, options)
-        yield f"    {ids[node.id]} {text}"
+def _boxes(graph: Graph, options: RenderOptions) -> list[str]:
+    """Return the attributes of each box; equal ones are written once."""
+    pairs = [(node.kind, text) for node, text in zip(graph.nodes, texts(graph.nodes, options), strict=True)]
+    written = {(kind, text): f"[label={quote(text)}{_STYLES[kind]}]" for kind, text in set(pairs)}
+    return [written[pair] for pair in pairs]
 
 
-def _clusters(graph: Graph, options: RenderOptions, ids: dict[str, str]) -> Iterator[str]:
-    """The nodes of a static graph, each name scope a cluster of its own within the one around it."""
-    inside: dict[str, list[Node]] = {"": []}
+def _clusters(graph: Graph, options: RenderOptions, ids: dict[str, str], boxes: list[str]) -> Iterator[str]:
+    """Yield the nodes of a static graph, each name scope a cluster of its own within the one around it."""
+    inside: dict[str, list[str]] = {"": []}
     scopes: dict[str, list[str]] = {"": []}
     for node in graph.nodes:
         path = ""
@@ -173,8 +160,8 @@ def _clusters(graph: Graph, options: RenderOptions, ids: dict[str, str]) -> Iter
             if path not in scopes:
                 scopes[outer].append(path)
                 scopes[path], inside[path] = [], []
-    for node in graph.nodes:  # what has the name of a scope belongs into it, with its helpers
-        inside[node.name if node.name in scopes else node.scope].append(node)
+    for node, box in zip(graph.nodes, boxes, strict=True):  # what has the name of a scope belongs into it, with its helpers
+        inside[node.name if node.name in scopes else node.scope].append(f"{ids[node.id]} {box}")
     cluster = _CLUSTER + " labelloc=b" * (options.rankdir == "BT")  # which turns the picture over: at the top all the same
     waiting: list[tuple[str, bool]] = [("", False)]
     while waiting:  # a stack: scopes nest as deep as they like
@@ -188,18 +175,12 @@ def _clusters(graph: Graph, options: RenderOptions, ids: dict[str, str]) -> Iter
             yield f"{indent[4:]}subgraph {quote('cluster_' + path)} {{"
             yield f"{indent}label={quote(path.rpartition('/')[2])} {cluster}"
             waiting.append((path, True))
-        yield from (f"{indent}{ids[node.id]} {_node(node, options)}" for node in inside[path])
+        yield from (indent + statement for statement in inside[path])
         waiting.extend((scope, False) for scope in reversed(scopes[path]))
 
 
-def _node(node: Node, options: RenderOptions) -> str:
-    most = max(_LONGEST_LINE, 2 * options.max_chars)
-    text = "\n".join(shorten(line, most, middle=True) for line in lines(node, options))
-    return f"[label={quote(text)}{_STYLES[node.kind]}]"
-
-
 def edge_lines(graph: Graph) -> list[str]:
-    """The statements for the graph's arrows alone."""
+    """Return the statements for the graph's arrows alone."""
     return list(_edges(graph, {node.id: _identifier(node.id) for node in graph.nodes}))
 
 
@@ -209,5 +190,5 @@ def _edges(graph: Graph, ids: dict[str, str]) -> Iterator[str]:
         if edge.kind == "saved":  # TorchViz's way round, which puts what is saved below the operation
             start, end = end, start
         label = edge.kind == "data" and edge.label
-        style = f" [label={quote(shorten(label, _LONGEST_LINE, middle=True))}]" if label else _EDGE_STYLES[edge.kind]
+        style = f" [label={quote(shorten(label, LONGEST_LINE, middle=True))}]" if label else _EDGE_STYLES[edge.kind]
         yield f"    {start} -> {end}{style}"

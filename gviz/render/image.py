@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gviz.render.marks import mark
 
@@ -22,55 +22,31 @@ if TYPE_CHECKING:
 DESCRIPTION = "pictures, by Graphviz"
 
 
-class Kind(NamedTuple):
-    """What is to be known of a format.
-
-    Args:
-        description: what it is good for.
-        renderer: which of Graphviz's renderers to ask for, as in ``ps:cairo``; "" is its own choice.
-        binary: whether it is bytes.
-    """
-
-    description: str
-    renderer: str = ""
-    binary: bool = True
-
-
-KINDS = {
-    "pdf": Kind("a page to print or to put on a slide; text can be searched"),
-    "svg": Kind("a drawing for web pages; sharp at any size", binary=False),
-    "png": Kind("an image, 96 points per inch"),
-    "jpg": Kind("an image; lines blur, prefer png"),
-    "jpeg": Kind("the same as jpg"),
-    "jpe": Kind("the same as jpg"),
-    "gif": Kind("an image of few colours"),
-    "webp": Kind("an image, smaller than png"),
-    "tif": Kind("an image for printers"),
-    "tiff": Kind("the same as tif"),
-    "bmp": Kind("an image without compression"),
-    "wbmp": Kind("an image in black and white"),
-    "ps": Kind("PostScript", renderer="cairo"),
-    "eps": Kind("PostScript to put into a LaTeX document", renderer="cairo"),
-    "ps2": Kind("PostScript with marks for PDF; Latin characters only"),
-    "svgz": Kind("svg, compressed"),
-    "svg_inline": Kind("svg to paste into a web page", binary=False),
-    "plain": Kind("positions of boxes and arrows, line by line", binary=False),
-    "plain-ext": Kind("the same as plain, with ports", binary=False),
-    "xdot": Kind("DOT with positions and drawing operations", binary=False),
-    "xdot1.2": Kind("xdot, version 1.2", binary=False),
-    "xdot1.4": Kind("xdot, version 1.4", binary=False),
-    "canon": Kind("DOT as Graphviz writes it, with sizes", binary=False),
-    "json0": Kind("Graphviz's own JSON, with positions", binary=False),
-    "dot_json": Kind("Graphviz's own JSON, without drawing operations", binary=False),
-    "xdot_json": Kind("Graphviz's own JSON, with drawing operations", binary=False),
-    "pic": Kind("for troff", binary=False),
-    "pov": Kind("a scene for POV-Ray", binary=False),
+FORMATS = {
+    "pdf": "a page to print or to put on a slide; text can be searched",
+    "svg": "a drawing for web pages; sharp at any size",
+    "png": "an image, 96 points per inch",
+    "jpg": "an image; lines blur, prefer png",
+    "gif": "an image of few colours",
+    "webp": "an image, smaller than png",
+    "tif": "an image for printers",
+    "bmp": "an image without compression",
+    "ps": "PostScript",
+    "eps": "PostScript to put into a LaTeX document",
 }
-"""By suffix, the usual ones first. Not among them are Graphviz's ``dot``, ``gv`` and ``json``, since gviz writes its own; image
-maps, which list links, and a graph has none; ``tk``, which has memory addresses in it; ``fig``, of which a process gets its
-colours right only once; and ``vrml``, which leaves a picture of each box in the current folder."""
+"""The formats that people use, by suffix, with what each is good for."""
 
-SUFFIXES = tuple(KINDS)
+SUFFIXES = tuple(FORMATS)
+
+_POSITIONS = ("plain", "plain-ext", "xdot", "xdot1.2", "xdot1.4", "canon", "json0", "dot_json", "xdot_json")
+_TEXTS = ("svg", "svg_inline", "pic", "pov", *_POSITIONS)
+
+ALSO = (*_TEXTS[1:], "jpeg", "jpe", "tiff", "wbmp", "ps2", "svgz")
+"""Further suffixes, which are handed to Graphviz. Not ``dot``, ``gv`` and ``json``, since gviz writes its own."""
+
+NEVER = ("cmap", "cmapx", "cmapx_np", "imap", "imap_np", "ismap", "tk", "fig", "vrml", "xlib", "x11", "gtk")
+"""Image maps, which list links; ``tk``, which has memory addresses in it; ``fig``, of which a process gets its colours right
+only once; ``vrml``, which leaves a picture of each box in the current folder; and what opens a window."""
 
 _PDF_DATE = re.compile(rb"/(?:Creation|Mod)Date \(D:(\d{14})")
 _PS_DATE = re.compile(rb"^%%CreationDate: ([^\r\n]*)", re.MULTILINE)
@@ -79,26 +55,26 @@ _OBJECT_STREAM = re.compile(rb"/Type\s*/ObjStm\b.*?stream\r?\n(.*?)\r?\nendstrea
 
 def is_binary(suffix: str) -> bool:
     """Whether a picture in this format is bytes, not text."""
-    return KINDS[suffix].binary
+    return suffix not in _TEXTS
 
 
 def render(graph: Graph, options: RenderOptions) -> str | bytes:
-    """The graph as a picture.
+    """Return the graph as a picture: the same bytes for equal graphs if the same Graphviz draws them.
 
     Args:
         graph: any graph.
         options: ``format`` says which; ``graphviz`` by what.
 
-    Returns:
-        The file's content, the same bytes for equal graphs wherever the same Graphviz draws them.
-
     Raises:
         RenderError: there is no Graphviz that makes this, or it fails.
     """
-    kind = KINDS[options.format]
-    output = f"{options.format}:{kind.renderer}" if kind.renderer else options.format
-    picture = finished(_drawn(graph, options, output))
-    return picture if kind.binary else picture.decode("utf-8", "replace")
+    picture = finished(_drawn(graph, options, _output(options.format)))
+    return picture if is_binary(options.format) else picture.decode("utf-8", "replace")
+
+
+def _output(suffix: str) -> str:
+    """Return what to ask Graphviz for: PostScript by cairo, which knows all characters."""
+    return f"{suffix}:cairo" if suffix in ("ps", "eps") else suffix
 
 
 def _drawn(graph: Graph, options: RenderOptions, output: str) -> bytes:
@@ -120,7 +96,7 @@ def _drawn(graph: Graph, options: RenderOptions, output: str) -> bytes:
 
 
 def with_straight(placed: bytes, arrows: list[str]) -> str:
-    """A graph as Graphviz has placed it, with further arrows, which the layout ``nop2`` then draws straight."""
+    """Return a graph as Graphviz has placed it, with further arrows, which the layout ``nop2`` then draws straight."""
     text = placed.decode("utf-8", "replace").rstrip().removesuffix("}")
     return "\n".join([text, "graph [splines=line]", *arrows, "}"])
 
@@ -140,12 +116,12 @@ def warn_of_size(boxes: int, straight: int, at_once: str) -> None:
 
 
 def finished(data: bytes) -> bytes:
-    """A picture as gviz gives it away: without the time of day, with its mark."""
+    """Return a picture as gviz gives it away: without the time of day, with its mark."""
     return mark(without_date(data))
 
 
 def without_date(data: bytes) -> bytes:
-    """The same PDF or PostScript file, made on the first of January 2000; other files as they are.
+    """Return the same PDF or PostScript file, made on the first of January 2000; other files as they are.
 
     >>> without_date(b"%PDF-1.5 /CreationDate (D:20261121013308Z)")
     b'%PDF-1.5 /CreationDate (D:20000101000000Z)'
@@ -161,16 +137,11 @@ def without_date(data: bytes) -> bytes:
 
 def _overwrite(pattern: re.Pattern[bytes], data: bytes, text: bytes) -> bytes:
     """Put the text in place of each group that the pattern finds, cut or filled up to its length."""
-    pieces, end = [], 0
-    for found in pattern.finditer(data):
-        start, stop = found.span(1)
-        pieces += [data[end:start], text[: stop - start].ljust(stop - start)]
-        end = stop
-    return b"".join([*pieces, data[end:]])
+    return pattern.sub(lambda old: old[0].replace(old[1], text[: len(old[1])].ljust(len(old[1]))), data)
 
 
 def _without_date_inside(found: re.Match[bytes]) -> bytes:
-    """The same for the compressed objects of newer PDF files; what decompression does not need fills them up."""
+    """Return the same for the compressed objects of newer PDF files; what decompression does not need fills them up."""
     import zlib
 
     before = found[0]
@@ -185,10 +156,27 @@ def _without_date_inside(found: re.Match[bytes]) -> bytes:
 
 
 def rows() -> Iterator[FormatRow]:
-    """What ``gviz formats`` says of each format: what makes it here, found by drawing one node in it."""
+    """Yield what ``gviz formats`` says of each format: what makes it here, found by drawing one node in it."""
+    from gviz.layout.graphviz import engines
     from gviz.render import FormatRow
-    from gviz.render.probe import makers
 
-    made_by = makers({suffix: kind.renderer for suffix, kind in KINDS.items()})
-    for suffix, kind in KINDS.items():
-        yield FormatRow(suffix, kind.description, made_by[suffix], works=bool(made_by[suffix]))
+    here = engines()
+    for suffix, description in FORMATS.items():
+        made_by = next((title for engine, title in here.items() if _can_draw(engine, suffix)), "")
+        yield FormatRow(suffix, description, made_by, works=bool(made_by))
+
+
+def _can_draw(engine: str, suffix: str) -> bool:
+    """Whether an engine draws one node in a format; what it remarks would be said once for each format."""
+    import warnings
+
+    from gviz.errors import RenderError
+    from gviz.layout import RenderWarning
+    from gviz.layout.graphviz import draw
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RenderWarning)
+        try:
+            return bool(draw("digraph { node [shape=box fontname=monospace] a }", _output(suffix), using=engine))
+        except RenderError:
+            return False

@@ -13,12 +13,12 @@ DESCRIPTION = "the graph itself: gviz draws it again without running anything"
 
 
 def is_binary(_suffix: str) -> bool:
-    """JSON is text."""
+    """Return False: JSON is text."""
     return False
 
 
 def render(graph: Graph, _options: RenderOptions) -> str:
-    r"""The graph as :meth:`gviz.graph.Graph.to_json` writes it; a lone surrogate, which no file can hold, as ``\ud800``.
+    r"""Return the graph as :meth:`gviz.graph.Graph.to_json` writes it; a lone surrogate, which no file can hold, as ``\ud800``.
 
     >>> from gviz.graph import Graph
     >>> from gviz.render.options import RenderOptions

@@ -7,11 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gviz.text import shorten
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gviz.graph import Node, Value
     from gviz.render.options import RenderOptions
 
-__all__ = ["describe", "lines", "number", "shape_text", "shorten", "value_text", "visible"]
+__all__ = ["LONGEST_LINE", "describe", "lines", "number", "shape_text", "texts", "value_text"]
+
+LONGEST_LINE = 200  # characters, in a box and of a title: a longer one would make the picture too small to be read
 
 MOST_VALUES = 4
 """A tensor of more elements shows its shape instead of its values."""
@@ -23,7 +29,7 @@ _NOT_SHOWN = "[saved tensor"
 
 
 def number(value: float | str | None, digits: int = 7) -> str:
-    """A number as people read it, to the seven digits that a float32 has.
+    """Return a number as people read it, to the seven digits that a float32 has.
 
     >>> number(6.0), number(2.302585092994046), number(True), number("nan")
     ('6', '2.302585', 'True', 'nan')
@@ -32,7 +38,7 @@ def number(value: float | str | None, digits: int = 7) -> str:
 
 
 def value_text(value: Value, digits: int = 7) -> str:
-    """A tensor's values: a number, or nested brackets.
+    """Return a tensor's values: a number, or nested brackets.
 
     >>> value_text(((1.0, 2.0), (3.0, 4.5)))
     '[[1, 2], [3, 4.5]]'
@@ -43,7 +49,7 @@ def value_text(value: Value, digits: int = 7) -> str:
 
 
 def fitting_text(value: Value, most: int) -> str:
-    """The values with as many digits as so many characters hold; "" where even few digits do not fit: none is ever cut.
+    """Return the values with as many digits as so many characters hold; "" where even few digits do not fit: none is ever cut.
 
     >>> fitting_text((0.123456789, 2.0), 15), fitting_text((0.123456789, 2.0), 13), fitting_text((0.123456789, 2.0), 7)
     ('[0.1234568, 2]', '[0.1235, 2]', '')
@@ -53,7 +59,7 @@ def fitting_text(value: Value, most: int) -> str:
 
 
 def shape_text(shape: tuple[int | None, ...]) -> str:
-    """Sizes as TorchViz writes them, ``?`` for an unknown one.
+    """Return sizes as TorchViz writes them, ``?`` for an unknown one.
 
     >>> shape_text((3, None)), shape_text(())
     ('(3, ?)', '()')
@@ -62,7 +68,7 @@ def shape_text(shape: tuple[int | None, ...]) -> str:
 
 
 def size_of(value: Value) -> tuple[int, ...]:
-    """The sizes of nested values, read off the first of each."""
+    """Return the sizes of nested values, read off the first of each."""
     sizes = []
     while isinstance(value, tuple):
         sizes.append(len(value))
@@ -82,47 +88,8 @@ def is_small(shape: tuple[int | None, ...]) -> bool:
     return 0 < count <= MOST_VALUES
 
 
-def visible(text: str) -> str:
-    r"""The text with every character that no picture can hold written as Python would escape it.
-
-    Those are control characters but for the newline, lone surrogates, what XML forbids, and what turns text around.
-
-    >>> visible("naïve\x00\t"), visible("\udc80"), visible("a\nb") == "a\nb"
-    ('naïve\\x00\\t', '\\udc80', True)
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c == "\n" or _is_drawn(c) else repr(c)[1:-1] for c in text)
-
-
-_KEPT_OUT = frozenset("\ufeff\ufffe\uffff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""What XML forbids, and what turns around the text behind it."""
-
-
-def _is_drawn(char: str) -> bool:
-    """Whether a character that Python does not call printable has its place in a text: spaces, joiners, private use."""
-    from unicodedata import category
-
-    return category(char) in ("Zs", "Cf", "Co", "Cn") and char not in _KEPT_OUT
-
-
-def shorten(text: str, most: int, *, middle: bool = False) -> str:
-    """The text cut to so many characters, its end or its middle left out.
-
-    >>> shorten("encoder.layers.0.weight", 13), shorten("encoder.layers.0.weight", 13, middle=True)
-    ('encoder.la...', 'encod...eight')
-    """
-    most = max(most, 7)
-    if len(text) <= most:
-        return text
-    if not middle:
-        return text[: most - 3] + "..."
-    head = (most - 2) // 2
-    return f"{text[:head]}...{text[len(text) - (most - 3 - head) :]}"
-
-
 def lines(node: Node, options: RenderOptions, *, table: bool = True) -> list[str]:
-    """What the box of a node says, top line first; what it saved as an aligned table, or not.
+    """Return what the box of a node says, top line first; what it saved as an aligned table, or not.
 
     >>> from gviz.graph import Node
     >>> from gviz.render.options import RenderOptions
@@ -145,13 +112,29 @@ def lines(node: Node, options: RenderOptions, *, table: bool = True) -> list[str
     return found
 
 
+def texts(nodes: Iterable[Node], options: RenderOptions) -> list[str]:
+    """Return the text of each box; operations without a name share theirs, so each of those is made once."""
+    bare = options.show in ((), ("value", "grad"))
+    most = max(LONGEST_LINE, 2 * options.max_chars)
+    known: dict[str, str] = {}
+    result = []
+    for node in nodes:
+        shared = bare and node.name is None and node.kind in ("operation", "accumulate")
+        text = known.get(node.label) if shared else None
+        if text is None:
+            text = "\n".join(line if len(line) <= most else shorten(line, most, middle=True) for line in lines(node, options))
+            known.update({node.label: text} if shared else {})
+        result.append(text)
+    return result
+
+
 def describe(node: Node, options: RenderOptions) -> str:
-    """The same on one line, for the terminal."""
+    """Return the same on one line, for the terminal."""
     return "  ".join(line.strip() for line in lines(node, options, table=False)).replace("\n", "\\n")
 
 
 def _plain(node: Node) -> list[str]:
-    """TorchViz's own label: the class of an operation; the name of a tensor, known or not, above its shape."""
+    """Return TorchViz's own label: the class of an operation; the name of a tensor, known or not, above its shape."""
     if node.kind in ("operation", "accumulate"):
         return [node.label]
     if node.kind in ("placeholder", "variable"):
@@ -161,11 +144,11 @@ def _plain(node: Node) -> list[str]:
 
 
 def _tensor(node: Node, options: RenderOptions) -> list[str]:
-    """Name, shape, dtype and value, on one line if they fit; then the gradient."""
+    """Return name, shape, dtype and value, on one line if they fit; then the gradient."""
     show, most = options.show, options.max_chars
     shape = node.shape if node.shape is not None or node.value is None else size_of(node.value)
     text = fitting_text(node.value, most) if "value" in show and node.value is not None and is_small(shape or ()) else ""
-    head = [shorten(_name(node), most, middle=True)]
+    head = [name if len(name := _name(node)) <= most else shorten(name, most, middle=True)]
     if shape is not None and ("shape" in show or not text):
         head.append(shape_text(shape))
     if "dtype" in show and node.dtype:
@@ -183,7 +166,7 @@ def _tensor(node: Node, options: RenderOptions) -> list[str]:
 
 
 def _name(node: Node) -> str:
-    """What a tensor is called: its name (below its scope), for a saved one also what the operation keeps it as."""
+    """Return what a tensor is called: its name (below its scope), for a saved one also what the operation keeps it as."""
     if node.kind == "saved" and node.label and node.name and node.name != node.label:
         return f"{node.label}: {node.name}"
     if node.scope and node.name:
@@ -192,9 +175,9 @@ def _name(node: Node) -> str:
 
 
 def _attributes(node: Node, most: int, *, table: bool) -> list[str]:
-    """What an operation saved; tensors are left to the boxes of ``saved``."""
+    """Return what an operation saved; tensors are left to the boxes of ``saved``."""
     rows = [(key, text) for key, text in node.attrs if not text.startswith(_NOT_SHOWN)]
     width = max((len(key) for key, _ in rows), default=0) if table else 0
-    cells = [f"{key:<{width}}: {shorten(text, most)}" for key, text in rows]
+    cells = [f"{key:<{width}}: {text if len(text) <= most else shorten(text, most)}" for key, text in rows]
     longest = max(map(len, cells), default=0)
     return [cell.ljust(longest) for cell in cells]

@@ -47,12 +47,11 @@ class RenderOptions:
 
     def __post_init__(self) -> None:
         """Refuse what no format would understand."""
-        for word in self.show:
-            _check("show", word, SHOWABLE)
-        _check("rankdir", self.rankdir, RANKDIRS)
-        _check("graphviz", self.graphviz, ENGINES)
-
-
-def _check(what: str, word: str, known: tuple[str, ...]) -> None:
-    if word not in known:
-        raise ValueError(f"{what} is one of {', '.join(known)}, not {word!r}")
+        for what, words, known in (
+            ("show", self.show, SHOWABLE),
+            ("rankdir", (self.rankdir,), RANKDIRS),
+            ("graphviz", (self.graphviz,), ENGINES),
+        ):
+            for word in words:
+                if word not in known:
+                    raise ValueError(f"{what} is one of {', '.join(known)}, not {word!r}")

@@ -9,8 +9,8 @@ from posixpath import commonpath
 from typing import TYPE_CHECKING
 
 from gviz import events
+from gviz.events import write_events as save
 from gviz.render.labels import is_small, size_of, value_text
-from gviz.writer import write_events as save
 
 if TYPE_CHECKING:
     from gviz.graph import Edge, Graph, Node
@@ -33,17 +33,17 @@ _MEANT = re.compile(r"[/:^]")
 
 
 def is_binary(_suffix: str) -> bool:
-    """Event files are binary."""
+    """Return True: event files are binary."""
     return True
 
 
 def render(graph: Graph, options: RenderOptions) -> bytes:
-    """The event file."""
+    """Return the event file."""
     return events.event_file(events.graph_def(operations(graph, options)))
 
 
 def operations(graph: Graph, options: RenderOptions) -> list[events.Op]:
-    """The nodes of the picture as operations, in the order of the data.
+    """Return the nodes of the picture as operations, in the order of the data.
 
     Edges that carry no gradient (views, saved tensors) are control edges, which are dashed.
     """
@@ -76,14 +76,14 @@ def operations(graph: Graph, options: RenderOptions) -> list[events.Op]:
 
 
 def _input(edge: Edge, source: str) -> str:
-    """The start of an edge, as the operation that it leads to lists it."""
+    """Return the start of an edge, as the operation that it leads to lists it."""
     if edge.kind != "data":
         return f"^{source}"
     return f"{source}:{edge.output}" if edge.output else source
 
 
 def _attrs(node: Node, options: RenderOptions) -> dict[str, bytes]:
-    """What a click on the node tells: as much of it as was asked for."""
+    """Return what a click on the node tells: as much of it as was asked for."""
     found = {"name": node.name or ""}
     for key in ("value", "grad"):
         value = getattr(node, key)
@@ -116,7 +116,7 @@ def _in_order(graph: Graph) -> list[str]:
 
 
 def _names(nodes: list[Node], into: dict[str, list[Edge]]) -> dict[str, str]:
-    """Each node's name by its id: unique, and with slashes that make boxes.
+    """Return each node's name by its id: unique, and with slashes that make boxes.
 
     A tensor goes by its own name, and the modules on its path are boxes. An operation goes by its grad_fn's without
     ``Backward0``, since TensorBoard cuts longer ones, in the box of its module. AccumulateGrad is inside its leaf, as a
@@ -142,7 +142,7 @@ def _names(nodes: list[Node], into: dict[str, list[Edge]]) -> dict[str, str]:
 
 
 def _modules(nodes: list[Node], into: dict[str, list[Edge]]) -> dict[str, str]:
-    """The module that each operation belongs to, as a path; "" for none.
+    """Return the module that each operation belongs to, as a path; "" for none.
 
     It is that whose parameters the operation works on, as they are or transposed and the like; else the innermost that holds
     something that the operation is made from and something that is made from it.
@@ -185,7 +185,7 @@ def _spread(known: dict[str, str], node_id: str, neighbours: list[str]) -> None:
 
 
 def _path(node: Node) -> tuple[str, str]:
-    """A tensor's name as the modules that it is in and the rest."""
+    """Return a tensor's name as the modules that it is in and the rest."""
     *path, last = map(_part, _DOT.split(node.name or node.label or node.kind))
     return "/".join(path), last
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
-from gviz.errors import display_width
-from gviz.render.labels import describe, visible
+from gviz.render.labels import describe
+from gviz.text import display_width, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,12 +65,12 @@ class Entry(NamedTuple):
 
 
 def is_binary(_suffix: str) -> bool:
-    """The tree is text."""
+    """Return False: the tree is text."""
     return False
 
 
 def render(graph: Graph, options: RenderOptions) -> str:
-    """The graph as lines of text.
+    """Return the graph as lines of text.
 
     Args:
         graph: any graph, deep ones too.
@@ -112,7 +112,7 @@ class Tree:
         self.waiting: deque[str] = deque()
 
     def lines(self) -> Iterator[str]:
-        """All lines: the roots' trees, branches that were put off, then nodes that no root is made from."""
+        """Yield all lines: the roots' trees, branches that were put off, then nodes that no root is made from."""
         for start in (*self.roots, *self.nodes):
             if start in self.seen:
                 continue
@@ -122,7 +122,7 @@ class Tree:
                 yield from self.branch(Entry(node, f"[{self.numbers[node]}] ", "   ", ""))
 
     def branch(self, start: Entry) -> Iterator[str]:
-        """The tree below one node; an explicit stack takes the place of recursion."""
+        """Yield the tree below one node; an explicit stack takes the place of recursion."""
         guides, stack = self.guides, [start]
         while stack:
             entry = stack.pop()
@@ -148,14 +148,14 @@ class Tree:
                 )
 
     def number(self, node: str) -> int:
-        """The number under which a branch that finds no room goes on."""
+        """Return the number under which a branch that finds no room goes on."""
         if node not in self.numbers:
             self.numbers[node] = len(self.numbers) + 1
             self.waiting.append(node)
         return self.numbers[node]
 
     def remark(self, edge: Edge) -> str:
-        """What the arrow says: a local derivative or a size; what is saved, seen through a view, or runs before."""
+        """Return what the arrow says: a local derivative or a size; what is saved, seen through a view, or runs before."""
         if edge.kind == "control":
             return "after "
         if edge.kind == "saved":
@@ -165,7 +165,7 @@ class Tree:
         return f"{edge.label}: " if edge.label else ""
 
     def title(self, node: Node) -> str:
-        """What a node is called: an AccumulateGrad by the leaf that it fills, an operation by what it makes."""
+        """Return what a node is called: an AccumulateGrad by the leaf that it fills, an operation by what it makes."""
         name = node.name
         if node.kind == "accumulate":
             name = next((self.nodes[edge.source].name for edge in self.inputs.get(node.id, ())), None)
@@ -182,7 +182,7 @@ class Tree:
         return f"{lead}\x1b[{colour}m{text}\x1b[0m" if colour else lead + text
 
     def fitted(self, text: str, room: int) -> str:
-        """The text in so many columns; wide characters take two."""
+        """Return the text in so many columns; wide characters take two."""
         if display_width(text) <= room:
             return text
         room -= len(self.guides.dots)

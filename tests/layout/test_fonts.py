@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import unicodedata
 import warnings
 from contextlib import suppress
 from pathlib import Path
@@ -14,8 +15,8 @@ import pytest
 from program import ROOT
 
 from gviz.layout import RenderWarning, fonts
-from gviz.layout.fonts import FOLDER, FONT, drawing_environment, needs_more, warn_of_missing
-from gviz.layout.fonts.coverage import advice, system_fonts, takes_ink, without
+from gviz.layout.fonts import FOLDER, FONT, drawing_environment, needs_more, system_fonts, warn_of_missing
+from gviz.layout.fonts.characters import SHIPPED
 
 linux_only = pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="fontconfig is Linux's way to fonts")
 
@@ -156,29 +157,25 @@ def test_the_system_s_fonts_are_asked_for_only_when_needed(text: str, more: bool
     assert needs_more(text) is more
 
 
-def test_all_of_latin_1_is_in_the_font() -> None:
-    assert without({chr(code) for code in range(0x20, 0x100) if takes_ink(chr(code))}, FONT) == set()
+def characters_of(font: bytes) -> set[str]:
+    """The characters in a font's ``cmap`` of format 12."""
+    tables = [font[12 + 16 * index : 28 + 16 * index] for index in range(int.from_bytes(font[4:6], "big"))]
+    start = next(int.from_bytes(table[8:12], "big") for table in tables if table[:4] == b"cmap")
+    cmap = font[start:]
+    subtables = [cmap[4 + 8 * index : 12 + 8 * index] for index in range(int.from_bytes(cmap[2:4], "big"))]
+    (wide,) = {int.from_bytes(entry[4:8], "big") for entry in subtables if entry[:4] == b"\x00\x03\x00\x0a"}
+    groups = cmap[wide + 16 : wide + 16 + 12 * int.from_bytes(cmap[wide + 12 : wide + 16], "big")]
+    numbers = [int.from_bytes(groups[place : place + 4], "big") for place in range(0, len(groups), 4)]
+    return {chr(code) for first, last in zip(numbers[::3], numbers[1::3], strict=True) for code in range(first, last + 1)}
 
 
-def test_a_file_that_is_no_font_has_nothing(tmp_path: Path) -> None:
-    (tmp_path / "broken.ttf").write_bytes(b"\x00\x01\x00\x00\x00\xff broken")
-    (tmp_path / "empty.ttf").write_bytes(b"")
-    for name in ("broken.ttf", "empty.ttf", "missing.ttf"):
-        assert without({"a"}, str(tmp_path / name)) == {"a"}
-
-
-def collection(font: bytes) -> bytes:
-    """A collection of one font."""
-    moved = bytearray(font)
-    for index in range(int.from_bytes(font[4:6], "big")):
-        place = 12 + 16 * index + 8
-        moved[place : place + 4] = (int.from_bytes(font[place : place + 4], "big") + 16).to_bytes(4, "big")
-    return b"ttcf\x00\x01\x00\x00" + (1).to_bytes(4, "big") + (16).to_bytes(4, "big") + bytes(moved)
-
-
-def test_a_collection_has_what_its_fonts_have(tmp_path: Path) -> None:
-    (tmp_path / "fonts.ttc").write_bytes(collection(Path(FONT).read_bytes()))
-    assert without({"a", "β", "損"}, str(tmp_path / "fonts.ttc")) == {"損"}
+def test_the_characters_of_the_shipped_font_are_known() -> None:
+    shipped = characters_of(Path(FONT).read_bytes())
+    ends = [one.partition("-") for one in SHIPPED.split()]
+    known = {chr(code) for first, _, last in ends for code in range(int(first, 16), int(last or first, 16) + 1)}
+    assert not needs_more("".join(shipped))
+    assert all(unicodedata.category(char) in ("Cc", "Cf", "Zs", "Zl", "Zp", "Mn") for char in known - shipped)
+    assert set(map(chr, range(0x21, 0x7F))) <= known
 
 
 @linux_only
@@ -192,7 +189,7 @@ def test_the_user_s_fonts_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @linux_only
 def test_what_no_font_has_is_named_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gviz.layout.fonts.coverage.system_fonts", lambda: iter(()))
+    monkeypatch.setattr("gviz.layout.fonts.system_fonts", lambda: iter(()))
     with pytest.warns(RenderWarning, match=r"no font here has 損 \(U\+640D\): .* fonts-noto-cjk") as caught:
         warn_of_missing("損")
     assert len(caught) == 1
@@ -201,10 +198,11 @@ def test_what_no_font_has_is_named_with_what_to_install(monkeypatch: pytest.Monk
         warn_of_missing("naïve")
 
 
-def test_the_advice_counts_what_it_does_not_name() -> None:
-    text = advice({chr(code) for code in range(0x4E00, 0x4E00 + 20)} | {"😀"})
-    assert "and 13 more" in text
-    assert text.endswith("such as fonts-noto-cjk, fonts-noto-color-emoji")
+@linux_only
+def test_the_warning_counts_what_it_does_not_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gviz.layout.fonts.system_fonts", lambda: iter(()))
+    with pytest.warns(RenderWarning, match="and 14 more"):
+        warn_of_missing("".join(map(chr, range(0x4E00, 0x4E00 + 20))))
 
 
 @linux_only
@@ -213,7 +211,7 @@ def test_only_formats_that_draw_the_characters_warn(monkeypatch: pytest.MonkeyPa
 
     from gviz.render import render
 
-    monkeypatch.setattr("gviz.layout.fonts.coverage.system_fonts", lambda: iter(()))
+    monkeypatch.setattr("gviz.layout.fonts.system_fonts", lambda: iter(()))
     with pytest.warns(RenderWarning, match="no font here has"):
         render(named("\U000e1234損"), "png")
     with warnings.catch_warnings():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import replace
 
 import pytest
 from gold import assert_gold
@@ -15,7 +14,8 @@ from hypothesis import strategies as st
 from gviz.graph import Edge, Graph, Node
 from gviz.render import RenderOptions, render
 from gviz.render.dot import picture_size, quote
-from gviz.render.labels import lines, visible
+from gviz.render.labels import lines
+from gviz.text import visible
 
 PLAIN = RenderOptions(show=())
 EVERYTHING = RenderOptions(show=("value", "grad", "shape", "dtype", "state", "saved", "attrs"))
@@ -160,8 +160,8 @@ def test_an_empty_graph_and_a_lone_leaf_are_graphs() -> None:
 def test_ids_count_for_nothing_in_the_boxes() -> None:
     graph = article()
     renamed = Graph(
-        tuple(replace(node, id=f"m{node.id}") for node in graph.nodes),
-        tuple(replace(edge, source=f"m{edge.source}", target=f"m{edge.target}") for edge in graph.edges),
+        tuple(node._replace(id=f"m{node.id}") for node in graph.nodes),
+        tuple(edge._replace(source=f"m{edge.source}", target=f"m{edge.target}") for edge in graph.edges),
         ("mn0",),
         title="y",
     )

@@ -16,7 +16,6 @@ import gviz.render
 from gviz.errors import RenderError
 from gviz.graph import Graph
 from gviz.render import FormatRow, RenderOptions, find, formats, render
-from gviz.render.probe import makers
 
 
 @pytest.mark.parametrize("suffix", ["pdf", "PDF", "svg", "png", "dot", "gv", "json", "txt"])
@@ -28,7 +27,15 @@ def test_an_unknown_suffix_is_refused_with_what_there_is() -> None:
     with pytest.raises(RenderError) as caught:
         find("pfd")
     assert caught.value.what == "there is no format 'pfd'"
-    assert str(caught.value.hint).startswith("Did you mean pdf? The formats are bmp, canon, dot, ")
+    assert str(caught.value.hint).startswith("Did you mean pdf? The formats are bmp, dot, eps, ")
+
+
+def test_any_other_word_is_graphviz_s_business_where_a_format_is_named() -> None:
+    with pytest.raises(RenderError, match="there is no Graphviz here that makes zzz"):
+        render(article(), "zzz")
+    for word in ("vrml", "xlib", "pfd"):
+        with pytest.raises(RenderError, match="there is no format"):
+            render(article(), word)
 
 
 def test_a_name_without_a_suffix_is_refused() -> None:
@@ -89,36 +96,11 @@ def test_formats_says_what_makes_each() -> None:
 
 def test_no_format_writes_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for row in formats():
         if row.works:
             render(every_kind(), row.suffix)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_what_makes_each_format_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    found = makers({"pdf": "", "bmp": ""})
-    file = tmp_path / "gviz" / "formats.json"
-    kept = json.loads(file.read_text())
-    kept["makers"]["bmp"] = "embedded"
-    file.write_text(json.dumps(kept))
-    assert makers({"pdf": "", "bmp": ""}) == {"pdf": found["pdf"], "bmp": found["pdf"]}
-    assert makers({"svg": ""}) == {"svg": found["pdf"]}, "another question is asked anew"
-    assert makers({"pdf": "", "bmp": ""}) == found
-
-
-@pytest.mark.parametrize("content", ["", "[]", "{", '{"key": 1}', "[" * 100_000])
-def test_a_broken_memory_is_no_obstacle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    (tmp_path / "gviz").mkdir()
-    (tmp_path / "gviz" / "formats.json").write_text(content)
-    assert makers({"pdf": ""})["pdf"]
-
-
-def test_a_place_that_cannot_be_written_is_no_obstacle(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
-    assert makers({"pdf": ""})["pdf"]
 
 
 def test_a_picture_loads_what_it_needs_and_no_more() -> None:

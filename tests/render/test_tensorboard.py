@@ -22,11 +22,10 @@ from graphs import article, every_kind
 from program import ROOT, Program
 
 from gviz.errors import FileError
-from gviz.events import Op, crc32c, dtype_attr, event_file, graph_def, plain_attr
+from gviz.events import Op, crc32c, dtype_attr, event_file, graph_def, plain_attr, write_events
 from gviz.graph import Edge, Graph, Node
 from gviz.render import RenderOptions, render
-from gviz.static.events import graph_def as static_graph_def
-from gviz.writer import write_events
+from gviz.static.out import graph_def as static_graph_def
 
 tf = pytest.importorskip("gviz.static")
 
@@ -385,7 +384,7 @@ def test_a_folder_that_cannot_be_is_refused(gviz: Program) -> None:
     (gviz.folder / "file").write_text("mine")
     for output in ("file", "file/", "file/logs/"):
         done = gviz("render", "y=x", "x=1", "--format", "tensorboard", "-o", output)
-        done.assert_refused(f"cannot write into {output}", "no folder", files=("file",))
+        done.assert_refused(f"cannot write into {output}", "not a folder", files=("file",))
     gviz("render", "y=x", "x=1", "-o", "/proc/logs/").assert_refused("cannot write /proc/logs/", files=("file",))
     gviz("render", "y=x", "x=1", "-o", "logs/", "--format", "pdf").assert_refused("logs/ is a folder", files=("file",))
     assert (gviz.folder / "file").read_text() == "mine"

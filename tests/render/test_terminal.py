@@ -8,9 +8,9 @@ import pytest
 from gold import assert_gold
 from graphs import article, chain, every_kind, loop, named
 
-from gviz.errors import display_width
 from gviz.graph import Edge, Graph, Node
 from gviz.render import RenderOptions, find, render
+from gviz.text import display_width
 
 EVERYTHING = RenderOptions(show=("value", "grad", "shape", "dtype", "state", "saved", "attrs"))
 

@@ -15,8 +15,13 @@ from __future__ import annotations
 import os
 import re
 import sys
+import warnings
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING
+
+from gviz.layout import RenderWarning
+from gviz.text import joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,8 +31,8 @@ __all__ = ["FONT", "drawing_environment", "needs_more", "warn_of_missing"]
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 FONT = os.path.join(FOLDER, "shipped", "DejaVuSansMono.ttf")
 
-_BEYOND_LATIN = re.compile(r"[^\x00-\xff]")
-"""What may not be in the shipped font; all of Latin-1 is."""
+_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
+_SUFFIXES = (".ttf", ".otf", ".ttc", ".otc")
 
 _USERS = ("FONTCONFIG_FILE", "FONTCONFIG_PATH", "FONTCONFIG_SYSROOT")
 """By these a user tells fontconfig what to read."""
@@ -78,30 +83,48 @@ def needs_more(text: str) -> bool:
 
 
 def _lacking(text: str) -> set[str]:
-    """The characters of a text that take ink and are not in the shipped font."""
-    found = set(_BEYOND_LATIN.findall(text))
-    if not found:
-        return found
-    from gviz.layout.fonts.coverage import takes_ink, without
+    """Return the characters of a text that take ink and are not in the shipped font."""
+    if text.isascii():
+        return set()
+    from unicodedata import category
 
-    return without({char for char in found if takes_ink(char)}, FONT)
+    beyond = set(_beyond_shipped().findall(text))
+    return {c for c in beyond if category(c) not in ("Cc", "Cf", "Cs", "Zs", "Zl", "Zp") and not "\ufe00" <= c <= "\ufe0f"}
+
+
+@cache
+def _beyond_shipped() -> re.Pattern[str]:
+    """Return the pattern of a character that the shipped font may lack."""
+    from gviz.layout.fonts.characters import SHIPPED
+
+    ranges = (re.escape(chr(int(code, 16))) if code != "-" else code for code in re.findall(r"[0-9A-F]+|-", SHIPPED))
+    return re.compile(f"[^{''.join(ranges)}]")
 
 
 def warn_of_missing(text: str) -> None:
-    """Name the characters that no font here has, and what to install; they show as boxes with their numbers.
+    """Name the characters that show as boxes with their numbers, if this machine has no font but the shipped one.
 
     Only where fontconfig chooses the fonts: the systems of Apple and Microsoft come with fonts for most scripts.
     """
-    lacking = _lacking(text) if sys.platform not in ("darwin", "win32") else set()
-    if not lacking:
+    lacking = sorted(_lacking(text)) if sys.platform not in ("darwin", "win32") else []
+    if not lacking or any(system_fonts()):
         return
-    import warnings
+    named = joined(f"{char} (U+{ord(char):04X})" for char in lacking)
+    remark = f"no font here has {named}: boxes are drawn in their place; install fonts, such as fonts-noto-cjk"
+    warnings.warn(remark, RenderWarning, stacklevel=2)
 
-    from gviz.layout import RenderWarning
-    from gviz.layout.fonts.coverage import advice, system_fonts, without
 
-    for font in system_fonts():
-        lacking = without(lacking, font)
-        if not lacking:
-            return
-    warnings.warn(advice(lacking), RenderWarning, stacklevel=2)
+def system_fonts() -> Iterator[str]:
+    """Yield the font files of this machine that Graphviz may use, by the folders that its configuration names."""
+    for folder in dict.fromkeys([*_FOLDERS, *_configured()]):
+        for place, _, names in os.walk(os.path.expanduser(folder), followlinks=True):
+            yield from (os.path.join(place, name) for name in sorted(names) if name.lower().endswith(_SUFFIXES))
+
+
+def _configured() -> Iterator[str]:
+    """Yield the folders that the user's, or the system's, configuration of fontconfig names."""
+    try:
+        with open(os.environ.get("FONTCONFIG_FILE", "/etc/fonts/fonts.conf"), encoding="utf-8", errors="replace") as file:
+            yield from re.findall(r"<dir>\s*([^<]+?)\s*</dir>", file.read())
+    except OSError:
+        return
