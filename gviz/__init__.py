@@ -1,24 +1,32 @@
 """gviz draws computational graphs: what automatic differentiation records, as a picture.
 
     >>> import gviz
-    >>> reading = gviz.read("y=(x+w)*(w+1)", gviz.SourceOptions(values={"x": "2", "w": "1"}))
+    >>> reading = gviz.read("y=(x+w)*(w+1)", x=2, w=1)
     >>> [node.label for node in reading.graph.nodes if node.kind == "operation"]
     ['MulBackward0', 'AddBackward0', 'AddBackward0']
 
-and ``gviz.save(reading.graph, "y.pdf")`` writes the picture. Every name below is imported when it is first used,
-so that ``import gviz`` costs next to nothing and loads neither numpy nor Graphviz.
+``reading.save("y.pdf")`` writes the picture, and a notebook shows it. Of tensors, gviz's own or those of the real torch:
+
+    >>> from gviz import engine as torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> gviz.graph(x * x, params={"x": x}).title
+    'output'
+
+``gviz.engine`` reads like PyTorch, ``gviz.static`` like TensorFlow 1. A name is imported when it is first used, so that
+``import gviz`` takes no time and loads neither numpy nor Graphviz.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False  # known to type checkers by its name: the typing module is most of what importing gviz would cost
 if TYPE_CHECKING:
-    from gviz import engine
+    from gviz import engine, static
     from gviz.errors import GvizError
     from gviz.graph import Edge, Graph, Node, TensorRow
     from gviz.render import RenderOptions, save
     from gviz.render.torchviz import make_dot
     from gviz.sources import Reading, SourceOptions, read
+    from gviz.walk import graph
 
 __version__ = "0.1.0"
 
@@ -33,9 +41,11 @@ __all__ = [
     "TensorRow",
     "__version__",
     "engine",
+    "graph",
     "make_dot",
     "read",
     "save",
+    "static",
 ]
 
 _HOMES = {
@@ -53,8 +63,8 @@ _HOMES = {
 }
 """The module that each public name comes from."""
 
-_MODULES = ("engine",)
-"""Modules that are public by themselves: ``gviz.engine`` needs no import statement of its own."""
+_MODULES = ("engine", "graph", "static")
+"""Modules that are public names; ``gviz.graph`` is also called: ``gviz.graph(y)``."""
 
 
 def __getattr__(name: str) -> object:

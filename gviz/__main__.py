@@ -12,26 +12,29 @@ EXIT_INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line on ``sys.argv`` and leave with its exit status."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else whoever started gviz ignores Ctrl-C
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else the program that started gviz ignores Ctrl-C
         signal.signal(signal.SIGINT, interrupt)
     gc.disable()  # loading makes no garbage worth looking for: 5 % of a picture's time; a user's script gets it back
     from gviz.cli import run
 
-    leave(run(sys.argv[1:]))
+    try:
+        leave(run(sys.argv[1:]))
+    except KeyboardInterrupt:
+        leave(EXIT_INTERRUPTED)
 
 
 def interrupt(_number: int, _frame: object) -> None:
-    """What Ctrl-C does: end at once.
+    """End at once on Ctrl-C.
 
-    A KeyboardInterrupt would do harm: raised while a module loads, it comes out as any other error, or is printed as
-    "Exception ignored". Where there is something to tidy up, such as a file half written or a script of the
-    user's, :func:`gviz.cli.streams.interruptible` brings it back.
+    A KeyboardInterrupt would do harm: raised while a module loads, it comes out as another error, or is printed as
+    "Exception ignored". If there is something to tidy up, as after a script of the user, :func:`gviz.cli.streams.interruptible`
+    brings it back.
     """
     os._exit(EXIT_INTERRUPTED)
 
 
 def leave(status: int) -> None:
-    """End the process: at once, for taking Python and numpy apart takes 40 ms; in full where a user's script has run."""
+    """End the process: at once, because taking Python and numpy apart takes 40 ms; in full if a user's script has run."""
     if "gviz.sources.script" in sys.modules:  # it may have threads to wait for, and objects with last words
         sys.exit(status)
     import atexit

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gviz.text import display_width
+
 __all__ = ["FileError", "GvizError", "MissingError", "Place", "RenderError", "SourceError", "caret"]
 
 MAX_SHOWN = 76
@@ -34,14 +36,14 @@ class Place:
     line: int | None = None
 
     def __str__(self) -> str:
-        """The place as people write it: ``net.py:14``, ``line 2``, or nothing."""
+        """Return the place as people write it: ``net.py:14``, ``line 2``, or nothing."""
         if self.file is None:
             return "" if self.line is None else f"line {self.line}"
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
 
 def caret(place: Place) -> str:
-    """The source line with a caret under the offending part, cut to fit a terminal.
+    """Return the source line with a caret under the offending part, cut to fit a terminal.
 
     >>> print(caret(Place("y=2x", column=3)))
       y=2x
@@ -60,19 +62,6 @@ def caret(place: Place) -> str:
     return f"  {text}\n  {' ' * display_width(text[:column])}{'^' * max(display_width(text[column : column + length]), 1)}"
 
 
-def display_width(text: str) -> int:
-    """Terminal columns that the text takes: wide (East Asian, full-width) characters take two.
-
-    >>> display_width("x（")
-    3
-    """
-    if text.isascii():
-        return len(text)
-    from unicodedata import combining, east_asian_width  # only needed where a message has other than ASCII
-
-    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
-
-
 class GvizError(Exception):
     """Something the user can mend.
 
@@ -82,7 +71,6 @@ class GvizError(Exception):
         hint: what to do next.
     """
 
-    slug = "error"
     exit_code = 1
 
     def __init__(self, what: str, *, place: Place | None = None, hint: str | None = None) -> None:
@@ -91,8 +79,8 @@ class GvizError(Exception):
         self.place = place
         self.hint = hint
 
-    def report(self) -> str:
-        """The whole message, several lines: what, the source with a caret, what to do."""
+    def __str__(self) -> str:
+        """Return the whole message, several lines: what happened, the source with a caret, what to do."""
         lines = []
         where = "" if self.place is None else str(self.place)
         lines.append(f"{where}: {self.what}" if where else self.what)
@@ -102,26 +90,22 @@ class GvizError(Exception):
             lines.append(self.hint)
         return "\n".join(lines)
 
+    def report(self) -> str:
+        """Return the message as the command line prints it."""
+        return str(self)
+
 
 class SourceError(GvizError):
     """An expression, a value or a script that is not right."""
-
-    slug = "source"
 
 
 class FileError(GvizError):
     """A file that cannot be read or written."""
 
-    slug = "file"
-
 
 class RenderError(GvizError):
     """A picture that cannot be made: unknown format, no Graphviz, a layout that fails."""
 
-    slug = "render"
-
 
 class MissingError(GvizError):
     """Something optional that is not installed here, or not in gviz's engine."""
-
-    slug = "missing"

@@ -20,11 +20,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from gviz.errors import FileError
+from gviz.files import check_name, explained, write
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = [
-    "Op", "crc32c", "dtype_attr", "event_file", "file_name", "graph_def", "is_ours", "plain_attr", "shape_attr", "tensor_attr",
+    "Op", "crc32c", "dtype_attr", "event_file", "graph_def", "plain_attr", "shape_attr", "tensor_attr", "write_events",
 ]  # fmt: skip
 
 Dims: TypeAlias = "Sequence[int | None] | None"
@@ -70,7 +73,7 @@ class Op:
 
 # ------------------------------------------------------------------ protobuf
 def _varint(number: int) -> bytes:
-    r"""Seven bits a byte, the lowest first; a negative number as 64 bits.
+    r"""Return seven bits a byte, the lowest first; a negative number as 64 bits.
 
     >>> _varint(300)
     b'\xac\x02'
@@ -85,7 +88,7 @@ def _varint(number: int) -> bytes:
 
 
 def _field(number: int, value: int | str | bytes) -> bytes:
-    """A field of a message: a number, a text, or a message in wire form."""
+    """Return a field of a message: a number, a text, or a message in wire form."""
     if isinstance(value, int):
         return _varint(number << 3) + _varint(value)
     raw = value.encode("utf-8", "backslashreplace") if isinstance(value, str) else value
@@ -93,14 +96,14 @@ def _field(number: int, value: int | str | bytes) -> bytes:
 
 
 def _shape(dims: Dims) -> bytes:
-    """A TensorShapeProto."""
+    """Return a TensorShapeProto."""
     if dims is None:
         return _field(3, 1)
     return b"".join(_field(2, _field(1, -1 if size is None else size)) for size in dims)
 
 
 def plain_attr(value: Any) -> bytes | None:
-    """An attribute that is a truth value, a number, a text or a list of such; None for anything else."""
+    """Return an attribute that is a truth value, a number, a text or a list of such; None for anything else."""
     if isinstance(value, bool):
         return _field(5, int(value))
     if isinstance(value, int):
@@ -116,17 +119,17 @@ def plain_attr(value: Any) -> bytes | None:
 
 
 def dtype_attr(name: str) -> bytes:
-    """An attribute that is a dtype; one that TensorFlow lacks is told as text."""
+    """Return an attribute that is a dtype; one that TensorFlow lacks is written as text."""
     return _field(6, DTYPES[name]) if name in DTYPES else _field(2, name)
 
 
 def shape_attr(dims: Dims) -> bytes:
-    """An attribute that is a shape."""
+    """Return an attribute that is a shape."""
     return _field(7, _shape(dims))
 
 
 def tensor_attr(dtype: str, dims: Sequence[int], items: Sequence[Any]) -> bytes | None:
-    """An attribute that is a tensor, by its elements; None for a dtype that is told no elements of."""
+    """Return an attribute that is a tensor, by its elements; None for a dtype whose elements are not written."""
     if dtype not in _VALUES:
         return None
     number, code = _VALUES[dtype]
@@ -140,12 +143,12 @@ def tensor_attr(dtype: str, dims: Sequence[int], items: Sequence[Any]) -> bytes 
 
 
 def graph_def(ops: Iterable[Op]) -> bytes:
-    """A GraphDef."""
+    """Return a GraphDef."""
     return b"".join(_field(1, _node_def(op)) for op in ops)
 
 
 def _node_def(op: Op) -> bytes:
-    """A NodeDef; parts that are empty are left out, as protobuf does."""
+    """Return a NodeDef; parts that are empty are left out, as protobuf does."""
     attrs = {**op.attrs, "_output_shapes": _field(1, b"".join(map(shape_attr, op.shapes)))}
     parts: list[tuple[int, str | bytes]] = [(1, op.name), (2, op.type), *((3, source) for source in op.inputs), (4, op.device)]
     parts += [(5, _field(1, key) + _field(2, value)) for key, value in attrs.items()]
@@ -155,7 +158,7 @@ def _node_def(op: Op) -> bytes:
 # ------------------------------------------------------------------ records
 @cache
 def _table() -> tuple[int, ...]:
-    """What each value of a byte adds to the checksum."""
+    """Return what each value of a byte adds to the checksum."""
     table = tuple(range(256))
     for _ in range(8):
         table = tuple(rest >> 1 ^ (0x82F63B78 if rest & 1 else 0) for rest in table)
@@ -163,7 +166,7 @@ def _table() -> tuple[int, ...]:
 
 
 def crc32c(data: bytes) -> int:
-    """The CRC-32 with Castagnoli's polynomial.
+    """Return the CRC-32 with Castagnoli's polynomial.
 
     >>> hex(crc32c(b"123456789"))
     '0xe3069283'
@@ -175,19 +178,19 @@ def crc32c(data: bytes) -> int:
 
 
 def _record(data: bytes) -> bytes:
-    """Length and data, each with its checksum."""
+    """Return length and data, each with its checksum."""
     size = struct.pack("<Q", len(data))
     return size + _masked(size) + data + _masked(data)
 
 
 def _masked(data: bytes) -> bytes:
-    """The checksum, turned and shifted, so that a file of records inside a record is no trap."""
+    """Return the checksum, turned and shifted, so that a file of records inside a record is not a trap."""
     crc = crc32c(data)
     return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
 
 
 def event_file(graph: bytes, wall_time: float = 0.0) -> bytes:
-    """A whole event file.
+    """Return a whole event file.
 
     Args:
         graph: a GraphDef, from :func:`graph_def`.
@@ -197,26 +200,63 @@ def event_file(graph: bytes, wall_time: float = 0.0) -> bytes:
 
 
 def _event(wall_time: float, what: bytes) -> bytes:
-    """An Event, as a record."""
+    """Return an Event, as a record."""
     return _record(_varint(1 << 3 | 1) + struct.pack("<d", wall_time) + what)
 
 
 def _first_event(wall_time: float = 0.0) -> bytes:
-    """The Event that every file begins with."""
+    """Return the Event that every file begins with."""
     return _event(wall_time, _field(3, "brain.Event:2"))
 
 
-def file_name(others: Iterable[str] = ()) -> str:
-    """What a new event file is called: by the time, and later than others of gviz's, since TensorBoard reads no name twice."""
+# ------------------------------------------------------------------ the folder
+def write_events(folder: str | os.PathLike[str], data: bytes) -> str:
+    """Write an event file into a folder, which is made where it is missing, in place of what gviz left there before.
+
+    Files of others stay, and so does a file of the same content.
+
+    Args:
+        folder: TensorBoard's log directory, or a run's folder in it.
+        data: the whole file, from :func:`event_file`.
+
+    Returns:
+        The folder, as text.
+
+    Raises:
+        FileError: it cannot be written; what is there stays as it was.
+    """
+    name = os.fspath(folder)
+    check_name(name, "write -o DIR/")
+    try:
+        os.makedirs(name, exist_ok=True)
+        ours = _own_files(name)
+        kept = next((entry for entry, content in ours.items() if content == data), None)
+        if kept is None:
+            write(os.path.join(name, _file_name(ours)), data)
+        for old in ours:
+            if old != kept:
+                os.unlink(os.path.join(name, old))
+    except (FileExistsError, NotADirectoryError):
+        raise FileError(f"cannot write into {name}: it is not a folder, or lies in a file", hint="name a folder") from None
+    except OSError as error:
+        raise explained(name, error) from None
+    return name
+
+
+def _file_name(others: Iterable[str] = ()) -> str:
+    """Return the name of a new event file: the time, and later than gviz's others, since TensorBoard reads no name twice."""
     times = (int(other.split(".")[3]) + 1 for other in others)
     return f"events.out.tfevents.{max((int(time.time()), *times))}.gviz"
 
 
-def is_ours(path: str) -> bool:
-    """Whether gviz wrote an event file: a machine may be called gviz, too, but its files have a time in them."""
-    if not _NAME.fullmatch(os.path.basename(path)):
-        return False
-    head = _first_event()
-    with suppress(OSError), open(path, "rb") as file:
-        return file.read(len(head)) == head
-    return False
+def _own_files(folder: str) -> dict[str, bytes]:
+    """Return the event files in a folder that gviz wrote, with their content.
+
+    A machine may be called gviz, too, but what it writes has a time in it.
+    """
+    own, head = {}, _first_event()
+    for entry in filter(_NAME.fullmatch, sorted(os.listdir(folder))):
+        with suppress(OSError), open(os.path.join(folder, entry), "rb") as file:
+            if file.read(len(head)) == head:
+                own[entry] = head + file.read()
+    return own

@@ -5,14 +5,24 @@ recorded it: names, numbers and text only, no memory address anywhere, so that e
 
 Edges point the way the data flows, from the leaves to the root, as TorchViz draws them: ``source`` is the
 ``next_functions[slot]`` of ``target``.
+
+The module can be called: ``gviz.graph(y)`` is :func:`gviz.walk.graph`, the graph of a tensor.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
-from typing import Any, TypeAlias
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from gviz.text import excerpt
+
+if TYPE_CHECKING:
+    import os
 
 __all__ = ["EDGE_KINDS", "KINDS", "Edge", "Graph", "Node", "TensorRow", "Value"]
 
@@ -31,8 +41,7 @@ FORMAT = "gviz-graph"
 VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """One box of the picture.
 
     Args:
@@ -63,18 +72,8 @@ class Node:
     attrs: tuple[tuple[str, str], ...] = ()
     scope: str = ""
 
-    def __post_init__(self) -> None:
-        """Refuse a node that no renderer could draw."""
-        if self.kind not in KINDS:
-            raise ValueError(f"node {self.id!r} has the unknown kind {self.kind!r}; one of {', '.join(KINDS)}")
-        if not self.id or not isinstance(self.id, str):
-            raise ValueError(f"a node needs a text as id, not {self.id!r}")
-        if self.slots < 0:
-            raise ValueError(f"node {self.id!r} has {self.slots} slots")
 
-
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """One arrow, in the direction of the data.
 
     Args:
@@ -93,16 +92,8 @@ class Edge:
     kind: str = "data"
     output: int = 0
 
-    def __post_init__(self) -> None:
-        """Refuse an edge of no known kind, or one with a negative slot."""
-        if self.kind not in EDGE_KINDS:
-            raise ValueError(f"edge {self.source} -> {self.target} has the unknown kind {self.kind!r}")
-        if self.slot < 0 or self.output < 0:
-            raise ValueError(f"edge {self.source} -> {self.target} has a negative slot or output")
 
-
-@dataclass(frozen=True, slots=True)
-class TensorRow:
+class TensorRow(NamedTuple):
     """One named tensor of the program: a row of ``gviz inspect``.
 
     Args:
@@ -154,22 +145,31 @@ class Graph:
     kind: str = "autograd"
 
     def __post_init__(self) -> None:
-        """Check that ids are unique and that every end of an edge exists."""
-        ids = {node.id for node in self.nodes}
-        if len(ids) != len(self.nodes):
-            seen: set[str] = set()
-            twice = next(n.id for n in self.nodes if n.id in seen or seen.add(n.id))  # type: ignore[func-returns-value]
-            raise ValueError(f"two nodes have the id {twice!r}")
-        for edge in self.edges:
-            if edge.source not in ids or edge.target not in ids:
-                lost = edge.target if edge.source in ids else edge.source
-                raise ValueError(f"edge {edge.source} -> {edge.target}: there is no node {lost!r}")
+        """Refuse what no renderer could draw; the records themselves are not checked, since walks make very many of them."""
+        ids: set[str] = set()
+        for node in self.nodes:
+            if not node.id or not isinstance(node.id, str):
+                raise ValueError(f"a node needs a text as id, not {node.id!r}")
+            if node.id in ids:
+                raise ValueError(f"two nodes have the id {node.id!r}")
+            if node.kind not in KINDS:
+                raise ValueError(f"node {node.id!r} has the unknown kind {node.kind!r}; one of {', '.join(KINDS)}")
+            if node.slots < 0:
+                raise ValueError(f"node {node.id!r} has {node.slots} slots")
+            ids.add(node.id)
+        for source, target, slot, _, kind, output in self.edges:
+            if source not in ids or target not in ids:
+                raise ValueError(f"edge {source} -> {target}: there is no node {target if source in ids else source!r}")
+            if kind not in EDGE_KINDS:
+                raise ValueError(f"edge {source} -> {target} has the unknown kind {kind!r}; one of {', '.join(EDGE_KINDS)}")
+            if slot < 0 or output < 0:
+                raise ValueError(f"edge {source} -> {target} has a negative slot or output")
         for root in self.roots:
             if root not in ids:
                 raise ValueError(f"there is no node {root!r} to be a root")
 
     def node(self, node_id: str) -> Node:
-        """The node of that id.
+        """Return the node of that id.
 
         Raises:
             KeyError: there is none.
@@ -179,8 +179,25 @@ class Graph:
                 return node
         raise KeyError(node_id)
 
+    def save(self, path: str | os.PathLike[str], options: Any = None) -> str:
+        """Write the picture to a file, whole or not at all; return the path.
+
+        Args:
+            path: its suffix is the format: ``y.pdf``, ``y.svg``, ``y.json``.
+            options: how to draw it, a :class:`gviz.RenderOptions`.
+
+        Raises:
+            RenderError: an unknown format, or a picture that cannot be made.
+            FileError: the file cannot be written.
+        """
+        return str(import_module("gviz.render").save(self, path, options))
+
+    def _repr_svg_(self) -> str:
+        """Return the picture as SVG, as notebooks show it."""
+        return str(import_module("gviz.render").render(self, "svg"))
+
     def to_json(self) -> str:
-        """The whole graph as JSON text, ending in a newline; :meth:`from_json` is the inverse.
+        """Return the whole graph as JSON text, ending in a newline; :meth:`from_json` is the inverse.
 
         >>> Graph.from_json(Graph(nodes=(Node("n0", "leaf"),)).to_json()).nodes[0].kind
         'leaf'
@@ -190,7 +207,7 @@ class Graph:
         return json.dumps(self.as_dict(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
     def as_dict(self) -> dict[str, Any]:
-        """The graph as JSON-able dicts; fields that hold their default are left out of nodes and edges."""
+        """Return the graph as JSON-able dicts; fields that hold their default are left out of nodes and edges."""
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -199,7 +216,7 @@ class Graph:
             "roots": list(self.roots),
             "nodes": [_record(node) for node in self.nodes],
             "edges": [_record(edge) for edge in self.edges],
-            "tensors": [{f.name: getattr(row, f.name) for f in fields(row)} for row in self.tensors],
+            "tensors": [row._asdict() for row in self.tensors],
         }
 
     @classmethod
@@ -219,30 +236,30 @@ class Graph:
 
     @classmethod
     def from_dict(cls, data: object) -> Graph:
-        """The inverse of :meth:`as_dict`.
+        """Return the graph of these dicts: the inverse of :meth:`as_dict`, and the one check of JSON.
 
         Raises:
             ValueError: as for :meth:`from_json`.
         """
         if not isinstance(data, Mapping) or data.get("format") != FORMAT:
-            raise ValueError(f'this JSON is no graph of gviz (no "format": "{FORMAT}" in it)')
+            raise ValueError(f'this JSON is not a graph of gviz (it has no "format": "{FORMAT}")')
         if data.get("version") != VERSION:
             raise ValueError(f"this graph has the version {data.get('version')!r}; this gviz reads version {VERSION}")
-        try:
-            return cls(
-                nodes=tuple(_build(Node, row) for row in data["nodes"]),
-                edges=tuple(_build(Edge, row) for row in data["edges"]),
-                roots=tuple(data.get("roots", ())),
-                tensors=tuple(_build(TensorRow, row) for row in data.get("tensors", ())),
-                title=str(data.get("title", "")),
-                kind=str(data.get("kind", "autograd")),
-            )
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"this graph is incomplete or has unknown parts: {error}") from None
+        for part in ("nodes", "edges"):
+            if part not in data:
+                raise ValueError(f'there is no "{part}" in this graph')
+        return cls(
+            nodes=tuple(_read(Node, row, f"nodes[{number}]") for number, row in _rows(data, "nodes")),
+            edges=tuple(_read(Edge, row, f"edges[{number}]") for number, row in _rows(data, "edges")),
+            roots=tuple(_checked(root, "str", f"roots[{number}]") for number, root in _rows(data, "roots")),
+            tensors=tuple(_read(TensorRow, row, f"tensors[{number}]") for number, row in _rows(data, "tensors")),
+            title=_checked(data.get("title", ""), "str", "title"),
+            kind=_checked(data.get("kind", "autograd"), "str", "kind"),
+        )
 
 
 def to_value(nested: object) -> Value:
-    """Numbers as ``tolist()`` gives them, made fit for JSON: lists to tuples, nan and infinities to text.
+    """Return numbers as ``tolist()`` gives them, made fit for JSON: lists to tuples, nan and infinities to text.
 
     >>> to_value([1.0, float("inf")])
     (1.0, 'inf')
@@ -257,15 +274,93 @@ def to_value(nested: object) -> Value:
 
 
 def _record(item: Node | Edge) -> dict[str, Any]:
-    """The fields of a node or edge that differ from their defaults, and all that have none."""
-    pairs: Iterable[tuple[str, Any, Any]] = ((f.name, getattr(item, f.name), f.default) for f in fields(item))
-    return {name: value for name, value, default in pairs if value != default or name in ("slot", "kind")}
+    """Return the fields of a node or edge that differ from their defaults, and all that have none."""
+    defaults = item._field_defaults
+    return {
+        name: value
+        for name, value in item._asdict().items()
+        if name in ("slot", "kind") or name not in defaults or value != defaults[name]
+    }
 
 
-def _build(kind: type[Any], row: Mapping[str, Any]) -> Any:
-    """A dataclass from its JSON record; lists become tuples again."""
-    return kind(**{str(k): _tuples(v) for k, v in row.items()})
+def _is_value(value: object) -> bool:
+    """Whether all that is nested in the value are numbers; a list to work off, since values may be nested deeply."""
+    todo = [value]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, tuple):
+            todo.extend(item)
+        elif type(item) not in (bool, int, float, str, type(None)):
+            return False
+    return True
 
 
-def _tuples(value: object) -> object:
-    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
+def _is_shape(value: object, *, unknown: bool = False) -> bool:
+    """Whether the value is a tuple of sizes, which may be None if they may be unknown."""
+    return isinstance(value, tuple) and all((type(n) is int and n >= 0) or (n is None and unknown) for n in value)
+
+
+def _is_pairs(value: object) -> bool:
+    """Whether the value is a tuple of pairs of texts."""
+    pairs = value if isinstance(value, tuple) else (None,)
+    return all(isinstance(pair, tuple) and [type(part) for part in pair] == [str, str] for pair in pairs)
+
+
+_FORMS: dict[str, tuple[str, Callable[[object], bool]]] = {
+    "str": ("a text", lambda value: type(value) is str),
+    "str | None": ("a text or null", lambda value: value is None or type(value) is str),
+    "int": ("a whole number", lambda value: type(value) is int),
+    "bool": ("true or false", lambda value: type(value) is bool),
+    "Value": ("a number or nested lists of numbers", _is_value),
+    "tuple[int, ...]": ("a list of sizes", _is_shape),
+    "tuple[int | None, ...] | None": ("a list of sizes", lambda value: value is None or _is_shape(value, unknown=True)),
+    "tuple[tuple[str, str], ...]": ("a list of pairs of texts", _is_pairs),
+}
+"""What a field read from JSON has to be, by its annotation in the records above: in words, and as a check."""
+
+
+def _rows(data: Mapping[str, Any], part: str) -> enumerate[Any]:
+    """Return the numbered items of a part of the JSON."""
+    rows = data.get(part, [])
+    if not isinstance(rows, list):
+        raise ValueError(f'"{part}" is {excerpt(repr(rows))}, not a list')  # noqa: TRY004 - what is wrong is the text
+    return enumerate(rows)
+
+
+def _read(record: type[Any], row: object, place: str) -> Any:
+    """Return a record from its JSON, each field checked against its annotation.
+
+    Raises:
+        ValueError: with the place of what is wrong, as in ``nodes[3].label``.
+    """
+    if not isinstance(row, Mapping):
+        raise ValueError(f"{place} is {excerpt(repr(row))}, not a record of fields")  # noqa: TRY004 - likewise
+    for name in row:
+        if name not in record._fields:
+            raise ValueError(f"{place} has the unknown field {excerpt(repr(name))}")
+    for name in record._fields:
+        if name not in row and name not in record._field_defaults:
+            raise ValueError(f"{place} has no {name}")
+    forms = record.__annotations__
+    return record(**{name: _checked(value, forms[name].__forward_arg__, f"{place}.{name}") for name, value in row.items()})
+
+
+def _checked(value: object, form: str, place: str) -> Any:
+    """Return the value, its lists as tuples, if it has the form."""
+    words, fits = _FORMS[form]
+    plain = to_value(value)
+    if not fits(plain):
+        raise ValueError(f"{place} is {excerpt(repr(value))}, not {words}")
+    return plain
+
+
+class CallableModule(ModuleType):
+    """This module: once it is imported, ``gviz.graph`` is its name, which people also call."""
+
+    def __call__(self, *tensors: Any, **options: Any) -> Graph:
+        """Return the graph of tensors: see :func:`gviz.walk.graph`."""
+        drawn: Graph = import_module("gviz.walk").graph(*tensors, **options)
+        return drawn
+
+
+sys.modules[__name__].__class__ = CallableModule

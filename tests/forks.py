@@ -156,7 +156,7 @@ def serve() -> None:
         command = json.loads(line)
         if command["arguments"][:1] == ["ops"]:
             read_operations()
-        accesses = (os.O_RDONLY, os.O_WRONLY, os.O_WRONLY)
+        accesses = (os.O_RDONLY, os.O_WRONLY | os.O_APPEND, os.O_WRONLY | os.O_APPEND)  # both may be one file
         streams = [os.open(path, access | os.O_NOCTTY) for path, access in zip(command["streams"], accesses, strict=True)]
         child = os.fork()
         if not child:

@@ -1,4 +1,4 @@
-"""The public names of PyTorch's modules, as gviz/sources keeps them; ``python tests/names_of_torch.py`` writes them anew."""
+"""The public names of PyTorch that gviz/sources/script keeps; ``python tests/names_of_torch.py`` writes them anew."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-FILE = Path(__file__).parent.parent / "gviz" / "sources" / "torch-2.13-names.txt"
+FILE = Path(__file__).parent.parent / "gviz" / "sources" / "script" / "torch-2.13-names.txt"
 
 MODULES = (
     "torch", "torch.Tensor", "torch.autograd", "torch.autograd.function", "torch.autograd.functional", "torch.autograd.graph",

@@ -11,7 +11,7 @@ import pytest
 
 from gviz.graph import TensorRow
 from gviz.sources import Reading, SourceOptions, read
-from gviz.sources.torch_names import lacking
+from gviz.sources.script.torch_names import lacking
 
 
 def needs(*names: str) -> pytest.MarkDecorator:

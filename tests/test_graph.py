@@ -41,6 +41,25 @@ def test_a_graph_cannot_be_changed() -> None:
         GRAPH.title = "z"  # type: ignore[misc]
 
 
+@pytest.mark.parametrize("record", [LEAF, GRAPH.edges[0], ROW])
+def test_a_record_cannot_be_changed(record: Any) -> None:
+    with pytest.raises(AttributeError):
+        record.name = "z"
+
+
+def test_a_negative_slot_or_output_is_refused() -> None:
+    for wrong in (Edge("n1", "n1", slot=-1), Edge("n1", "n1", output=-1)):
+        with pytest.raises(ValueError, match="negative slot or output"):
+            Graph(nodes=(LEAF,), edges=(wrong,))
+    with pytest.raises(ValueError, match="-1 slots"):
+        Graph(nodes=(Node("n0", "operation", slots=-1),))
+
+
+def test_a_length_that_is_unknown_comes_back_from_json() -> None:
+    graph = Graph(nodes=(Node("n0", "placeholder", shape=(None, 3)),), kind="static")
+    assert Graph.from_json(graph.to_json()) == graph
+
+
 def test_both_edges_between_two_nodes_are_kept() -> None:
     assert [edge.slot for edge in Graph.from_json(GRAPH.to_json()).edges if edge.target == "n2"] == [0, 1]
 
@@ -61,24 +80,24 @@ def test_a_graph_that_does_not_hold_together_is_refused(parts: dict[str, Any], w
 
 def test_a_node_of_an_unknown_kind_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown kind 'box'"):
-        Node("n0", "box")
+        Graph(nodes=(Node("n0", "box"),))
 
 
 def test_an_edge_of_an_unknown_kind_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown kind 'line'"):
-        Edge("n0", "n1", kind="line")
+        Graph(nodes=(LEAF,), edges=(Edge("n1", "n1", kind="line"),))
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[]", "no graph of gviz"),
-        ("{}", "no graph of gviz"),
+        ("[]", "not a graph of gviz"),
+        ("{}", "not a graph of gviz"),
         ('{"format": "gviz-graph", "version": 99}', "version 99; this gviz reads version 1"),
-        ('{"format": "gviz-graph", "version": 1}', "incomplete"),
+        ('{"format": "gviz-graph", "version": 1}', 'there is no "nodes" in this graph'),
         ('{"format": "gviz-graph", "version": 1, "nodes": [{"id": "n0", "kind": "leaf", "wings": 2}], "edges": []}', "wings"),
-        ('{"format": "gviz-graph", "version": 1, "nodes": [3], "edges": []}', "incomplete"),
-        ('{"format": "gviz-graph", "version": 1, "nodes": 3, "edges": []}', "incomplete"),
+        ('{"format": "gviz-graph", "version": 1, "nodes": [3], "edges": []}', r"nodes\[0\] is 3, not a record"),
+        ('{"format": "gviz-graph", "version": 1, "nodes": 3, "edges": []}', '"nodes" is 3, not a list'),
         ("[" * 100_000, "nested too deeply"),
         ("{", "."),
     ],

@@ -16,10 +16,11 @@ from gviz.cli import COMMANDS
 PACKAGE = ROOT / "gviz"
 
 FLOORS = {
-    "errors": 0,
-    "graph": 0,
-    "events": 0,
-    "writer": 1,
+    "text": 0,
+    "errors": 1,
+    "graph": 1,
+    "files": 2,
+    "events": 3,
     "numbers": 1,
     "autograd": 2,
     "ops": 3,
@@ -27,11 +28,12 @@ FLOORS = {
     "static": 4,
     "walk": 4,
     "passes": 4,
-    "explain": 4,
     "layout": 4,
+    "explain": 5,
     "sources": 5,
     "render": 5,
-    "cli": 6,
+    "compare": 6,
+    "cli": 7,
 }
 """Each part of the package and the floor it stands on; a part imports from lower floors and from itself."""
 
@@ -47,14 +49,34 @@ HOMES = {
 }
 """Where each third-party library may be imported."""
 
-RENDER_KNOWS = ("errors", "events", "graph", "layout", "render", "writer")
+RENDER_KNOWS = ("errors", "events", "files", "graph", "layout", "render", "text")
 """A renderer sees the graph as data, whoever made it."""
 
 WALKING_RENDERER = "gviz.render.torchviz"
 """make_dot takes tensors, as TorchViz's does, so it walks."""
 
-BUDGETS = {"numbers": 1140, "autograd": 2720, "ops": 4510, "engine": 6380, "engine/fast.py": 350}
+BUDGETS = {
+    "numbers": 1115,
+    "autograd": 2600,
+    "ops": 4500,
+    "engine": 5500,
+    "engine/fast.py": 350,
+    "static": 4087,
+    "cli": 1679,
+    "compare": 566,
+    "sources/expression": 2781,
+    "sources/static.py": 150,
+    "sources/script": 1467,
+    "sources/pasted.py": 203,
+    "layout": 839,
+    "render": 1594,
+    "text.py": 140,
+    "files.py": 339,
+}
 """The lines that a room, or a file, may have at most: a number that is only ever lowered."""
+
+HELD_ROOMS = ("gviz.numbers", "gviz.autograd", "gviz.ops", "gviz.static", "gviz.compare")
+"""Rooms whose files import nothing late."""
 
 LOWER_ROOMS = ("gviz.numbers", "gviz.autograd", "gviz.ops")
 """What the faces (engine, static) stand on: read from the first file to the last, it never looks back."""
@@ -134,9 +156,9 @@ def test_a_room_keeps_its_budget(room: str) -> None:
     assert lines <= BUDGETS[room], f"gviz/{room} has {lines} lines: make something smaller, not the budget larger"
 
 
-def lower_imports() -> dict[str, set[str]]:
-    """The modules of the lower rooms that each module of them imports."""
-    files = {name: path for name, path in modules() if name.startswith(LOWER_ROOMS)}
+def imports_of_files() -> dict[str, set[str]]:
+    """The modules of gviz that each of them imports, late ones too."""
+    files = dict(modules())
     arrows: dict[str, set[str]] = {}
     for name, path in files.items():
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -154,8 +176,8 @@ def is_for_types(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
-def test_no_files_below_the_face_import_each_other_in_a_circle() -> None:
-    left, size = lower_imports(), 0
+def test_no_files_import_each_other_in_a_circle() -> None:
+    left, size = imports_of_files(), 0
     while size != len(left):  # what imports nothing that is left, or is imported by nothing that is left, is in no circle
         size = len(left)
         left = {name: imported & left.keys() for name, imported in left.items() if imported & left.keys()}
@@ -163,10 +185,10 @@ def test_no_files_below_the_face_import_each_other_in_a_circle() -> None:
     assert not left, f"a circle among {sorted(left)}"
 
 
-def test_nothing_below_the_face_is_imported_late() -> None:
+def test_nothing_is_imported_late() -> None:
     late = []
     for name, path in modules():
-        if name.startswith(LOWER_ROOMS):
+        if name.startswith(HELD_ROOMS):
             functions = (n for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.FunctionDef))
             inner = (node for function in functions for node in ast.walk(function))
             late += [f"{name}:{n.lineno}" for n in inner if isinstance(n, ast.Import | ast.ImportFrom)]

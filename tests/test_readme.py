@@ -1,105 +1,155 @@
-"""The README keeps its word: its commands print what it says, its pictures are gviz's own, its programs run."""
+"""The README and the pages in docs/ keep their word: commands print what is said, programs run, pictures are gviz's own."""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from forks import Forks
+from graphs import article
 from program import ROOT, Program, clean_environment
+from test_house import FLOORS
 
 from gviz.cli import COMMANDS
 
 README = ROOT / "README.md"
-PICTURES = ROOT / "docs" / "pictures"
+REFERENCE = ROOT / "docs" / "reference.md"
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+PAGES = [README, CONTRIBUTING, ROOT / "benchmarks" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 WRITE = os.environ.get("GVIZ_GOLD") == "write"
+RENEW = "`make docs` writes what commands print, and the pictures, anew"
 
-DRAWN = {
-    "y.svg": ["render", "y=(x+w)*(w+1)", "x=2", "w=1"],
-    "h.svg": ["render", "h=w*x+b", "x=1", "w=4", "b=0.5", "--frozen", "x"],
-    "static.svg": ["static", "e=a*b+log(d)*c", "a=2", "b=3", "c=5", "d=10", "--gradients"],
-    "compare.svg": ["compare", "e=a*b+log(d)*c", "a=2", "b=3", "c=5", "d=10"],
-}
-"""The README's pictures and the command that draws each."""
+SHELL = re.compile(r"[|>\n]")
+"""What only a shell does."""
+
+EATEN = re.compile(r"[][(){}*?;&<$!#\\]")
+"""What a shell does not hand over as it is written, outside quotes."""
 
 
-def fences(kind: str) -> list[str]:
-    """The contents of the README's fenced blocks of a kind: its whole info string, or its first word."""
-    return re.findall(rf"^```{kind}\n(.*?)^```$", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+def fences(kind: str, *pages: Path) -> list[tuple[str, str]]:
+    """Return the info string and the contents of the pages' fenced blocks of a kind."""
+    fence = re.compile(rf"^```({kind})\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    return [(info, text) for page in pages for info, text in fence.findall(page.read_text(encoding="utf-8"))]
 
 
 def commands(block: str) -> list[str]:
     return [line[2:] for line in block.splitlines() if line.startswith("$ ")]
 
 
-@pytest.fixture
-def shell(tmp_path: Path) -> Path:
-    """An empty folder with the README's own files in it, and gviz on the path."""
-    folder, programs = tmp_path / "here", tmp_path / "bin"
-    folder.mkdir()
-    programs.mkdir()
-    (programs / "gviz").write_text(f"#!/bin/sh\nexec '{sys.executable}' -m gviz \"$@\"\n")
-    (programs / "gviz").chmod(0o755)
-    for name, text in re.findall(r"^```python (\S+)\n(.*?)^```$", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
-        (folder / name).write_text(text, encoding="utf-8")
-    return folder
+class Shell:
+    """Runs commands in an empty folder that has the named files of some pages, with gviz and python on the path."""
+
+    def __init__(self, folder: Path, forks: Forks | None, *pages: Path) -> None:
+        self.forks = forks
+        self.folder = folder / "here"
+        programs = folder / "bin"
+        self.folder.mkdir()
+        programs.mkdir()
+        self.environment = clean_environment(folder, PATH=f"{programs}{os.pathsep}{os.environ['PATH']}")
+        for name, words in {"gviz": "-m gviz", "python": ""}.items():
+            (programs / name).write_text(f"#!/bin/sh\nexec '{sys.executable}' {words} \"$@\"\n")
+            (programs / name).chmod(0o755)
+        for info, text in fences(r"(?:python|json) \S+", *pages):
+            (self.folder / info.split()[1]).write_text(text, encoding="utf-8")
+
+    def __call__(self, command: str) -> subprocess.CompletedProcess[str]:
+        """Run a command; its standard error is part of its output."""
+        words = shlex.split(command)
+        if self.forks is not None and words[0] == "gviz" and not SHELL.search(command):
+            output = self.folder.parent / "output"
+            output.write_bytes(b"")
+            self.forks.start(words[1:], self.folder, self.environment, (os.devnull, str(output), str(output)))
+            return subprocess.CompletedProcess(command, self.forks.status(), output.read_text(encoding="utf-8"))
+        return subprocess.run(
+            ["sh", "-c", command],
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            check=False,
+        )
 
 
-def run(command: str, folder: Path) -> str:
-    """What a command prints, standard error included."""
-    environment = clean_environment(folder.parent, PATH=f"{folder.parent / 'bin'}{os.pathsep}{os.environ['PATH']}")
-    done = subprocess.run(
-        ["sh", "-c", command], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
-    )
-    return done.stdout.decode()
+def svg_texts(svg: Path) -> list[str]:
+    """Return the words of a picture without times; where they stand may differ by a hair between releases of Graphviz."""
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", svg.read_text(encoding="utf-8"))
+    return [re.sub(r"█+ |[\d.]+ [um]?s\b", "", text).rstrip() for text in texts]
 
 
-def test_every_command_prints_what_the_readme_says(shell: Path) -> None:
-    text = README.read_text(encoding="utf-8")
-    for block in fences("console"):
-        shown = "".join(f"$ {command}\n{run(command, shell)}" for command in commands(block))
-        if WRITE:
-            text = text.replace(block, shown)
-        else:
-            assert shown == block
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_shows_what_its_commands_print_and_draw(page: Path, tmp_path: Path, forks: Forks | None) -> None:
+    shell, text = Shell(tmp_path, forks, page), page.read_text(encoding="utf-8")
+    for kind, block in fences("console|sh", page):
+        if kind == "sh":
+            for command in block.splitlines():
+                done = shell(command)
+                assert done.returncode == 0, done.stdout
+            continue
+        printed = "".join(f"$ {command}\n{shell(command).stdout}" for command in commands(block))
+        text = text.replace(f"```console\n{block}```", f"```console\n{printed}```")
+        assert WRITE or block == printed, RENEW
     if WRITE:
-        README.write_text(text, encoding="utf-8")
+        page.write_text(text, encoding="utf-8")
+    for picture in {page.parent / path for path in re.findall(r"[\w/]*pictures/[\w.-]+", text)}:
+        drawn = shell.folder / picture.name
+        if WRITE and (not picture.exists() or svg_texts(picture) != svg_texts(drawn)):
+            picture.write_bytes(drawn.read_bytes())
+        assert svg_texts(picture) == svg_texts(drawn) != [], RENEW
 
 
-def test_every_gviz_command_of_the_readme_is_one_that_is_run() -> None:
-    shown = {command for block in fences("console") for command in commands(block)}
-    assert shown
-    assert {line[2:] for line in README.read_text(encoding="utf-8").splitlines() if line.startswith("$ ")} == shown
+def test_every_picture_is_in_a_page() -> None:
+    texts = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert all(f"pictures/{path.name}" in texts for path in (ROOT / "docs" / "pictures").iterdir())
 
 
-def svg_texts(svg: str) -> list[str]:
-    """The words of a picture without times; where they stand may differ by a hair between releases of Graphviz."""
-    return [re.sub(r"█+ |[\d.]+ [um]?s\b", "", text).rstrip() for text in re.findall(r"<text[^>]*>([^<]*)</text>", svg)]
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_command_of_a_page_reaches_gviz_as_it_is_written(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    lines = re.findall(r"^(?:\$ |    )(gviz .*)$", text, re.MULTILINE) + re.findall(r"`(gviz [^`]*)`", text)
+    lines += [line for _, block in fences("sh", page) for line in block.splitlines()]
+    eaten = [line for line in lines if EATEN.search(re.sub(r"'[^']*'|\"[^\"]*\"| # .*", "", line))]
+    assert not eaten, f"a shell needs quotes in {eaten}"
 
 
-@pytest.mark.parametrize("name", DRAWN)
-def test_every_picture_of_the_readme_is_drawn_by_gviz(gviz: Program, name: str) -> None:
-    done = gviz(*DRAWN[name], "-o", name)
-    assert done.status == 0, done.err
-    drawn = (gviz.folder / name).read_text(encoding="utf-8")
-    assert svg_texts(drawn)
-    if WRITE:
-        PICTURES.mkdir(parents=True, exist_ok=True)
-        (PICTURES / name).write_text(drawn, encoding="utf-8")
-    assert svg_texts((PICTURES / name).read_text(encoding="utf-8")) == svg_texts(drawn)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if "://" not in link and not (page.parent / link).exists()] == []
 
 
-def test_every_picture_is_one_of_those() -> None:
-    assert set(re.findall(r"docs/pictures/([\w.-]+)", README.read_text(encoding="utf-8"))) == set(DRAWN)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_file_that_a_page_names_is_there(page: Path) -> None:
+    named = set(re.findall(r"`((?:gviz|tests|samples|docs|benchmarks)/[\w./-]+)`", page.read_text(encoding="utf-8")))
+    assert {name for name in named if not (ROOT / name).exists()} <= {"gviz/render/csv.py", "gviz/cli/size.py"}
 
 
-def test_every_make_target_of_the_readme_is_there() -> None:
+def test_contributing_has_the_floors_of_the_house() -> None:
+    rows = re.findall(r"^\| (\d) \| (.*?) \|", CONTRIBUTING.read_text(encoding="utf-8"), re.MULTILINE)
+    assert {part: int(floor) for floor, parts in rows for part in re.findall(r"`(\w+)`", parts)} == FLOORS
+
+
+def test_the_format_and_the_command_of_contributing_work(capsys: pytest.CaptureFixture[str]) -> None:
+    (_, made), (_, asked) = fences("py", CONTRIBUTING)
+    space: dict[str, Any] = {}
+    exec(made, space)  # noqa: S102 - the page's own
+    assert space["render"](article(), None).endswith("n1,n0\n")
+    exec(asked, space)  # noqa: S102
+    assert space["size"].main(["y=x*w", "x=2", "w=1"], standalone_mode=False) == 0
+    assert capsys.readouterr().out == "6 boxes, 5 arrows\n"
+
+
+def test_every_make_target_of_the_pages_is_there() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    named = set(re.findall(r"(?:^    |`)make ([a-z-]+)", README.read_text(encoding="utf-8"), re.MULTILINE))
-    assert {"demo", "test"} <= named <= targets
+    texts = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    named = set(re.findall(r"(?:^    |`)make ([a-z-]+)", texts, re.MULTILINE))
+    assert {"test", "docs"} <= named <= targets
 
 
 def test_every_target_of_make_is_explained() -> None:
@@ -108,26 +158,16 @@ def test_every_target_of_make_is_explained() -> None:
     assert set(re.findall(r"^([a-z-]+): ## \S", text, re.MULTILINE)) == phony
 
 
-def test_the_python_of_the_readme_runs(shell: Path) -> None:
-    (program,) = fences("python")
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=shell,
-        env=clean_environment(shell.parent),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith("tensor(6.)\n")
-    assert (shell / "y.svg").exists()
+def test_the_readme_is_short() -> None:
+    assert README.stat().st_size <= 6000
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help_with_an_example_and_a_word_in_the_readme(gviz: Program, command: str) -> None:
-    text = gviz(command, "--help").out
-    assert re.search(r"Examples?:\n +gviz " + command, text)
-    assert f"gviz {command}" in README.read_text(encoding="utf-8")
+def test_every_command_has_help_with_an_example_and_is_in_the_readme_and_the_reference(gviz: Program, command: str) -> None:
+    assert re.search(r"Examples?:\n +gviz " + command, gviz(command, "--help").out)
+    assert f"| `gviz {command}" in README.read_text(encoding="utf-8")
+    block = f"## gviz {command}\n\n```console\n$ gviz {command} --help\n"
+    assert block in REFERENCE.read_text(encoding="utf-8"), f"add this to docs/reference.md, then run `make docs`:\n{block}```"
 
 
 def test_the_commands_are_all_listed_with_a_line_that_is_whole(gviz: Program) -> None:

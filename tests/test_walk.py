@@ -28,35 +28,12 @@ def kinds(graph: Graph) -> list[str]:
     return [node.kind for node in graph.nodes]
 
 
-def test_the_graph_of_the_articles_has_8_nodes_and_8_edges(y_of_x_and_w: dict[str, Any]) -> None:
-    graph = walk({"y": y_of_x_and_w["y"]}, y_of_x_and_w)
-
-    assert (len(graph.nodes), len(graph.edges)) == (8, 8)
-    assert sorted(kinds(graph)) == ["accumulate"] * 2 + ["leaf"] * 2 + ["operation"] * 3 + ["output"]
-
-
 def test_ids_are_counted_from_the_root_in_the_order_of_the_walk(y_of_x_and_w: dict[str, Any]) -> None:
     graph = walk({"y": y_of_x_and_w["y"]}, y_of_x_and_w)
 
     assert [node.id for node in graph.nodes] == [f"n{i}" for i in range(8)]
     assert graph.roots == ("n0",)
     assert [node.name for node in graph.nodes if node.kind != "accumulate"] == ["y", "y", "a", "x", "w", "b"]
-
-
-def test_the_empty_slot_of_a_constant_is_kept_as_a_count(y_of_x_and_w: dict[str, Any]) -> None:
-    graph = walk({"y": y_of_x_and_w["y"]}, y_of_x_and_w)
-    b = next(node for node in graph.nodes if node.name == "b")
-
-    assert b.slots == 2
-    assert [edge.slot for edge in graph.edges if edge.target == b.id] == [0]
-
-
-def test_one_accumulate_node_serves_every_use_of_a_leaf(y_of_x_and_w: dict[str, Any]) -> None:
-    graph = walk({"y": y_of_x_and_w["y"]}, y_of_x_and_w)
-    w = next(node for node in graph.nodes if node.kind == "leaf" and node.name == "w")
-    (collector,) = [edge.target for edge in graph.edges if edge.source == w.id]
-
-    assert sum(edge.source == collector for edge in graph.edges) == 2
 
 
 def test_both_slots_of_a_square_are_edges() -> None:

@@ -107,6 +107,28 @@ def chain(torch: Any) -> dict[str, Any]:
     return {"var": y, "params": {"x": x}}
 
 
+def own_function(torch: Any) -> dict[str, Any]:
+    class Product(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any, w: Any) -> Any:
+            ctx.save_for_backward(x, w)
+            return x * w
+
+    x, w = scalars(torch)
+    return {"var": Product.apply(x * 2, w) + x, "params": {"x": x, "w": w}}
+
+
+def leaf_before_what_is_made_of_it(torch: Any) -> dict[str, Any]:
+    weights = matrix(torch)
+    return {"var": (weights, weights.exp().t()), "params": {"W": weights, "V": weights}, "show_saved": True}
+
+
+def saved_lists(torch: Any) -> dict[str, Any]:
+    weights = matrix(torch)
+    picked = torch.stack([weights, weights * 2])[0, torch.tensor([0, 1])]
+    return {"var": picked.max(0)[0], "show_saved": True, "show_attrs": True, "max_attr_chars": 10}
+
+
 PROGRAMS: dict[str, Callable[[Any], dict[str, Any]]] = {
     function.__name__: function
     for function in (
@@ -125,6 +147,9 @@ PROGRAMS: dict[str, Callable[[Any], dict[str, Any]]] = {
         no_graph,
         root_that_is_named,
         chain,
+        own_function,
+        leaf_before_what_is_made_of_it,
+        saved_lists,
     )
 }
 

@@ -25,27 +25,26 @@ __all__ = ["COMMANDS", "main", "run"]
 COMMANDS = ("render", "inspect", "static", "compare", "ops", "formats")
 """Each is a module of this folder with a click command of the same name, in the order of the help."""
 
-EXIT_BUG = 1
+EXIT_ERROR = 1
 EXIT_USAGE = 2
-EXIT_INTERRUPTED = 130
 
 
 class LazyGroup(click.Group):
     """A group that imports a command's module when the command is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, in the order they are best learned in."""
+        """Return the names, in the order they are best learned in."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name, or None."""
+        """Return the command of that name, or None."""
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = getattr(import_module(f"gviz.cli.{cmd_name}"), cmd_name)
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the first argument names; UsageError where there is none."""
+        """Return the command that the first argument names; refuse another word."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             _refuse_command(ctx, args[0])
         return super().resolve_command(ctx, args)
@@ -62,7 +61,7 @@ def main(context: click.Context) -> None:
       gviz render "y=(x+w)*(w+1)" x=2 w=1 -o y.pdf
       gviz inspect "y=(x+w)*(w+1)" x=2 w=1
 
-    gviz COMMAND --help has the options of each command, with an example.
+    gviz COMMAND --help shows the options of a command, with examples.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
@@ -73,23 +72,38 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line.
 
     Args:
-        arguments: what follows the program's name.
+        arguments: the words behind the program's name.
 
     Returns:
-        The exit status: 0, 1 (the input is wrong), 2 (usage) or 130 (interrupted).
+        The exit status: 0, 1 (the input is wrong) or 2 (usage).
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C while a script runs.
     """
     try:
-        return _reported(list(arguments))
+        status = _invoke(list(arguments))
+        streams.flush()
     except BrokenPipeError:  # the reader, such as `head -1`, has what it wanted
         streams.abandon(sys.stdout, sys.stderr)
         return 0
     except KeyboardInterrupt:
         streams.abandon(sys.stdout)
-        return EXIT_INTERRUPTED
+        raise
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx is not None else " ".join(["gviz", *arguments[:1]])
+        streams.complain(f"{error.format_message()}\n{command} --help has an example.")
+        return EXIT_USAGE
+    except GvizError as error:
+        streams.complain(str(error))
+        return error.exit_code
+    except Exception as error:  # noqa: BLE001 the last line of defence: what is left is the system's fault, or gviz's own
+        streams.complain(_explained(error))
+        return EXIT_ERROR
+    return status
 
 
 def _invoke(arguments: list[str]) -> int:
-    """Run the command; the status."""
+    """Run the command; return its status."""
     if "_GVIZ_COMPLETE" in os.environ:  # the shell asks what Tab may offer
         try:
             main.main(arguments, prog_name="gviz")
@@ -102,67 +116,38 @@ def _invoke(arguments: list[str]) -> int:
         return done.exit_code
 
 
-def _reported(arguments: list[str]) -> int:
-    """Run the command and report what is wrong; the status."""
-    try:
-        status = _invoke(arguments)
-        streams.flush()
-    except click.UsageError as error:
-        whose = (
-            error.ctx.command_path if error.ctx is not None else " ".join(["gviz", *arguments[:1]])
-        )  # an option without value
-        streams.complain(f"{error.format_message()}\n{whose} --help has an example.")
-        return EXIT_USAGE
-    except GvizError as error:
-        streams.complain(error.report())
-        return error.exit_code
-    except (BrokenPipeError, KeyboardInterrupt):
-        raise
-    except Exception as error:  # noqa: BLE001 the last line of defence: what is left is reported as gviz's own fault
-        return _unforeseen(error)
-    return status
-
-
-def _unforeseen(error: Exception) -> int:
-    """Report what the system would not do, such as writing the help to a full disk, or a fault of gviz's; the status."""
+def _explained(error: Exception) -> str:
+    """Return the words for an error of the system, such as a full disk, or of gviz itself."""
     if isinstance(error, MemoryError):
-        streams.complain("there is not enough memory for this")
-    elif isinstance(error, ImportError) and not (error.name or "").startswith("gviz"):
+        return "there is not enough memory for this"
+    if isinstance(error, ImportError) and not (error.name or "").startswith("gviz"):
         reason = str(error).strip().rpartition("\n")[2].removeprefix("Original error was: ")  # numpy's is a page long
-        streams.complain(
-            f"a library that gviz needs cannot be loaded: {reason}\nIs it installed as a whole, and is there memory?"
-        )
-    elif isinstance(error, OSError):
-        is_full = error.filename is None and error.errno in {errno.ENOSPC, errno.EDQUOT}
-        where = "cannot write to standard output: " if is_full else f"{error.filename}: " if error.filename is not None else ""
-        streams.complain(f"{where}{error.strerror or error}")
-    else:
-        return _own_up(error)
-    return 1
-
-
-def _own_up(error: Exception) -> int:
-    """Report an error that gviz should not have had."""
+        return f"a library that gviz needs cannot be loaded: {reason}\nIs it installed as a whole, and is there memory?"
+    if isinstance(error, OSError):
+        if error.filename is not None:
+            return f"{error.filename}: {error.strerror or error}"
+        streams.abandon(sys.stdout)
+        is_full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+        return f"{'cannot write to standard output: ' if is_full else ''}{error.strerror or error}"
     if os.environ.get("GVIZ_DEBUG"):
         import traceback
 
-        traceback.print_exception(error)
-        return EXIT_BUG
-    streams.complain(
+        return "".join(traceback.format_exception(error)).rstrip()
+    return (
         f"gviz has a bug: {type(error).__name__}: {error}\n"
         "Your input may be right. GVIZ_DEBUG=1 shows where it happened; please report it with that."
     )
-    return EXIT_BUG
 
 
 def _refuse_command(context: click.Context, name: str) -> NoReturn:
     """Say what was probably meant: another command, or `gviz render` with this as its source."""
-    from difflib import get_close_matches
+    from gviz.sources.source import looks_like_a_file
+    from gviz.text import closest
 
-    close = get_close_matches(name, COMMANDS, n=1)
-    if close:
-        hint = f"Did you mean {close[0]!r}?"
-    elif "=" in name or name.endswith((".py", ".json")) or os.path.exists(name):
+    meant = closest(name, COMMANDS)
+    if meant:
+        hint = f"Did you mean {meant!r}?"
+    elif "=" in name or looks_like_a_file(name):
         hint = f'To draw it: gviz render "{name}"'
     else:
         hint = f"The commands are {', '.join(COMMANDS)}."

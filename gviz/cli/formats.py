@@ -1,4 +1,4 @@
-"""``gviz formats``: what can be written here, and what makes it."""
+"""``gviz formats``: the formats that can be written here, and the programs that make them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ HEADINGS = ("suffix", "what it is", "made by")
 
 @click.command()
 def formats() -> int:
-    """List the output formats, and what makes each of them here.
+    """List the output formats, and the program that makes each of them.
 
     \b
     Examples:
       gviz formats
       gviz formats | grep svg
 
-    Which of them work on this machine is found out by drawing one box in each.
+    gviz draws a box in each format to find out which of them work on this machine.
     """
     from gviz.cli.table import print_rows
     from gviz.render import formats as rows

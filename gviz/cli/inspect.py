@@ -12,16 +12,16 @@ from gviz.cli.options import SourceCommand, takes_source
 
 if TYPE_CHECKING:
     from gviz.graph import Graph
-    from gviz.sources import Reading, SourceOptions
+    from gviz.sources import Reading, Source, SourceOptions
 
 __all__ = ["inspect"]
 
 
 @click.command(cls=SourceCommand)
-@takes_source
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: the same rows, and the graph.")
-def inspect(*, source: str, options: SourceOptions, as_json: bool) -> int:
-    """Tabulate the tensors of SOURCE, or a static graph's operations.
+@takes_source()
+@click.option("--json", "as_json", is_flag=True, help="Print the same rows and the graph as JSON.")
+def inspect(*, source: Source, options: SourceOptions, as_json: bool) -> int:
+    """List the tensors of SOURCE, or the operations of a static graph.
 
     SOURCE is an expression, a .py script (it is executed), a saved graph .json, or - for standard input.
 
@@ -30,7 +30,7 @@ def inspect(*, source: str, options: SourceOptions, as_json: bool) -> int:
       gviz inspect "y=(x+w)*(w+1)" x=2 w=1 --retain a
       gviz inspect train.py --json
 
-    For an expression backward runs first (unless --no-backward); a script's tensors are shown as it left them.
+    An expression runs backward first (unless --no-backward). A script's tensors are listed as it leaves them.
     """
     from gviz.cli.reading import read_source
 
@@ -39,14 +39,14 @@ def inspect(*, source: str, options: SourceOptions, as_json: bool) -> int:
         streams.write_product(to_json(reading.graph))
     else:
         _print_table(reading)
-    return 1 if reading.failed else 0
+    return int(reading.failed)
 
 
 def to_json(graph: Graph) -> str:
-    """The table and the graph as one line of JSON.
+    """Return the table and the graph as one line of JSON.
 
     Returns:
-        ``{"tensors": [...], "graph": {...}}``: a tensor has the nine keys of its row, and ``expression`` where it stands
+        ``{"tensors": [...], "graph": {...}}``: a tensor has the nine keys of its row, and ``expression`` if it stands
         for one; the graph is what ``gviz render -o graph.json`` writes. A static graph has ``operations`` in place of tensors.
     """
     import json
@@ -61,7 +61,7 @@ def to_json(graph: Graph) -> str:
 
 
 def _print_table(reading: Reading) -> None:
-    """Print the table, for a person on a terminal and for a program in a pipe; SourceError where there are no tensors."""
+    """Print the table, for a person on a terminal and for a program in a pipe; SourceError if there are no tensors."""
     from gviz.cli.table import TensorTable
     from gviz.errors import SourceError
 
@@ -73,7 +73,6 @@ def _print_table(reading: Reading) -> None:
     if not reading.graph.tensors:
         raise SourceError("there are no named tensors to list")
     if streams.is_terminal(sys.stdout):
-        table = TensorTable(reading.graph, before=reading.ran_backward, aliases=reading.aliases)
-        table.show()
+        TensorTable(reading.graph, before=reading.ran_backward, aliases=reading.aliases).show()
     else:  # a program looks for a row by any of its names
         streams.write_product(TensorTable(reading.graph, before=reading.ran_backward).plain())

@@ -14,7 +14,7 @@ HEADINGS = ("operation", "type", "shape", "dtype", "inputs")
 
 
 def rows(graph: Graph) -> list[tuple[str, ...]]:
-    """A row for each operation: name, type, shape, dtype, the names of its inputs (``^`` before one that only runs first).
+    """Return a row for each operation: name, type, shape, dtype, the names of its inputs (``^`` if one only runs first).
 
     >>> from gviz.graph import Edge, Graph, Node
     >>> nodes = (Node("n0", "placeholder", "Placeholder", "a", ()), Node("n1", "operation", "Log", "Log", (None, 2), "float32"))
@@ -37,7 +37,7 @@ def rows(graph: Graph) -> list[tuple[str, ...]]:
 
 
 def inputs_of(graph: Graph) -> dict[str, list[str]]:
-    """The names of what goes into each operation, by its id."""
+    """Return the names of the inputs of each operation, by its id."""
     names = {node.id: node.name or "" for node in graph.nodes}
     inputs: dict[str, list[str]] = {node.id: [] for node in graph.nodes}
     for edge in graph.edges:
@@ -47,11 +47,11 @@ def inputs_of(graph: Graph) -> dict[str, list[str]]:
 
 
 def to_json(graph: Graph) -> str:
-    """The table and the graph as one line of JSON.
+    """Return the table and the graph as one line of JSON.
 
     Returns:
-        ``{"operations": [...], "graph": {...}}``: an operation has its name, type, shape (None where it is unknown; None in
-        it for an unknown length), dtype, value (None where none is known) and the names of its inputs.
+        ``{"operations": [...], "graph": {...}}``: an operation has its name, type, shape (None if it is unknown; None in
+        it for an unknown length), dtype, value (None if it is unknown) and the names of its inputs.
     """
     import json
 

@@ -1,4 +1,4 @@
-"""``gviz ops``: the operations of gviz's engine, and what a script or a part of PyTorch has that the engine has not."""
+"""``gviz ops``: the operations of gviz's engine, and the names of PyTorch that it lacks."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gviz.cli import streams
+from gviz.text import aligned, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gviz.engine.readers.catalogue import Operation
-    from gviz.sources.missing import Missing
+    from gviz.explain.catalogue import Operation
+    from gviz.sources.script.missing import Missing
 
 __all__ = ["ops"]
 
-MOST_TOLD = 6
-"""Operations that are told in full; more of them are a table."""
+MOST_IN_FULL = 6
+"""Operations that are printed in full; more of them are a table."""
 
 MOST_NAMED = 8
-"""Functions and rows that are named where one is a part of them."""
+"""Functions and rows that are named if an operation is a part of them."""
 
 HEADINGS = ("grad_fn", "called as", "name", "saves")
 LONGEST = 60
@@ -33,14 +34,14 @@ WIDTHS = (90, 120)
 @click.command()
 @click.argument("pattern", required=False)
 @click.option(
-    "--missing", metavar="WHAT", help="What a script (FILE.py) or a module (torch.nn.functional) has that the engine lacks."
+    "--missing", metavar="WHAT", help="List what the engine lacks of a script (FILE.py) or a module (torch.nn.functional)."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: everything about each operation, or the missing names.")
 def ops(*, pattern: str | None, missing: str | None, as_json: bool) -> int:
     """List the engine's operations, or what it lacks.
 
-    An operation is told with its names, its grad_fn, what it saves, its derivatives and the line of gviz's code that it stands
-    in. PATTERN is a name (mul, torch.mul, '*', MulBackward0), a part of names or a glob; without it all are listed.
+    Shows the names of an operation, its grad_fn, what it saves, its derivatives and its line in gviz's code. PATTERN is a name
+    (mul, torch.mul, '*', MulBackward0), a part of names or a glob; without it all operations are listed.
 
     \b
     Examples:
@@ -49,52 +50,45 @@ def ops(*, pattern: str | None, missing: str | None, as_json: bool) -> int:
       gviz ops --missing train.py
       gviz ops --missing torch.Tensor
 
-    --missing says which names of torch a script uses, or a module of PyTorch 2.13 has, that the engine has not. The script
-    is read, not run; the exit status is 0 where nothing is missing, else 1.
+    --missing lists the names of torch that a script uses, or that a module of PyTorch 2.13 has, and that the engine lacks. The
+    script is read, not run; the exit status is 0 if nothing is missing, else 1.
     """
     if missing is not None:
         if pattern is not None:
-            raise click.UsageError("--missing takes one script or module, and no PATTERN beside it.")
+            raise click.UsageError("--missing takes one script or module, without a PATTERN.")
         return _print_missing(missing, as_json=as_json)
-    from gviz.engine.readers.catalogue import matching, operations
+    from gviz.explain.catalogue import matching, operations
 
-    found = operations() if pattern is None else matching(pattern)
-    if not found:
+    listed = operations() if pattern is None else matching(pattern)
+    if not listed:
         _refuse(pattern or "")
     if as_json:
-        _print_json({"operations": [_record(operation) for operation in found]})
-    elif len(found) <= MOST_TOLD:
-        _tell(found)
+        _print_json({"operations": [_record(operation) for operation in listed]})
+    elif len(listed) <= MOST_IN_FULL:
+        _print_in_full(listed)
     else:
-        _tabulate(found)
+        _tabulate(listed)
     return 0
 
 
 def _refuse(pattern: str) -> None:
     """Raise SourceError: there is no such operation; it says what may have been meant."""
-    from difflib import get_close_matches
-
-    from gviz.engine.readers.catalogue import operations
     from gviz.errors import SourceError
-    from gviz.sources.missing import is_here
-    from gviz.sources.names import shown
+    from gviz.explain.catalogue import operations
+    from gviz.sources.script.missing import is_here
+    from gviz.text import did_you_mean, excerpt
 
     for name in (f"torch.{pattern.removeprefix('torch.')}", f"torch.nn.{pattern}", f"torch.Tensor.{pattern}"):
         if is_here(name):
             hint = "gviz render draws the nodes that a call of it makes, if it makes any"
-            raise SourceError(f"{name} is in the engine, and has no row of its own in the table of operations", hint=hint)
+            raise SourceError(f"{name} is in the engine, but has no row of its own in the table of operations", hint=hint)
     names = sorted({name for operation in operations() for name in operation.names()})
-    close = get_close_matches(pattern[:60], names, n=3, cutoff=0.8)
-    hint = (
-        f"did you mean {' or '.join(close)}?"
-        if close
-        else "gviz ops lists all; gviz ops --missing torch.Tensor what is missing"
-    )
-    raise SourceError(f"the engine has no operation {shown(pattern)!r}", hint=hint)
+    hint = did_you_mean(pattern, names, "gviz ops lists all; gviz ops --missing torch.Tensor what is missing")
+    raise SourceError(f"the engine has no operation {excerpt(pattern)!r}", hint=hint)
 
 
 def _record(operation: Operation) -> dict[str, Any]:
-    """An operation as JSON has it."""
+    """Return an operation as its JSON."""
     return {
         "name": operation.key,
         "grad_fn": operation.grad_fn,
@@ -117,41 +111,35 @@ def _print_json(record: dict[str, Any]) -> None:
 
 
 def _facts(operation: Operation) -> Iterator[tuple[str, str]]:
-    """What there is to say of an operation: (what, text)."""
+    """Yield the lines on an operation: (what, text)."""
     yield "is", operation.note
     yield "called as", ", ".join(operation.forms)
     yield from (("takes", form) for form in operation.takes)
-    yield "part of", _some(operation.part_of)
+    yield "part of", joined(operation.part_of, MOST_NAMED)
     yield "saves", ", ".join(operation.saved)
     for inputs, formula in operation.formulas:
         yield f"grad of {inputs}", formula
     for meaning in operation.where:
         yield "where", meaning
-    yield "in derivative of", _some(operation.derivative_of)
+    yield "in derivative of", joined(operation.derivative_of, MOST_NAMED)
     yield "stands in", operation.source
 
 
-def _some(names: Sequence[str]) -> str:
-    """The first of many names, and how many more there are."""
-    more = len(names) - MOST_NAMED
-    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _tell(found: Sequence[Operation]) -> None:
+def _print_in_full(listed: Sequence[Operation]) -> None:
     """Print all about a few operations; lines are wrapped on a terminal only."""
-    told = [(_title(operation), [fact for fact in _facts(operation) if fact[1]]) for operation in found]
-    from gviz.cli.table import aligned, console
+    parts = [(_title(operation), [fact for fact in _facts(operation) if fact[1]]) for operation in listed]
+    from gviz.cli.table import console
 
     if not streams.is_terminal(sys.stdout):
         streams.write_product(
-            "\n".join(f"{title}\n{aligned([('  ' + what, text) for what, text in facts])}" for title, facts in told)
+            "\n".join(f"{title}\n{aligned([('  ' + what, text) for what, text in facts])}" for title, facts in parts)
         )
         return
     from rich.table import Table
     from rich.text import Text
 
     terminal = console()
-    for number, (title, facts) in enumerate(told):
+    for number, (title, facts) in enumerate(parts):
         terminal.print(Text(("\n" if number else "") + title, style="bold"))
         grid = Table.grid(padding=(0, 2, 0, 0))
         grid.add_column(style="dim", no_wrap=terminal.width > 60, overflow="fold")
@@ -162,42 +150,42 @@ def _tell(found: Sequence[Operation]) -> None:
 
 
 def _title(operation: Operation) -> str:
-    """``MulBackward0 (mul)``."""
+    """Return ``MulBackward0 (mul)``."""
     return operation.key if operation.note else f"{operation.grad_fn or 'no grad_fn'} ({operation.key})"
 
 
-def _tabulate(found: Sequence[Operation]) -> None:
-    """Print a line an operation; on a terminal the columns share its width."""
-    from gviz.cli.table import aligned, console, ruled, shorten
+def _tabulate(listed: Sequence[Operation]) -> None:
+    """Print a line for each operation; on a terminal the columns share its width."""
+    from gviz.cli.table import console, cut, ruled
 
     rows = [
-        (operation.grad_fn or "None", ", ".join(operation.forms), operation.key, ", ".join(_bare(operation.saved)))
-        for operation in found
+        (
+            operation.grad_fn or "None",
+            ", ".join(operation.forms),
+            operation.key,
+            ", ".join(operation.saved).replace("_saved_", ""),
+        )
+        for operation in listed
     ]
     if not streams.is_terminal(sys.stdout):
-        streams.write_product(aligned([HEADINGS, *([shorten(cell, LONGEST) for cell in row] for row in rows)]))
+        streams.write_product(aligned([HEADINGS, *([cut(cell, LONGEST) for cell in row] for row in rows)]))
         return
     terminal = console()
-    shown = 2 + (terminal.width >= WIDTHS[0]) + (terminal.width >= WIDTHS[1])
+    headings = HEADINGS[: 2 + (terminal.width >= WIDTHS[0]) + (terminal.width >= WIDTHS[1])]
     table = ruled()
-    for place, heading in enumerate(HEADINGS[:shown]):
+    for place, heading in enumerate(headings):
         least = None if place else min(max(len(row[0]) for row in rows), terminal.width // 2)
         table.add_column(heading, no_wrap=True, overflow="ellipsis", min_width=least, max_width=terminal.width // 2)
     for row in rows:
-        table.add_row(*row[:shown], style="dim" if row[0] == "None" else "")
+        table.add_row(*row[: len(headings)], style="dim" if row[0] == "None" else "")
     terminal.print(table)
-    terminal.print(f"{len(rows)} operations; gviz ops NAME tells all about one", style="dim")
-
-
-def _bare(saved: Sequence[str]) -> Iterator[str]:
-    return (name.removeprefix("_saved_") for name in saved)
+    terminal.print(f"{len(rows)} operations; gviz ops NAME shows all about one", style="dim")
 
 
 def _print_missing(what: str, *, as_json: bool) -> int:
-    """Print what is missing, a line a name; the exit status."""
-    from gviz.cli.table import aligned
-    from gviz.sources.missing import of_module, of_script
+    """Print what is missing, a line for each name; return the exit status."""
     from gviz.sources.options import Note
+    from gviz.sources.script.missing import of_module, of_script
 
     if what == "torch" or what.startswith("torch."):
         names: Sequence[str] = of_module(what)

@@ -1,7 +1,4 @@
-"""Arguments and options that several commands share: what SOURCE is read with, and what is shown of it.
-
-Each set is one decorator, so that it is spelt and explained the same everywhere.
-"""
+"""SOURCE [NAME=VALUE ...] and the options with which it is read: one decorator for all commands that read a source."""
 
 from __future__ import annotations
 
@@ -11,15 +8,9 @@ from typing import Any, TypeAlias
 
 import click
 
-__all__ = [
-    "NAMES", "SHOWN", "SourceCommand", "dtype_option", "format_option", "graphviz_option", "rankdir_option", "show_option",
-    "takes_source", "values_option",
-]  # fmt: skip
+__all__ = ["Command", "SourceCommand", "takes_source"]
 
 Command: TypeAlias = Callable[..., int]
-
-SHOWN = ("value", "grad", "shape", "dtype", "state", "saved", "attrs")
-"""What ``--show`` knows."""
 
 
 class SourceCommand(click.Command):
@@ -44,12 +35,12 @@ class SourceCommand(click.Command):
 
 
 def _names(_context: click.Context, _parameter: click.Parameter, given: Sequence[str]) -> tuple[str, ...]:
-    """Names from an option that may be repeated and may have commas, each once."""
+    """Return the names of an option that may be repeated and may have commas, each once."""
     return tuple(dict.fromkeys(name for text in given for name in split_names(text)))
 
 
 def split_names(text: str) -> tuple[str, ...]:
-    """Names from a comma-separated text.
+    """Return the names in a comma-separated text.
 
     >>> split_names("x, w,parts[0,1],d['a,b']")
     ('x', 'w', 'parts[0,1]', "d['a,b']")
@@ -71,82 +62,56 @@ def split_names(text: str) -> tuple[str, ...]:
     return tuple(stripped for name in names if (stripped := name.strip()))
 
 
-def _shown(context: click.Context, parameter: click.Parameter, given: str) -> tuple[str, ...]:
-    """The choices in the order of :data:`SHOWN`; ``none`` is empty and ``all`` is everything."""
-    chosen = {word.strip().lower() for word in given.split(",") if word.strip()}
-    for word in sorted(chosen - {*SHOWN, "none", "all"}):
-        raise click.BadParameter(f"{word!r} is none of {', '.join(SHOWN)}, none, all.", context, parameter)
-    if "none" in chosen and len(chosen) > 1:
-        raise click.BadParameter("none goes with nothing else.", context, parameter)
-    return SHOWN if "all" in chosen else tuple(word for word in SHOWN if word in chosen)
-
-
-show_option = click.option(
-    "--show", callback=_shown, default="value,grad", show_default=True, metavar="WHAT,...",
-    help=f"What the boxes tell: {', '.join(SHOWN)}, or none (TorchViz's own picture), or all.",
-)  # fmt: skip
-
-format_option = click.option(
-    "--format", "suffix", metavar="SUFFIX", help="The format, where the file's suffix does not tell it."
-)
-
-graphviz_option = click.option(
-    "--graphviz",
-    type=click.Choice(["auto", "embedded", "system"]),
-    default="auto",
-    show_default=True,
-    help="What makes images: the Graphviz that came with gviz, or the system's dot.",
-)
-
-
-def rankdir_option(default: str, what: str) -> Callable[[Command], Command]:
-    """``--rankdir``, of which each command has another default and another explanation."""
-    ways = click.Choice(["TB", "BT", "LR", "RL"], case_sensitive=False)
-    return click.option("--rankdir", type=ways, default=default, metavar="TB|BT|LR|RL", show_default=True, help=what)
-
-
 NAMES: dict[str, Any] = {"multiple": True, "callback": _names, "metavar": "NAME"}
 
-values_option = click.option("--values", metavar="FILE.json", help='Values from a file: {"x": 2, "W": [[1, 2], [3, 4]]}.')
-dtype_option = click.option("--dtype", metavar="DTYPE", help="Of the values: float32 (the default), float64 ...")
-
-_SOURCE_OPTIONS = (
-    values_option,
-    click.option("--root", **NAMES, help="The root; repeat it, or use commas, for several."),
-    click.option("--frozen", **NAMES, help="Requires no gradient, and so is not in the graph."),
-    click.option("--retain", **NAMES, help="An intermediate that keeps its gradient."),
-    dtype_option,
-    click.option("--no-backward", is_flag=True, help="Leave out the backward pass that an expression gets."),
-    click.option("--grad-output", metavar="ones", help="What backward starts from where the root is no scalar."),
-    click.option("--engine", type=click.Choice(["gviz", "torch", "auto"]), default="auto", show_default=True,
-                 help="What runs a script: gviz's own engine, or the real PyTorch where it is installed."),
-    click.option("--on-error", type=click.Choice(["draw", "stop"]), default="draw", show_default=True,
-                 help="Where a script raises: draw the graph as far as it came, or stop."),
-)  # fmt: skip
+OPTIONS = {
+    "values": click.option("--values", metavar="FILE.json", help='A file of values: {"x": 2, "W": [[1, 2], [3, 4]]}.'),
+    "root": click.option("--root", **NAMES, help="The root; repeat the option, or use commas, for several."),
+    "frozen": click.option("--frozen", **NAMES, help="Treat NAME as a constant (requires_grad=False)."),
+    "retain": click.option("--retain", **NAMES, help="Keep the gradient of an intermediate (retain_grad)."),
+    "dtype": click.option("--dtype", metavar="DTYPE", help="The dtype of the values: float32 (the default), float64 ..."),
+    "no_backward": click.option("--no-backward", is_flag=True, help="Do not run backward: compute the values alone."),
+    "grad_output": click.option("--grad-output", metavar="ones", help="The gradient of the root, if it is not a scalar."),
+    "engine": click.option("--engine", type=click.Choice(["gviz", "torch", "auto"]), default="auto", show_default=True,
+                           help="The engine that runs a script: gviz's own, or the real PyTorch if it is installed."),
+    "on_error": click.option("--on-error", type=click.Choice(["draw", "stop"]), default="draw", show_default=True,
+                             help="If a script raises an error: draw the graph up to there, or stop."),
+}  # fmt: skip
+"""The options with which a source is read."""
 
 
-def takes_source(command: Command) -> Command:
+def takes_source(*names: str, required: bool = True) -> Callable[[Command], Command]:
     """Give a command the words SOURCE [NAME=VALUE ...] and the options that go with them.
 
-    The command is called with ``source`` and ``options`` (a :class:`gviz.sources.SourceOptions`) beside what is its own.
+    The command is called with ``source`` and ``options`` (:class:`gviz.sources.Source`, :class:`gviz.sources.SourceOptions`).
+
+    Args:
+        names: the options, by their names in :data:`OPTIONS`; all of them if none is named.
+        required: whether there has to be a source; without one ``source`` is None.
     """
 
-    @wraps(command)
-    def with_source(**given: Any) -> int:
-        from gviz.cli.values import read_words
-        from gviz.sources import SourceOptions
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def with_source(**given: Any) -> int:
+            from gviz.cli.values import read_words
+            from gviz.sources import SourceOptions
 
-        source, values, argv = read_words(given.pop("words"), given.pop("after"), given.pop("values"))
-        options = SourceOptions(
-            values=values,
-            argv=argv,
-            roots=given.pop("root"),
-            backward=not given.pop("no_backward"),
-            **{key: given.pop(key) for key in ("frozen", "retain", "dtype", "grad_output", "engine", "on_error")},
-        )
-        return command(source=source, options=options, **given)
+            words, after = given.pop("words"), given.pop("after")
+            own = {name: given.pop(name) for name in names or OPTIONS}
+            if not words and not after and not required:
+                unused = next((name for name, value in own.items() if value), None)
+                if unused is not None:
+                    raise click.UsageError(f"--{unused.replace('_', '-')} needs a SOURCE.", click.get_current_context())
+                return command(source=None, options=SourceOptions(), **given)
+            source, values, argv = read_words(words, after, own.pop("values"))
+            roots, backward = own.pop("root"), not own.pop("no_backward")
+            options = SourceOptions(values=values, argv=argv, roots=roots, backward=backward, **own)
+            return command(source=source, options=options, **given)
 
-    decorated: Command = with_source
-    for option in reversed(_SOURCE_OPTIONS):
-        decorated = option(decorated)
-    return click.argument("words", nargs=-1, metavar="SOURCE [NAME=VALUE]...")(decorated)
+        decorated: Command = with_source
+        for name in reversed(names or tuple(OPTIONS)):
+            decorated = OPTIONS[name](decorated)
+        words = "SOURCE [NAME=VALUE]..."
+        return click.argument("words", nargs=-1, metavar=words if required else f"[{words}]")(decorated)
+
+    return decorate

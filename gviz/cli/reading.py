@@ -1,4 +1,4 @@
-"""Reading a source for a command: what it says goes to standard error, and numpy starts no threads it will not use."""
+"""Reading a source for a command: its notes go to standard error, and numpy starts no threads that it will not use."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from gviz.cli import streams
-from gviz.cli.values import is_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gviz.sources import Reading, SourceOptions
+    from gviz.sources import Reading, Source, SourceOptions
 
 __all__ = ["one_thread", "read_source"]
 
 
-def read_source(source: str, options: SourceOptions, *, product_on_stdout: bool, rootless: bool = False) -> Reading:
+def read_source(source: Source, options: SourceOptions, *, product_on_stdout: bool, rootless: bool = False) -> Reading:
     """Read a source and print its notes.
 
     Args:
-        source: an expression, a script, a saved graph, or ``-``.
+        source: an expression, a script or a saved graph.
         options: how to read it.
         product_on_stdout: keep standard output free of what a script prints.
         rootless: whether a script in which nothing has a graph is fine.
@@ -30,11 +29,11 @@ def read_source(source: str, options: SourceOptions, *, product_on_stdout: bool,
     Raises:
         GvizError: the source is not right.
     """
-    with ExitStack() as stack:
-        from gviz.sources import read
+    from gviz.sources import read
 
+    with ExitStack() as stack:
         streams.hear_warnings()  # a script may draw pictures itself
-        if not is_script(source):
+        if source.kind != "script":
             stack.enter_context(one_thread())
         else:
             gc.enable()
@@ -48,7 +47,7 @@ def read_source(source: str, options: SourceOptions, *, product_on_stdout: bool,
 def one_thread() -> Iterator[None]:
     """Let numpy's BLAS start one thread: saves 100 ms of processor time, and an expression has no use for more.
 
-    Only while numpy loads: child processes find the environment as it was. What the user has set stays.
+    Only while numpy loads: child processes find the environment as it was. A value that the user has set stays.
     """
     name = "OPENBLAS_NUM_THREADS"
     if name in os.environ:

@@ -9,6 +9,7 @@ from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 from gviz.errors import FileError
+from gviz.text import shorten, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,30 +28,30 @@ _LONGEST = 1_000
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether a person reads that stream as it is written."""
-    return stream is not None and is_open(stream) and stream.isatty()
+    """Return whether the stream is a terminal."""
+    return is_open(stream) and stream is not None and stream.isatty()
 
 
-def is_open(stream: TextIO) -> bool:
-    """Whether a stream can still be written to."""
+def is_open(stream: TextIO | None) -> bool:
+    """Return whether a stream can still be written to; None is one that was closed before gviz began."""
     try:
-        return not stream.closed
+        return stream is not None and not stream.closed
     except ValueError:  # Python's word for a stream that a script took apart
         return False
 
 
 def in_colour(stream: TextIO | None) -> bool:
-    """Whether colours are welcome there: a terminal, and NO_COLOR (https://no-color.org) is not set."""
+    """Return whether colours are welcome: it is a terminal, and NO_COLOR (https://no-color.org) is not set."""
     return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def takes_unicode(stream: TextIO) -> bool:
-    """Whether bars and lines of a tree can be shown there."""
+    """Return whether bars and lines of a tree can be shown there."""
     return (stream.encoding or "").lower().startswith("utf")
 
 
 def say(note: Note) -> None:
-    """Print one note of a source on standard error; dim ones only where a person reads it."""
+    """Print one note of a source on standard error; a dim one only if that is a terminal."""
     if note.level == "dim" and not is_terminal(sys.stderr):
         return
     prefix = f"{note.level}: " if note.level in ("warning", "error") else ""
@@ -58,9 +59,9 @@ def say(note: Note) -> None:
 
 
 def hear_warnings() -> None:
-    """From now on print what gviz warns of as one line each; a warning with a place in the user's code stays as it is.
+    """From now on print each warning of gviz in one line; a warning with a place in the user's code stays as it is.
 
-    A place in gviz's own files, such as a warning about an expression has, would tell its reader nothing.
+    A place in gviz's own files, as of a warning about an expression, says nothing to its reader.
     """
     import warnings
 
@@ -85,9 +86,10 @@ def complain(text: str) -> None:
 
 
 def _talk(prefix: str, text: str, style: str) -> None:
-    if sys.stderr is None or not is_open(sys.stderr):  # closed by the caller or a script: nobody wants to hear it
+    if not is_open(sys.stderr):  # closed by the caller or by a script
         return
-    prefix, text = _visible(prefix), "\n".join(map(_cut, _visible(text).split("\n")))
+    lines = visible(text.expandtabs()).split("\n")  # a script's error may hold any character
+    text = "\n".join(shorten(line, _LONGEST, middle=True) for line in lines)
     if style and in_colour(sys.stderr):
         if prefix:
             prefix = f"\x1b[{style}m{prefix}\x1b[0m"
@@ -100,54 +102,23 @@ def _talk(prefix: str, text: str, style: str) -> None:
         abandon(sys.stderr)
 
 
-def _visible(text: str) -> str:
-    r"""A text whose control characters are shown, not obeyed: a script's error may hold any.
-
-    >>> _visible("a\x1b[2J")
-    'a\\x1b[2J'
-    """
-    if text.isprintable():
-        return text
-    from unicodedata import category
-
-    return "".join(c if c in "\n\t" or category(c) != "Cc" else repr(c)[1:-1] for c in text)
-
-
-def _cut(line: str) -> str:
-    """A line without its middle where that is too long to be read: a name may have 100,000 characters."""
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]}...{line[-_LONGEST // 2 :]}"
-
-
 def write_product(data: str | bytes) -> None:
     """Write the product to standard output: text as UTF-8 with its own line ends, or as the terminal wants it.
 
     Raises:
-        FileError: standard output is closed, or its disk is full.
-        BrokenPipeError: nobody reads any more.
+        FileError: standard output is closed.
+        OSError: its disk is full, or nobody reads it any more.
     """
-    if sys.stdout is None or not is_open(sys.stdout):
+    if not is_open(sys.stdout):
         raise FileError("standard output is closed", hint="name a file with -o FILE")
     raw = data if isinstance(data, bytes) else _encoded(data)
-    with _full_disk_told():
-        sys.stdout.flush()
-        sys.stdout.buffer.write(raw)
-        sys.stdout.buffer.flush()
-
-
-@contextmanager
-def _full_disk_told() -> Iterator[None]:
-    """Within it, what the system would not write is a FileError; a reader that left stays a BrokenPipeError."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        abandon(sys.stdout)
-        raise FileError(f"cannot write to standard output: {error.strerror}") from None
+    sys.stdout.flush()
+    sys.stdout.buffer.write(raw)
+    sys.stdout.buffer.flush()
 
 
 def _encoded(text: str) -> bytes:
-    """The bytes of a text for standard output; a terminal shows ``?`` for what its encoding lacks."""
+    """Return the bytes of a text for standard output; a terminal shows ``?`` for what its encoding lacks."""
     if is_terminal(sys.stdout):
         return text.encode(sys.stdout.encoding or "utf-8", "replace")
     try:
@@ -158,7 +129,7 @@ def _encoded(text: str) -> bytes:
 
 @contextmanager
 def product_alone() -> Iterator[None]:
-    """Within it, what a script prints goes to standard error, so that standard output holds the product alone.
+    """Send what a script prints to standard error, so that standard output holds the product alone.
 
     The file descriptor is moved as well as ``sys.stdout``: child processes and compiled code print too.
     """
@@ -179,9 +150,9 @@ def product_alone() -> Iterator[None]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Within it Ctrl-C raises KeyboardInterrupt, so that what is under way can tidy up; elsewhere it ends gviz at once."""
+    """Let Ctrl-C raise KeyboardInterrupt, so that a script can tidy up; elsewhere it ends gviz at once."""
     before = signal.getsignal(signal.SIGINT)
-    if before is signal.SIG_IGN:  # whoever started gviz wants it so
+    if before is signal.SIG_IGN:  # the program that started gviz ignores Ctrl-C
         yield
         return
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -192,25 +163,18 @@ def interruptible() -> Iterator[None]:
 
 
 def flush() -> None:
-    """Write out what is buffered, so that a full disk or a closed pipe is noticed here and not while Python ends.
-
-    Raises:
-        FileError: the disk is full.
-        BrokenPipeError: nobody reads any more.
-    """
-    if sys.stderr is not None and is_open(sys.stderr):
-        try:
+    """Write what is buffered, so that a full disk or a closed pipe is noticed here and not while Python ends."""
+    try:
+        if is_open(sys.stderr):
             sys.stderr.flush()
-        except (OSError, ValueError):
-            abandon(sys.stderr)
-    if sys.stdout is None or not is_open(sys.stdout):
-        return
-    with _full_disk_told():
+    except (OSError, ValueError):
+        abandon(sys.stderr)
+    if is_open(sys.stdout):
         sys.stdout.flush()
 
 
 def abandon(*unwanted: TextIO | None) -> None:
-    """Point these streams at nothing, so that Python has nothing to complain about when it flushes them at its end."""
+    """Point these streams at nothing, so that Python does not complain when it flushes them at its end."""
     with suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for stream in unwanted:

@@ -226,42 +226,7 @@ def test_d_the_article_s_table_has_all_six_columns(gviz: Program) -> None:
     assert column(rows, "requires_grad") == dict.fromkeys(rows, True)
 
 
-# The articles' own programs
-
-
-def values_of(rows: Rows, *names: str) -> list[Any]:
-    """Values of tensors; of those with one element, that element."""
-    return [cell[0] if isinstance(cell := rows[name]["value"], list) and len(cell) == 1 else cell for name in names]
-
-
-def grads_of(rows: Rows, *names: str) -> list[Any]:
-    return [cell[0] if isinstance(cell := rows[name]["grad"], list) and len(cell) == 1 else cell for name in names]
-
-
-@pytest.mark.parametrize("name", ["y_xw", "y_xw_attributes", "y_xw_retain"])
-def test_sample_y_has_the_article_s_numbers(gviz: Program, name: str) -> None:
-    rows = gviz.inspect(SAMPLES / f"{name}.py")
-    assert values_of(rows, "w", "x", "a", "b", "y") == [1, 2, 3, 2, 6]
-    assert grads_of(rows, "w", "x", "a", "b", "y") == [5, 2, 2 if name == "y_xw_retain" else None, None, None]
-    assert list(column(rows, "is_leaf").values()) == [True, True, False, False, False]
-    assert list(column(rows, "grad_fn").values()) == [None, None, "AddBackward0", "AddBackward0", "MulBackward0"]
-    assert size(gviz.graph(SAMPLES / f"{name}.py")) == (8, 8)
-
-
-def test_sample_of_a_pasted_session_is_the_same_graph(gviz: Program) -> None:
-    done = gviz("inspect", SAMPLES / "pasted_session.py", "--json")
-    assert done.status == 0, done.err
-    rows = {row["name"]: row for row in done.json()["tensors"]}
-    assert (values_of(rows, "y"), grads_of(rows, "w", "x")) == ([6], [5, 2])
-    assert size(gviz.graph(SAMPLES / "pasted_session.py")) == (8, 8)
-
-
-def test_sample_five_neurons_has_the_article_s_numbers(gviz: Program) -> None:
-    rows = gviz.inspect(SAMPLES / "five_neurons.py")
-    assert values_of(rows, "b", "c", "d", "L") == [2, 4, 22, -12]
-    assert grads_of(rows, "w1", "w2", "w3", "w4", "a") == [-6, -8, -2, -4, -11]
-    assert rows["L"]["grad_fn"] == "RsubBackward1"
-    assert size(gviz.graph(SAMPLES / "five_neurons.py")) == (17, 17)
+# The articles' own programs: their numbers are in tests/sources/script/test_script_samples.py
 
 
 def test_sample_backward_of_a_tensor_that_is_no_scalar_shows_error_and_graph(gviz: Program) -> None:
@@ -270,104 +235,6 @@ def test_sample_backward_of_a_tensor_that_is_no_scalar_shows_error_and_graph(gvi
     assert "grad can be implicitly created only for scalar outputs" in done.err
     assert "five_neurons_3x3.py:18" in done.err
     assert "RsubBackward1" in done.out
-
-
-@pytest.mark.parametrize(("name", "boxes"), [("five_neurons_3x3_ones", (17, 17)), ("five_neurons_3x3_sum", (18, 18))])
-def test_sample_ones_and_a_sum_give_the_same_gradients(gviz: Program, name: str, boxes: tuple[int, int]) -> None:
-    rows = gviz.inspect(SAMPLES / f"{name}.py")
-    assert rows["w1"]["shape"] == [3, 3]
-    assert rows["w3"]["grad"] == [[-number for number in row] for row in rows["b"]["value"]]
-    assert size(gviz.graph(SAMPLES / f"{name}.py")) == boxes
-
-
-def test_sample_a_second_backward_raises_pytorch_s_error(gviz: Program) -> None:
-    done = gviz("inspect", SAMPLES / "five_neurons_twice.py", "--json")
-    assert done.status == 1
-    assert "Trying to backward through the graph a second time" in done.err
-    assert {row["name"]: row["grad"] for row in done.json()["tensors"]}["w1"] == -6
-
-
-def test_sample_a_retained_graph_accumulates(gviz: Program) -> None:
-    rows = gviz.inspect(SAMPLES / "five_neurons_retain_graph.py")
-    assert grads_of(rows, "w1", "w2", "w3", "w4", "a") == [-12, -16, -4, -8, -22]
-
-
-def test_sample_frozen_weights_take_no_part(gviz: Program) -> None:
-    graph = gviz.graph(SAMPLES / "five_neurons_frozen.py")
-    assert {node["name"] for node in graph["nodes"] if node["kind"] == "leaf"} == {"a", "w3", "w4"}
-    assert grads_of(gviz.inspect(SAMPLES / "five_neurons_frozen.py"), "w1", "w2", "w3") == [None, None, -2]
-
-
-def test_sample_an_update_makes_a_new_tensor_and_the_picture_stays_that_of_the_loss(gviz: Program) -> None:
-    rows = gviz.inspect(SAMPLES / "five_neurons_update.py")
-    assert (rows["w1"]["is_leaf"], values_of(rows, "w1")) == (False, [4])
-    graph = gviz.graph(SAMPLES / "five_neurons_update.py")
-    assert size(graph) == (17, 17)
-    assert graph["title"] == "L"
-
-
-def test_sample_leaves_alone_have_no_graph_yet(gviz: Program) -> None:
-    rows = gviz.inspect(SAMPLES / "leaves.py")
-    assert column(rows, "is_leaf") == {"tsr": True, "t1": True, "t2": True}
-    assert column(rows, "requires_grad") == {"tsr": False, "t1": True, "t2": True}
-    assert rows["tsr"]["shape"] == [3, 5]
-
-
-def test_sample_requires_grad_is_contagious(gviz: Program) -> None:
-    assert column(gviz.inspect(SAMPLES / "contagious.py"), "requires_grad") == {
-        "x": False,
-        "w": True,
-        "u": False,
-        "v": True,
-        "z": True,
-    }
-
-
-def test_sample_nothing_is_recorded_under_no_grad(gviz: Program) -> None:
-    rows = gviz.inspect(SAMPLES / "no_grad.py")
-    assert (rows["y"]["requires_grad"], rows["z"]["requires_grad"]) == (True, False)
-
-
-def test_sample_no_grad_without_brackets_is_a_type_error(gviz: Program) -> None:
-    done = gviz("render", SAMPLES / "no_grad_without_brackets.py", "-o", "-")
-    assert done.status == 1
-    assert "no_grad_without_brackets.py:7" in done.err
-    assert "TypeError" in done.err
-
-
-def test_sample_h_has_the_article_s_pictures(gviz: Program) -> None:
-    assert size(gviz.graph(SAMPLES / "h_wxb.py")) == (9, 8)
-    assert size(gviz.graph(SAMPLES / "h_wxb_frozen.py")) == (7, 6)
-    assert values_of(gviz.inspect(SAMPLES / "h_wxb.py"), "h") == [4.5]
-
-
-def test_sample_make_dot_writes_its_own_pdf(gviz: Program) -> None:
-    done = gviz("render", SAMPLES / "h_wxb_make_dot.py", "-o", "h.dot")
-    assert done.status == 0, done.err
-    assert (gviz.folder / "h_wxb.pdf").read_bytes().startswith(b"%PDF")
-
-
-def test_sample_detach_leaves_the_original_s_graph_as_it_is(gviz: Program) -> None:
-    rows = gviz.inspect(SAMPLES / "detach.py")
-    assert column(rows, "requires_grad") == {"x": True, "w": True, "b": True, "h": True, "copy": False, "k": False}
-    graph = gviz.graph(SAMPLES / "detach.py")
-    assert size(graph) == (9, 8)
-    assert graph["title"] == "h"
-
-
-def test_sample_div_is_a_division(gviz: Program) -> None:
-    rows = gviz.inspect(SAMPLES / "div.py")
-    assert rows["c"]["grad_fn"] == "DivBackward0"
-    assert grads_of(rows, "a", "b") == [0.25, -0.375]
-
-
-@pytest.mark.parametrize(("name", "of_t"), [("uvte", None), ("uvte_retain", 5)])
-def test_sample_e_has_the_article_s_numbers(gviz: Program, name: str, of_t: int | None) -> None:
-    rows = gviz.inspect(SAMPLES / f"{name}.py")
-    assert values_of(rows, "u", "e") == [6, 17.51292610168457]
-    assert values_of(rows, "t", "v") == pytest.approx([2.302585, 11.512925], abs=2e-6)
-    assert grads_of(rows, "a", "b", "d", "t") == [3, 2, 0.5, of_t]
-    assert size(gviz.graph(SAMPLES / f"{name}.py")) == (13, 12)
 
 
 def test_every_sample_can_be_tabulated(gviz: Program) -> None:

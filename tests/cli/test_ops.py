@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import pytest
 from names_of_torch import FILE, MODULES
 from names_of_torch import text as names_of_this_torch
-from program import ROOT, SAMPLES, Program
+from program import SAMPLES, Program
 
 from gviz import engine
-from gviz.autograd.row import COMPOSITES, ROWS
+from gviz.autograd.row import ROWS
 from gviz.cli.ops import MOST_NAMED
-from gviz.engine.readers import symbols
-from gviz.engine.readers.catalogue import Operation, matching, operations
-from gviz.sources.missing import of_module, torch_names
+from gviz.explain.catalogue import matching, operations
+from gviz.sources.script.missing import of_module, torch_names
 
 SCRIPT = """import numpy as np
 import torch
@@ -44,105 +40,6 @@ Own().map_(1)
 """
 
 
-@pytest.fixture(scope="module")
-def listed() -> dict[str, Operation]:
-    return {operation.key: operation for operation in operations()}
-
-
-# ------------------------------------------------------------------ the list
-@pytest.mark.parametrize("key", sorted(ROWS))
-def test_every_row_is_listed_with_what_it_saves_and_its_formulas(listed: dict[str, Operation], key: str) -> None:
-    row, told = ROWS[key], listed[key]
-    assert told.grad_fn == row.node
-    assert told.saved == tuple(name for name in dir(row.cls) if name.startswith("_saved_"))
-    assert [inputs.split(", ") for inputs, _ in told.formulas] == [name.split("__") for name in row.formulas]
-    assert all(formula and "<" not in formula.replace(" < ", "").replace(" <= ", "") for _, formula in told.formulas)
-    assert bool(told.formulas) == (row.node is not None)
-
-
-def test_every_row_can_be_found_by_its_names() -> None:
-    for operation in operations():
-        for name in operation.names():
-            assert operation in matching(name), name
-
-
-def test_every_form_is_a_name_of_pytorchs(listed: dict[str, Operation]) -> None:
-    names = torch_names()
-    for operation in listed.values():
-        for form in (*operation.forms, *operation.part_of):
-            owner, _, name = form.rpartition(".")
-            if form.replace(".", "_").isidentifier():  # no operator
-                assert name in names[owner if owner == "torch" else f"torch.{owner}"], form
-
-
-x, y, matrix = (engine.ones(*size).requires_grad_() for size in ((3,), (3,), (3, 3)))
-
-
-@pytest.mark.parametrize(
-    ("form", "run"),
-    [
-        ("torch.sum", lambda: engine.sum(matrix)),
-        ("Tensor.sum", lambda: matrix.sum(0)),
-        ("x + y", lambda: x + y),
-        ("2 - x", lambda: 2 - x),
-        ("2 / x", lambda: 2 / x),
-        ("x ** y", lambda: x**2),
-        ("2 ** x", lambda: 2**x),
-        ("x[...]", lambda: matrix[0]),
-        ("-x", lambda: -x),
-        ("Tensor.T", lambda: matrix.T),
-        ("torch.max", lambda: engine.max(x)),
-        ("Tensor.mul_", lambda: (x * 1).mul_(y)),
-        ("nn.functional.relu", lambda: engine.nn.functional.relu(x)),
-        ("nn.functional.softmax", lambda: engine.nn.functional.softmax(x, 0)),
-        ("linalg.det", lambda: engine.linalg.det(matrix)),
-        ("special.expit", lambda: import_module("gviz.engine.special").expit(x)),
-        ("torch.cat", lambda: engine.cat([x, y])),
-    ],
-)
-def test_a_form_makes_the_node_that_it_is_listed_with(form: str, run: Callable[[], Any]) -> None:
-    made = type(run().grad_fn).__name__
-    assert made in {operation.grad_fn for operation in operations() if form in operation.forms}
-
-
-def test_an_option_that_is_called_like_a_row_makes_no_function_part_of_it(listed: dict[str, Operation]) -> None:
-    assert "torch.quantile" not in listed["addmm"].part_of  # interpolation="linear" is no linear layer
-    assert "nn.functional.linear" in listed["addmm"].part_of
-
-
-def test_a_function_of_several_operations_is_listed_with_each() -> None:
-    assert "torch.kron" in next(operation for operation in operations() if operation.key == "mul").part_of
-    parts = {operation.grad_fn for operation in operations() if "torch.matmul" in operation.part_of}
-    assert {"MmBackward0", "MvBackward0", "DotBackward0", "BmmBackward0"} <= parts
-    assert sorted(operation.key for operation in matching("matmul")) == sorted(
-        operation.key for operation in operations() if "torch.matmul" in operation.part_of
-    )
-
-
-# ------------------------------------------------------------------ formulas as text
-@pytest.mark.parametrize(
-    ("formula", "text"),
-    [
-        (lambda grad, self: (grad + 1) * -self, "(grad + 1) * -self"),
-        (lambda a, b, c: a - (b - c) - a, "a - (b - c) - a"),
-        (lambda a, b, c: a / (b * c) / c * 2, "a / (b * c) / c * 2"),
-        (lambda a, b: 2 ** (a + b) ** 2, "2 ** (a + b) ** 2"),
-        (lambda a, b: (a**b) ** -a, "(a ** b) ** -a"),
-        (lambda grads, dims: grads[0].shape[1:] if dims else 0, "grads[0].shape[1:]"),
-    ],
-)
-def test_a_formula_has_the_brackets_that_it_needs(formula: Any, text: str) -> None:
-    assert symbols.formula_text(formula) == text
-
-
-def test_a_composite_that_branches_is_told_in_words() -> None:
-    assert symbols.meaning("div_backward_other").endswith("= -grad * self / other / other")
-    for name, function in COMPOSITES.items():
-        told = symbols.meaning(name)
-        assert " = " in told or told.endswith(": " + (function.__doc__ or "").partition("\n")[0])
-    assert symbols.meaning("maybe_multiply").startswith("maybe_multiply(grad, number): ")
-
-
 # ------------------------------------------------------------------ the command
 def test_one_operation_is_told_in_full(gviz: Program) -> None:
     done = gviz("ops", "MulBackward0")
@@ -155,29 +52,6 @@ def test_one_operation_is_told_in_full(gviz: Program) -> None:
     assert "_saved_other, _saved_self" in done.out
 
 
-@pytest.mark.parametrize(
-    ("pattern", "first"),
-    [
-        ("torch.conv2d", "ConvolutionBackward0 (convolution)"),
-        ("conv2d", "ConvolutionBackward0 (convolution)"),
-        ("nn.Linear", "AddmmBackward0 (addmm)"),
-        ("nn.ReLU", "ReluBackward0 (relu)"),
-        ("nn.functional.cross_entropy", "LogSoftmaxBackward0 (log_softmax_row)"),
-        ("Tensor.__mul__", "MulBackward0 (mul)"),
-        ("AccumulateGrad", "AccumulateGrad (AccumulateGrad)"),
-        ("CopySlices", "CopySlices (CopySlices)"),
-    ],
-)
-def test_what_is_asked_for_comes_first(pattern: str, first: str) -> None:
-    operation = matching(pattern)[0]
-    assert f"{operation.grad_fn} ({operation.key})" == first
-
-
-@pytest.mark.parametrize("call", ["torch.conv2d", "nn.Conv2d", "nn.functional.conv2d"])
-def test_call_forms_that_torch_has_of_functional_are_told(listed: dict[str, Operation], call: str) -> None:
-    assert call in listed["convolution"].part_of
-
-
 def test_a_node_without_a_row_is_told_in_a_sentence(gviz: Program) -> None:
     lines = gviz("ops", "AccumulateGrad").out.splitlines()
     assert lines[0] == "AccumulateGrad"
@@ -188,20 +62,6 @@ def test_many_names_are_shortened_to_the_first(gviz: Program) -> None:
     part = next(line for line in gviz("ops", "convolution").out.splitlines() if "part of" in line)
     assert part.count(",") == MOST_NAMED - 1
     assert part.endswith(f" and {len(matching('convolution')[0].part_of) - MOST_NAMED} more")
-
-
-def test_the_line_that_a_row_stands_in_is_told(listed: dict[str, Operation]) -> None:
-    for operation in listed.values():
-        file, _, line = operation.source.partition(":")
-        text = (ROOT / file).read_text(encoding="utf-8").split("\n", int(line) - 1)[-1]
-        loop = text.startswith(" ")  # rows that are alike are made in one, or by a function of the file
-        assert loop or re.match(r'@op\(|\w+\(\s*"', text), (operation, text[:80])
-
-
-def test_what_a_row_takes_is_told(listed: dict[str, Operation]) -> None:
-    assert listed["mul"].takes == ("(Tensor input, Tensor other)",)
-    assert "(Tensor input, Tensor other, *, Number alpha = 1)" in listed["add"].takes
-    assert "torch.max" in listed["maximum"].forms
 
 
 def test_overloads_are_rows_of_their_own(gviz: Program) -> None:
@@ -244,7 +104,7 @@ def test_a_terminal_gets_lines_that_fit(gviz: Program, columns: int, words: tupl
     [
         (["softmx"], ("no operation 'softmx'", "did you mean softmax")),
         (["qqq"], ("no operation 'qqq'", "gviz ops lists all")),
-        (["arange"], ("torch.arange is in the engine, and has no row of its own", "gviz render draws the nodes")),
+        (["arange"], ("torch.arange is in the engine, but has no row of its own", "gviz render draws the nodes")),
         (["nn.Module"], ("torch.nn.Module is in the engine",)),
         (["--missing", "torch.no_such_part"], ("no list of the names in torch.no_such_part",)),
         (["--missing", "torch.nn.functionl"], ("did you mean torch.nn.functional?",)),
@@ -258,7 +118,7 @@ def test_what_is_not_there_is_said(gviz: Program, words: list[str], phrases: tup
 
 
 def test_a_pattern_beside_missing_is_a_usage_error(gviz: Program) -> None:
-    gviz("ops", "mul", "--missing", "net.py").assert_refused("no PATTERN beside it", status=2)
+    gviz("ops", "mul", "--missing", "net.py").assert_refused("without a PATTERN", status=2)
 
 
 # ------------------------------------------------------------------ what is missing

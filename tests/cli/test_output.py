@@ -10,7 +10,7 @@ import sys
 import pytest
 from program import Program, clean_environment
 
-from gviz.cli.render import default_stem
+from gviz.cli.output import default_stem
 from gviz.graph import Graph, Node
 
 Y = ("y=(x+w)*(w+1)", "x=2", "w=1")

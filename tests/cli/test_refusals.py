@@ -104,7 +104,7 @@ def test_a_binary_file_is_no_script(gviz: Program) -> None:
 
 def test_json_that_is_no_graph_is_refused(gviz: Program) -> None:
     (gviz.folder / "g.json").write_text('{"nodes": 3}')
-    gviz("render", "g.json").assert_refused("g.json", "no graph of gviz", files=("g.json",))
+    gviz("render", "g.json").assert_refused("g.json", "not a graph of gviz", files=("g.json",))
 
 
 def test_closed_standard_input_is_refused(gviz: Program) -> None:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 import pytest
 from program import Program
 
 from gviz.cli.options import split_names
-from gviz.cli.values import read_words
+from gviz.cli.output import SHOWN
+from gviz.cli.render import render
+from gviz.cli.values import read_values, read_words
 from gviz.errors import FileError
+from gviz.render.options import ENGINES, RANKDIRS, SHOWABLE
+from gviz.sources import Source
 
 
 @pytest.mark.parametrize(
@@ -18,6 +24,12 @@ def test_help_goes_to_standard_output(gviz: Program, words: list[str]) -> None:
     done = gviz(*words)
     assert (done.status, done.err) == (0, "")
     assert done.out.startswith("Usage: gviz")
+
+
+def test_the_options_of_a_picture_are_those_of_the_renderer() -> None:
+    assert SHOWN == SHOWABLE
+    choices = {option.name: option.type.choices for option in render.params if isinstance(option.type, click.Choice)}
+    assert (tuple(choices["rankdir"]), tuple(choices["graphviz"])) == (RANKDIRS, ENGINES)
 
 
 def test_the_version_is_one_line(gviz: Program) -> None:
@@ -42,34 +54,42 @@ def test_no_command_is_a_usage_error_that_shows_the_help(gviz: Program) -> None:
         (["render"], "Missing argument 'SOURCE'"),
         (["render", "y=x", "--foo"], "No such option"),
         (["static", "-o"], "requires an argument.\ngviz static --help"),
-        (["render", "y=x", "--show", "colour"], "'colour' is none of value, grad"),
-        (["render", "y=x", "--show", "none,grad"], "none goes with nothing else"),
+        (["render", "y=x", "--show", "colour"], "'colour' is not one of value, grad"),
+        (["render", "y=x", "--show", "none,grad"], "none cannot be combined"),
         (["render", "y=x", "--rankdir", "XY"], "--rankdir"),
         (["render", "y=x", "--engine", "jax"], "--engine"),
         (["render", "y=x", "--on-error", "ignore"], "--on-error"),
         (["render", "y=x", "--graphviz", "other"], "--graphviz"),
         (["render", "y", "=", "x"], "Put the expression in quotes"),
-        (["render", "y=x", "2"], "'2' is no NAME=VALUE"),
-        (["render", "y=x", "2x=3"], "'2x=3' is no NAME=VALUE"),
-        (["render", "y=x", "x=1", "x=2"], "x is given twice"),
+        (["render", "y=x", "2"], '"2" is not NAME=VALUE'),
+        (["render", "y=x", "2x=3"], '"2x=3" is not NAME=VALUE'),
+        (["render", "y=x", "x=1", "x=2"], "x has two values"),
         (["inspect", "train.py", "epochs"], "arguments come after --"),
+        (["render", "-", "z"], '"z" is not NAME=VALUE'),
     ],
 )
 def test_wrong_usage_has_status_2_and_says_what_would_be_right(gviz: Program, words: list[str], phrase: str) -> None:
-    gviz(*words).assert_refused(phrase, "--help has an example", status=2)
+    (gviz.folder / "train.py").write_text("import torch")
+    done = gviz(*words, stdin="y=x+1")
+    done.assert_refused(phrase, "--help has an example", status=2, files=("train.py",))
+    assert "-" not in words or "arguments" not in done.err
 
 
 def test_what_follows_the_dashes_is_the_source_where_there_is_none_yet() -> None:
-    assert read_words([], ["-x+w", "x=2"], None) == ("-x+w", {"x": "2"}, ())
+    assert read_words([], ["-x+w", "x=2"], None) == (Source("expression", "-x+w"), {"x": "2"}, ())
 
 
 def test_what_follows_the_dashes_are_values_of_an_expression() -> None:
-    assert read_words(["y=x+w"], ["x=-2"], None) == ("y=x+w", {"x": "-2"}, ())
+    assert read_words(["y=x+w"], ["x=-2"], None) == (Source("expression", "y=x+w"), {"x": "-2"}, ())
 
 
-def test_what_follows_the_dashes_are_arguments_of_a_script() -> None:
-    assert read_words(["net.py", "x=1"], ["--epochs", "3"], None) == ("net.py", {"x": "1"}, ("--epochs", "3"))
-    assert read_words([], ["-net.py", "--", "a"], None) == ("-net.py", {}, ("a",))
+def test_what_follows_the_dashes_are_arguments_of_a_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("net.py", "-net.py"):
+        (tmp_path / name).write_text("import torch")
+    net, other = (Source("script", "import torch", name) for name in ("net.py", "-net.py"))
+    assert read_words(["net.py", "x=1"], ["--epochs", "3"], None) == (net, {"x": "1"}, ("--epochs", "3"))
+    assert read_words([], ["-net.py", "--", "a"], None) == (other, {}, ("a",))
 
 
 def test_a_value_may_hold_equals_signs_and_brackets() -> None:
@@ -77,7 +97,7 @@ def test_a_value_may_hold_equals_signs_and_brackets() -> None:
 
 
 def test_a_word_without_a_value_is_refused() -> None:
-    with pytest.raises(click.UsageError, match="no NAME=VALUE"):
+    with pytest.raises(click.UsageError, match="not NAME=VALUE"):
         read_words(["y=x+w"], ["x"], None)
 
 
@@ -94,12 +114,12 @@ def test_values_of_a_file_yield_to_those_of_the_command_line(gviz: Program) -> N
 @pytest.mark.parametrize(
     ("content", "phrase"),
     [
-        (b"", "no JSON"),
-        (b"{'x': 2}", "no JSON"),
-        (b"[1, 2]", "holds no names with values"),
+        (b"", "not JSON"),
+        (b"{'x': 2}", "not JSON"),
+        (b"[1, 2]", "has no names with values"),
         (b'{"x": null}', "neither a number nor a list"),
         (b'{"x": {"y": 1}}', "neither a number nor a list"),
-        (b"\xff\xfe\x00\x01", "no text file"),
+        (b"\xff\xfe\x00\x01", "not a text file"),
         (b"[" * 100_000, "nested too deeply"),
     ],
 )
@@ -113,4 +133,20 @@ def test_a_file_of_values_that_is_not_right_is_refused(gviz: Program, content: b
 def test_a_file_of_values_shows_where_its_json_breaks(gviz: Program) -> None:
     (gviz.folder / "v.json").write_text('{"x": 2,\n "w": }')
     done = gviz("inspect", "y=x+w", "--values", "v.json")
-    done.assert_refused("v.json:2: this is no JSON", '   "w": }\n        ^', files=("v.json",))
+    done.assert_refused("v.json:2: this is not JSON", '   "w": }\n        ^', files=("v.json",))
+
+
+def test_values_with_too_many_digits_or_cut_short_are_refused_with_their_place(tmp_path: Path) -> None:
+    file = tmp_path / "v.json"
+    file.write_text('{"x": ' + "1" * 5000 + "}", encoding="utf-8")
+    with pytest.raises(FileError, match="too many digits"):
+        read_values(str(file))
+    file.write_text('{"x": 1,\n\n\n', encoding="utf-8")
+    with pytest.raises(FileError) as caught:
+        read_values(str(file))
+    assert caught.value.place is not None
+    assert (caught.value.place.line, caught.value.place.text) == (1, '{"x": 1,')
+
+
+def test_a_value_after_two_equals_signs_is_a_wrong_use(gviz: Program) -> None:
+    gviz("render", "y=x*2", "x==2").assert_refused("== compares. Write x=2", status=2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import stat
@@ -14,10 +15,11 @@ import pytest
 from graphs import article
 from program import ROOT
 
+from gviz import files
 from gviz.errors import FileError
+from gviz.files import write
 from gviz.render import RenderOptions, render, save
 from gviz.render.marks import is_ours
-from gviz.writer import write
 
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="permissions, links and signals as POSIX has them")
 not_as_root = pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write anywhere")
@@ -98,7 +100,7 @@ def test_a_missing_folder_is_named(folder: Path) -> None:
 
 def test_a_file_in_place_of_a_folder_is_named(folder: Path) -> None:
     (folder / "a").write_bytes(b"old")
-    assert "is no folder" in refused(folder / "a" / "b.pdf").what
+    assert "is not a folder" in refused(folder / "a" / "b.pdf").what
 
 
 @needs_posix
@@ -114,14 +116,14 @@ def test_a_folder_is_no_file(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "a\0b.pdf"])
 def test_what_is_no_name_is_refused(folder: Path, name: str) -> None:
-    assert "is no name of a file" in refused(name).what
+    assert "is not the name of a file" in refused(name).what
 
 
 def test_a_name_with_lone_surrogates_is_refused_or_written(folder: Path) -> None:
     try:
         os.fsencode("\ud800")
     except UnicodeEncodeError:
-        assert "is no name of a file here" in refused(str(folder / "\ud800.pdf")).what
+        assert "is not the name of a file here" in refused(str(folder / "\ud800.pdf")).what
 
 
 @needs_posix
@@ -175,7 +177,7 @@ def test_a_disk_that_fills_up_while_writing_leaves_nothing(folder: Path) -> None
     code = """
         import resource, signal, sys
         from gviz.errors import FileError
-        from gviz.writer import write
+        from gviz.files import write
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
         try:
@@ -202,14 +204,14 @@ def python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_an_interrupt_while_writing_leaves_a_whole_file_or_none(folder: Path, handler: str) -> None:
     code = f"""
         import os, signal
-        from gviz import writer
+        from gviz import files
         signal.signal(signal.SIGINT, {handler})
         rename = os.replace
         def interrupted(*names):
             signal.raise_signal(signal.SIGINT)
             rename(*names)
         os.replace = interrupted
-        writer.write("a", b"new")
+        files.write("a", b"new")
         print("went on")
     """
     done = python(code, folder)
@@ -286,3 +288,11 @@ def test_a_large_file_of_gviz_s_is_known_by_its_ends(folder: Path) -> None:
     assert len(drawn) > 10_000
     (folder / "y.pdf").write_bytes(drawn)
     assert is_ours(folder / "y.pdf")
+
+
+def test_input_without_end_is_read_no_further_than_a_file_would_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_BYTES", 1000)
+    with open("/dev/zero", encoding="utf-8") as zeros, pytest.raises(FileError, match="<stdin> is larger than"):
+        files.read_stdin(zeros)
+    with pytest.raises(FileError, match="<stdin> is larger than"):
+        files.read_stdin(io.StringIO("x" * 2000))

@@ -1,0 +1,81 @@
+"""Standard streams that are closed, full, wrapped or left by their reader: the picture is drawn, or the reason said."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from program import Finished, Program, clean_environment
+from scripts import HEAD
+
+from gviz import cli
+from gviz.cli import streams
+
+EMPTY = {"format": "gviz-graph", "version": 1, "nodes": [], "edges": []}
+
+
+def shell(gviz: Program, script: str, line: str) -> Finished:
+    """Write net.py and run a line of a shell in which gviz is the program."""
+    (gviz.folder / "net.py").write_text(HEAD + "y = x * 2\n" + script, encoding="utf-8")
+    environment = clean_environment(gviz.home, PYTHON=sys.executable)
+    line = f'gviz() {{ "$PYTHON" -m gviz "$@"; }}; {line}'
+    done = subprocess.run(["bash", "-c", line], cwd=gviz.folder, env=environment, capture_output=True, timeout=60, check=False)
+    return Finished(done.returncode, done.stdout, done.stderr.decode(errors="replace"), gviz.folder)
+
+
+def test_a_reader_that_leaves_ends_a_script_in_silence(gviz: Program) -> None:
+    script = "for i in range(100000): print(i)\nraise SystemExit(5)\n"
+    done = shell(gviz, script, 'gviz render net.py -o y.dot | head -1; exit "${PIPESTATUS[0]}"')
+    assert (done.status, done.out, done.err) == (0, "0\n", "")
+
+
+def test_standard_output_that_a_script_wraps_still_takes_the_product(gviz: Program) -> None:
+    wrapped = "import io, sys; sys.stdout = io.TextIOWrapper(sys.stdout.buffer, encoding='utf-8')\n"
+    done = shell(gviz, wrapped, "gviz render net.py")
+    assert (done.status, done.out) == (0, "y.pdf\n")
+
+
+@pytest.mark.parametrize(("script", "line"), [("", "2>/dev/full"), ("import sys; sys.stderr.close()", "")])
+def test_talk_that_cannot_be_written_does_not_cost_the_picture(gviz: Program, script: str, line: str) -> None:
+    done = shell(gviz, script + "\n", f"gviz render net.py -o y.dot {line}")
+    assert (done.status, done.err) == (0, "")
+    assert done.files() == ["net.py", "y.dot"]
+
+
+def test_control_characters_are_shown_and_not_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
+    streams.complain("a\x1b[2J\rb\n\té")
+    assert capsys.readouterr().err == "error: a\\x1b[2J\\rb\n        é\n"
+
+
+@pytest.mark.parametrize("words", ["--help", "--version", "render --help"])
+def test_help_on_a_full_disk_says_so(gviz: Program, words: str) -> None:
+    done = shell(gviz, "", f"gviz {words} >/dev/full")
+    assert (done.status, done.err) == (1, "error: cannot write to standard output: No space left on device\n")
+
+
+def test_completion_without_a_shell_is_a_wrong_use(gviz: Program) -> None:
+    done = shell(gviz, "", "_GVIZ_COMPLETE=bash_complete gviz")
+    assert done.status == 2
+    assert "COMP_WORDS" in done.err
+
+
+def test_a_library_that_cannot_be_loaded_is_no_bug_of_gvizs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(arguments: list[str]) -> int:
+        raise ImportError("a page\nOriginal error was: failed to map segment", name="numpy")
+
+    monkeypatch.setattr(cli, "_invoke", fail)
+    assert cli.run([]) == 1
+    assert capsys.readouterr().err.startswith("error: a library that gviz needs cannot be loaded: failed to map segment\n")
+
+
+def test_half_a_pair_as_a_name_is_written_as_its_code(gviz: Program) -> None:
+    row = {"name": "\ud800", "shape": [], "dtype": "float32", "requires_grad": True, "is_leaf": True, "retains_grad": False}
+    graph = {**EMPTY, "tensors": [{**row, "grad_fn": None, "value": 1.0}]}
+    (gviz.folder / "g.json").write_text(json.dumps(graph), encoding="utf-8")
+    done = shell(gviz, "", "gviz inspect g.json")
+    assert done.status == 0, done.err
+    assert "\\ud800" in done.out

@@ -1,0 +1,186 @@
+"""The face in Python: what ``import gviz`` gives to somebody who has an expression, a tensor or a notebook."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from program import clean_environment
+from tested import leaf
+
+import gviz
+from gviz import engine
+from gviz import static as tf
+
+
+def values_of(graph: gviz.Graph) -> dict[str, Any]:
+    return {row.name: row.value for row in graph.tensors}
+
+
+# Reading
+
+
+def test_values_are_keywords() -> None:
+    assert values_of(gviz.read("y=x*w", x=2, w=1.5).graph) == {"x": 2, "w": 1.5, "y": 3}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [[1, 2.5]],
+        ((1, 2.5),),
+        "[[1, 2.5]]",
+        np.array([[1, 2.5]]),
+        engine.tensor([[1, 2.5]], requires_grad=True),
+        [np.array([1, 2.5])],
+    ],
+    ids=["lists", "tuples", "text", "array", "tensor", "list of arrays"],
+)
+def test_a_value_may_be_nested_an_array_a_tensor_or_a_text(value: Any) -> None:
+    assert values_of(gviz.read("y=W*2", W=value).graph)["W"] == ((1, 2.5),)
+
+
+@pytest.mark.parametrize("number", [2, 2.0, True, np.float32(0.1), np.int64(-3), float("inf"), 1e-45])
+def test_a_number_stays_the_number(number: Any) -> None:
+    row = gviz.read("y=x*2", gviz.SourceOptions(dtype="float64"), x=number).graph.tensors[0]
+    assert (float(row.value) if row.value != "inf" else float("inf"), row.shape) == (float(number), ())  # type: ignore[arg-type]
+
+
+def test_keywords_win_over_the_values_of_the_options() -> None:
+    options = gviz.SourceOptions(values={"x": 2, "w": 3}, frozen=("w",))
+    reading = gviz.read("y=x*w", options, x=5)
+    assert values_of(reading.graph) == {"x": 5, "w": 3, "y": 15}
+    assert [row.name for row in reading.graph.tensors if not row.requires_grad] == ["w"]
+
+
+@pytest.mark.parametrize("value", [None, {}, {1}, 1j, [1, None], object()])
+def test_what_is_neither_a_number_nor_a_list_is_refused(value: Any) -> None:
+    with pytest.raises(gviz.GvizError, match="the value of 'x' is neither a number nor a list"):
+        gviz.read("y=x", x=value)
+
+
+def test_an_error_shows_where_it_is_and_how_to_mend_it() -> None:
+    with pytest.raises(gviz.GvizError) as caught:
+        gviz.read("y=lg(x)", x=2)
+    assert str(caught.value).splitlines()[1:] == ["  y=lg(x)", "    ^^", "did you mean log?"]
+
+
+# Graphs of tensors
+
+
+def test_a_tensor_has_a_graph() -> None:
+    w, x = leaf(1.0), leaf(2.0)
+    a, b = x + w, w + 1
+    graph = gviz.graph(a * b, params={"w": w, "x": x, "a": a})
+    assert [node.name for node in graph.nodes if node.kind == "leaf"] == ["x", "w"]
+    assert [node.label for node in graph.nodes if node.name in ("a", "output") and node.label] == [
+        "MulBackward0",
+        "AddBackward0",
+    ]
+    assert (graph.title, values_of(graph)) == ("output", {"w": 1, "x": 2, "a": 3, "output": 6})
+
+
+def test_several_tensors_have_one_graph() -> None:
+    x = leaf(2.0)
+    y, z = x * 2, x * 3
+    assert gviz.graph([y, z], {"z": z}).title == "output1, z"
+    assert gviz.graph({"y": y, "z": z}).title == "y, z"
+
+
+def test_the_graph_of_a_module_has_the_names_of_its_parameters() -> None:
+    net = engine.nn.Linear(2, 1)
+    graph = gviz.graph(net(engine.ones(3, 2)).sum(), dict(net.named_parameters()))
+    assert {node.name for node in graph.nodes if node.kind == "leaf"} == {"weight", "bias"}
+
+
+def test_saved_tensors_are_nodes_if_they_are_asked_for() -> None:
+    assert any(node.kind == "saved" for node in gviz.graph(leaf(2.0).exp(), saved=True).nodes)
+
+
+@pytest.mark.parametrize("thing", [3, "y=x*w", None, np.ones(2)])
+def test_a_graph_is_made_of_tensors(thing: Any) -> None:
+    with pytest.raises(TypeError, match=r"gviz.graph\(\) takes tensors, but 'output' is a"):
+        gviz.graph(thing)
+
+
+# Pictures
+
+
+def test_a_graph_and_a_reading_are_saved_in_the_format_of_the_suffix(tmp_path: Path) -> None:
+    reading = gviz.read("y=x*w", x=2, w=1)
+    saved = [
+        reading.save(tmp_path / "a.svg"),
+        reading.graph.save(str(tmp_path / "b.svg")),
+        gviz.save(reading, tmp_path / "c.svg"),
+    ]
+    assert saved == [str(tmp_path / name) for name in ("a.svg", "b.svg", "c.svg")]
+    a, b, c = (Path(name).read_bytes() for name in saved)
+    assert a == b == c
+    assert b"MulBackward0" in a
+    reading.save(tmp_path / "plain.dot", gviz.RenderOptions(show=()))
+    assert "grad = " not in (tmp_path / "plain.dot").read_text(encoding="utf-8")
+
+
+def test_a_notebook_shows_readings_graphs_and_tensors() -> None:
+    reading, x = gviz.read("y=x*w"), leaf(2.0)
+    for shown in (reading, reading.graph, engine.tensor([2.0], requires_grad=True) * 2):
+        assert "<svg" in shown._repr_svg_()
+    if isinstance(x, engine.Tensor):
+        assert x._repr_svg_() is None
+
+
+def test_a_notebook_shows_the_numbers_of_a_tensor_with_a_large_graph() -> None:
+    y: Any = engine.ones(2, requires_grad=True)
+    for _ in range(400):
+        y = -y
+    assert y._repr_svg_() is None
+
+
+# Importing
+
+
+def test_static_graphs_are_there_without_an_import_of_their_own() -> None:
+    assert gviz.static is tf
+    assert callable(gviz.static.placeholder)
+
+
+@pytest.mark.parametrize(
+    ("code", "loaded"),
+    [
+        ("gviz.engine", "gviz.render"),
+        ("gviz.engine", "gviz.walk"),
+        ("gviz.engine", "gviz.graph"),
+        ("gviz.read('y=x*w', x=2)", "gviz.render"),
+        ("gviz.SourceOptions(values={'x': 2})", "numpy"),
+    ],
+)
+def test_nothing_is_imported_before_it_is_needed(code: str, loaded: str) -> None:
+    script = f"import gviz, sys\n{code}\nassert {loaded!r} not in sys.modules"
+    subprocess.run([sys.executable, "-c", script], env=clean_environment(Path("/nonexistent")), check=True)
+
+
+def test_a_graph_is_called_whatever_was_imported_before() -> None:
+    script = "import gviz.graph, gviz\nx = gviz.engine.ones(1, requires_grad=True)\nassert gviz.graph(x * 2).title == 'output'"
+    subprocess.run([sys.executable, "-c", script], env=clean_environment(Path("/nonexistent")), check=True)
+
+
+@pytest.mark.torch
+def test_tensors_of_the_real_torch_have_the_same_graph() -> None:
+    torch = pytest.importorskip("torch")
+    graphs = []
+    for library in (engine, torch):
+        x = library.tensor(2.0, requires_grad=True)
+        graphs.append(gviz.graph((x * x).exp(), {"x": x}))
+    assert graphs[0] == graphs[1]
+
+
+def test_a_source_may_be_a_path(tmp_path: Path) -> None:
+    file = tmp_path / "two.py"
+    file.write_text("import torch\nx = torch.tensor(2.0, requires_grad=True)\ny = x * x\n")
+    assert [row.name for row in gviz.read(file).graph.tensors] == ["x", "y"]
+    with pytest.raises(TypeError, match="int"):
+        gviz.read(3)  # type: ignore[arg-type]
