@@ -1,7 +1,7 @@
 # gviz: `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-plain test-torch test-tensorboard lint gold readme-pictures bench clean
+.PHONY: help demo test test-plain test-torch test-tensorboard lint gold docs bench clean
 
 PYTHON ?= python3
 TORCH_INDEX ?=
@@ -78,10 +78,10 @@ gold: ## write the gold files anew, to be looked at and committed
 	@GVIZ_GOLD=write .venv/bin/python -m pytest -q $(ARGS)
 	@git status --short tests/gold
 
-readme-pictures: ## draw the pictures of the README anew
+docs: ## write what the commands in README.md and docs/ print, and the pictures, anew, to be looked at and committed
 	$(call environment,.venv,-e .[test])
 	@GVIZ_GOLD=write .venv/bin/python -m pytest -q tests/test_readme.py
-	@ls docs/pictures/*
+	@git status --short '*.md' docs
 
 bench: ## measure gviz against torch + torchviz, in .venv and .venv-torch
 	$(call environment,.venv,-e .)

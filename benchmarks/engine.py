@@ -19,33 +19,38 @@ SIZES = {"1": ((1,), 2000), "64x64": ((64, 64), 300), "512x512": ((512, 512), 20
 """Name -> shape of the tensors and turns of the chain."""
 
 MEMORY_TURNS = 30_000
-ROUNDS = 9
+ROUNDS = 15
 STEPS = 300
 
 
 def run(torch: str, runs: int = 3) -> None:
     """Print forward, backward and memory per operation of both."""
     ours, theirs = workers_in_turn(runs, "engine.py", (sys.executable, "gviz.engine"), (torch, "torch"))
+    our_memory, their_memory = workers_in_turn(
+        runs, "engine.py", (sys.executable, "gviz.engine memory"), (torch, "torch memory")
+    )
     targets = {"1": (0.75, 0.5), "64x64": (1.0, 0.8), "512x512": (1.0, 1.3)}
     for name, (forward, backward) in targets.items():
         report(f"forward, {name}, per operation", ours[f"{name} forward"], theirs[f"{name} forward"], "us", forward)
         report(f"backward, {name}, per operation", ours[f"{name} backward"], theirs[f"{name} backward"], "us", backward)
     report("a training step of a small network, Adam", ours["step"], theirs["step"], "us")
-    report("memory of a recorded operation, 1 element", ours["memory"], theirs["memory"], "bytes", 0.45)
+    report("memory of a recorded operation, 1 element", our_memory["memory"], their_memory["memory"], "bytes", 0.45)
 
 
-def worker(engine: str) -> dict[str, float]:
-    """Time this process's engine: microseconds, and bytes, per operation."""
+def worker(task: str) -> dict[str, float]:
+    """Time this process's engine: microseconds per operation, the best of some rounds; with ``memory``: bytes."""
+    engine, _, memory = task.partition(" ")
     torch: Any = import_module(engine)
     if engine == "torch":
         torch.set_num_threads(1)
-    result = {"memory": _memory(torch)}  # first, while nothing that was freed can be used again
-    result["step"] = _step(torch)
+    if memory:
+        return {"memory": _memory(torch)}
+    result = {}
     for name, (shape, turns) in SIZES.items():
         times = [_round(torch, shape, turns) for _ in range(ROUNDS)]
-        result[f"{name} forward"] = median(forward for forward, _ in times)
-        result[f"{name} backward"] = median(backward for _, backward in times)
-    return result
+        result[f"{name} forward"] = min(forward for forward, _ in times)
+        result[f"{name} backward"] = min(backward for _, backward in times)
+    return result | {"step": _step(torch)}
 
 
 def _round(torch: Any, shape: tuple[int, ...], turns: int) -> tuple[float, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib import import_module
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -19,14 +20,15 @@ def run(torch: str, runs: int = 3) -> None:
     ours, theirs = workers_in_turn(runs, "walk.py", (sys.executable, "gviz"), (torch, "torchviz"))
     report_limit(f"walk and DOT, {MANY:,} operations", ours["many"], 2, "s")
     report(f"walk and DOT, {SOME:,} operations", 1000 * ours["some"], 1000 * theirs["some"], "ms", 0.50)
+    report(f"make_dot, {SOME:,} operations", 1000 * ours["make_dot"], 1000 * theirs["some"], "ms", 0.70)
 
 
 def worker(who: str) -> dict[str, float]:
     """Time this process's walk: seconds."""
-    draw = {"gviz": _gviz, "torchviz": _torchviz}[who]
-    result = {"some": median(draw(SOME) for _ in range(5))}
-    if who == "gviz":
-        result["many"] = median(draw(MANY) for _ in range(3))
+    if who == "torchviz":
+        return {"some": median(_make_dot("torch", "torchviz") for _ in range(5))}
+    result = {"some": median(_gviz(SOME) for _ in range(5)), "many": median(_gviz(MANY) for _ in range(3))}
+    result["make_dot"] = median(_make_dot("gviz.engine", "gviz") for _ in range(5))
     return result
 
 
@@ -52,16 +54,14 @@ def _gviz(operations: int) -> float:
     return took
 
 
-def _torchviz(operations: int) -> float:
-    import torch
-    from torchviz import make_dot
-
-    sys.setrecursionlimit(10 * operations)  # it recurses, a call for each operation
-    x, y = _chain(torch, operations)
+def _make_dot(library: str, drawer: str) -> float:
+    torch, make_dot = import_module(library), import_module(drawer).make_dot
+    sys.setrecursionlimit(10 * SOME)  # TorchViz recurses, a call for each operation
+    x, y = _chain(torch, SOME)
     start = perf_counter()
     text = make_dot(y, params={"x": x, "y": y}).source
     took = perf_counter() - start
-    if text.count("AddBackward0") < operations:
+    if text.count("AddBackward0") < SOME:
         raise SystemExit("the DOT text is not whole")
     return took
 
