@@ -1,7 +1,7 @@
-"""Bytes in and out: a file or standard input as text, or a clear word on why it is not; a file written whole or not at all.
+"""Bytes in and out: a file or standard input read as text, and a file written whole or not at all.
 
-A file is written beside its place under another name and then renamed, which no reader can catch half done. Whatever goes
-wrong before that, the old file is untouched and nothing new is left behind.
+A file is written under another name in the same folder and then renamed, so that no reader sees half of it. If anything goes
+wrong before that, the old file stays as it was and no new one is left behind.
 """
 
 from __future__ import annotations
@@ -25,26 +25,15 @@ STDIN = "<stdin>"
 """What messages call standard input, as Python does."""
 
 MAX_BYTES = 256 * 1024 * 1024
-"""More than this is neither a script nor a graph: /dev/zero, or a disk image."""
+"""A larger file is neither a script nor a graph: /dev/zero, or a disk image."""
 
 CODING_HINT = "save it as UTF-8, or name its encoding in the first line, as in: # -*- coding: latin-1 -*-"
-MARKS = {
-    b"\xff\xfe": "UTF-16",
-    b"\xfe\xff": "UTF-16",
-    b"%PDF": "a PDF",
-    b"PK\x03\x04": "an archive",
-    b"\x89PNG": "a PNG picture",
-}
-"""First bytes that tell what a file is instead of text."""
-
 HINTS = {
-    errno.ENOSPC: "make room, or write somewhere else",
-    errno.EDQUOT: "make room, or write somewhere else",
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room, or write somewhere else"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "choose a folder that you may write to"),
     errno.ENAMETOOLONG: "give the file a shorter name",
-    errno.EACCES: "choose a folder that you may write to",
-    errno.EPERM: "choose a folder that you may write to",
-    errno.EROFS: "choose a folder that you may write to",
 }
+"""What to do if a file cannot be written, by the system's error."""
 
 
 # ------------------------------------------------------------------ reading
@@ -53,52 +42,51 @@ def read_file(path: str) -> bytes:
     try:
         with open(path, "rb") as stream:
             data = stream.read(MAX_BYTES + 1)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise missing(path) from None
-    except NotADirectoryError:
-        raise FileError(f"there is no file {path}", hint=f"{os.path.dirname(path)} is a file, not a folder") from None
-    except (IsADirectoryError, PermissionError) as error:
+    except OSError as error:
         if os.path.isdir(path):
             raise FileError(f"{path} is a folder, not a file", hint=folder_hint(path)) from None
-        raise FileError(f"{path} cannot be read: {reason(error)}", hint="check the file's permissions") from None
-    except OSError as error:
-        raise FileError(f"{path} cannot be read: {reason(error)}") from None
+        hint = "check the file's permissions" if isinstance(error, PermissionError) else None
+        raise FileError(f"{path} cannot be read: {reason(error)}", hint=hint) from None
     check_size(data, path)
     return data
 
 
 def check_size(data: bytes | str, file: str) -> None:
-    """Refuse what goes on for ever, or is a disk image."""
+    """Refuse a text that has no end, or is a disk image."""
     if len(data) > MAX_BYTES:
         raise FileError(f"{file} is larger than {MAX_BYTES // 2**20} MiB: that is neither a script nor a graph")
 
 
 def reason(error: OSError) -> str:
-    """Return the system's words on what went wrong."""
-    return error.strerror or type(error).__name__
+    """Return the system's words for an error."""
+    return error.strerror or str(error) or type(error).__name__
 
 
 def folder_hint(path: str) -> str | None:
     """Return a hint with a script or a graph in the folder, to name instead."""
-    try:
-        inside = sorted(name for name in os.listdir(path) if name.endswith((".py", ".json")))
-    except OSError:
-        return None
-    return f"name a file in it, such as {os.path.join(path, inside[0])}" if inside else None
+    with suppress(OSError):
+        for name in sorted(os.listdir(path)):
+            if name.endswith((".py", ".json")):
+                return f"name a file in it, such as {os.path.join(path, name)}"
+    return None
 
 
 def missing(path: str) -> FileError:
     """Return the error for a file that is not there, with the name that was probably meant."""
     folder, name = os.path.split(path)
+    hint = None
     if os.path.islink(path):
-        return FileError(f"there is no file {path}", hint=f"it is a link to {os.readlink(path)}, which is not there")
-    try:
-        others = os.listdir(folder or os.curdir)
-    except OSError:
-        return FileError(f"there is no file {path}", hint=f"there is no folder {folder}" if folder else None)
-    suffix = os.path.splitext(name)[1]
-    meant = closest(name, (other for other in others if other.endswith(suffix)))
-    return FileError(f"there is no file {path}", hint=f"did you mean {os.path.join(folder, meant)}?" if meant else None)
+        hint = f"it is a link to {os.readlink(path)}, which is not there"
+    elif not os.path.isdir(folder or os.curdir):
+        hint = f"{folder} is a file, not a folder" if os.path.isfile(folder) else f"there is no folder {folder}"
+    else:
+        with suppress(OSError):
+            others = (other for other in os.listdir(folder or os.curdir) if other.endswith(os.path.splitext(name)[1]))
+            meant = closest(name, others)
+            hint = f"did you mean {os.path.join(folder, meant)}?" if meant else None
+    return FileError(f"there is no file {path}", hint=hint)
 
 
 def decode(data: bytes, file: str) -> str:
@@ -107,12 +95,11 @@ def decode(data: bytes, file: str) -> str:
     Raises:
         FileError: binary, an unknown encoding, or bytes that the encoding does not have.
     """
-    wanted = "a saved graph" if file.lower().endswith(".json") else "a script"
-    for mark, what in MARKS.items():
-        if data.startswith(mark):
-            raise FileError(f"{file} is {what}, not {wanted}", hint=CODING_HINT if what == "UTF-16" else None)
-    if b"\0" in data:
-        raise FileError(f"{file} is a binary file, not {wanted}")
+    if b"\0" in data or data.startswith(b"%PDF"):
+        expected = "a saved graph" if file.lower().endswith(".json") else "a script"
+        is_utf_16 = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+        nature = "UTF-16" if is_utf_16 else "a binary file"
+        raise FileError(f"{file} is {nature}, not {expected}", hint=CODING_HINT if is_utf_16 else None)
     is_plain = data.isascii() and b"coding" not in data[:400]
     text = data.decode("ascii") if is_plain else decode_as_declared(data, file)
     return text.replace("\r\n", "\n").replace("\r", "\n")
@@ -127,7 +114,7 @@ def decode_as_declared(data: bytes, file: str) -> str:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     except SyntaxError as error:
         if "invalid or missing" not in str(error.msg):
-            raise FileError(str(error.msg), place=coding_line(data, file), hint=CODING_HINT) from None
+            raise FileError(f"{file}: {error.msg}", hint=CODING_HINT) from None
         encoding = "utf-8"  # its first lines are not: let the whole text say where
     try:
         return data.decode(encoding)
@@ -135,16 +122,8 @@ def decode_as_declared(data: bytes, file: str) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         byte = f"byte 0x{data[error.start]:02x} in line {line}"
         raise FileError(f"{file} is not {encoding.upper()} text: {byte}", hint=CODING_HINT) from None
-    except (LookupError, UnicodeError, ValueError) as error:  # codecs that are not text encodings, such as hex
-        what = f"{file} cannot be read as {encoding}: {error}"
-        raise FileError(what, place=coding_line(data, file), hint=CODING_HINT) from None
-
-
-def coding_line(data: bytes, file: str) -> Place:
-    """Return the line that names an encoding: the first or the second."""
-    lines = [line.decode("ascii", "replace").strip() for line in data[:1000].splitlines()[:2]]
-    number = next((number for number, line in enumerate(lines) if "coding" in line), 0)
-    return Place(lines[number], file=file, line=number + 1)
+    except (LookupError, ValueError) as error:  # codecs that are not text encodings, such as hex
+        raise FileError(f"{file} cannot be read as {encoding}: {error}", hint=CODING_HINT) from None
 
 
 def read_stdin(stdin: TextIO | None) -> str:
@@ -155,10 +134,9 @@ def read_stdin(stdin: TextIO | None) -> str:
         data: bytes | str = getattr(stdin, "buffer", stdin).read(MAX_BYTES + 1)
         check_size(data, STDIN)
         text = data if isinstance(data, str) else decode(data, STDIN)
-    except ValueError as error:  # Python's word for a stream that is closed
-        raise FileError(f"standard input cannot be read: {error}") from None
-    except OSError as error:
-        raise FileError(f"standard input cannot be read: {reason(error)}") from None
+    except (OSError, ValueError) as error:  # ValueError: it was closed later
+        said = reason(error) if isinstance(error, OSError) else error
+        raise FileError(f"standard input cannot be read: {said}") from None
     if not text.strip():
         raise FileError("standard input is empty", hint="pipe an expression, a script or a saved graph into it")
     return text
@@ -170,10 +148,10 @@ def parse_json(text: str, file: str, hint: str | None = None) -> Any:
     Args:
         text: JSON; a byte order mark is left out.
         file: its name, for messages.
-        hint: what to do if it is not JSON; None for a word on files that were cut short.
+        hint: what to do if it is not JSON; None asks about a text that ends too early whether it was written whole.
 
     Raises:
-        FileError: it is not JSON, with the place: the end of its last full line if what is missing would stand behind it.
+        FileError: it is not JSON; the place is the end of the text if that comes too early.
     """
     import json
 
@@ -197,7 +175,7 @@ def parse_json(text: str, file: str, hint: str | None = None) -> Any:
 def write(path: str | os.PathLike[str], data: str | bytes) -> str:
     """Write a file: atomically, through links to the file they point to, with the permissions that the old one had.
 
-    What is not a regular file (``/dev/null``, a pipe) is written to as it is.
+    A device or a pipe (``/dev/null``) is written to as it is.
 
     Args:
         path: where to.
@@ -213,9 +191,8 @@ def write(path: str | os.PathLike[str], data: str | bytes) -> str:
     raw = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
     try:
         _check(name)
-        old = _stat(name)
-        if old is None or stat.S_ISREG(old.st_mode):
-            _replace(os.path.realpath(name), raw, old)
+        if os.path.isfile(name) or not os.path.exists(name):
+            _replace(os.path.realpath(name), raw)
         else:
             with open(name, "wb") as there:
                 there.write(raw)
@@ -227,61 +204,41 @@ def write(path: str | os.PathLike[str], data: str | bytes) -> str:
 
 
 def _check(name: str) -> None:
-    """Refuse what is not the name of a file, or is a folder.
-
-    Raises:
-        FileError: with what to write instead.
-    """
+    """Refuse a word that is not the name of a file, or is that of a folder; FileError says what to write instead."""
     check_name(name, "write -o NAME.pdf")
     if os.path.isdir(name) or name.endswith(("/", os.sep)):
         raise FileError(f"{name} is a folder", hint=f"name a file in it: {os.path.join(name, 'graph.pdf')}")
     folder = os.path.dirname(os.path.realpath(name))
     if not os.path.isdir(folder):
-        named = os.path.dirname(name)
-        if not named or os.path.isdir(named):  # a link leads elsewhere
-            named = folder
+        named = folder if os.path.islink(name) else os.path.dirname(name)
         if os.path.lexists(folder):
             raise FileError(f"cannot write {name}: {named} is not a folder")
         raise FileError(f"cannot write {name}: there is no folder {named}", hint="make it first")
 
 
 def check_name(name: str, example: str) -> None:
-    """Refuse what the system does not take for a name.
-
-    Raises:
-        FileError: with what to write instead.
-    """
+    """Refuse a word that the system does not take for a name; FileError says what to write instead."""
     if not name or "\0" in name:
         raise FileError(f"{name!r} is not the name of a file", hint=example)
     try:
         os.fsencode(name)
     except UnicodeEncodeError:
-        raise FileError(
-            f"{name!r} is not the name of a file here", hint="its characters cannot be encoded; choose others"
-        ) from None
+        hint = "its characters cannot be encoded; choose others"
+        raise FileError(f"{name!r} is not the name of a file here", hint=hint) from None
 
 
-def _stat(name: str) -> os.stat_result | None:
-    """Return what is there now, behind any link; None for nothing."""
-    try:
-        return os.stat(name)
-    except FileNotFoundError:
-        return None
-
-
-def _replace(target: str, raw: bytes, old: os.stat_result | None) -> None:
+def _replace(target: str, raw: bytes) -> None:
     """Write the bytes aside, in the same folder, and rename."""
-    if old is not None and not os.access(target, os.W_OK):
+    is_new = not os.path.exists(target)
+    if not is_new and not os.access(target, os.W_OK):
         raise FileError(f"cannot write {target}: it is read-only", hint="make it writable, or give another name")
-    if old is None and len(os.fsencode(os.path.basename(target))) > _longest(os.path.dirname(target)):
-        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+    aside = os.path.join(os.path.dirname(target), f".gviz-{os.urandom(8).hex()}.tmp")
     with _interrupts_wait():
-        aside, file = _open_aside(os.path.dirname(target))
         try:
-            with open(file, "wb") as stream:
+            with open(aside, "xb") as stream:
                 stream.write(raw)
-                if old is not None and hasattr(os, "fchmod"):
-                    os.fchmod(file, stat.S_IMODE(old.st_mode))
+                if not is_new and hasattr(os, "fchmod"):
+                    os.fchmod(stream.fileno(), stat.S_IMODE(os.stat(target).st_mode))
             os.replace(aside, target)
         except BaseException:
             with suppress(OSError):
@@ -289,36 +246,18 @@ def _replace(target: str, raw: bytes, old: os.stat_result | None) -> None:
             raise
 
 
-def _longest(folder: str) -> int:
-    """Return how many bytes a file's name may have in that folder."""
-    try:
-        return os.pathconf(folder, "PC_NAME_MAX")
-    except (AttributeError, OSError, ValueError):
-        return 255
-
-
-def _open_aside(folder: str) -> tuple[str, int]:
-    """Return a new file in the folder that nobody else has, with the permissions that any new file gets."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-    for attempt in range(1000):
-        aside = os.path.join(folder, f".gviz-{os.getpid()}-{attempt}.tmp")
-        with suppress(FileExistsError):
-            return aside, os.open(aside, flags, 0o666)
-    raise FileExistsError(errno.EEXIST, "the folder is full of files that another gviz left")
-
-
 @contextmanager
 def _interrupts_wait() -> Iterator[None]:
-    """Ctrl-C waits until the file is written and renamed, or is gone again: milliseconds.
+    """Let Ctrl-C wait until the file is written and renamed, or is gone again: milliseconds.
 
-    Whoever handles it may end the process at once, which would leave the file written aside.
+    Its handler may end the process at once, which would leave the file written aside.
     """
     import signal
 
     handler = signal.getsignal(signal.SIGINT)
-    came: list[int] = []
+    interrupts: list[int] = []
     try:
-        signal.signal(signal.SIGINT, lambda number, _frame: came.append(number))
+        signal.signal(signal.SIGINT, lambda number, _frame: interrupts.append(number))
     except ValueError:  # not in the main thread, where Ctrl-C does not arrive
         yield
         return
@@ -326,14 +265,13 @@ def _interrupts_wait() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, handler or signal.SIG_DFL)
-        if came:
+        if interrupts:
             signal.raise_signal(signal.SIGINT)
 
 
 def explained(name: str, error: OSError) -> FileError:
-    """Return the system's reason in words, and what to do."""
-    reason = error.strerror or str(error)
+    """Return the system's reason in words, with a hint on how to go on."""
     hint = HINTS.get(error.errno or 0)
     if os.name == "nt" and isinstance(error, PermissionError):
         hint = "close the program that shows it"
-    return FileError(f"cannot write {name}: {reason}", hint=hint)
+    return FileError(f"cannot write {name}: {reason(error)}", hint=hint)

@@ -7,21 +7,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["aligned", "closest", "did_you_mean", "display_width", "excerpt", "joined", "printable", "shorten", "visible"]
-
-EXCERPT = 40
-"""Characters of a user's own text that a message repeats."""
+__all__ = [
+    "aligned", "closest", "did_you_mean", "display_width", "excerpt", "joined", "legible", "printable", "shorten", "visible",
+]  # fmt: skip
 
 ALIKE = 0.78
 """Two names are alike from here on, as difflib measures: ``lg`` is like ``log`` (0.8), ``foo`` not like ``floor`` (0.75)."""
 
-LONGEST_NAME = 60
-"""Characters of a name that are compared."""
-
-REPLACED = "\N{REPLACEMENT CHARACTER}"
-
 UNDRAWABLE = frozenset("\ufeff\ufffe\uffff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""What XML forbids, and what turns around the text behind it."""
+"""Characters that XML forbids, and those that turn around the text behind them."""
 
 
 def shorten(text: str, most: int, *, middle: bool = False, mark: str = "...") -> str:
@@ -38,23 +32,29 @@ def shorten(text: str, most: int, *, middle: bool = False, mark: str = "...") ->
 
 
 def visible(text: str) -> str:
-    r"""Return the text with every character that no picture and no terminal shows written as Python would escape it.
+    r"""Return the text with an escape, as Python writes it, for each character that no picture and no terminal shows.
 
-    Those are control characters but for the newline, lone surrogates, what XML forbids, and what turns text around.
+    Those are control characters except the newline, lone surrogates, separators of lines, characters that XML forbids, and
+    those that turn the text around.
 
     >>> visible("naïve\x00\t"), visible("\udc80"), visible("a\nb") == "a\nb"
     ('naïve\\x00\\t', '\\udc80', True)
     """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c == "\n" or _is_drawn(c) else repr(c)[1:-1] for c in text)
+    from unicodedata import category  # only needed if a text has such characters
+
+    hidden = {c for c in set(text) - {"\n"} if category(c) in ("Cc", "Cs", "Zl", "Zp") or c in UNDRAWABLE}
+    return "".join(repr(c)[1:-1] if c in hidden else c for c in text)
 
 
-def _is_drawn(char: str) -> bool:
-    """Whether a character that Python does not call printable has its place in a text: spaces, joiners, private use."""
-    from unicodedata import category
+def legible(text: str, most: int = 1000) -> str:
+    r"""Return a text as a terminal can show it: spaces for tabs, escapes for invisible characters, and shorter lines.
 
-    return category(char) in ("Zs", "Cf", "Co", "Cn") and char not in UNDRAWABLE
+    >>> legible("\ta\x1b")
+    '        a\\x1b'
+    """
+    return "\n".join(shorten(line, most, middle=True) for line in visible(text.expandtabs()).split("\n"))
 
 
 def printable(text: str) -> str:
@@ -63,16 +63,16 @@ def printable(text: str) -> str:
     >>> printable("x" + chr(27)) == "x" + chr(0xFFFD)
     True
     """
-    return "".join(c if c.isprintable() else REPLACED for c in text)
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
-def excerpt(text: str) -> str:
-    """Return a user's text as a message repeats it: printable and short.
+def excerpt(text: str, most: int = 40) -> str:
+    """Return a user's text as a message repeats it: printable, and so many characters at most.
 
     >>> excerpt("a" * 50)
     'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...'
     """
-    return shorten(printable(text[: EXCERPT + 1]), EXCERPT)
+    return shorten(printable(text[: most + 1]), most)
 
 
 def display_width(text: str) -> int:
@@ -127,7 +127,7 @@ def closest(name: str, among: Iterable[str]) -> str | None:
         return min(same, key=lambda other: other.lower() != name.lower())
     from difflib import get_close_matches  # only an error needs it
 
-    return next(iter(get_close_matches(name[:LONGEST_NAME], names, n=1, cutoff=ALIKE)), None)
+    return next(iter(get_close_matches(name, names, n=1, cutoff=ALIKE)), None)
 
 
 def did_you_mean(name: str, among: Iterable[str], otherwise: str = "") -> str:

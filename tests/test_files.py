@@ -235,12 +235,6 @@ def test_a_thread_may_write_too(folder: Path) -> None:
     assert (folder / "a").read_bytes() == b"new"
 
 
-def test_a_leftover_of_another_run_is_no_obstacle(folder: Path) -> None:
-    (folder / f".gviz-{os.getpid()}-0.tmp").write_bytes(b"left")
-    write(folder / "a", b"new")
-    assert sorted(os.listdir(folder)) == [f".gviz-{os.getpid()}-0.tmp", "a"]
-
-
 # Saving a graph
 
 

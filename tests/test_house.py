@@ -62,7 +62,7 @@ BUDGETS = {
     "engine": 5500,
     "engine/fast.py": 350,
     "static": 4087,
-    "cli": 1679,
+    "cli": 1661,
     "compare": 566,
     "sources/expression": 2781,
     "sources/static.py": 150,
@@ -71,7 +71,7 @@ BUDGETS = {
     "layout": 839,
     "render": 1594,
     "text.py": 140,
-    "files.py": 339,
+    "files.py": 277,
 }
 """The lines that a room, or a file, may have at most: a number that is only ever lowered."""
 
@@ -216,6 +216,9 @@ def loaded_by(code: str) -> set[str]:
 
 HEAVY = {"numpy", "rich", "graphviz", "pygraphviz"}
 
+PICTURE_WORDS = {"gviz.render.options"}
+"""Holds the words of ``--show``, ``--rankdir`` and ``--graphviz``, which the help lists."""
+
 
 def test_importing_gviz_imports_no_third_party_library() -> None:
     loaded = loaded_by("import gviz")
@@ -228,7 +231,7 @@ def test_help_and_version_import_click_only(words: list[str]) -> None:
     loaded = loaded_by(f"from gviz.cli import run; run({words!r})")
     assert "click" in loaded
     assert not loaded & HEAVY
-    assert not {name for name in loaded if name.startswith(("gviz.engine", "gviz.sources", "gviz.render"))}
+    assert not {name for name in loaded if name.startswith(("gviz.engine", "gviz.sources", "gviz.render."))} - PICTURE_WORDS
 
 
 def test_a_picture_of_an_expression_needs_neither_rich_nor_the_graphviz_package(tmp_path: Path) -> None:

@@ -47,9 +47,9 @@ def compare(
       gviz compare "y=relu(x@W+b)" --feeds feeds.json --json
     """
     if as_json and picture is not None and picture.is_stdout:
-        raise click.UsageError("-o - and --json both go to standard output: take one.", click.get_current_context())
+        raise click.UsageError("-o - and --json both go to standard output: take one.")
     if runs is not None and feeds is not None:
-        raise click.UsageError("--runs makes values and --feeds has them: take one.", click.get_current_context())
+        raise click.UsageError("--runs makes values and --feeds has them: take one.")
     if picture is not None:
         picture.check()
     pairs = programs(source, options, runs or RUNS, feeds)
@@ -74,9 +74,9 @@ def programs(source: Source | None, options: SourceOptions, runs: int, feeds: st
     from gviz.errors import SourceError
 
     if feeds is not None and source is None:
-        raise click.UsageError("--feeds needs a SOURCE.", click.get_current_context())
+        raise click.UsageError("--feeds needs a SOURCE.")
     if len(options.roots) > 1:
-        raise click.UsageError("gviz compare takes one --root.", click.get_current_context())
+        raise click.UsageError("gviz compare takes one --root.")
     with one_thread():
         from gviz.compare.programs import articles, of_expression
 

@@ -101,7 +101,7 @@ def takes_source(*names: str, required: bool = True) -> Callable[[Command], Comm
             if not words and not after and not required:
                 unused = next((name for name, value in own.items() if value), None)
                 if unused is not None:
-                    raise click.UsageError(f"--{unused.replace('_', '-')} needs a SOURCE.", click.get_current_context())
+                    raise click.UsageError(f"--{unused.replace('_', '-')} needs a SOURCE.")
                 return command(source=None, options=SourceOptions(), **given)
             source, values, argv = read_words(words, after, own.pop("values"))
             roots, backward = own.pop("root"), not own.pop("no_backward")

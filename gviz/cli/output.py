@@ -5,24 +5,23 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gviz.cli import streams
+from gviz.errors import FileError
+from gviz.render import RenderOptions, find, render, save, suffix_of
+from gviz.render.options import ENGINES, RANKDIRS, SHOWABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gviz.cli.options import Command
     from gviz.graph import Graph
-    from gviz.render import RenderOptions
 
-__all__ = ["SHOWN", "Output", "default_stem", "makes_picture"]
-
-SHOWN = ("value", "grad", "shape", "dtype", "state", "saved", "attrs")
-"""The words of ``--show``."""
+__all__ = ["Output", "default_stem", "makes_picture"]
 
 TREE_LINES = 20
 """Lines of the tree that is printed beside a picture on a terminal."""
@@ -38,7 +37,7 @@ class Output:
     Args:
         file: its file, - for standard output, None for ROOT.pdf in the current folder.
         suffix: its format, None for the suffix of the file.
-        show: the lines in the boxes, of :data:`SHOWN`.
+        show: the lines in the boxes, of :data:`gviz.render.options.SHOWABLE`.
         rankdir: the sides of the leaves and of the root.
         graphviz: the program that makes images.
     """
@@ -50,42 +49,52 @@ class Output:
     graphviz: str
 
     @property
-    def format(self) -> str:
-        """The format that is asked for."""
-        return self.suffix or format_of(self.file)
-
-    def check(self) -> None:
-        """Refuse a format that is unknown, or that a terminal cannot show, before a script runs for an hour."""
-        from gviz.render import find
-
-        suffix, module = self.format, find(self.format, any_word=bool(self.suffix))
-        if module.is_binary(suffix) and self.is_stdout and streams.is_terminal(sys.stdout):
-            ways = f"Name a file (-o FILE.{suffix}), or send it on (-o - --format {suffix} | ...)."
-            raise click.UsageError(f"{suffix} is binary, which a terminal cannot show. {ways}", click.get_current_context())
-
-    @property
     def is_stdout(self) -> bool:
         """Whether the picture goes to standard output."""
         return self.file == "-"
 
+    @cached_property
+    def format(self) -> str:
+        """The format that is asked for; FileError for a folder."""
+        if self.suffix or self.file is None:
+            return self.suffix or "pdf"
+        if self.is_stdout:
+            return "txt" if streams.is_terminal(sys.stdout) else "dot"
+        suffix = suffix_of(self.file)
+        if suffix != "tensorboard" and os.path.isdir(self.file):
+            example = os.path.join(self.file, "graph.pdf")
+            hint = f"name a file in it: {example}; with a slash, {self.file}/, it is for TensorBoard"
+            raise FileError(f"{self.file} is a folder", hint=hint)
+        return suffix
+
+    def check(self) -> None:
+        """Refuse a format that is unknown, or that a terminal cannot show, before a script runs for an hour."""
+        on_terminal = self.is_stdout and streams.is_terminal(sys.stdout)
+        module = find(self.format, any_word=bool(self.suffix))
+        if on_terminal and module.is_binary(self.format):
+            ways = f"Name a file (-o FILE.{self.format}), or send it on (-o - --format {self.format} | ...)."
+            raise click.UsageError(f"{self.format} is binary, which a terminal cannot show. {ways}")
+
     def write(self, graph: Graph) -> None:
         """Draw a graph, and write the picture; FileError if ROOT.pdf would replace a file that gviz did not make."""
-        from gviz.errors import FileError
-        from gviz.render import RenderOptions, render, save
         from gviz.render.marks import is_ours
 
-        how = RenderOptions(self.show, self.rankdir.upper(), self.graphviz, self.format)
         if self.is_stdout:
-            streams.write_product(render(graph, how.format, for_terminal(how)))
+            streams.write_product(render(graph, self.format, for_terminal(self.options)))
             return
-        file = self.file or f"{default_stem(graph)}.{how.format}"
+        file = self.file or f"{default_stem(graph)}.{self.format}"
         if self.file is None and os.path.lexists(file) and not os.path.isdir(file) and not is_ours(file):
             raise FileError(f"{file} is here already and was not made by gviz", hint=f"to replace it: -o {file}")
-        save(graph, file, how)
+        save(graph, file, self.options)
         if self.file is None:
             if streams.is_terminal(sys.stdout):
-                streams.write_product(render(graph, "txt", replace(for_terminal(how), max_lines=TREE_LINES)))
+                streams.write_product(render(graph, "txt", replace(for_terminal(self.options), max_lines=TREE_LINES)))
             streams.write_product(f"{file}\n")
+
+    @property
+    def options(self) -> RenderOptions:
+        """How the picture is drawn."""
+        return RenderOptions(self.show, self.rankdir, self.graphviz, self.format)
 
     def write_events(self, data: bytes, graph: Graph) -> None:
         """Write an event file for TensorBoard into the folder that was asked for."""
@@ -108,28 +117,25 @@ def makes_picture(rankdir: str, by_name: str = "ROOT.pdf") -> Callable[[Command]
     """
     default = f" [default: {by_name}]" if by_name else ""
     options = (
-        click.option("--show", callback=_shown, default="value,grad", show_default=True, metavar="WHAT,...",
-                     help=f"The lines in the boxes: {', '.join(SHOWN)}, or none (TorchViz's own picture), or all."),
+        click.option("--show", default="value,grad", show_default=True, metavar="WHAT,...",
+                     help=f"The lines in the boxes: {', '.join(SHOWABLE)}, or none (TorchViz's own picture), or all."),
         click.option("-o", "--output", "file", metavar="FILE",
                      help=f"The file; its suffix is the format, and - is standard output.{default}"),
         click.option("--format", "suffix", metavar="SUFFIX", help="The format, if it is not the suffix of the file."),
-        click.option("--rankdir", type=click.Choice(["TB", "BT", "LR", "RL"], case_sensitive=False), default=rankdir,
+        click.option("--rankdir", type=click.Choice(RANKDIRS, case_sensitive=False), default=rankdir,
                      metavar="TB|BT|LR|RL", show_default=True,
                      help="The direction of the arrows: from top to bottom (TB), from left to right (LR) ..."),
-        click.option("--graphviz", type=click.Choice(["auto", "embedded", "system"]), default="auto", show_default=True,
+        click.option("--graphviz", type=click.Choice(ENGINES), default="auto", show_default=True,
                      help="The program that makes images: the Graphviz that came with gviz, or the system's dot."),
     )  # fmt: skip
 
     def decorate(command: Command) -> Command:
         @wraps(command)
-        def with_picture(
-            *, show: tuple[str, ...], file: str | None, suffix: str | None, rankdir: str, graphviz: str, **others: Any
-        ) -> int:
-            if file is not None or by_name:
-                return command(picture=Output(file, suffix, show, rankdir, graphviz), **others)
-            if suffix is not None:
-                raise click.UsageError("--format is for a picture: name its file, -o FILE.", click.get_current_context())
-            return command(picture=None, **others)
+        def with_picture(*, show: str, file: str | None, suffix: str | None, rankdir: str, graphviz: str, **others: Any) -> int:
+            picture = Output(file, suffix, lines_of(show), rankdir, graphviz)
+            if file is None and not by_name and suffix is not None:
+                raise click.UsageError("--format is for a picture: name its file, -o FILE.")
+            return command(picture=picture if file is not None or by_name else None, **others)
 
         decorated: Command = with_picture
         for option in reversed(options):
@@ -139,40 +145,24 @@ def makes_picture(rankdir: str, by_name: str = "ROOT.pdf") -> Callable[[Command]
     return decorate
 
 
-def _shown(context: click.Context, parameter: click.Parameter, given: str) -> tuple[str, ...]:
-    """Return the words of ``--show`` in the order of :data:`SHOWN`; ``none`` is empty, ``all`` is everything."""
-    chosen = {word.strip().lower() for word in given.split(",") if word.strip()}
-    for word in sorted(chosen - {*SHOWN, "none", "all"}):
-        raise click.BadParameter(f"{word!r} is not one of {', '.join(SHOWN)}, none, all.", context, parameter)
-    if "none" in chosen and len(chosen) > 1:
-        raise click.BadParameter("none cannot be combined with other words.", context, parameter)
-    return SHOWN if "all" in chosen else tuple(word for word in SHOWN if word in chosen)
+def lines_of(show: str) -> tuple[str, ...]:
+    """Return the words of ``--show`` in the order of the lines in a box; ``none`` is empty, ``all`` is everything."""
+    words = {word.strip().lower() for word in show.split(",") if word.strip()}
+    for word in sorted(words - {*SHOWABLE, "none", "all"}):
+        raise click.BadParameter(f"{word!r} is not one of {', '.join(SHOWABLE)}, none, all.", param_hint="'--show'")
+    if "none" in words and len(words) > 1:
+        raise click.BadParameter("none cannot be combined with other words.", param_hint="'--show'")
+    return SHOWABLE if "all" in words else tuple(word for word in SHOWABLE if word in words)
 
 
-def format_of(file: str | None) -> str:
-    """Return the format that a file's name asks for; FileError for a folder."""
-    if file is None:
-        return "pdf"
-    if file == "-":
-        return "txt" if streams.is_terminal(sys.stdout) else "dot"
-    from gviz.errors import FileError
-    from gviz.render import suffix_of
-
-    suffix = suffix_of(file)
-    if suffix != "tensorboard" and os.path.isdir(file):
-        hint = f"name a file in it: {os.path.join(file, 'graph.pdf')}; with a slash, {file}/, it is for TensorBoard"
-        raise FileError(f"{file} is a folder", hint=hint)
-    return suffix
-
-
-def for_terminal(how: RenderOptions) -> RenderOptions:
+def for_terminal(options: RenderOptions) -> RenderOptions:
     """Return the options for a tree that fits the terminal, if standard output is one."""
     if not streams.is_terminal(sys.stdout):
-        return how
+        return options
     from shutil import get_terminal_size
 
     colour, ascii_only = streams.in_colour(sys.stdout), not streams.takes_unicode(sys.stdout)
-    return replace(how, width=get_terminal_size().columns, ascii=ascii_only, color=colour)
+    return replace(options, width=get_terminal_size().columns, ascii=ascii_only, color=colour)
 
 
 def default_stem(graph: Graph) -> str:

@@ -32,7 +32,6 @@ def read_source(source: Source, options: SourceOptions, *, product_on_stdout: bo
     from gviz.sources import read
 
     with ExitStack() as stack:
-        streams.hear_warnings()  # a script may draw pictures itself
         if source.kind != "script":
             stack.enter_context(one_thread())
         else:
@@ -40,6 +39,7 @@ def read_source(source: Source, options: SourceOptions, *, product_on_stdout: bo
             stack.enter_context(streams.interruptible())  # the script may have files to close
             if product_on_stdout:
                 stack.enter_context(streams.product_alone())
+        streams.hear_warnings()  # a script may draw pictures itself
         return read(source, options, say=streams.say, rootless=rootless)
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 from gviz.errors import FileError
-from gviz.text import shorten, visible
+from gviz.text import legible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,9 +22,6 @@ __all__ = [
 ]  # fmt: skip
 
 _STYLES = {"error": "31;1", "warning": "33", "dim": "2"}
-
-_LONGEST = 1_000
-"""Characters of a line of talk."""
 
 
 def is_terminal(stream: TextIO | None) -> bool:
@@ -88,8 +85,7 @@ def complain(text: str) -> None:
 def _talk(prefix: str, text: str, style: str) -> None:
     if not is_open(sys.stderr):  # closed by the caller or by a script
         return
-    lines = visible(text.expandtabs()).split("\n")  # a script's error may hold any character
-    text = "\n".join(shorten(line, _LONGEST, middle=True) for line in lines)
+    text = legible(text)  # a script's error may hold any character
     if style and in_colour(sys.stderr):
         if prefix:
             prefix = f"\x1b[{style}m{prefix}\x1b[0m"

@@ -40,7 +40,7 @@ def read_words(
         cut = after.index("--") if "--" in after else len(after)
         words, after = after[:cut], after[cut + 1 :]
     if not words:
-        raise _wrong("Missing argument 'SOURCE': an expression, a .py script, a saved graph .json, or -.")
+        raise click.UsageError("Missing argument 'SOURCE': an expression, a .py script, a saved graph .json, or -.")
     from gviz.sources.source import Source
 
     source, pairs = Source.of(words[0]), words[1:]
@@ -57,11 +57,11 @@ def _read_pairs(word: str, pairs: Sequence[str], kind: str) -> dict[str, str]:
         name, equals, text = pair.partition("=")
         name = name.strip()
         if not equals or not name.isidentifier():
-            raise _wrong(f'"{pair}" is not NAME=VALUE.{_advice(word, pair, kind)}')
+            raise click.UsageError(f'"{pair}" is not NAME=VALUE.{_advice(word, pair, kind)}')
         if name in values:
-            raise _wrong(f"{name} has two values: {name}={values[name]} and {pair}.")
+            raise click.UsageError(f"{name} has two values: {name}={values[name]} and {pair}.")
         if text.startswith("="):
-            raise _wrong(f'"{pair}" is not NAME=VALUE: == compares. Write {name}{text}')
+            raise click.UsageError(f'"{pair}" is not NAME=VALUE: == compares. Write {name}{text}')
         values[name] = text
     return values
 
@@ -73,10 +73,6 @@ def _advice(word: str, pair: str, kind: str) -> str:
     if not pair[:1].isalnum() or not word.isascii() or word.isidentifier():
         return ' Put the expression in quotes: "y = x + w"'
     return ""
-
-
-def _wrong(text: str) -> click.UsageError:
-    return click.UsageError(text, click.get_current_context(silent=True))
 
 
 def read_values(file: str) -> dict[str, str]:

@@ -42,7 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
 def report(source: str, stdin: Any = None, **options: Any) -> str:
     with pytest.raises(GvizError) as caught:
         read(source, SourceOptions(**options), stdin=stdin)
-    return caught.value.report()
+    return str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -183,12 +183,12 @@ def test_a_file_without_permission_is_refused(folder: Folder, monkeypatch: pytes
     ("data", "what"),
     [
         (b"\x7fELF\0\0", "net.py is a binary file, not a script"),
-        (b"%PDF-1.7\n", "net.py is a PDF, not a script"),
+        (b"%PDF-1.7\n", "net.py is a binary file, not a script"),
         ("x = 1".encode("utf-16"), "net.py is UTF-16, not a script"),
         (b"x = 1\ny = '\xe9'\n", "net.py is not UTF-8 text: byte 0xe9 in line 2"),
-        (b"# coding: nosuch\nx = 1\n", "unknown encoding: nosuch"),
+        (b"# coding: nosuch\nx = 1\n", "net.py: unknown encoding: nosuch"),
         (b"# coding: ascii\nx = '\xe9'\n", "net.py is not ASCII text: byte 0xe9 in line 2"),
-        (b"\xef\xbb\xbf# coding: latin-1\nx = 1\n", "encoding problem: utf-8"),
+        (b"\xef\xbb\xbf# coding: latin-1\nx = 1\n", "net.py: encoding problem: utf-8"),
         (
             b"# coding: hex\nx = 1\n",
             "net.py cannot be read as hex: 'hex' is not a text encoding; use codecs.decode() to handle arbitrary codecs",
@@ -353,10 +353,10 @@ def test_a_pasted_expression_loses_its_prompt_or_backticks(pasted: str, stdin: b
     assert reading.notes[0].text.startswith("took the ")
 
 
-def test_a_coding_line_that_is_wrong_is_shown(folder: Folder) -> None:
+def test_a_coding_line_that_is_wrong_is_refused(folder: Folder) -> None:
     with pytest.raises(FileError) as caught:
         folder.run("# a\n# -*- coding: no-such -*-\nx = 1\n")
-    assert caught.value.report().startswith("net.py:2: unknown encoding: no-such\n  # -*- coding: no-such -*-\nsave it as")
+    assert str(caught.value).startswith("net.py: unknown encoding: no-such\nsave it as UTF-8, or name its encoding")
 
 
 def saved(**parts: object) -> str:
