@@ -46,8 +46,29 @@ def add(
     graph: Graph, type: str, inputs: Sequence[Tensor] = (), attrs: dict[str, Any] | None = None, name: str | None = None,
     control: Sequence[Operation] = (),
 ) -> Operation:  # fmt: skip
-    """Add an operation to a graph: the one door through which all come in."""
-    return graph.create_op(outputs_of, type, inputs, attrs or {}, name, control)
+    """Add an operation to a graph: the one door through which all come in.
+
+    Args:
+        graph: RuntimeError if it is finalised.
+        type: a row of :data:`gviz.static.table.TYPES`.
+        inputs: ValueError if one is a tensor of another graph.
+        attrs: fixed parameters.
+        name: without scopes; one that ends in a slash stands as it is. None for the type.
+        control: operations that run before it, besides those that ``control_dependencies`` asks for.
+    """
+    graph.check_open()
+    for tensor in inputs:
+        if tensor.graph is not graph:
+            raise ValueError(f"{tensor} must be from the same graph as {inputs[0]} (graphs are {tensor.graph} and {graph}).")
+    before = [*graph.needed_first(inputs), *control]
+    op = Operation(graph, graph.names.of_operation(name or type), type, attrs or {}, before)
+    op.inputs = tuple(inputs) if op.context is None else op.context.captured(inputs, op)
+    op.outputs = [Tensor(op, i, dtype, dims) for i, (dtype, dims) in enumerate(outputs_of(op))]
+    op.number = len(graph)  # what it brings in comes before it
+    if op.context is not None:
+        op.context.entered(op)
+    graph.keep(op)
+    return op
 
 
 def make(type: str, inputs: Sequence[Tensor], name: str | None = None, **attrs: Any) -> Tensor:

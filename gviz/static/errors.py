@@ -8,12 +8,8 @@ if TYPE_CHECKING:
     from gviz.static.graph import Operation
 
 __all__ = [
-    "DeadlineExceededError",
-    "FailedPreconditionError",
-    "InvalidArgumentError",
-    "OpError",
-    "OperatorNotAllowedInGraphError",
-]
+    "DeadlineExceededError", "FailedPreconditionError", "InvalidArgumentError", "OpError", "OperatorNotAllowedInGraphError",
+]  # fmt: skip
 
 
 class OpError(Exception):

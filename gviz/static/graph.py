@@ -1,32 +1,46 @@
 """The static graph: operations joined by tensors, and nothing computed.
 
 A :class:`Tensor` is one output of an :class:`Operation` and has no value; a :class:`~gviz.static.session.Session` computes one
-when it is asked. All operations are made by :func:`gviz.static.build.add`, through :meth:`Graph.create_op`, which names them.
+when it is asked. All operations are made by :func:`gviz.static.build.add`, under names that the graph gives (:class:`Names`).
 """
 
 from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from graphlib import CycleError, TopologicalSorter
 from itertools import count
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from gviz.static.errors import OperatorNotAllowedInGraphError
-from gviz.static.shapes import TensorShape, as_shape, fits, leaves, merged, refilled
+from gviz.static.shapes import TensorShape, as_shape, leaves, merged, refilled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import ArrayLike
 
     from gviz.static.control import Context
     from gviz.static.dtypes import DType
     from gviz.static.shapes import Dims
+    from gviz.static.variables import Variable
 
-__all__ = ["Graph", "Operation", "Tensor", "get_default_graph", "refill", "reset_default_graph", "tensors_in"]
+__all__ = [
+    "Graph", "Node", "Operation", "Tensor", "TensorLike", "get_default_graph", "refill", "reset_default_graph", "tensors_in",
+]  # fmt: skip
+
+Node: TypeAlias = "Operation | Tensor | Variable"
+"""A part of a graph, as users name one: a variable stands for its own tensor."""
+TensorLike: TypeAlias = "Tensor | Variable | ArrayLike | Sequence[TensorLike]"
+"""Numbers that a function takes for a tensor: they become a constant, in lists also beside tensors."""
 
 
 # ------------------------------------------------------------------ tensors and operations
+EARLY = (
+    "is not allowed. The graph is built before any value is there: use tf.cond or tf.while_loop, which choose when the graph "
+    "runs, or Session.run for the value."
+)
+
+
 class Tensor:
     """An output of an operation: a name, a dtype, a shape as far as it is known, and no value."""
 
@@ -35,15 +49,14 @@ class Tensor:
     eval: Callable[..., Any]  # session.py has it, as functions.py has the operators
 
     def __init__(self, op: Operation, index: int, dtype: DType, dims: Dims) -> None:
-        self.op, self.value_index, self.dtype = op, index, dtype
-        self._dims = dims
+        self.op, self.graph, self.value_index = op, op.graph, index
+        self.dtype: DType = dtype
+        self._dims: Dims = dims
 
     @property
     def name(self) -> str:
         """``operation:index``."""
         return f"{self.op.name}:{self.value_index}"
-
-    graph = property(attrgetter("op.graph"))
 
     def get_shape(self) -> TensorShape:
         """Return what is known of its shape."""
@@ -51,12 +64,9 @@ class Tensor:
 
     shape = property(get_shape)
 
-    def set_shape(self, shape: Any) -> None:
-        """Add to what is known of the shape; ValueError where the two don't fit."""
-        given = as_shape(shape)
-        if not fits(self._dims, given):
-            raise ValueError(f"Tensor's shape {self.shape} is not compatible with supplied shape {TensorShape(given)}.")
-        self._dims = merged(self._dims, given)
+    def set_shape(self, shape: TensorShape | Sequence[int | None] | None) -> None:
+        """Add to what is known of the shape; ValueError if the two do not fit."""
+        self._dims = merged(self._dims, as_shape(shape))
 
     def consumers(self) -> list[Operation]:
         """Return the operations that use it."""
@@ -72,62 +82,35 @@ class Tensor:
     if TYPE_CHECKING:
         __add__ = __sub__ = __mul__ = __truediv__ = __neg__ = __getitem__ = lambda self, *others: self
 
-    def __getattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"'SymbolicTensor' object has no attribute '{name}'")
+    # -------------------------------------------------------------- what Python asks of a value
+    def __bool__(self) -> NoReturn:
+        raise OperatorNotAllowedInGraphError(f"Using a symbolic `tf.Tensor` as a Python `bool` {EARLY}")
 
+    def __iter__(self) -> NoReturn:
+        raise OperatorNotAllowedInGraphError(f"Iterating over a symbolic `tf.Tensor` {EARLY}")
 
-EARLY = (
-    "is not allowed. The graph is built before any value is there: use tf.cond or tf.while_loop, which choose when the graph "
-    "runs, or Session.run for the value."
-)
-ARRAY = (
-    "Cannot convert a symbolic tf.Tensor ({}) to a numpy array. This error may indicate that you're trying to pass a Tensor to "
-    "a NumPy call, which is not supported."
-)
-REFUSED: dict[str, tuple[type[Exception], str]] = {
-    "bool": (OperatorNotAllowedInGraphError, f"Using a symbolic `tf.Tensor` as a Python `bool` {EARLY}"),
-    "iter": (OperatorNotAllowedInGraphError, f"Iterating over a symbolic `tf.Tensor` {EARLY}"),
-    "len": (
-        TypeError,
-        "len is not well defined for a symbolic Tensor ({}). Please call `x.shape` rather than `len(x)` for shape information.",
-    ),
-    "float": (TypeError, "float() argument must be a string or a real number, not 'SymbolicTensor'"),
-    "int": (TypeError, "int() argument must be a string, a bytes-like object or a real number, not 'SymbolicTensor'"),
-    "index": (TypeError, "'SymbolicTensor' object cannot be interpreted as an integer"),
-    "array": (NotImplementedError, ARRAY),
-    "setitem": (TypeError, "'SymbolicTensor' object does not support item assignment"),
-}
-"""What Python asks of a value and a symbolic tensor has not."""
+    def __len__(self) -> NoReturn:
+        mend = "Please call `x.shape` rather than `len(x)` for shape information."
+        raise TypeError(f"len is not well defined for a symbolic Tensor ({self.name}). {mend}")
 
-
-def refused(error: type[Exception], text: str) -> Callable[..., NoReturn]:
-    """Return a method that raises an error."""
-
-    def refuse(self: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
-        raise error(text.format(self.name))
-
-    return refuse
-
-
-for word, (error, text) in REFUSED.items():
-    setattr(Tensor, f"__{word}__", refused(error, text))
+    def __array__(self, *args: object, **options: object) -> NoReturn:
+        why = "This error may indicate that you're trying to pass a Tensor to a NumPy call, which is not supported."
+        raise NotImplementedError(f"Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array. {why}")
 
 
 class Operation:
-    """A node of the graph: a type as in ``AddV2``, inputs, fixed parameters; :meth:`Graph.create_op` makes it."""
+    """A node of the graph: a type as in ``AddV2``, inputs, fixed parameters; :func:`gviz.static.build.add` makes it."""
 
     device = ""  # there is one only
     run: Callable[..., None]  # session.py has it
 
-    def __init__(
-        self, graph: Graph, name: str, type: str, inputs: tuple[Tensor, ...], attrs: dict[str, Any],
-        control: tuple[Operation, ...],
-    ) -> None:  # fmt: skip
-        self.graph, self.name, self.type, self.inputs, self.attrs = graph, name, type, inputs, attrs
+    def __init__(self, graph: Graph, name: str, type: str, attrs: dict[str, Any], control: Iterable[Operation]) -> None:
+        self.graph, self.name, self.type, self.attrs = graph, name, type, attrs
         self.control_inputs = list(control)
+        self.inputs: tuple[Tensor, ...] = ()
         self.outputs: list[Tensor] = []
         self.number = 0  # in the order of making
-        self.context: Context | None = None  # the loop or branch that it is in
+        self.context = graph.context  # the loop or branch that it is in
 
     def values(self) -> list[Tensor]:
         """Return its outputs."""
@@ -145,9 +128,6 @@ class Operation:
 
     def __repr__(self) -> str:
         return f"<tf.Operation '{self.name}' type={self.type}>"
-
-    def __str__(self) -> str:
-        return f"name: {self.name!r}\nop: {self.type!r}\n" + "".join(f"input: {t.name!r}\n" for t in self.inputs)
 
 
 def tensors_in(args: Any) -> Iterator[Tensor]:
@@ -170,19 +150,18 @@ class Names:
 
     def __init__(self) -> None:
         self.scope = ""
-        self._taken: set[str] = set()
-        self._next: dict[str, int] = {}
+        self._numbers: dict[str, int] = {}  # each name in use, in small letters: the number to try if it is asked for again
 
     def unique(self, name: str, *, use_up: bool = True) -> str:
         """Return the name with the open scope in front, counted up if it is taken; it is taken from then on with ``use_up``."""
-        chosen = self.scope + name
+        chosen, number = self.scope + name, 0
         key = chosen.lower()
-        if key in self._taken:
-            number = next(n for n in count(self._next.get(key, 1)) if f"{key}_{n}" not in self._taken)
+        if key in self._numbers:
+            number = next(n for n in count(self._numbers[key]) if f"{key}_{n}" not in self._numbers)
             chosen = f"{chosen}_{number}"
-            self._next[key] = number + use_up
         if use_up:
-            self._taken.add(chosen.lower())
+            self._numbers[key] = number + 1
+            self._numbers.setdefault(chosen.lower(), 1)
         return chosen
 
     def of_operation(self, name: str) -> str:
@@ -195,15 +174,13 @@ class Names:
         return self.unique(name)
 
     def of_scope(self, name: str | None) -> str:
-        """The prefix of a new scope: "" for the root, else ``name/``, which re-enters one; ValueError as for operations."""
-        if not name:
-            return ""
-        if name.endswith("/"):
-            return name
-        check, root = (SCOPED, "") if self.scope else (ROOT, "root ")
+        """Return the prefix of a new scope: "" for the root, else ``name/``, which re-enters one; ValueError as above."""
+        if not name or name.endswith("/"):
+            return name or ""
+        check, noun = (SCOPED, "scope name") if self.scope else (ROOT, "root scope name")
         if not check.match(name):
-            rule = f"A {root}scope name has to match the following pattern: {check.pattern}"
-            raise ValueError(f"'{name}' is not a valid {root}scope name. {rule}")
+            rule = f"A {noun} has to match the following pattern: {check.pattern}"
+            raise ValueError(f"'{name}' is not a valid {noun}. {rule}")
         return self.unique(name) + "/"
 
 
@@ -222,37 +199,11 @@ class Graph:
         self._control: list[tuple[list[Operation], set[Operation]]] = []  # what was asked for, and what was made under it
 
     # -------------------------------------------------------------- building
-    def create_op(
-        self, outputs: Callable[[Operation], Sequence[tuple[DType, Dims]]], type: str, inputs: Sequence[Tensor],
-        attrs: dict[str, Any], name: str | None, control: Sequence[Operation] = (),
-    ) -> Operation:  # fmt: skip
-        """Add an operation; RuntimeError if the graph is finalised, ValueError for an input of another graph.
-
-        Args:
-            outputs: tells the dtypes and shapes of its outputs.
-            type: a row of :data:`gviz.static.table.TYPES`.
-            inputs: tensors of this graph.
-            attrs: fixed parameters.
-            name: without scopes; one that ends in a slash stands as it is. None for the type.
-            control: operations that run before it, besides those that are asked for by ``control_dependencies``.
-        """
-        self.check_open()
-        for tensor in inputs:
-            if tensor.op.graph is not self:
-                first = inputs[0] if inputs[0] is not tensor else inputs[-1]
-                graphs = f"graphs are {tensor.graph} and {first.graph}"
-                raise ValueError(f"{tensor} must be from the same graph as {first} ({graphs}).")
-        op = Operation(self, self.names.of_operation(name or type), type, (), attrs, (*self._after(inputs), *control))
-        op.context = self.context
-        op.inputs = tuple(inputs) if self.context is None else self.context.captured(inputs, op)
-        op.outputs = [Tensor(op, i, dtype, dims) for i, (dtype, dims) in enumerate(outputs(op))]
-        op.number = len(self._operations)
-        if self.context is not None:
-            self.context.entered(op)
+    def keep(self, op: Operation) -> None:
+        """Add an operation."""
         self._operations[op.name] = op
         for _, made in self._control:
             made.add(op)
-        return op
 
     def check_open(self) -> None:
         """Raise RuntimeError for a change of a finalised graph."""
@@ -270,20 +221,20 @@ class Graph:
         finally:
             self.names.scope = before
 
-    def _after(self, inputs: Sequence[Tensor]) -> list[Operation]:
-        """What a new operation has to run after: not what one of its inputs runs after, or is, already."""
+    def needed_first(self, inputs: Sequence[Tensor]) -> list[Operation]:
+        """Return what ``control_dependencies`` has a new operation wait for, unless one of its inputs does, or is it."""
         before = {t.op for t in inputs}
         return list(dict.fromkeys(c for wanted, made in self._control if not made & before for c in wanted if c not in before))
 
     @contextmanager
-    def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
+    def control_dependencies(self, control_inputs: Iterable[Node] | None) -> Iterator[None]:
         """Have operations made inside run after these; None forgets those that are asked for outside."""
         before, context = self._control, self.context
         if control_inputs is None:
             self._control, self.context = [], None
         else:
-            found = [self.as_graph_element(getattr(c, "_ref", c)) for c in control_inputs]
-            wanted = list(dict.fromkeys(f.op if isinstance(f, Tensor) else f for f in found))
+            parts = [self.as_graph_element(c) for c in control_inputs]
+            wanted = list(dict.fromkeys(p.op if isinstance(p, Tensor) else p for p in parts))
             self._control = [*before, (wanted, set())]
         try:
             yield
@@ -297,10 +248,10 @@ class Graph:
         try:
             yield self
         finally:
-            _stack.remove(self)
+            _stack.pop()
 
     @contextmanager
-    def device(self, name: Any) -> Iterator[None]:
+    def device(self, name: object) -> Iterator[None]:
         """Accepted, as there is one device only."""
         yield
 
@@ -356,7 +307,7 @@ class Graph:
             raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The operation, {op_name!r}, {why}.")
         return outputs[int(index)]
 
-    def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
+    def as_graph_element(self, obj: Node | str, allow_tensor: bool = True, allow_operation: bool = True) -> Tensor | Operation:
         """Return the tensor or operation that an object or a name means; KeyError, ValueError or TypeError if there is none."""
         kinds = " or ".join(kind for kind, allowed in (("Tensor", allow_tensor), ("Operation", allow_operation)) if allowed)
         if isinstance(obj, str):
@@ -380,29 +331,18 @@ class Graph:
         return list(self.collections.get(name, ()))
 
 
-_stack: list[Graph] = []
-_global: list[Graph] = [Graph()]
+_stack = [Graph()]
+"""The program's graph, and those that ``as_default`` has opened."""
 
 
 def get_default_graph() -> Graph:
     """Return the graph that operations are added to: the innermost ``as_default``, else the program's one."""
-    return _stack[-1] if _stack else _global[0]
+    return _stack[-1]
 
 
 def reset_default_graph() -> None:
     """Begin the program's graph anew; AssertionError inside ``as_default``."""
-    if _stack:
+    if len(_stack) > 1:
         mend = "If you need a cleared graph, exit the nesting and create a new graph."
         raise AssertionError(f"Do not use tf.reset_default_graph() to clear nested graphs. {mend}")
-    _global[0] = Graph()
-
-
-def cycle(op: Operation) -> list[str]:
-    """Return the names of the operations of a graph that need each other."""
-    try:
-        TopologicalSorter(
-            {o: [t.op for t in o.inputs if t.op.type != "NextIteration"] for o in op.graph.get_operations()}
-        ).prepare()
-    except CycleError as error:
-        return sorted({o.name for o in error.args[1]})
-    return [op.name]
+    _stack[0] = Graph()

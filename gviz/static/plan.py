@@ -17,7 +17,7 @@ import numpy as np
 from gviz.static.control import Branches, Loop, refuse_endless, unit_of
 from gviz.static.errors import InvalidArgumentError
 from gviz.static.gradients import BackLoop
-from gviz.static.graph import Operation, Tensor, cycle, refill, tensors_in
+from gviz.static.graph import Operation, Tensor, refill, tensors_in
 from gviz.static.kernels import function_of
 from gviz.static.shapes import listed
 from gviz.static.table import TOTALS, call_of, type_of
@@ -66,7 +66,7 @@ def lend_memory(steps: Sequence[Step], results: set[str], bind: Callable[[Any, s
             free = (name for name in step.args if name in givers and last[name] == i and same_memory(givers[name], step))
             name = next(free, None)
             if name is not None:
-                step.text = f"{bind(step.function, step.function.__name__)}({', '.join([*step.args, name])})"
+                step.text = f"{bind(step.function, step.function.__name__)}({', '.join(step.args)}, out={name})"
 
 
 def is_elementwise(step: Step) -> bool:
@@ -228,8 +228,8 @@ class Plan:
         if isinstance(value, Tensor):
             if value in self._names:
                 return self._names[value]
-            if value not in self._constants:
-                raise InvalidArgumentError(f"Graph is invalid, contains a cycle with {', '.join(cycle(value.op))}", value.op)
+            if value not in self._constants:  # it comes later than what needs it
+                raise InvalidArgumentError(f"Graph is invalid, contains a cycle with {value.op.name}", value.op)
             return self._bind(self._constants[value])
         if isinstance(value, (tuple, list)):
             inner = ", ".join(self._text(v) for v in value)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import functools
-import sys
 from contextlib import ExitStack, contextmanager
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from traceback import walk_tb
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
 from gviz.static.build import convert
 from gviz.static.dtypes import as_dtype, as_value, is_array
-from gviz.static.errors import FailedPreconditionError, InvalidArgumentError, OpError
+from gviz.static.errors import FailedPreconditionError, InvalidArgumentError
 from gviz.static.functions import placeholder
 from gviz.static.graph import Graph, Operation, Tensor, get_default_graph
 from gviz.static.plan import Plan
@@ -20,11 +20,19 @@ from gviz.static.rules import constant_value
 from gviz.static.shapes import TensorShape, fits, leaves, listed, refilled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import TracebackType
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
     from typing import Self
 
+    from numpy.typing import NDArray
+
+    from gviz.static.graph import Node
+
 __all__ = ["InteractiveSession", "Session", "function", "get_default_session", "session_for"]
+
+Feeds: TypeAlias = "Mapping[Any, Any]"
+"""Values for tensors, for variables, for names, or for tuples of them."""
+Reader: TypeAlias = "Callable[[Any], Any]"
+"""Turns a fed value into what a plan takes."""
 
 _defaults: list[Session] = []
 
@@ -40,19 +48,18 @@ class Session:
     """
 
     def __init__(
-        self, target: str = "", graph: Graph | None = None, config: Any = None, *, loop_limit: int = 1_000_000
+        self, target: str = "", graph: Graph | None = None, config: object = None, *, loop_limit: int = 1_000_000
     ) -> None:
         self.graph = get_default_graph() if graph is None else graph
         self.loop_limit = loop_limit
-        self.plans = 0  # how many were compiled
         self._values: dict[Operation, Any] = {}
-        self._plans: dict[Any, tuple[Plan, list[Callable[[Any], Any]]]] = {}
+        self._plans: dict[Hashable, tuple[Plan, list[Reader]]] = {}
         self._random: dict[Operation, np.random.Generator] = {}
         self._closed = False
         self._entered = ExitStack()
 
     # -------------------------------------------------------------- running
-    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+    def run(self, fetches: Any, feed_dict: Feeds | None = None, options: object = None, run_metadata: object = None) -> Any:
         """Return the values of some tensors, in the form of ``fetches``.
 
         Args:
@@ -67,44 +74,43 @@ class Session:
             InvalidArgumentError, FailedPreconditionError: a placeholder has no feed; shapes clash; a variable has no value.
         """
         single = fetches.__class__ is Tensor
-        key: Any
-        if single or (fetches.__class__ is list and all(f.__class__ is Tensor for f in fetches)):
-            key = (fetches if single else tuple(fetches), *(feed_dict or ()))
-            found = None if self._closed or self.graph.unfeedable else self._plans.get(key)
-            if found is not None:
-                plan, readers = found
-                values = [read(v) for read, v in zip(readers, feed_dict.values(), strict=True)] if feed_dict else ()
-                results = self._call(plan, values)
-                return results[0] if single else list(results)
-        return self._run(fetches, feed_dict or {})
-
-    def _run(self, fetches: Any, feed_dict: dict[Any, Any]) -> Any:
-        """Look everything up, check it, plan if there is no plan yet, and run."""
-        feed_dict = dict(single_feeds(feed_dict))
-        plan, readers, items = self._prepared(fetches, feed_dict)
-        values = [read(value) for read, value in zip(readers, feed_dict.values(), strict=True)]
-        results = iter(self._call(plan, values))
+        if (
+            single or (fetches.__class__ is list and all(f.__class__ is Tensor for f in fetches))
+        ) and not self.graph.unfeedable:
+            known = self._plans.get((fetches if single else tuple(fetches), *(feed_dict or ())))
+            if known is not None:  # all of it was looked up before
+                plan, readers = known
+                values = [read(v) for read, v in zip(readers, feed_dict.values(), strict=True)] if feed_dict else []
+                arrays = self._call(plan, values)
+                return arrays[0] if single else list(arrays)
+        self._check_open()
+        feeds = dict(single_feeds(feed_dict or {}))
+        tensors = [self._feed(key) for key in feeds]
+        values = [reader(tensor)(value) for tensor, value in zip(tensors, feeds.values(), strict=True)]
+        items = [self._fetch(f) for f in leaves(fetches)]
+        results = iter(self._call(self._plan(fetches, items, tensors), values))
         return refilled(fetches, iter([next(results) if isinstance(item, Tensor) else None for item in items]))
 
-    def plan(self, fetches: Any, feed_dict: Any = ()) -> Plan:
-        """What a run of these fetches with these feeds (a dict, or the tensors alone) becomes."""
-        return self._prepared(fetches, dict.fromkeys(feed_dict))[0]
+    def plan(self, fetches: Any, feeds: Iterable[Node | str] = ()) -> Plan:
+        """Return what a run of these fetches with feeds for these tensors becomes."""
+        self._check_open()
+        return self._plan(fetches, [self._fetch(f) for f in leaves(fetches)], [self._feed(key) for key in feeds])
 
-    def _prepared(self, fetches: Any, feed_dict: dict[Any, Any]) -> tuple[Plan, list[Callable[[Any], Any]], list[Any]]:
-        """Return the plan, what reads each feed, and the fetches as parts of the graph."""
+    def _plan(self, fetches: Any, items: list[Tensor | Operation], feeds: list[Tensor]) -> Plan:
+        """Return the plan for some parts of the graph, in the form of ``fetches``; it is made the first time."""
+        key = (tuple(items) if isinstance(fetches, (list, tuple, dict)) else items[0], *feeds)
+        if key not in self._plans:
+            self._plans[key] = Plan(items, feeds, self.loop_limit), [reader(t) for t in feeds]
+        return self._plans[key][0]
+
+    def _check_open(self) -> None:
+        """Raise RuntimeError if there is nothing to run."""
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
         if not len(self.graph):
             raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
-        feeds = [self._feed(key, value) for key, value in feed_dict.items()]
-        items = [self._fetch(f) for f in leaves(fetches)]
-        key = (tuple(items) if isinstance(fetches, (list, tuple, dict)) else items[0], *feeds)
-        if key not in self._plans:
-            self._plans[key] = Plan(items, feeds, self.loop_limit), [reader(t) for t in feeds]
-            self.plans += 1
-        return *self._plans[key], items
 
-    def _call(self, plan: Plan, values: Any) -> Any:
+    def _call(self, plan: Plan, values: Iterable[Any]) -> tuple[Any, ...]:
         """Run a plan; what numpy raises is told with the operation that it happened in."""
         try:
             with np.errstate(all="ignore"):
@@ -114,10 +120,8 @@ class Session:
             if not isinstance(op, Operation):
                 raise
             raise FailedPreconditionError(f"Attempting to use uninitialized value {op.name}", op) from None
-        except OpError:
-            raise
         except (ValueError, RuntimeError, TypeError, IndexError, ArithmeticError) as error:
-            raise failure(plan, error, sys.exc_info()[2]) from error
+            raise failure(plan, error) from error
 
     def _drawing(self, op: Operation) -> np.random.Generator:
         """Return the random numbers of an operation."""
@@ -125,32 +129,31 @@ class Session:
             self._random[op] = np.random.default_rng(op.attrs["seed"])
         return self._random[op]
 
-    def _feed(self, key: Any, value: Any) -> Tensor:
+    def _feed(self, key: Node | str) -> Tensor:
         """Return the tensor that a key of ``feed_dict`` means."""
         try:
-            tensor: Tensor = self.graph.as_graph_element(key, allow_operation=False)
+            tensor = cast("Tensor", self.graph.as_graph_element(key, allow_operation=False))
         except (TypeError, ValueError, KeyError) as error:
             raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}") from None
-        refuse_tensor(value, key)
         if not self.graph.is_feedable(tensor):
             raise ValueError(f"Tensor {tensor.name} may not be fed.")
         return tensor
 
-    def _fetch(self, fetch: Any) -> Any:
+    def _fetch(self, fetch: Node | str | None) -> Tensor | Operation:
         """Return the part of the graph that a fetch means."""
         if fetch is None:
             raise TypeError('Argument `fetch` = None has invalid type "NoneType". Cannot be None')
         try:
-            found = self.graph.as_graph_element(fetch)
+            part = self.graph.as_graph_element(fetch)
         except TypeError as error:
-            what = f'invalid type "{type(fetch).__name__}" must be a string or Tensor'
-            raise TypeError(f"Argument `fetch` = {fetch} has {what}. ({error})") from None
+            mistake = f'invalid type "{type(fetch).__name__}" must be a string or Tensor'
+            raise TypeError(f"Argument `fetch` = {fetch} has {mistake}. ({error})") from None
         except (ValueError, KeyError) as error:
             raise ValueError(f"Argument `fetch` = {fetch} cannot be interpreted as a Tensor. ({error})") from None
-        op = found.op if isinstance(found, Tensor) else found
+        op = part.op if isinstance(part, Tensor) else part
         if op.context is not None:
             raise ValueError(f"Operation {op.name!r} has been marked as not fetchable: it is inside a loop or a branch.")
-        return found
+        return part
 
     # -------------------------------------------------------------- opening and closing
     def close(self) -> None:
@@ -181,15 +184,14 @@ class Session:
 class InteractiveSession(Session):
     """A session that is the default one from the start."""
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+    def __init__(self, target: str = "", graph: Graph | None = None, config: object = None) -> None:
         super().__init__(target, graph, config)
-        _defaults.append(self)
+        self._entered.enter_context(self.as_default())
 
     def close(self) -> None:
         """Close it, and be the default one no more."""
         super().close()
-        if self in _defaults:
-            _defaults.remove(self)
+        self._entered.close()
 
 
 def get_default_session() -> Session | None:
@@ -197,58 +199,49 @@ def get_default_session() -> Session | None:
     return _defaults[-1] if _defaults else None
 
 
-def session_for(session: Session | None, what: str, method: str) -> Session:
-    """Return the given session, else the default one, for a method that does something; ValueError if there is none."""
+def session_for(session: Session | None, task: str, method: str) -> Session:
+    """Return the given session, else the default one, for a method with a task; ValueError if there is none."""
     session = session or get_default_session()
     if session is None:
         mend = f"Use `with sess.as_default()` or pass an explicit session to `{method}(session=sess)`"
-        raise ValueError(f"Cannot {what} using `{method}()`: No default session is registered. {mend}")
+        raise ValueError(f"Cannot {task} using `{method}()`: No default session is registered. {mend}")
     return session
 
 
-def running(what: str, method: str) -> Callable[..., Any]:
+def running(task: str, method: str) -> Callable[..., Any]:
     """Return the method of tensors or operations that runs them."""
-    return lambda self, feed_dict=None, session=None: session_for(session, what, method).run(self, feed_dict)
+    return lambda self, feed_dict=None, session=None: session_for(session, task, method).run(self, feed_dict)
 
 
 Tensor.eval, Operation.run = running("evaluate tensor", "eval"), running("execute operation", "run")
 
 
-def single_feeds(feed_dict: Any) -> Iterator[tuple[Any, Any]]:
-    """Return each key with its value; a tuple of keys has a tuple of as many values, else ValueError; TypeError for no dict."""
+# ------------------------------------------------------------------ feeds
+def single_feeds(feed_dict: Feeds) -> Iterator[tuple[Node | str, Any]]:
+    """Return each tensor's key with its value; a tuple of keys has as many values, else ValueError. TypeError for no dict."""
     if not isinstance(feed_dict, dict):
         raise TypeError("input must be a dictionary")
     for key, value in feed_dict.items():
-        if not isinstance(key, tuple):
-            yield key, value
-        elif not isinstance(value, (tuple, list)) or len(value) != len(key):
-            sizes = f"Key had {len(key)} elements, but value had {np.size(value)} elements"
-            raise ValueError(f"Could not flatten dictionary. {sizes}.")
-        else:
-            yield from single_feeds(dict(zip(key, value, strict=True)))
+        yield from zip(key, value, strict=True) if isinstance(key, tuple) else [(key, value)]
 
 
-def refuse_tensor(value: Any, key: Any) -> None:
-    """Raise TypeError for a feed that is a tensor."""
-    if isinstance(value, Tensor):
-        raise TypeError(
-            "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, strings, lists, "
-            f"numpy ndarrays, or TensorHandles. For reference, the tensor object was {value} which was passed to the argument "
-            f"`feed_dict` with key {key}."
-        )
-
-
-def reader(tensor: Tensor) -> Callable[[Any], Any]:
-    """What turns a fed value into the tensor's dtype and refuses another shape."""
-    kind = tensor.dtype.base_dtype.as_numpy_dtype
+def reader(tensor: Tensor) -> Reader:
+    """Return what turns a fed value into the tensor's dtype; ValueError for another shape, TypeError for a tensor."""
+    kind: Any = tensor.dtype.base_dtype.as_numpy_dtype
     dims = tensor.shape.dims
-    is_scalar = dims is None or dims == ()
-    numbers = (float, int) if tensor.dtype.is_floating else (int,) if tensor.dtype.is_integer else ()
+    numbers: tuple[Any, ...] = ()
+    if not dims:
+        numbers = (float, int) if tensor.dtype.is_floating else (int,) if tensor.dtype.is_integer else ()
 
     def read(value: Any) -> Any:
-        if is_scalar and value.__class__ in numbers and (value.__class__ is float or -(2**31) <= value < 2**31):
-            return kind(value)
-        refuse_tensor(value, tensor)
+        if value.__class__ in numbers and (value.__class__ is float or -(2**31) <= value < 2**31):
+            return kind(value)  # the quick way for a scalar
+        if isinstance(value, Tensor):
+            raise TypeError(
+                "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, strings, "
+                f"lists, numpy ndarrays, or TensorHandles. For reference, the tensor object was {value} which was passed to "
+                f"the argument `feed_dict` with key {tensor}."
+            )
         try:
             array = np.asarray(value, kind)
         except OverflowError:
@@ -264,37 +257,31 @@ def reader(tensor: Tensor) -> Callable[[Any], Any]:
     return read
 
 
-TEXTS: dict[str, Any] = {
-    **dict.fromkeys(("MatMul", "BatchMatMulV2"), lambda a, b: f"Matrix size-incompatible: In[0]: {a}, In[1]: {b}"),
-    "ConcatV2": lambda a, *rest: (
-        f"ConcatOp : Dimensions of inputs should match: shape[0] = {a} vs. shape[1] = {next((r for r in rest if r != a), a)}"
-    ),
-    "Pack": lambda a, *rest: "Shapes of all inputs must match: values[0].shape = {} != values[{}].shape = {}".format(
-        a, *next(((i, r) for i, r in enumerate(rest, 1) if r != a), (0, a))
-    ),
+# ------------------------------------------------------------------ runs that fail
+CLASHES = {
+    **dict.fromkeys(("MatMul", "BatchMatMulV2"), "Matrix size-incompatible: In[0]: {one}, In[1]: {other}"),
+    "ConcatV2": "ConcatOp : Dimensions of inputs should match: shape[0] = {one} vs. shape[{place}] = {other}",
+    "Pack": "Shapes of all inputs must match: values[0].shape = {one} != values[{place}].shape = {other}",
 }
-"""What TensorFlow says of inputs that do not fit, by their shapes."""
+"""TensorFlow's words for inputs whose shapes do not fit: the first one's shape, and the next one that differs."""
 
 
-def failure(plan: Plan, error: Exception, trace: TracebackType | None) -> OpError:
-    """What went wrong in a plan, with the operation's name and TensorFlow's words where shapes clash."""
-    line, values = 0, {}
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == "<plan>":
-            line = trace.tb_lineno - 1
-            values = trace.tb_frame.f_globals | trace.tb_frame.f_locals
-        trace = trace.tb_next
-    step = plan.steps[line - 1] if 0 < line <= len(plan.steps) else None
+def failure(plan: Plan, error: Exception) -> InvalidArgumentError:
+    """Return the error for what went wrong in a plan, with the operation and TensorFlow's words for it."""
+    frame, line = next((f, n) for f, n in walk_tb(error.__traceback__) if f.f_code.co_filename == "<plan>")
+    step = next(iter(plan.steps[line - 2 :]), None)  # behind the head; the last line is not a step
     if step is None or not isinstance(step.op, Operation):
         return InvalidArgumentError(str(error))
-    op, message = step.op, str(error)
-    shapes = [listed(np.shape(values[n])) for n in step.args if n in values]
-    if op.type in TEXTS and len(shapes) > 1:
-        message = TEXTS[op.type](*shapes)
+    op, message, values = step.op, str(error), frame.f_globals | frame.f_locals
+    shapes = [listed(np.shape(values[name])) for name in step.args if name in values]
+    place, other = next(((i, s) for i, s in enumerate(shapes) if s != shapes[0]), (1, shapes[-1] if shapes else ""))
+    if op.type in CLASHES and len(shapes) > 1:
+        message = CLASHES[op.type].format(one=shapes[0], place=place, other=other)
     elif op.type == "AddN":
         message = f"Inputs to operation {op.name} of type AddN {message}"
     elif op.type == "Reshape" and "call" not in op.attrs:
-        message = refused_shape(int(np.size(values[step.args[0]])), constant_value(op.inputs[1]), values.get(step.args[-1]))
+        known = constant_value(op.inputs[1])
+        message = refused_shape(np.size(values[step.args[0]]), values[step.args[-1]] if known is None else known)
     elif isinstance(error, ZeroDivisionError) or "ZeroDivision" in message:
         message = "Integer division by zero"
     elif len(shapes) == 2 and "broadcast" in message:
@@ -302,11 +289,10 @@ def failure(plan: Plan, error: Exception, trace: TracebackType | None) -> OpErro
     return InvalidArgumentError(message, op)
 
 
-def refused_shape(size: int, known: Any, fed: Any) -> str:
-    """Return TensorFlow's words for so many values that do not fit a shape, known while building or now."""
-    wanted = np.asarray(fed if known is None else known)
-    count = int(np.prod(wanted[wanted != -1]))
-    has = f"has {count}" if -1 not in wanted else f"requires a multiple of {count}"
+def refused_shape(size: int, shape: NDArray[Any]) -> str:
+    """Return TensorFlow's words for so many values that do not fit a shape."""
+    count = np.prod(shape[shape != -1])
+    has = f"has {count}" if -1 not in shape else f"requires a multiple of {count}"
     return f"Input to reshape is a tensor with {size} values, but the requested shape {has}"
 
 
@@ -321,7 +307,7 @@ class Traced:
     def __init__(self, python_function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, python_function)
         self.python_function = python_function
-        self.traces: dict[Any, tuple[Session, list[Tensor], Any]] = {}
+        self.traces: dict[Hashable, tuple[Session, list[Tensor], Any]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given = [list(args), kwargs]

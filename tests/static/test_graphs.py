@@ -225,7 +225,7 @@ def test_a_cycle_made_by_hand_is_named(graph: Any) -> None:
     b = tf.constant(1.0) + 1
     c = b * 2
     b.op._update_input(0, c)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="contains a cycle with add, mul"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="contains a cycle with mul"):
         tf.Session().run(c)
 
 
@@ -438,6 +438,6 @@ def test_a_plan_is_made_once(graph: Any) -> None:
     x = tf.placeholder(tf.float32, [None])
     y = x * 2
     session = tf.Session()
-    for size in range(4):
-        session.run(y, {x: np.ones(size)})
-    assert session.plans == 1
+    plan = session.plan(y, [x])
+    plan.call = lambda *args: ("of this plan",)
+    assert [session.run(y, {x: np.ones(size)}) for size in range(4)] == ["of this plan"] * 4
