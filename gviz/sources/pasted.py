@@ -13,22 +13,16 @@ from dataclasses import dataclass
 
 from gviz.errors import Place, SourceError
 from gviz.sources.options import Note
+from gviz.text import joined
 
 __all__ = ["Parsed", "parse", "syntax_error", "unwrap"]
 
-FENCE = re.compile(r"\s*(?:`{3,}|~{3,})\s*[\w+{}. -]*$")
+FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*[\w+{}. -]*$", re.MULTILINE)
 PROMPT = re.compile(r"\s*(?:>>>?|In\s*\[\s*\d*\s*\]:)(?: |$|(?=[^\s>]))")
-CELL = re.compile(r"\s*In\s*\[\s*\d*\s*\]:\s*$")
 CONTINUED = re.compile(r"\s*\.{3,}:?(?: |$)")
 OUTPUT = re.compile(r"\s*Out\s*\[\s*\d*\s*\]:")
-BACKTICKS = re.compile(r"^\s*`+|`+\s*$")
-MAGIC = re.compile(r"[%!]")
-
-STRINGS = re.compile(r"""('{3}|"{3}|['"])(?:\\.|(?!\1).)*(?:\1|$)|#.*""")
-"""Strings and comments of a line, in which any character may stand."""
-
-LOOKALIKES = {"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "−": "-", "–": "-", "×": "*", "·": "*", "÷": "/"}
-"""Characters that word processors and web pages put in the place of Python's."""
+BACKTICKS = re.compile(r"^[ \t]*`+|`+[ \t]*$", re.MULTILINE)
+MAGIC = re.compile(r"^[%!].*", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -57,19 +51,13 @@ def parse(text: str, file: str) -> Parsed:
         SourceError: it is not Python even without prompts and fences; with the place and a caret.
     """
     try:
-        return Parsed(_tree(text, file), text)
-    except SyntaxError:
-        bare, notes = unwrap(text)
-    try:
-        return Parsed(_tree(bare, file), bare, notes)
+        try:
+            return Parsed(ast.parse(text, file), text)
+        except SyntaxError:
+            bare, notes = unwrap(text)
+            return Parsed(ast.parse(bare, file), bare, notes)
     except SyntaxError as error:
         raise syntax_error(error, file) from None
-
-
-def _tree(text: str, file: str) -> ast.Module:
-    """Return the syntax tree, the parser's other ways to fail made into a SourceError."""
-    try:
-        return ast.parse(text, file)
     except (RecursionError, MemoryError):
         raise SourceError(f"{file} is nested too deeply for Python to read") from None
     except ValueError as error:  # a null byte, before Python 3.12
@@ -82,23 +70,17 @@ def syntax_error(error: SyntaxError, file: str) -> SourceError:
     column = max((error.offset or 1) - 1, 0)
     end = (error.end_offset or 0) - 1 if error.end_lineno == error.lineno else len(text)
     place = Place(text, column=column, length=max(end - column, 1), file=file, line=error.lineno)
-    return SourceError(f"{type(error).__name__}: {error.msg}", place=place, hint=_lookalike_hint(text, column))
+    return SourceError(f"{type(error).__name__}: {error.msg}", place=place, hint=_lookalike_hint(text[column : column + 1]))
 
 
-def _lookalike_hint(text: str, column: int) -> str | None:
+def _lookalike_hint(character: str) -> str | None:
     """Return what to write instead of a character that only looks like Python's."""
-    from unicodedata import normalize
+    from gviz.sources.expression.notation import replacement
 
-    wrong = text[column : column + 1]
-    if wrong.isascii():  # what the parser stopped at need not be the culprit: before 3.11.3 it names the number before it
-        code = STRINGS.sub("", text)
-        wrong = next((c for c in code if not c.isascii() and not f"x{c}".isidentifier()), "")
-    if not wrong:
-        return None
-    if not wrong.strip() or wrong in "\u200b\ufeff":
+    right = None if character.isascii() else replacement(character)
+    if right == "" or (character.isspace() and not character.isascii()):
         return "an invisible character came with the paste: write an ordinary space, or none"
-    right = LOOKALIKES.get(wrong) or normalize("NFKC", wrong)
-    return f"write {right} instead of {wrong}" if right != wrong and right.isascii() else None
+    return f"write {right} instead of {character}" if right else None
 
 
 def unwrap(text: str) -> tuple[str, tuple[Note, ...]]:
@@ -109,78 +91,73 @@ def unwrap(text: str) -> tuple[str, tuple[Note, ...]]:
     >>> unwrap(">>> y = 2\n>>> y\n2")[0]
     'y = 2\ny\n'
     """
-    lines = text.split("\n")
     notes = []
     for step in (_take_fences, _take_backticks, _take_prompts, _take_indent, _take_magics):
-        lines, note = step(lines)
+        text, note = step(text)
         if note:
             notes.append(Note(note))
-    return "\n".join(lines), tuple(notes)
+    return text, tuple(notes)
 
 
-def _take_fences(lines: list[str]) -> tuple[list[str], str]:
+def _take_fences(text: str) -> tuple[str, str]:
     """Keep what stands between fences; a single fence is only taken off."""
-    fences = [line for line in lines if FENCE.match(line)]
-    if not fences:
-        return lines, ""
-    kept, inside, left_out = [], len(fences) == 1, 0
-    for line in lines:
-        is_fence = FENCE.match(line) is not None
-        inside = inside != (is_fence and len(fences) > 1)
-        kept.append(line if inside and not is_fence else "")
-        left_out += bool(line.strip()) and not inside and not is_fence
-    beside = f", and left out {_count(left_out, 'line')} outside of them" if left_out else ""
-    return kept, f"took the fences ({fences[0].strip()}) off{beside}"
+    fences, parts = FENCE.findall(text), FENCE.split(text)
+    outside = parts[::2] if len(fences) > 1 else []
+    left_out = sum(bool(line.strip()) for part in outside for line in part.split("\n"))
+    for number, part in enumerate(outside):
+        parts[2 * number] = "\n" * part.count("\n")
+    return "".join(parts), f"took the fences ({fences[0].strip()}) off{_beside(left_out, 'outside of them')}" if fences else ""
 
 
-def _take_backticks(lines: list[str]) -> tuple[list[str], str]:
+def _take_backticks(text: str) -> tuple[str, str]:
     """Take backticks off that enclose the whole text, or each line."""
-    text = "\n".join(lines).strip()
-    if not text.startswith("`") or not text.endswith("`"):
-        return lines, ""
-    return [BACKTICKS.sub("", line) for line in lines], "took the enclosing backticks off"
+    if not text.strip().startswith("`") or not text.strip().endswith("`"):
+        return text, ""
+    return BACKTICKS.sub("", text), "took the enclosing backticks off"
 
 
-def _take_indent(lines: list[str]) -> tuple[list[str], str]:
+def _take_indent(text: str) -> tuple[str, str]:
     """Take off the indentation that all lines share."""
-    bare = textwrap.dedent("\n".join(lines)).split("\n")
-    is_less = any(line and line != old for line, old in zip(bare, lines, strict=True))
-    return (bare, "took off the indentation that all lines share") if is_less else (lines, "")
+    bare = textwrap.dedent(text)
+    is_less = any(line and line != old for line, old in zip(bare.split("\n"), text.split("\n"), strict=True))
+    return (bare, "took off the indentation that all lines share") if is_less else (text, "")
 
 
-def _take_prompts(lines: list[str]) -> tuple[list[str], str]:
+def _take_prompts(text: str) -> tuple[str, str]:
     """Keep what was typed at prompts, and leave out what a session printed between.
 
     Typed is what has a prompt; what continues an open bracket or block; and, after an ``In [3]:`` that stands alone, all that
     comes before the next ``Out`` or ``In``.
     """
-    first = next((number for number, line in enumerate(lines) if PROMPT.match(line) or OUTPUT.match(line)), None)
-    if first is None or _is_open(lines[:first]):  # the prompts of a docstring, in a script that is wrong elsewhere
-        return lines, ""
-    kept, typed, prompts, left_out = lines[:first], list[str](), 0, 0
-    in_cell = in_body = False
-    for line in lines[first:]:
-        prompt = PROMPT.match(line) or (CONTINUED.match(line) if typed else None)
+    lines = text.split("\n")
+    signs = [PROMPT.match(line) or OUTPUT.match(line) for line in lines]
+    first = next((number for number, sign in enumerate(signs) if sign), 0)
+    sign = signs[first]
+    if sign is None or _is_open(lines[:first]):  # the prompts of a docstring, in a script that is wrong elsewhere
+        return text, ""
+    typed, in_cell, left_out = list[str](), False, 0
+    for number, line in enumerate(lines[first:], first):
+        continued = CONTINUED.match(line) if typed else None
+        prompt = continued or PROMPT.match(line)
         if prompt:
-            code = line[prompt.end() :]
-            typed = [*typed, code] if CONTINUED.match(line) else [code]
-            in_cell, in_body = CELL.match(line) is not None, False
-            prompts += 1
+            lines[number] = line[prompt.end() :]
+            typed = [*typed, lines[number]] if continued else [lines[number]]
+            in_cell = line.strip().startswith("In") and not lines[number]
+        elif not OUTPUT.match(line) and (in_cell or _goes_on(typed, line)):
+            typed.append(line)
         else:
-            is_output = OUTPUT.match(line) is not None
-            in_cell = in_cell and not is_output
-            in_body = not is_output and bool(typed) and ((in_body and line[:1].isspace()) or _is_open(typed))
-            code = line if in_cell or in_body else ""
-            typed = [*typed, line] if in_body else []
-            left_out += bool(line.strip()) and not code
-        kept.append(code)
-    sign = PROMPT.match(lines[first]) or OUTPUT.match(lines[first])
-    beside = f", and left out {_count(left_out, 'line')} of output" if left_out else ""
-    return kept, f"took the prompts ({sign[0].strip() if sign else ''}) off {_count(prompts, 'line')}{beside}"
+            lines[number], typed, in_cell = "", [], False
+            left_out += bool(line.strip())
+    return "\n".join(lines), f"took the prompts ({sign[0].strip()}) off{_beside(left_out, 'of output')}"
+
+
+def _goes_on(typed: list[str], line: str) -> bool:
+    """Return whether a line without a prompt belongs to the statement typed before it: to its bracket, or its block."""
+    return bool(typed) and (_is_open(typed) or (line[:1].isspace() and typed[-1][:1].isspace()))
 
 
 def _is_open(typed: list[str]) -> bool:
-    """Whether the statement typed so far needs more lines."""
+    """Return whether the statement typed so far needs more lines."""
     from codeop import compile_command
 
     try:
@@ -189,15 +166,11 @@ def _is_open(typed: list[str]) -> bool:
         return False  # whatever it is, the whole text's error will tell
 
 
-def _take_magics(lines: list[str]) -> tuple[list[str], str]:
+def _take_magics(text: str) -> tuple[str, str]:
     """Leave out IPython's own commands, such as ``%matplotlib inline`` and ``!pip install``."""
-    magics = [line for line in lines if MAGIC.match(line)]
-    if not magics:
-        return lines, ""
-    beside = f" and {_count(len(magics) - 1, 'more line')}" if len(magics) > 1 else ""
-    bare = ["" if MAGIC.match(line) else line for line in lines]
-    return bare, f"left out {magics[0].strip()!r}{beside}: IPython's, not Python's"
+    magics = MAGIC.findall(text)
+    return MAGIC.sub("", text), f"left out {joined(magics, 1)}: IPython's, not Python's" if magics else ""
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+def _beside(left_out: int, where: str) -> str:
+    return f", and left out {left_out} {'line' if left_out == 1 else 'lines'} {where}" if left_out else ""

@@ -144,7 +144,7 @@ class TestTwoInputsOneProduct:
         assert counts(reading.graph) == (8, 8)
         assert numbers(reading.graph, "grad") == {"w": 5, "x": 2, "y": None}
         assert texts(reading) == [
-            "took the prompts (>>>) off 7 lines, and left out 2 lines of output",
+            "took the prompts (>>>) off, and left out 2 lines of output",
             "root: y (backward called at line 7)",
         ]
 
