@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
 from gviz.files import missing
-from gviz.sources import pasted as snippet
 from gviz.sources.expression.allowed import FIELDS
-from gviz.sources.script.torch_names import binding_names, files_of, lacking_part, used_names
+from gviz.sources.pasted import parse
+from gviz.sources.script.torch_names import binding_names, files_of, imports, is_torch, lacking_part, used_names
 from gviz.sources.source import Source
 from gviz.text import did_you_mean, excerpt
 
@@ -93,31 +93,26 @@ def of_script(source: str) -> list[Missing]:
     if script.kind == "graph":
         raise SourceError(f"{script.file} is a saved graph, not a script")
     file, folder = script.file, os.getcwd() if source == "-" else os.path.dirname(os.path.abspath(source))
-    tree = snippet.parse(script.text, file).tree
-    found: dict[Missing, None] = {}
-    for other, part in files_of(tree, folder):
-        shown_as = os.path.join(os.path.dirname(file), os.path.relpath(other, folder)) if other else file
-        uses = [
-            Missing(lost, shown_as, line)
-            for name, lines in used_names(part).items()
-            if (lost := lacking_part(name)) is not None
-            for line in lines
-        ]
-        known = {(use.name, use.line) for use in uses}
-        uses += [Missing(*use, is_sure=False) for use in methods(part, shown_as) if (use[0], use[2]) not in known]
-        found.update(dict.fromkeys(sorted(uses, key=lambda use: use.line)))
-    return list(found)
+    uses: dict[Missing, None] = {}
+    for other, part in files_of(parse(script.text, file).tree, folder):
+        name = os.path.join(os.path.dirname(file), os.path.relpath(other, folder)) if other else file
+        sure = [Missing(lost, name, line) for path, line in used_names(part) if (lost := lacking_part(path)) is not None]
+        known = {(use.name, use.line) for use in sure}
+        unsure = [Missing(path, name, line, is_sure=False) for path, line in methods(part) if (path, line) not in known]
+        uses.update(dict.fromkeys(sorted(sure + unsure, key=lambda use: use.line)))
+    return list(uses)
 
 
-def methods(tree: ast.Module, file: str) -> Iterator[tuple[str, str, int]]:
-    """Yield the attributes of what may be a tensor that PyTorch's tensors have and the engine's lack: (name, file, line)."""
+def methods(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield the attributes of what may be a tensor that PyTorch's tensors have and the engine's lack, with their lines."""
     lost = {name.rpartition(".")[2] for name in of_module("torch.Tensor")} - PYTHONS - own_names(tree)
-    torchs, others = set(binding_names(tree)), other_modules(tree)
+    torchs = binding_names(tree)
+    others = {name for _, name, path in imports(tree) if not is_torch(path)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr in lost:
             if root_of(node) in torchs or root_of(node, ast.Attribute | ast.Call | ast.Subscript) in others:
                 continue
-            yield f"torch.Tensor.{node.attr}", file, node.end_lineno or node.lineno
+            yield f"torch.Tensor.{node.attr}", node.end_lineno or node.lineno
 
 
 def own_names(tree: ast.Module) -> set[str]:
@@ -127,15 +122,8 @@ def own_names(tree: ast.Module) -> set[str]:
     return defined | stored
 
 
-def other_modules(tree: ast.Module) -> set[str]:
-    """Return the names of modules, and of what is imported from them, except torch's: these make no tensors."""
-    imports = (node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
-    names = {(alias.asname or alias.name).partition(".")[0] for node in imports for alias in node.names}
-    return names - set(binding_names(tree))
-
-
-def root_of(node: Any, through: Any = ast.Attribute) -> str | None:
-    """Return ``np`` for ``np.linalg.norm``; None if it is not a name."""
+def root_of(node: Any, through: Any = ast.Attribute) -> str:
+    """Return ``np`` for ``np.linalg.norm``; nothing if it is not a name."""
     while isinstance(node, through):
         node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else None
+    return node.id if isinstance(node, ast.Name) else ""

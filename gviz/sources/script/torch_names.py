@@ -7,6 +7,7 @@ tensor's methods are asked for mostly is not.
 from __future__ import annotations
 
 import ast
+import importlib
 import os
 import sys
 from types import ModuleType
@@ -20,7 +21,7 @@ from gviz.text import joined
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["binding_names", "choose", "files_of", "lacking", "load", "used_names"]
+__all__ = ["binding_names", "choose", "files_of", "imports", "is_torch", "lacking", "lacking_part", "load", "used_names"]
 
 BUILT_ON_TORCH = frozenset({
     "accelerate", "kornia", "lightning", "pytorch_lightning", "timm", "torch_geometric", "torchaudio", "torchmetrics",
@@ -54,7 +55,7 @@ def choose(tree: ast.Module, folder: str, wanted: str) -> tuple[str, Note | None
         return wanted, None
     if wanted != "auto":
         raise SourceError(f"there is no engine {wanted!r}", hint="--engine takes gviz, torch or auto")
-    missing = lacking(name for _, part in files_of(tree, folder) for name in used_names(part))
+    missing = lacking(name for _, part in files_of(tree, folder) for name, _ in used_names(part))
     if not missing:
         return "gviz", Note("engine: gviz's own", "dim")
     lacks = joined(missing, 3)
@@ -64,7 +65,7 @@ def choose(tree: ast.Module, folder: str, wanted: str) -> tuple[str, Note | None
 
 
 def has_torch() -> bool:
-    """Whether the real torch could be imported; this looks, and imports nothing."""
+    """Return whether the real torch could be imported; this looks, and imports nothing."""
     import importlib.util
 
     loaded = sys.modules.get("torch")
@@ -75,20 +76,17 @@ def has_torch() -> bool:
 
 def load(name: str) -> Any:
     """Return the module that the script knows as torch; MissingError if it cannot be imported."""
-    import importlib
-
+    if name == "gviz":
+        return engine_module("torch")
     try:
-        return importlib.import_module("gviz.engine" if name == "gviz" else "torch")
+        return importlib.import_module("torch")
     except ImportError as error:
-        if name == "gviz":
-            raise
         raise MissingError(f"PyTorch cannot be imported: {error}", hint=f"{INSTALL}, or run with --engine gviz") from None
 
 
 def lacking(names: Iterable[str]) -> list[str]:
     """Return those of the names, as in ``torch.fft.rfft``, that the engine lacks: each up to the part that is missing, once."""
-    lost = (lacking_part(name) for name in names)
-    return list(dict.fromkeys(name for name in lost if name))
+    return list(dict.fromkeys(filter(None, map(lacking_part, names))))
 
 
 def lacking_part(name: str) -> str | None:
@@ -114,10 +112,9 @@ def lacking_part(name: str) -> str | None:
 def files_of(tree: ast.Module, folder: str) -> Iterator[tuple[str, ast.Module]]:
     """Yield the script, as "", and the neighbours that it imports, by their files, in order."""
     yield "", tree
-    todo, seen = list(_imported(tree)), set[str]()
+    todo, seen = [path for _, _, path in imports(tree)], set[str]()
     while todo and len(seen) < MAX_FILES:
-        module = todo.pop(0)
-        base = os.path.join(folder, *module.split("."))
+        base = os.path.join(folder, *todo.pop(0).split("."))
         file = next((file for file in (f"{base}.py", os.path.join(base, "__init__.py")) if os.path.isfile(file)), None)
         if file is None or file in seen:
             continue
@@ -128,83 +125,62 @@ def files_of(tree: ast.Module, folder: str) -> Iterator[tuple[str, ast.Module]]:
         except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
             continue  # importing it raises just that, in its place
         yield file, neighbour
-        todo.extend(_imported(neighbour))
+        todo.extend(path for _, _, path in imports(neighbour))
 
 
-def _imported(tree: ast.Module) -> Iterator[str]:
-    """Yield the modules that a file imports by absolute names."""
+def imports(tree: ast.Module) -> Iterator[tuple[int, str | None, str]]:
+    """Yield each import: its line, the name that it binds (None for none), and the dotted path that this stands for.
+
+    >>> list(imports(ast.parse("from torch import nn as n")))
+    [(1, None, 'torch'), (1, 'n', 'torch.nn')]
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            for alias in node.names:
+                top = alias.name.partition(".")[0]
+                yield node.lineno, alias.asname, alias.name
+                yield node.lineno, None if alias.asname else top, top
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            yield node.lineno, None, module
+            for alias in node.names:
+                if alias.name != "*":
+                    yield node.lineno, alias.asname or alias.name, f"{module}.{alias.name}"
 
 
-def used_names(tree: ast.Module) -> dict[str, list[int]]:
+def used_names(tree: ast.Module) -> list[tuple[str, int]]:
     """Return the dotted names that begin with torch, or a package built on it, in the order of the text, with their lines.
 
-    >>> used_names(ast.parse("import torch.nn.functional as F; y = F.relu(x)"))
-    {'torch.nn.functional': [1], 'torch.nn.functional.relu': [1]}
+    >>> used_names(ast.parse("import torch; y = torch.nn.ReLU(x)"))
+    [('torch.nn', 1), ('torch.nn.ReLU', 1)]
     """
-    names: dict[str, list[int]] = {}
-    for node, bindings in torch_imports(tree):
-        for _, path in bindings:
-            names.setdefault(path, []).append(node.lineno)
+    uses = [(line, 0, path) for line, _, path in imports(tree) if is_torch(path)]
     aliases = binding_names(tree)
-    used = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
-    for attribute in sorted(used, key=lambda node: (node.lineno, node.col_offset, node.end_col_offset or 0)):
-        found = _path(attribute, aliases) or _method(attribute, aliases)
-        if found:
-            names.setdefault(found, []).append(attribute.end_lineno or attribute.lineno)
-    names.pop("torch", None)
-    return names
-
-
-def torch_imports(tree: ast.Module) -> Iterator[tuple[ast.stmt, list[tuple[str | None, str]]]]:
-    """Yield the imports of torch, each with what it binds."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            yield node, list(_bindings(node))
+        if isinstance(node, ast.Attribute):
+            path = dotted(node, aliases) or _method(node, aliases)
+            uses += [(node.end_lineno or node.lineno, node.end_col_offset or 0, path)] if path else []
+    return [(path, line) for line, _, path in sorted(uses) if path != "torch"]
 
 
 def binding_names(tree: ast.Module) -> dict[str, str]:
     """Return what of torch each name stands for: by an import, or an assignment as ``nn = torch.nn``."""
-    aliases = {name: path for _, bindings in torch_imports(tree) for name, path in bindings if name}
+    aliases = {name: path for _, name, path in imports(tree) if name and is_torch(path)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute):
-            meant = _path(node.value, aliases)
+            meant = dotted(node.value, aliases)
             if meant:
                 aliases.update({target.id: meant for target in node.targets if isinstance(target, ast.Name)})
     return aliases
 
 
-def _bindings(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str | None, str]]:
-    """Yield (the name that an import binds, what it stands for); the name is None for ``import *``."""
-    if isinstance(node, ast.ImportFrom):
-        if node.level or not node.module or not _is_torch(node.module):
-            return
-        for alias in node.names:
-            star = alias.name == "*"
-            yield (None, node.module) if star else (alias.asname or alias.name, f"{node.module}.{alias.name}")
-        return
-    for alias in node.names:
-        if not _is_torch(alias.name):
-            continue
-        if alias.asname:
-            yield alias.asname, alias.name
-        else:
-            yield None, alias.name
-            top = alias.name.partition(".")[0]
-            yield top, top
-
-
-def _is_torch(module: str) -> bool:
-    top = module.partition(".")[0]
+def is_torch(path: str) -> bool:
+    """Return whether a dotted path begins with torch, or with a package that is built on it."""
+    top = path.partition(".")[0]
     return top == "torch" or top in BUILT_ON_TORCH
 
 
-def _path(node: ast.expr, aliases: dict[str, str]) -> str | None:
+def dotted(node: ast.expr, aliases: dict[str, str]) -> str | None:
     """Return ``torch.nn.Linear`` for an attribute of an attribute of torch; None for all else."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
@@ -217,8 +193,5 @@ def _path(node: ast.expr, aliases: dict[str, str]) -> str | None:
 
 def _method(node: ast.Attribute, aliases: dict[str, str]) -> str | None:
     """Return ``torch.Tensor.foo`` for ``torch.ones(2).foo``; None if it cannot be known what has the attribute."""
-    made = node.value
-    if not isinstance(made, ast.Call) or not isinstance(made.func, ast.Attribute | ast.Name):
-        return None
-    path = _path(made.func, aliases)
+    path = dotted(node.value.func, aliases) if isinstance(node.value, ast.Call) else None
     return f"torch.Tensor.{node.attr}" if path and path.removeprefix("torch.") in MAKERS else None
