@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import linecache
 import os
 import sys
 from contextlib import contextmanager, nullcontext
@@ -18,7 +19,7 @@ from gviz.sources.reading import Reading, find_aliases
 from gviz.sources.script import torch_names
 from gviz.sources.script.failure import Script, describe
 from gviz.sources.script.names import Classes, named, with_names_of_the_picture
-from gviz.sources.script.process import EngineFinder, as_main
+from gviz.sources.script.process import ENGINE, EngineFinder, as_main
 from gviz.sources.script.roots import Left, choose_roots, why_no_root
 from gviz.sources.script.watch import backward_watched
 
@@ -72,7 +73,7 @@ def run(
     engine, note = torch_names.choose(parsed.tree, folder, options.engine)
     talk.say(*filter(None, [note]))
     code_file = file if file == STDIN else os.path.abspath(file)  # as Python: a script may change the current folder
-    script = Script(file, code_file, folder, tuple(parsed.text.split("\n")), engine)
+    script = Script(file, code_file, folder, engine)
     return _read(_execute(parsed, script, options, talk, stdout, make_dot), options, talk, rootless=rootless)
 
 
@@ -94,15 +95,10 @@ def _execute(  # noqa: PLR0917 - what a run is made of
     if script.file != STDIN:
         space["__file__"] = script.code_file
     torch = engine if script.engine == "gviz" else None
-    finder = EngineFinder(torch, lambda: make_dot or importlib.import_module("gviz").make_dot)
-    watch = backward_watched(engine, script.code_file, space)
-    process = as_main(main, script.folder, (script.file, *options.argv), finder, stdout)
-    is_as_filed = script.file != STDIN and not parsed.notes
-    known = _source_known(script, is_as_filed=is_as_filed)
+    process = as_main(main, script.folder, (script.file, *options.argv), EngineFinder(torch, make_dot), stdout)
     failure = None
-    numpy: Any = importlib.import_module("numpy") if torch is not None else None  # whatever filters of warnings a script sets:
-    silent = nullcontext() if torch is None else numpy.errstate(divide="ignore", invalid="ignore", over="ignore")
-    with silent, _modes_kept(engine), known, watch as last, process as threads:
+    watch = backward_watched(engine, script.code_file, space)
+    with _modes_kept(engine), _lines_known(script, parsed.text), watch as last, process as threads:
         error = _run(code, space)
         if error is not None:
             failure = describe(error, script)
@@ -117,8 +113,7 @@ def _execute(  # noqa: PLR0917 - what a run is made of
         title = "" if script.file == STDIN else os.path.splitext(os.path.basename(script.file))[0]
         static = static_source.left_in(space, options.graph, title)
     classes, call = _classes(engine), next(iter(last), None)
-    then, local = (named(call.names, classes), named(call.local_names, classes)) if call else ({}, {})
-    return Left(parsed.tree, named(space, classes), call, then, local, failure, static)
+    return Left(parsed.tree, named(space, classes), call, named(call.names, classes) if call else {}, failure, static)
 
 
 def _compile(parsed: snippet.Parsed, script: Script) -> Any:
@@ -127,7 +122,7 @@ def _compile(parsed: snippet.Parsed, script: Script) -> Any:
         return compile(parsed.tree, script.code_file, "exec", dont_inherit=True)
     except SyntaxError as error:
         if not error.text and error.lineno:
-            error.text = script.line(script.code_file, error.lineno)
+            error.text = parsed.text.split("\n")[error.lineno - 1]
         raise snippet.syntax_error(error, script.file) from None
     except (RecursionError, MemoryError):
         raise SourceError(f"{script.file} is nested too deeply for Python to compile") from None
@@ -150,17 +145,14 @@ def _run(code: Any, space: dict[str, Any]) -> BaseException | None:
 
 
 def _is_unread(stream: Any) -> bool:
-    """Whether a stream is a pipe that nobody reads any more; other pipes of a script's are its own affair."""
-    try:
-        stream.flush()
-        import select
+    """Return whether a stream is a pipe that nobody reads any more; other pipes of a script's are its own affair."""
+    import select
 
+    try:
         poll = select.poll()
         poll.register(stream.fileno(), 0)
         return any(state & select.POLLERR for _, state in poll.poll(0))
-    except BrokenPipeError:
-        return True
-    except (AttributeError, OSError, ValueError):  # as in _flush, or a system without poll
+    except (AttributeError, OSError, ValueError):  # not a file, closed, or a system without poll
         return False
 
 
@@ -178,8 +170,11 @@ def _flush() -> None:
 def _modes_kept(engine: Any) -> Iterator[None]:
     """Put back what a script may switch for the whole process: the grad mode, the default dtype, how tensors print."""
     is_on, dtype = engine.is_grad_enabled(), engine.get_default_dtype()
+    is_gviz = engine.__name__ == ENGINE  # PyTorch does not warn of nan and infinity, whatever filters a script sets
+    silent: Any = importlib.import_module("numpy").errstate(all="ignore") if is_gviz else nullcontext()
     try:
-        yield
+        with silent:
+            yield
     finally:
         engine.set_grad_enabled(is_on)
         engine.set_default_dtype(dtype)
@@ -187,15 +182,10 @@ def _modes_kept(engine: Any) -> Iterator[None]:
 
 
 @contextmanager
-def _source_known(script: Script, *, is_as_filed: bool) -> Iterator[None]:
-    """Let tracebacks and warnings show the lines of a script that is in no file, or was a pasted session."""
-    if is_as_filed:
-        yield
-        return
-    import linecache  # brings tokenize along, which a script in a file has no need of
-
-    lines = [f"{line}\n" for line in script.lines]
-    linecache.cache[script.code_file] = (len(lines), None, lines, script.code_file)
+def _lines_known(script: Script, text: str) -> Iterator[None]:
+    """Let tracebacks and warnings show the lines that run, also of a script that is in no file, or was a pasted session."""
+    lines = text.splitlines(keepends=True)
+    linecache.cache[script.code_file] = (len(text), None, lines, script.code_file)
     try:
         yield
     finally:
@@ -252,8 +242,8 @@ def _graph(roots: Mapping[str, Any], left: Left, *, saved: bool) -> Graph:
     from gviz.walk import tensor_row, walk
 
     is_calls = left.call is not None and any(root is tensor for root in roots.values() for tensor in left.call.tensors)
-    moments = (left.then, left.local, left.names) if is_calls else (left.names, left.then, left.local)
-    names = with_names_of_the_picture(*moments, roots=roots.values())
+    moments = (left.then, left.names) if is_calls else (left.names, left.then)
+    names = with_names_of_the_picture(*moments, roots.values())
     graph = walk(roots, names, saved=saved)
     listed = left.names or names  # of a script that does all in functions, what these functions held
     rows = {row.name: row for row in graph.tensors if names.get(row.name) is listed.get(row.name)}

@@ -11,7 +11,7 @@ from gviz.errors import GvizError, Place, SourceError
 from gviz.files import STDIN
 from gviz.sources.pasted import syntax_error
 from gviz.sources.script.watch import GVIZ
-from gviz.text import did_you_mean
+from gviz.text import did_you_mean, shorten
 
 if TYPE_CHECKING:
     from traceback import FrameSummary
@@ -22,8 +22,8 @@ __all__ = ["Failure", "Script", "describe"]
 PYTHON = os.path.join(os.path.dirname(os.__file__), "")
 """Where Python's own library is."""
 
-MAX_TEXT, MAX_LINES = 2000, 40
-"""What is shown of an error's own text."""
+MAX_TEXT = 2000
+"""Characters of an error's own text that are shown: some programs put a whole file into their errors."""
 
 NO_ATTRIBUTE = re.compile(r"module '(?P<home>torch(?:\.\w+)*)' has no attribute '(?P<name>\w+)'")
 NO_METHOD = re.compile(r"'(?P<kind>\w+)' object has no attribute '(?P<name>\w+)'")
@@ -49,18 +49,16 @@ class Script:
         file: its name as the user gave it, for messages.
         code_file: its name in its code objects, which is absolute.
         folder: where its neighbours are.
-        lines: its text.
         engine: what runs it: ``gviz`` or ``torch``.
     """
 
     file: str
     code_file: str
     folder: str
-    lines: tuple[str, ...]
     engine: str
 
     def is_ours(self, code_file: str) -> bool:
-        """Whether code is the script's own or a neighbour's, rather than a library's, gviz's or Python's."""
+        """Return whether code is the script's own or a neighbour's, rather than a library's, gviz's or Python's."""
         if code_file == self.code_file:
             return True
         if code_file.startswith((GVIZ, PYTHON)) or "site-packages" in code_file or "dist-packages" in code_file:
@@ -72,14 +70,6 @@ class Script:
         if code_file == self.code_file:
             return self.file
         return os.path.join(os.path.dirname(self.file), os.path.relpath(code_file, self.folder))
-
-    def line(self, code_file: str, number: int) -> str:
-        """Return a line of the script or of a neighbour; "" if there is none."""
-        if code_file != self.code_file:
-            import linecache  # brings tokenize along, which a script that works has no need of
-
-            return linecache.getline(code_file, number).rstrip("\n")
-        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
 
 @dataclass(frozen=True)
@@ -101,36 +91,32 @@ def describe(error: BaseException, script: Script) -> Failure:
 
     frames = [frame for frame in extract_tb(error.__traceback__) if script.is_ours(frame.filename)]
     here = next((frame.lineno for frame in reversed(frames) if frame.filename == script.code_file), None)
+    place = _place(frames[-1], script) if frames else None
     if isinstance(error, SyntaxError) and isinstance(error.filename, str) and script.is_ours(os.path.abspath(error.filename)):
-        message = syntax_error(error, script.name(os.path.abspath(error.filename)))  # a neighbour that is not Python
-        what, place, hints = message.what, message.place, [_called_from(script, here), message.hint]
+        message: GvizError = syntax_error(error, script.name(os.path.abspath(error.filename)))  # a neighbour that is not Python
+        place = message.place
+    elif isinstance(error, GvizError):  # gviz's own word, as from make_dot
+        message = error
     else:
-        place = _place(frames[-1], script) if frames else None
-        hints = [_called_from(script, here) if frames and frames[-1].filename != script.code_file else None]
-        if isinstance(error, GvizError):  # gviz's own word, as from make_dot
-            what, hints = error.what, [*hints, error.hint]
-        else:
-            what = _message(error)
-            hints += [_other_name(error, what, script), _lacks_brackets(error)]
-    return Failure(SourceError(what, place=place, hint="\n".join(filter(None, hints)) or None), here)
-
-
-def _called_from(script: Script, line: int | None) -> str | None:
-    return f"called from {script.file}:{line}" if line is not None else None
+        what = _message(error)
+        message = SourceError(what, hint=_other_name(error, what, script) or _lacks_brackets(error))
+    is_elsewhere = place is not None and here is not None and place.file != script.file
+    hints = [f"called from {script.file}:{here}" if is_elsewhere else None, message.hint]
+    return Failure(SourceError(message.what, place=place, hint="\n".join(filter(None, hints)) or None), here)
 
 
 def _place(frame: FrameSummary, script: Script) -> Place:
     """Return the place that a frame was at, down to the columns of its expression."""
+    import linecache
+
     number = frame.lineno or 0
-    text = script.line(frame.filename, number)
-    bare = text.strip()
-    file = script.name(frame.filename)
-    if frame.colno is None or frame.end_colno is None:
-        return Place(bare, column=0 if bare else None, length=len(bare), file=file, line=number)
-    raw = text.encode()  # the compiler counts bytes
-    column = len(raw[: frame.colno].decode(errors="replace"))
-    end = len(raw[: frame.end_colno].decode(errors="replace")) if frame.end_lineno == number else len(text.rstrip())
-    return Place(bare, column=column - (len(text) - len(text.lstrip())), length=max(end - column, 1), file=file, line=number)
+    text = linecache.getline(frame.filename, number).rstrip()
+    indent, raw = len(text) - len(text.lstrip()), text.encode()  # the compiler counts bytes
+    end = frame.end_colno if frame.end_lineno == number else None
+    column, stop = (len(raw[:count].decode(errors="replace")) for count in (frame.colno or indent, end))
+    return Place(
+        text.strip(), column=column - indent, length=max(stop - column, 1), file=script.name(frame.filename), line=number
+    )
 
 
 def _message(error: BaseException) -> str:
@@ -145,19 +131,12 @@ def _message(error: BaseException) -> str:
         return f"the script ended itself with {'exit status ' if isinstance(error.code, int) else ''}{text}"
     text = _in_torchs_names("\n".join([text, *getattr(error, "__notes__", ())]))
     text = NO_IMPORT.sub(r"cannot import name '\g<name>' from '\g<home>'", text).strip()
-    return f"{_in_torchs_names(name)}: {_cut(text)}" if text else _in_torchs_names(name)
+    text = shorten(text, MAX_TEXT, mark=f"... ({len(text):,} characters in all)")
+    return _in_torchs_names(name) + (f": {text}" if text else "")
 
 
 def _in_torchs_names(text: str) -> str:
     return re.sub(r"\bgviz\.engine\b", "torch", re.sub(r"\bgviz\.static\b", "tensorflow", text))
-
-
-def _cut(text: str) -> str:
-    """Return as much of a text as a person reads: some programs put a whole file into their errors."""
-    lines = text.split("\n")
-    if len(text) <= MAX_TEXT and len(lines) <= MAX_LINES:
-        return text
-    return "\n".join(lines[:MAX_LINES])[:MAX_TEXT] + f"... ({len(text):,} characters in all)"
 
 
 def _other_name(error: BaseException, message: str, script: Script) -> str | None:
@@ -171,7 +150,7 @@ def _other_name(error: BaseException, message: str, script: Script) -> str | Non
         return None
     from gviz.sources.script.missing import torch_names
 
-    pytorchs = torch_names().get(home, ())
+    pytorchs = torch_names().get(home, dir(error.obj) if isinstance(error, AttributeError) else ())
     if name not in pytorchs:
         meant = did_you_mean(name, pytorchs, f"PyTorch 2.13 has no {home}.{name} either" if home == "torch.Tensor" else "")
         if meant:

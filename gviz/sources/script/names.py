@@ -43,9 +43,7 @@ def named(namespace: Mapping[str, Any], classes: Classes) -> Names:
             names[name] = value
         elif issubclass(own, list | tuple):
             items = list.copy(value) if issubclass(own, list) else list(tuple.__iter__(value))
-            inside = {
-                kind for kind in set(map(type, items)) if issubclass(kind, classes.tensors)
-            }  # of a million numbers: at once
+            inside = {of for of in set(map(type, items)) if issubclass(of, classes.tensors)}  # of a million numbers: at once
             names.update({f"{name}[{i}]": item for i, item in enumerate(items) if type(item) in inside} if inside else {})
         elif issubclass(own, dict):
             pairs = [pair for pair in dict.items(value) if issubclass(type(pair[1]), classes.tensors)]
@@ -118,34 +116,25 @@ def last_made(names: Names, order: Sequence[str]) -> str | None:
     return ends[-1] if ends else None
 
 
-def with_names_of_the_picture(first: Names, *others: Names, roots: Iterable[Any]) -> Names:
-    """Return the names that a picture needs: those of several moments, of which what is in the picture wins.
+def with_names_of_the_picture(first: Names, second: Names, roots: Iterable[Any]) -> Names:
+    """Return the names that a picture needs: those of two moments, of which what is in the picture wins.
 
     ``w = w - lr * w.grad`` takes the name from the leaf that the picture shows; there the leaf keeps it.
 
     Args:
         first: the names that win if both tensors, or neither, are in the picture.
-        others: names of other moments.
+        second: names of another moment.
         roots: what the picture is of.
     """
-    result = dict(first)
-    inside: dict[Any, Any] | None = None
-    leaves: set[int] = set()
-    for names in others:
-        for name, tensor in names.items():
-            held = result.setdefault(name, tensor)
-            if held is tensor:
-                continue
-            if inside is None:
-                inside = graph_nodes(roots)
-                leaves = {id(leaf) for leaf in inside.values() if leaf is not None}
-            if not _is_in(held, inside, leaves) and _is_in(tensor, inside, leaves):
-                result[name] = tensor
-    return result
+    result = first | {name: tensor for name, tensor in second.items() if name not in first}
+    moved = [name for name, tensor in second.items() if result[name] is not tensor]
+    nodes = graph_nodes(roots) if moved else {}
+    leaves = {id(leaf) for leaf in nodes.values() if leaf is not None}
 
+    def is_inside(tensor: Any) -> bool:
+        return id(tensor) in leaves or grad_fn(tensor) in nodes
 
-def _is_in(tensor: Any, nodes: Mapping[Any, Any], leaves: set[int]) -> bool:
-    return id(tensor) in leaves or grad_fn(tensor) in nodes
+    return result | {name: second[name] for name in moved if is_inside(second[name]) and not is_inside(first[name])}
 
 
 def assigned(tree: ast.Module, until: int | None = None) -> dict[str, int]:

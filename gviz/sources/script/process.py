@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import importlib.machinery
 import os
+import pkgutil
 import re
 import sys
 import warnings
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["EngineFinder", "as_main", "engine_module"]
+__all__ = ["ENGINE", "EngineFinder", "as_main", "engine_module"]
 
 ENGINE = "gviz.engine"
 STATIC = frozenset({"tensorflow", "tensorflow.compat", "tensorflow.compat.v1"})
@@ -44,10 +45,10 @@ class EngineFinder:
 
     Args:
         engine: the module that is torch; None leaves torch alone.
-        make_dot: what ``from torchviz import make_dot`` gives; asked for only when a script does.
+        make_dot: what ``from torchviz import make_dot`` gives; None for gviz's own.
     """
 
-    def __init__(self, engine: ModuleType | None, make_dot: Callable[[], Callable[..., Any]]) -> None:
+    def __init__(self, engine: ModuleType | None, make_dot: Callable[..., Any] | None) -> None:
         self.engine = engine
         self.make_dot = make_dot
         self.packages = {"tensorflow", "torchviz", *(["torch"] if engine is not None else [])}
@@ -74,7 +75,7 @@ class EngineFinder:
             return static.compat if fullname == "tensorflow.compat" else static
         if fullname in TORCHVIZ:
             module: Any = ModuleType(fullname)
-            module.make_dot, module.__path__ = self.make_dot(), []
+            module.make_dot, module.__path__ = self.make_dot or importlib.import_module("gviz").make_dot, []
             return module
         return engine_module(fullname) if _package(fullname) == "torch" else None
 
@@ -122,12 +123,14 @@ def as_main(
     """
     kept = {name: getattr(sys, name) for name in KEPT}
     lists = [(value, list(value)) for value in kept.values() if isinstance(value, list)]
-    before, limit = _threads(), sys.getrecursionlimit()
+    before, limit, current = _threads(), sys.getrecursionlimit(), ""
+    with suppress(OSError):  # the current folder was deleted: nowhere to go back to
+        current = os.getcwd()
 
     def threads() -> list[Any]:
         return [thread for thread in _threads() - before if not thread.daemon]
 
-    with _own_folder(), _own_modules(folder, finder), warnings.catch_warnings():
+    with _own_modules(folder, finder), warnings.catch_warnings():
         try:
             sys.modules["__main__"] = module
             sys.argv = list(argv)
@@ -145,6 +148,8 @@ def as_main(
             for value, contents in lists:
                 value[:] = contents
             sys.setrecursionlimit(limit)
+            with suppress(OSError):  # the script has deleted it
+                os.chdir(current)  # pictures are written from there
 
 
 def _let_go(*streams: Any) -> None:
@@ -157,25 +162,11 @@ def _let_go(*streams: Any) -> None:
 
 
 @contextmanager
-def _own_folder() -> Iterator[None]:
-    """Go back to the current folder afterwards: pictures are written from there."""
-    try:
-        before = os.getcwd()
-    except OSError:  # it was deleted: nowhere to go back to
-        yield
-        return
-    try:
-        yield
-    finally:
-        with suppress(OSError):  # the script has deleted it
-            os.chdir(before)
-
-
-@contextmanager
 def _own_modules(folder: str, finder: EngineFinder) -> Iterator[None]:
     """Hide the modules that the script must not meet; afterwards show them again and forget the script's own."""
-    main, beside = sys.modules["__main__"], _modules_in(folder)
-    others = [name for name in sys.modules if _package(name) in beside and not _is_neighbour(name, folder)]
+    main, beside = sys.modules["__main__"], {module.name for module in pkgutil.iter_modules([folder])}
+    hidden_by = beside - {"gviz", "numpy", "__main__"} - sys.stdlib_module_names  # these stay as they are
+    others = [name for name in sys.modules if _package(name) in hidden_by and not _is_neighbour(name, folder)]
     hidden = {name: sys.modules.pop(name) for name in [*others, *_stand_ins(finder)]}
     if finder.engine is not None:
         sys.modules["torch"] = finder.engine
@@ -199,19 +190,8 @@ def _package(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _modules_in(folder: str) -> set[str]:
-    """Return the modules in a folder that come before others of their name; gviz, numpy and Python's own stay as they are."""
-    try:
-        entries = os.listdir(folder or os.curdir)
-    except OSError:
-        return set()
-    packages = {entry for entry in entries if os.path.isfile(os.path.join(folder, entry, "__init__.py"))}
-    modules = packages | {entry[:-3] for entry in entries if entry.endswith(".py")}
-    return modules - {"gviz", "numpy", "__main__"} - sys.stdlib_module_names
-
-
 def _is_neighbour(name: str, folder: str) -> bool:
-    """Whether a module was imported from the script's own folder."""
+    """Return whether a module was imported from the script's own folder."""
     package = _package(name)
     module = sys.modules.get(package)
     paths = list(getattr(module, "__path__", None) or ())  # a package, with or without an __init__.py

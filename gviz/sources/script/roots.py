@@ -33,8 +33,7 @@ class Left:
         tree: the script.
         names: its named tensors at the end.
         call: its last call of ``backward()``, if there was one.
-        then: its named tensors at that call.
-        local: tensors among the local variables of the function that called.
+        then: its named tensors at that call, those of the function that called included.
         failure: what it raised, if it did.
         static: the static graph that it has built, if it has.
     """
@@ -43,7 +42,6 @@ class Left:
     names: Names
     call: BackwardCall | None = None
     then: Names = field(default_factory=dict)
-    local: Names = field(default_factory=dict)
     failure: Failure | None = None
     static: Any = None
 
@@ -97,31 +95,24 @@ def _by_name(tensors: Sequence[Any], left: Left) -> Names:
     """Return each tensor under the name that it had when backward was called, or has now."""
     roots: Names = {}
     for tensor in tensors:
-        known = (name for names in (left.then, left.local, left.names) for name, other in names.items() if other is tensor)
+        known = (name for names in (left.then, left.names) for name, other in names.items() if other is tensor)
         name = next(known, UNNAMED)
-        number = 1
-        while name in roots:
-            number += 1
-            name = f"{UNNAMED}{number}"
-        roots[name] = tensor
+        roots[name if name not in roots else f"{UNNAMED}{len(roots) + 1}"] = tensor
     return roots
 
 
 def _wanted(name: str, left: Left) -> Any:
     """Return the tensor that the user asks for; SourceError if none has that name, or no gradient flows to it."""
-    for names in (left.names, left.then, left.local):
-        if name in names:
-            if not _has_graph(names[name]):
-                what = f"--root {name}: {name} requires no gradient, so there is no graph behind it"
-                raise SourceError(what, hint=f"nothing that it was made from requires a gradient{_other_ends(left.names)}")
-            return names[name]
-    hint = did_you_mean(name, left.names, f"its tensors: {joined(left.names)}" if left.names else "")
-    raise SourceError(f"--root {name}: the script has no tensor of that name", hint=hint)
-
-
-def _other_ends(names: Names) -> str:
-    ends = [name for name, tensor in names.items() if grad_fn(tensor) is not None]
-    return f"; tensors with a graph: {joined(ends)}" if ends else ""
+    tensor = left.names.get(name, left.then.get(name))
+    if tensor is None:
+        hint = did_you_mean(name, left.names, f"its tensors: {joined(left.names)}" if left.names else "")
+        raise SourceError(f"--root {name}: the script has no tensor of that name", hint=hint)
+    if not _has_graph(tensor):
+        ends = [other for other, end in left.names.items() if grad_fn(end) is not None]
+        others = f"; tensors with a graph: {joined(ends)}" if ends else ""
+        what = f"--root {name}: {name} requires no gradient, so there is no graph behind it"
+        raise SourceError(what, hint=f"nothing that it was made from requires a gradient{others}")
+    return tensor
 
 
 def why_no_root(names: Names) -> SourceError:

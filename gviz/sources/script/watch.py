@@ -27,14 +27,12 @@ class BackwardCall:
     Args:
         tensors: what it was called on; several for ``autograd.backward([a, b])``.
         line: the script's line that the call came from; None if no line of the script was running.
-        names: the script's globals at that moment.
-        local_names: the local variables of the function that called, if it was one.
+        names: the script's globals at that moment, and the local variables of the function that called.
     """
 
     tensors: tuple[Any, ...]
     line: int | None
     names: Mapping[str, Any]
-    local_names: Mapping[str, Any]
 
 
 @contextmanager
@@ -62,7 +60,7 @@ def backward_watched(engine: Any, script: str, namespace: Mapping[str, Any]) -> 
             tensors = tuple(roots) if isinstance(roots, list | tuple) else (roots,)
             if tensors and all(
                 issubclass(type(tensor), engine.Tensor) for tensor in tensors
-            ):  # else the engine tells what is wrong
+            ):  # else the engine says what is wrong
                 last[:] = [_call(tensors, script, namespace)]  # before it is made: it may raise
             running = True
             try:
@@ -89,4 +87,4 @@ def _call(tensors: tuple[Any, ...], script: str, namespace: Mapping[str, Any]) -
     while frame is not None and frame.f_code.co_filename != script:
         frame = frame.f_back
     local = caller.f_locals if caller is not None and caller.f_locals is not caller.f_globals else {}
-    return BackwardCall(tensors, frame.f_lineno if frame else None, shallow(namespace), dict(local))
+    return BackwardCall(tensors, frame.f_lineno if frame else None, {**shallow(namespace), **local})
