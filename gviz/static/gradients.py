@@ -2,7 +2,7 @@
 
 A derivative is the one that the engine's table declares for the operation's function. Its formula calls other functions of the
 table by name; here each of these names stands for "add an operation" (:data:`SYMBOLS`), so the formula that the dynamic engine
-evaluates writes its own graph. :data:`OF_TYPES` has those that TensorFlow writes in operations of its own.
+evaluates writes its own graph. :data:`IN_OPERATIONS` has the parts that TensorFlow writes in operations of its own.
 
 A branch or a loop is built again from the same tensors and the copy is differentiated; so nothing that a branch or a step made
 has to be kept but the loop's variables, which the forward loop puts aside step by step.
@@ -12,25 +12,26 @@ from __future__ import annotations
 
 import builtins
 from functools import cache
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from gviz.autograd.formulas import bind, parameters
 from gviz.ops import ARRAYS, ROWS
 from gviz.static import functions as tf
 from gviz.static.build import add, cast, convert, make
 from gviz.static.control import Branches, Context, Loop, Unit, cond, unit_of
-from gviz.static.dtypes import as_dtype
 from gviz.static.graph import Operation, Tensor, refill, tensors_in
-from gviz.static.kernels import FORMULAS, OWN, function_of
-from gviz.static.rules import axes_of, constant_value
+from gviz.static.kernels import KERNELS, function_of
+from gviz.static.shapes import TensorShape
 from gviz.static.table import KEYS, call_of, type_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from gviz.static.graph import Graph
 
 __all__ = ["BackLoop", "gradients"]
+
+Axes: TypeAlias = "tuple[int, ...] | None"
 
 
 def gradients(
@@ -131,21 +132,27 @@ def operations_between(ys: Sequence[Tensor], xs: Sequence[Tensor], stopped: Sequ
 
 
 # ------------------------------------------------------------------ one operation
-def of_operation(op: Operation, grads: Sequence[Tensor | None]) -> Iterable[tuple[Tensor, Tensor | None]]:
-    """Return the gradient of each input."""
-    kind = type_of(op)
-    grad = next(g for g in grads if g is not None)
-    if not kind.gradient:
-        return []
-    if kind.gradient == "pass":
-        return [(op.inputs[0], grad)]
-    if op.type in OF_TYPES and "call" not in op.attrs:
-        parts = promoting(op.graph, OF_TYPES[op.type], op, grads if op.type == "Unpack" else grad)
-        return [(t, g if g is None else fitted(g, t)) for t, g in zip(op.inputs, parts, strict=False)]
-    if kind.call is None:
-        raise LookupError(f"No gradient defined for operation '{op.name}' (op type: {op.type})")
+def of_operation(op: Operation, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
+    """Return the gradient of each input; LookupError if its function has no derivative."""
+    gradient = type_of(op).gradient
+    if gradient == "pass":
+        yield op.inputs[0], next(g for g in grads if g is not None)
+    if gradient != "row":
+        return
     key, args = call_of(op)
-    return derivatives(key, args, op.outputs[0], grad)
+    row = KERNELS.get(key) or ROWS.get(key)
+    if row is None or not row.formulas:
+        raise LookupError(f"No gradient defined for operation '{op.name}' (op type: {op.type})")
+    values = dict(zip(row.parameters, (*args, *row.defaults[len(args) - len(row.parameters) :]), strict=False))
+    values["result"] = op.outputs[0]
+    for names, formula in row.formulas.items():
+        into = values[names] if names in row.lists else [values[name] for name in names.split("__")]
+        if any(isinstance(t, Tensor) and t.dtype.is_floating for t in into):
+            # what a formula asks of a tensor, its sizes or dtype, is there when the graph runs: the tensor stands for it
+            needs = [values[name.partition("_sym_")[0]] for name in parameters(formula)[1:]]
+            parts = promoting(op.graph, bind(formula, symbols()), grads if row.outputs else grads[0], *needs)
+            parts = parts if isinstance(parts, (list, tuple)) else [parts]
+            yield from ((t, fitted(part, t)) for t, part in zip(into, parts, strict=True) if isinstance(t, Tensor))
 
 
 def promoting(graph: Graph, function: Callable[..., Any], *args: Any) -> Any:
@@ -157,166 +164,23 @@ def promoting(graph: Graph, function: Callable[..., Any], *args: Any) -> Any:
         graph.promotes = False
 
 
-def derivatives(key: str, args: tuple[Any, ...], result: Tensor, grad: Tensor) -> Iterator[tuple[Tensor, Tensor | None]]:
-    """Return what the row of that key declares for each of its tensors; LookupError if it declares nothing."""
-    row = ROWS.get(key)
-    forward: Any = OWN.get(key) or (ARRAYS[key] if row is None else row.forward)
-    formulas = FORMULAS.get(key) or (row.formulas if row is not None and key not in OWN else {})
-    names = parameters(forward)
-    values = dict(zip(names, (*args, *(forward.__defaults__ or ())[len(args) - len(names) :]), strict=False))
-    values["result"] = result
-    for name in formulas or names:
-        into, formula = values.get(name), formulas.get(name)
-        if isinstance(into, Tensor) and into.dtype.is_floating:
-            needs = () if formula is None else parameters(formula)[1:]
-            if formula is None or not values.keys() >= set(needs):
-                raise LookupError(f"No gradient defined for operation '{result.op.name}' (op type: {result.op.type})")
-            yield into, fitted(promoting(result.graph, bind(formula, symbols()), grad, *map(values.get, needs)), into)
-
-
 def fitted(grad: Any, into: Tensor) -> Tensor:
     """Return the gradient summed back if the input was broadcast."""
     if not isinstance(grad, Tensor):
         grad = convert(grad, into.dtype.base_dtype)
-    if not (grad.shape.is_fully_defined() and grad.shape == into.shape):
-        grad = call("spread_sum", (grad, into), [grad, into])
-        grad.set_shape(into.shape)
-    return grad
+    return grad if grad.shape.is_fully_defined() and grad.shape == into.shape else call("spread_sum", (grad, into))
 
-
-# ------------------------------------------------------------------ as TensorFlow writes them
-def of_product(op: Operation, grad: Tensor) -> Sequence[Tensor]:
-    """Return products with the other factor, each transposed as the product's own flags ask."""
-    (a, b), left, right = op.inputs, op.attrs["transpose_a"], op.attrs["transpose_b"]
-
-    def times(x: Tensor, y: Tensor, turn_x: bool, turn_y: bool) -> Tensor:
-        return make(op.type, [x, y], transpose_a=turn_x, transpose_b=turn_y)
-
-    return (
-        times(b, grad, right, True) if left else times(grad, b, False, not right),
-        times(grad, a, True, left) if right else times(a, grad, not left, False),
-    )
-
-
-def restored(op: Operation, part: Tensor) -> Tensor:
-    """Return the result of a reduction, or its gradient, with a length of one for each axis that was reduced."""
-    x, axes = op.inputs[0], axes_of(op)
-    if op.attrs["keep_dims"] or axes == ():
-        return part
-    long = call("unreduced", (part, x, axes), [part, x])
-    if x._dims is not None:
-        gone = range(len(x._dims)) if axes is None else [a % len(x._dims) for a in axes]
-        long.set_shape([1 if i in gone else n for i, n in enumerate(x._dims)])
-    return long
-
-
-def of_sum(op: Operation, grad: Tensor) -> Sequence[Tensor]:
-    """Return the gradient, spread over what was summed."""
-    x, part = op.inputs[0], restored(op, grad)
-    spread = call("spread_like", (part, x), [part, x])
-    spread.set_shape(x.shape)
-    return [spread]
-
-
-def of_mean(op: Operation, grad: Tensor) -> Sequence[Tensor]:
-    """Return a share of the gradient for each element of a mean."""
-    x, (spread,) = op.inputs[0], of_sum(op, grad)
-    whole, left = x.shape.num_elements(), op.outputs[0].shape.num_elements()
-    if whole is not None and left:
-        return [spread / (whole / left)]
-    count = tf.FUNCTIONS["floordiv"](tf.size(x), tf.FUNCTIONS["maximum"](tf.size(op.outputs[0]), 1))
-    return [spread / cast(count, spread.dtype)]
-
-
-def of_factor(op: Operation, grad: Tensor) -> Sequence[Tensor]:
-    """Return the gradient times the product of all other factors."""
-    x = op.inputs[0]
-    rest = call("others", (x, axes_of(op)), [x])
-    return [of_sum(op, grad)[0] * rest]
-
-
-def total(part: Tensor, x: Tensor, axes: tuple[int, ...] | None) -> Tensor:
-    """Return sums along some axes, which stay; None for all axes."""
-    return tf.FUNCTIONS["reduce_sum"](part, axes, keepdims=True)
-
-
-def of_extreme(op: Operation, grad: Tensor) -> Sequence[Tensor]:
-    """Return the gradient for the elements that are the extreme one; several share it."""
-    x = op.inputs[0]
-    chosen = cast(make("Equal", [restored(op, op.outputs[0]), x]), x.dtype)
-    count = make("Sum", [chosen, op.inputs[1]], keep_dims=True)
-    return [chosen / count * restored(op, grad)]
-
-
-def of_choice(condition: Tensor, grad: Tensor) -> Sequence[Tensor]:
-    """Return the gradients of the two that a condition chooses from."""
-    none = tf.zeros_like(grad)
-    return make("Select", [condition, grad, none]), make("Select", [condition, none, grad])
-
-
-def of_difference(op: Operation, grad: Tensor) -> Sequence[Tensor]:
-    """Return the gradients of a squared difference."""
-    part = grad * 2.0 * (op.inputs[0] - op.inputs[1])
-    return part, -part
-
-
-def of_cross_entropy(op: Operation, grad: Tensor) -> Sequence[Tensor]:
-    """Return the gradients of logits and of labels, which sum to one."""
-    (logits, labels), rows = op.inputs, tf.FUNCTIONS["expand_dims"](grad, -1)
-    return rows * (make("Softmax", [logits]) - labels), rows * -make("LogSoftmax", [logits])
-
-
-def of_join(op: Operation, grad: Tensor) -> Iterator[Tensor]:
-    """Return the parts of the gradient of tensors that were joined."""
-    *parts, axis = op.inputs
-    for i, part in enumerate(parts):
-        piece = call("piece", (grad, parts, i, int(constant_value(axis))), [grad, *parts])
-        piece.set_shape(part.shape)
-        yield piece
-
-
-def row_sum(x: Tensor) -> Tensor:
-    """Return the sums along the last axis, which stays."""
-    return tf.FUNCTIONS["reduce_sum"](x, -1, keepdims=True)
-
-
-OF_TYPES: dict[str, Callable[[Operation, Any], Iterable[Any]]] = {
-    "Square": lambda op, grad: [grad * (op.inputs[0] * 2.0)],
-    "SquaredDifference": of_difference,
-    "Cast": lambda op, grad: [cast(grad, op.inputs[0].dtype.base_dtype)],
-    "Maximum": lambda op, grad: of_choice(make("GreaterEqual", op.inputs), grad),  # of two that are equal, the first
-    "Minimum": lambda op, grad: of_choice(make("LessEqual", op.inputs), grad),
-    "Select": lambda op, grad: (None, *of_choice(op.inputs[0], grad)),
-    "Sum": of_sum,
-    "Mean": of_mean,
-    "Prod": of_factor,
-    **dict.fromkeys(("Max", "Min"), of_extreme),
-    **dict.fromkeys(("MatMul", "BatchMatMulV2"), of_product),
-    "Softmax": lambda op, grad: [(grad - row_sum(grad * op.outputs[0])) * op.outputs[0]],
-    "LogSoftmax": lambda op, grad: [grad - row_sum(grad) * make("Exp", [op.outputs[0]])],
-    "SoftmaxCrossEntropyWithLogits": of_cross_entropy,
-    "AddN": lambda op, grad: [grad] * len(op.inputs),
-    "ConcatV2": of_join,
-    "Pack": lambda op, grad: add(op.graph, "Unpack", [grad], {"axis": op.attrs["axis"], "num": len(op.inputs)}).outputs,
-    "Unpack": lambda op, grads: [
-        make(
-            "Pack",
-            [tf.zeros_like(t) if g is None else g for t, g in zip(op.outputs, grads, strict=True)],
-            axis=op.attrs["axis"],
-        )
-    ],
-}
-"""The derivatives that TensorFlow writes in operations of its own: for each input, from the gradient of the output."""
 
 # ------------------------------------------------------------------ formulas that write graphs
 TYPE_OF = {key: name for name, key in KEYS.items() if name not in ("Rint", "BiasAdd")} | {
-    "div_mode": "FloorDiv", "elu_backward": "EluGrad", "getitem": "StridedSlice", "give_back": "UnsortedSegmentSum",
-    "leaky_relu_backward": "LeakyReluGrad", "permute": "Transpose", "piece": "Slice", "power": "Pow",
-    "others": "Cumprod", "put_back": "StridedSliceGrad", "put_back_by": "StridedSliceGrad", "put_piece": "Pad",
-    "sgn": "Sign", "shape_like": "Reshape", "sigmoid_backward": "SigmoidGrad", "slice_by": "StridedSlice",
-    "softplus_backward": "SoftplusGrad", "spread_like": "Tile", "spread_sum": "Sum", "squeeze_dim": "Squeeze",
-    "tanh_backward": "TanhGrad", "threshold_backward": "ReluGrad", "transpose": "Transpose", "turn_back": "Transpose",
-    "unreduced": "Reshape", "where": "Select",
+    "choose": "Select", "div_mode": "FloorDiv", "elu_backward": "EluGrad", "getitem": "StridedSlice",
+    "give_back": "UnsortedSegmentSum", "inverse_of": "InvertPermutation", "leaky_relu_backward": "LeakyReluGrad",
+    "log_softmax_row": "LogSoftmax", "mm": "MatMul", "others": "Cumprod", "permute": "Transpose", "piece": "Slice",
+    "power": "Pow", "put_back": "StridedSliceGrad", "put_back_by": "StridedSliceGrad", "put_piece": "Pad", "sgn": "Sign",
+    "shape_like": "Reshape", "sigmoid_backward": "SigmoidGrad", "slice_by": "StridedSlice", "softmax_row": "Softmax",
+    "softplus_backward": "SoftplusGrad", "spread_like": "Tile", "spread_sum": "Sum", "sum_dim": "Sum",
+    "tanh_backward": "TanhGrad", "threshold_backward": "ReluGrad", "transpose": "Transpose", "unreduced": "Reshape",
+    "unsqueeze": "ExpandDims", "where": "Select",
 }  # fmt: skip
 """TensorFlow's type for a function of the table: Neg for ``neg``. What it has no operation for is its SymbolicGradient."""
 WRITTEN_OUT = ("div_backward_other", "maybe_multiply", "pow_backward")
@@ -326,36 +190,91 @@ WRITTEN_OUT = ("div_backward_other", "maybe_multiply", "pow_backward")
 @cache
 def symbols() -> dict[str, Any]:
     """Return the namespace in which a formula's names add operations; made at the first derivative."""
-    names: dict[str, Any] = {k: symbol(k) for k, f in (ARRAYS | OWN).items() if callable(f)}
+    names: dict[str, Any] = {key: symbol(key) for key, f in (ARRAYS | KERNELS).items() if callable(f)}
     names |= {"__builtins__": builtins, "__name__": "gviz.static.symbols"}
     names |= {key: bind(ARRAYS[key], names) for key in WRITTEN_OUT}
-    names["total"] = total
-    names["to_dtype"] = lambda x, dtype: cast(x, as_dtype(dtype))
-    names["cast_like"] = lambda x, other: cast(x, getattr(other, "dtype", other))
-    return names
+    return names | IN_OPERATIONS
 
 
 def symbol(key: str) -> Callable[..., Any]:
     """Return a function of the table as one operation: TensorFlow's for it if it takes tensors alone, else a call."""
 
     def build(*args: Any) -> Any:
-        tensors = list(tensors_in(args))
-        if not tensors:
-            return function_of(key)(*args)
-        if KEYS.get(TYPE_OF.get(key, "")) == key and len(args) == len(tensors):
-            return make(TYPE_OF[key], tensors)
-        return call(key, args, tensors)
+        if all(isinstance(arg, Tensor) for arg in args) and KEYS.get(TYPE_OF.get(key, "")) == key:
+            return make(TYPE_OF[key], args)
+        return call(key, args)
 
     return build
 
 
-def call(key: str, args: tuple[Any, ...], tensors: Sequence[Tensor]) -> Tensor:
-    """Add an operation for a call of a function of the table, whatever its arguments."""
-    plain = len(args) == len(tensors)
+def call(key: str, args: tuple[Any, ...]) -> Any:
+    """Add an operation for a call of a function of the table, whatever its arguments; without tensors, call it."""
+    tensors = list(tensors_in(args))
+    if not tensors:
+        return function_of(key)(*args)
+    plain = all(isinstance(arg, Tensor) for arg in args)
     return make(
         TYPE_OF.get(key, "SymbolicGradient"), tensors,
         call=lambda op: (key, op.inputs if plain else refill(args, iter(op.inputs))),
     )  # fmt: skip
+
+
+# ------------------------------------------------------------------ as TensorFlow writes them
+def restored(part: Tensor, x: Tensor, axes: Axes, keep: bool) -> Tensor:
+    """Return the result of a reduction, or its gradient, with a length of one for each axis that was reduced."""
+    return part if keep else call("unreduced", (part, x, axes))
+
+
+def sum_backward(grad: Tensor, x: Tensor, axes: Axes, keep: bool) -> Tensor:
+    """Return the gradient of a sum, spread over what was summed."""
+    return call("spread_like", (restored(grad, x, axes, keep), x))
+
+
+def reduced_count(x: Tensor, axes: Axes) -> Any:
+    """Return how many elements a reduction makes one of."""
+    count = (x.shape if axes is None else TensorShape([x.shape[axis] for axis in axes])).num_elements()
+    if count is not None:
+        return float(count)
+    return cast(tf.size(x) if axes is None else tf.FUNCTIONS["reduce_prod"](tf.FUNCTIONS["gather"](tf.shape(x), axes)), x.dtype)
+
+
+def extreme_backward(grad: Tensor, x: Tensor, axes: Axes, keep: bool, result: Tensor) -> Tensor:
+    """Return the gradient for the elements that are the extreme one; several share it."""
+    chosen = cast(make("Equal", [restored(result, x, axes, keep), x]), x.dtype)
+    return chosen / call("sum_dim", (chosen, axes, True)) * restored(grad, x, axes, keep)
+
+
+def products_backward(grad: Tensor, x: Tensor, y: Tensor, left: bool, right: bool) -> tuple[Tensor, Tensor]:
+    """Return products with the other factor, each transposed as the product's own flags ask."""
+    type = "MatMul" if x.shape.rank == y.shape.rank == 2 else "BatchMatMulV2"
+
+    def times(a: Tensor, b: Tensor, turn_a: bool, turn_b: bool) -> Tensor:
+        return make(type, [a, b], transpose_a=turn_a, transpose_b=turn_b)
+
+    return (
+        times(y, grad, right, True) if left else times(grad, y, False, not right),
+        times(grad, x, True, left) if right else times(x, grad, not left, False),
+    )
+
+
+def unbind_backward(grads: Sequence[Tensor | None], axis: int, x: Tensor) -> Tensor:
+    """Return the gradients of the parts of a tensor, put together; zeros for parts that have none."""
+    like = next(g for g in grads if g is not None)
+    return make("Pack", [tf.zeros_like(like) if g is None else g for g in grads], axis=axis)
+
+
+IN_OPERATIONS: dict[str, Callable[..., Any]] = {
+    "cast_like": lambda x, other: cast(x, other.dtype),
+    "cat_backward": lambda grad, axis, parts: [call("piece", (grad, parts, i, axis)) for i in range(len(parts))],
+    "extreme_backward": extreme_backward,
+    "products_backward": products_backward,
+    "reduced_count": reduced_count,
+    "stack_backward": lambda grad, axis, count: add(grad.graph, "Unpack", [grad], {"axis": axis, "num": count}).outputs,
+    "sum_backward": sum_backward,
+    "to_dtype": lambda x, dtype: cast(x, getattr(dtype, "dtype", dtype)),
+    "unbind_backward": unbind_backward,
+}
+"""What formulas call and TensorFlow writes in operations of its own. For sizes they take the tensor that has them."""
 
 
 # ------------------------------------------------------------------ branches and loops

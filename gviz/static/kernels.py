@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.ops import ARRAYS
+from gviz.autograd.row import Row
+from gviz.ops import ARRAYS, ROWS
 from gviz.ops.rows import CALLS
 from gviz.static.shapes import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FORMULAS", "OWN", "function_of", "index_of"]
+__all__ = ["KERNELS", "function_of", "index_of"]
 
 
 def add_up(parts: Any) -> Any:
@@ -49,8 +50,10 @@ def put_back(part: Any, x: Any, index: Any) -> Any:
     return out
 
 
-def products(x: Any, y: Any, left: bool, right: bool) -> Any:
-    """Return a product of matrices, each transposed or not."""
+def products(x: Any, y: Any, left: bool = False, right: bool = False) -> Any:
+    """Return a product of matrices, each transposed or not; ValueError for vectors."""
+    if min(x.ndim, y.ndim) < 2:
+        raise ValueError(f"Shape must be rank 2 but is rank {min(x.ndim, y.ndim)}")
     return ARRAYS["matmul"](x.swapaxes(-2, -1) if left else x, y.swapaxes(-2, -1) if right else y)
 
 
@@ -68,7 +71,7 @@ def others(x: Any, axes: Any) -> Any:
 def choose(condition: Any, one: Any, other: Any) -> Any:
     """Return one of two, by a condition for all, for each row or for each element; ValueError if the shapes differ."""
     if np.shape(one) != np.shape(other):
-        raise ValueError(f"{listed(np.shape(one))} is not {listed(np.shape(other))}")
+        raise ValueError("'then' and 'else' must have the same size")
     lead = np.ndim(one) - np.ndim(condition)
     return np.where(condition.reshape((-1, *(1,) * lead)) if lead > 0 and np.ndim(condition) == 1 else condition, one, other)
 
@@ -106,86 +109,85 @@ def index_of(kinds: Any, *ends: Any) -> tuple[Any, ...]:
     return tuple(index)
 
 
-OWN: dict[str, Callable[..., Any]] = {
-    "pass": lambda x: x,
-    "add_n": add_up,
-    "square": np.square,
-    "squared_difference": lambda x, y: (x - y) * (x - y),
-    "products": products,
-    "prod_axes": lambda x, axes, keep: np.prod(x, axis=axes, keepdims=keep),
-    "others": others,
-    "cross_entropy": lambda logits, labels: -(labels * ARRAYS["log_softmax_row"](logits, -1)).sum(axis=-1),
-    "choose": choose,
-    # shapes
-    "reshape": lambda x, size: x.reshape(tuple(int(n) for n in size)),
-    "shape_like": lambda part, x: part.reshape(np.shape(x)),
-    "squeeze": lambda x, axes: np.squeeze(x, axes),
-    "squeeze_all": lambda x: np.squeeze(x),
-    "transpose": lambda x, order: np.transpose(x, order),
-    "turn_back": lambda part, order: np.transpose(part, np.argsort(order)),
-    "spread_sum": spread_sum,
-    "spread_like": lambda part, x: np.broadcast_to(part, np.shape(x)),
-    "unreduced": unreduced,
-    # picking
-    "getitem": lambda x, index: x[index],
-    "put_back": put_back,
-    "slice_by": lambda x, begin, end, step, kinds: x[index_of(kinds, begin, end, step)],
-    "put_back_by": lambda part, x, begin, end, step, kinds: put_back(part, x, index_of(kinds, begin, end, step)),
-    "take": lambda x, places, axis: x[(slice(None),) * axis_of(x, axis) + (places,)],
-    "give_back": give_back,
-    "piece": lambda part, parts, place, axis: part[part_of(parts, place, axis)],
-    "put_piece": lambda part, x, parts, place, axis: put_back(part, x, part_of(parts, place, axis)),
-    # from shapes and numbers
-    "ones_like": np.ones_like,
-    "shape_of": lambda x, kind: np.array(np.shape(x), kind),
-    "rank_of": lambda x: np.int32(np.ndim(x)),
-    "size_of": lambda x, kind: kind(np.size(x)),
-    "fill": lambda size, value: np.full(tuple(size), value),
-    "range": lambda start, limit, delta: np.arange(start, limit, delta, dtype=np.asarray(start).dtype),
-}
+KERNELS: dict[str, Row] = {}
+"""Functions that the engine's table lacks, and those for which TensorFlow has another derivative, as rows by their keys."""
 
-FORMULAS: dict[str, dict[str, Any]] = {
-    "getitem": {"x": lambda grad, x, index: put_back(grad, x, index)},
-    "put_back": {"part": lambda grad, index: getitem(grad, index)},
-    "slice_by": {"x": lambda grad, x, begin, end, step, kinds: put_back_by(grad, x, begin, end, step, kinds)},
-    "put_back_by": {"part": lambda grad, begin, end, step, kinds: slice_by(grad, begin, end, step, kinds)},
-    "take": {"x": lambda grad, x, places, axis: give_back(grad, x, places, axis)},
-    "give_back": {"part": lambda grad, places, axis: take(grad, places, axis)},
-    "piece": {"part": lambda grad, part, parts, place, axis: put_piece(grad, part, parts, place, axis)},
-    "put_piece": {"part": lambda grad, parts, place, axis: piece(grad, parts, place, axis)},
-    "transpose": {"x": lambda grad, order: turn_back(grad, order)},
-    "turn_back": {"part": lambda grad, order: transpose(grad, order)},
-    "spread_sum": {"part": lambda grad, part: spread_like(grad, part)},
-    "spread_like": {"part": lambda grad, part: spread_sum(grad, part)},
-    **{key: {"x": lambda grad, x: shape_like(grad, x)} for key in ("reshape", "squeeze", "squeeze_all")},
-    **{key: {"part": lambda grad, part: shape_like(grad, part)} for key in ("shape_like", "unreduced")},
-    **{key: {"self": lambda grad, self: shape_like(grad, self)} for key in ("unsafe_view", "unsqueeze")},
-    "elu_backward": {
-        "grad_output": lambda grad, alpha, scale, input_scale, is_result, self_or_result: elu_backward(
-            grad, alpha, scale, input_scale, is_result, self_or_result
-        ),
-        "self_or_result": lambda grad, grad_output, self_or_result: (
-            grad * grad_output * where(greater(self_or_result, 0.0), 0.0, exp(minimum(self_or_result, 0.0)))
-        ),
-    },
-    "others": {"x": lambda grad, x, axes, result: (total(grad * result, x, axes) - grad * result) / x},
-    "pow_tensor": {  # TensorFlow has 0 where the base is not positive, and nan for 0 ** 0; PyTorch nan and 0
-        "self": lambda grad, self, exponent: grad * exponent * pow_tensor(self, exponent - 1.0),
-        "exponent": lambda grad, self, result: (
-            grad * where(greater(self, 0.0), result * log(where(greater(self, 0.0), self, 1.0)), 0.0)
-        ),
-    },
-}
-"""The derivatives of some of these, and those that TensorFlow has and PyTorch has not, in the form of the engine's rows."""
 
-NUMPYS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative}
+def kernel(key: str, forward: Callable[..., Any] | None = None, **declared: Any) -> None:
+    """Store a row, declared as the engine's are (``gviz/autograd/row.py``); the forward is the engine's if none is given."""
+    KERNELS[key] = Row(key, None, forward or ROWS[key].forward, declared)
+
+
+# ------------------------------------------------------------------ numbers
+CHOICE = "(choose(first := {}, grad, none := zeros_like(grad)), choose(first, none, grad))"
+ROW_SUM = "sum_dim(grad{}, -1, True)"
+kernel("pass", lambda x: x, x="grad")
+kernel("add_n", add_up, lists=("parts",), parts="[grad] * len(parts)")
+kernel("square", lambda x: np.square(x), x="grad * (x * 2.0)")
+kernel("squared_difference", lambda x, y: (x - y) * (x - y), x__y="(part := grad * 2.0 * (x - y), neg(part))")
+kernel("mm", products, x__y="products_backward(grad, x, y, left, right)")
+kernel("maximum", self__other=CHOICE.format("greater_equal(self, other)"))  # of two that are equal, the first
+kernel("minimum", self__other=CHOICE.format("less_equal(self, other)"))
+kernel("choose", choose, one__other=CHOICE.format("condition"))
+kernel("prod_axes", lambda x, axes, keep: np.prod(x, axis=axes, keepdims=keep),
+       x="sum_backward(grad, x_sym_sizes, axes, keep) * others(x, axes)")  # fmt: skip
+kernel("others", others, x="(sum_dim(grad * result, axes, True) - grad * result) / x")
+kernel("softmax_row", self=f"(grad - {ROW_SUM.format(' * result')}) * result")
+kernel("log_softmax_row", self=f"grad - {ROW_SUM.format('')} * exp(result)")
+kernel("cross_entropy", lambda logits, labels: -(labels * ARRAYS["log_softmax_row"](logits, -1)).sum(axis=-1),
+       logits="unsqueeze(grad, -1) * (softmax_row(logits, -1) - labels)",
+       labels="unsqueeze(grad, -1) * neg(log_softmax_row(logits, -1))")  # fmt: skip
+kernel("elu_backward", grad_output="elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result)",
+       self_or_result="grad * grad_output * where(greater(x := self_or_result, 0.0), 0.0, exp(minimum(x, 0.0)))")  # fmt: skip
+kernel("pow_tensor",  # TensorFlow has 0 where the base is not positive, and nan for 0 ** 0; PyTorch nan and 0
+       self="grad * exponent * pow_tensor(self, exponent - 1.0)",
+       exponent="grad * where(greater(self, 0.0), result * log(where(greater(self, 0.0), self, 1.0)), 0.0)")  # fmt: skip
+
+# ------------------------------------------------------------------ shapes
+SHAPED = "shape_like(grad, {})"
+kernel("reshape_to", lambda x, size: x.reshape(tuple(int(n) for n in size)), x=SHAPED.format("x"))
+kernel("shape_like", lambda part, x: part.reshape(np.shape(x)), part=SHAPED.format("part"))
+kernel("unreduced", unreduced, part=SHAPED.format("part"))
+kernel("squeeze", lambda x, axes: np.squeeze(x, axes), x=SHAPED.format("x"))
+kernel("squeeze_all", lambda x: np.squeeze(x), x=SHAPED.format("x"))
+kernel("unsafe_view", self=SHAPED.format("self"))
+kernel("unsqueeze", self=SHAPED.format("self"))
+kernel("transpose", lambda x, order: np.transpose(x, order), x="transpose(grad, inverse_of(order))")
+kernel("inverse_of", lambda order: np.argsort(order))
+kernel("spread_sum", spread_sum, part="spread_like(grad, part)")
+kernel("spread_like", lambda part, x: np.broadcast_to(part, np.shape(x)), part="spread_sum(grad, part)")
+
+# ------------------------------------------------------------------ picking
+kernel("getitem", lambda x, index: x[index], x="put_back(grad, x, index)")
+kernel("put_back", put_back, part="getitem(grad, index)")
+kernel("slice_by", lambda x, begin, end, step, kinds: x[index_of(kinds, begin, end, step)],
+       x="put_back_by(grad, x, begin, end, step, kinds)")  # fmt: skip
+kernel("put_back_by", lambda part, x, begin, end, step, kinds: put_back(part, x, index_of(kinds, begin, end, step)),
+       part="slice_by(grad, begin, end, step, kinds)")  # fmt: skip
+kernel("take", lambda x, places, axis: x[(slice(None),) * axis_of(x, axis) + (places,)], x="give_back(grad, x, places, axis)")
+kernel("give_back", give_back, part="take(grad, places, axis)")
+kernel("piece", lambda part, parts, place, axis: part[part_of(parts, place, axis)],
+       part="put_piece(grad, part, parts, place, axis)")  # fmt: skip
+kernel("put_piece", lambda part, x, parts, place, axis: put_back(part, x, part_of(parts, place, axis)),
+       part="piece(grad, parts, place, axis)")  # fmt: skip
+
+# ------------------------------------------------------------------ from shapes and numbers
+kernel("ones_like", lambda x: np.ones_like(x))
+kernel("shape_of", lambda x, dtype: np.array(np.shape(x), dtype))
+kernel("rank_of", lambda x: np.int32(np.ndim(x)))
+kernel("size_of", lambda x, dtype: dtype(np.size(x)))
+kernel("fill", lambda size, value: np.full(tuple(size), value))
+kernel("range", lambda start, limit, delta: np.arange(start, limit, delta, dtype=np.asarray(start).dtype))
+
+NUMPYS: dict[str, np.ufunc] = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative}
 """Rows that a Python operator is for: numpy's functions, which may write over an operand."""
 
 
-def function_of(key: str) -> Any:
-    """Return the function of that key on arrays: one of :data:`OWN`, numpy's if a row only calls that, or the row's."""
-    if key in OWN or key in NUMPYS:
-        return OWN.get(key) or NUMPYS[key]
-    code = ARRAYS[key].__code__
+def function_of(key: str) -> Callable[..., Any]:
+    """Return the function of that key on arrays: the row's, or numpy's if the row only calls that."""
+    if key in NUMPYS:
+        return NUMPYS[key]
+    function: Callable[..., Any] = KERNELS[key].forward if key in KERNELS else ARRAYS[key]
+    code = function.__code__
     is_numpys = code.co_names[:1] == ("np",) and any(code.co_code == call.__code__.co_code for call in CALLS.values())
-    return getattr(np, code.co_names[1]) if is_numpys else ARRAYS[key]
+    return getattr(np, code.co_names[1]) if is_numpys else function

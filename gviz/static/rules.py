@@ -21,7 +21,7 @@ from gviz.static.kernels import function_of
 from gviz.static.shapes import ClashError, listed, merged, relaxed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from gviz.static.dtypes import DType
     from gviz.static.graph import Operation
@@ -73,101 +73,83 @@ def axes_of(op: Operation) -> tuple[int, ...] | None:
 # ------------------------------------------------------------------ clashes
 def clash(op: Operation, problem: ClashError) -> ValueError:
     """Return the error for a clash of shapes, with the node and its inputs, in TensorFlow's words."""
-    dtype = "" if not op.inputs else f"[T=DT_{op.inputs[0].dtype.base_dtype.cpp.upper()}]"
+    dtype = f"[T=DT_{op.inputs[0].dtype.base_dtype.cpp.upper()}]" if op.inputs else ""
     inputs = ", ".join(t.name.removesuffix(":0") for t in op.inputs)
     sizes = ", ".join(listed(t._dims) for t in op.inputs)
-    more = ""
-    if len(problem.args) > 1:  # Reshape: the shape that was asked for
-        dtype = dtype.replace("]", ", Tshape=DT_INT32]")
-        more = f" and with input tensors computed as partial shapes: input[1] = {problem.args[1]}"
-    return ValueError(
-        f"{problem.args[0]} for '{{{{node {op.name}}}}} = {op.type}{dtype}({inputs})' with input shapes: {sizes}{more}."
-    )
+    return ValueError(f"{problem} for '{{{{node {op.name}}}}} = {op.type}{dtype}({inputs})' with input shapes: {sizes}.")
 
 
-def unequal(op: Operation, tensors: Iterable[Tensor]) -> str:
-    """Return TensorFlow's words for the first two lengths of an operation's operands that differ, "" if none do."""
-    sides = [t._dims for t in tensors]
-    if "MatMul" in op.type:
-        low = next((len(dims) for dims in sides if dims is not None and len(dims) < 2), None)
-        if low is not None:
-            return f"Shape must be rank 2 but is rank {low}"
-        turned = [op.attrs.get("transpose_a", False), not op.attrs.get("transpose_b", False)]
-        sides = [dims and (dims[-2 if turn else -1],) for dims, turn in zip(sides, turned, strict=True)]
-    for one, other in combinations([dims for dims in sides if dims is not None], 2):
+def unequal(op: Operation) -> str:
+    """Return TensorFlow's words for the first two lengths of an operation's inputs that differ, "" if none do."""
+    sides = [t._dims or () for t in op.inputs]
+    is_product = "MatMul" in op.type
+    if is_product:
+        turned = [op.attrs["transpose_a"], not op.attrs["transpose_b"]]
+        sides = [(dims[-2 if turn else -1],) for dims, turn in zip(sides, turned, strict=True) if len(dims) > 1]
+    for one, other in combinations(sides, 2):
         for a, b in zip(reversed(one), reversed(other), strict=False):
-            if a != b and None not in (a, b) and ("MatMul" in op.type or 1 not in (a, b)):
+            if a != b and None not in (a, b) and (is_product or 1 not in (a, b)):
                 return f"Dimensions must be equal, but are {a} and {b}"
     return ""
 
 
 # ------------------------------------------------------------------ by example
 TRIALS = 3000
-_outputs: dict[Any, list[tuple[DType, Dims]]] = {}
+_outputs: dict[tuple[Any, ...], list[tuple[DType, Dims]]] = {}
 
 
 def by_example(op: Operation, key: str, args: Any) -> list[tuple[DType, Dims]]:
     """Return the dtypes and shapes that an operation's function gives; ClashError if it refuses all that the inputs can be."""
-    plain = all(isinstance(arg, Tensor) for arg in args)
-    tensors = args if plain else list(tensors_in(args))
-    forms = [(t.dtype.base_dtype.name, t._dims) for t in tensors]
-    place = (key, tuple(forms) if plain else repr(refill(args, iter(forms))))
+    forms = [(t.dtype.as_numpy_dtype, t._dims) for t in tensors_in(args)]
+    is_plain = all(isinstance(arg, Tensor) for arg in args)
+    place = (key, *forms) if is_plain else (key, repr(refill(args, iter(forms))))
     if place not in _outputs:
-        _outputs[place] = [
-            (one[0][0], reduce(relaxed, [dims for _, dims in one]))
-            for one in zip(*of_each_rank(op, key, args, forms), strict=True)
-        ]
+        ranks = [len(dims) for _, dims in forms if dims is not None]
+        results, problem = [], ""
+        for rank in range(max([2, *ranks]) + 2) if len(ranks) < len(forms) else [0]:  # an unknown one is each of these
+            try:
+                results.append(
+                    examples(key, args, [(dtype, (None,) * rank if dims is None else dims) for dtype, dims in forms])
+                )
+            except ClashError as error:
+                problem = str(error)
+        if not results:
+            raise ClashError(problem if key == "cat" else unequal(op) or problem)
+        outputs = zip(*results, strict=True)
+        _outputs[place] = [(one[0][0], reduce(relaxed, [dims for _, dims in one])) for one in outputs]
     return _outputs[place]
 
 
-def of_each_rank(op: Operation, key: str, args: Any, forms: Any) -> list[list[tuple[DType, Dims]]]:
-    """Return what a function gives for each rank that an unknown shape may have; ClashError if it refuses them all."""
-    results, problem = [], Exception()
-    for rank in range(4) if any(dims is None for _, dims in forms) else (0,):
-        sizes = [(None,) * rank if dims is None else dims for _, dims in forms]
-        try:
-            results.append(examples(key, args, [dtype for dtype, _ in forms], sizes))
-        except ClashError as error:
-            problem = error
-    if not results:
-        raise ClashError(str(problem) if key == "cat" else unequal(op, tensors_in(args)) or str(problem))
-    return results
-
-
-def examples(key: str, args: Any, dtypes: Sequence[str], sizes: Sequence[Any]) -> list[tuple[DType, Dims]]:
+def examples(key: str, args: Any, forms: Sequence[tuple[Any, tuple[int | None, ...]]]) -> list[tuple[DType, Dims]]:
     """Call a function with two arrays for each tensor and tell by the results which length is which.
 
     A known length (but one) and an unknown one are two small numbers each; where those clash, an unknown length may be one, or
     any of the known ones.
     """
-    known = sorted({n for dims in sizes for n in dims if n not in (None, 1)})
+    known = sorted({n for _, dims in forms for n in dims if n not in (None, 1)})
     pairs: dict[Any, tuple[int, int]] = {1: (1, 1), None: (2, 3)}
     pairs |= {n: (n, n) if key == "cat" else (4 + 2 * i, 5 + 2 * i) for i, n in enumerate(known)}  # cat adds lengths
     lengths = {pair: n for n, pair in pairs.items()}
-    unknown = sum(dims.count(None) for dims in sizes)
+    element = 0 if key in ("take", "give_back") else 1  # these take places
     problem: Exception | None = None
-    for choice in islice(product([None, 1, *known], repeat=unknown), TRIALS):
+    for choice in islice(product([None, 1, *known], repeat=sum(dims.count(None) for _, dims in forms)), TRIALS):
         chosen = iter(choice)
-        filled = [[pairs[next(chosen) if n is None else n] for n in dims] for dims in sizes]
+        filled = [(dtype, [pairs[next(chosen) if n is None else n] for n in dims]) for dtype, dims in forms]
+        results = []
         try:
-            one, other = (called(key, args, dtypes, [[pair[i] for pair in dims] for dims in filled]) for i in (0, 1))
+            for i in (0, 1):
+                arrays = (np.full([pair[i] for pair in dims], element, dtype) for dtype, dims in filled)
+                with np.errstate(all="ignore"):
+                    result = function_of(key)(*refill(args, arrays))
+                results.append([np.asarray(part) for part in (result if isinstance(result, (tuple, list)) else [result])])
         except (ValueError, IndexError, RuntimeError, TypeError, ArithmeticError) as error:
             problem = problem or error
             continue
         return [
             (as_dtype(a.dtype), tuple(p if p == q else lengths.get((p, q)) for p, q in zip(a.shape, b.shape, strict=True)))
-            for a, b in zip(one, other, strict=True)
+            for a, b in zip(*results, strict=True)
         ]
     raise ClashError(str(problem))
-
-
-def called(key: str, args: Any, dtypes: Sequence[str], sizes: Sequence[Sequence[int]]) -> list[Any]:
-    """Call a function with arrays of ones (of zeros, if they are places) for tensors; return its results as arrays."""
-    value = 0 if key in ("take", "give_back") else 1
-    arrays = (np.full(size, value, object if dtype == "string" else dtype) for dtype, size in zip(dtypes, sizes, strict=True))
-    with np.errstate(all="ignore"):
-        result = function_of(key)(*refill(args, arrays))
-    return [np.asarray(part) for part in (result if isinstance(result, (tuple, list)) else [result])]
 
 
 # ------------------------------------------------------------------ by rule
@@ -185,20 +167,11 @@ def reshaped(op: Operation) -> Outputs:
         raise ClashError("Only one input size may be -1")
     known = math.prod(n for n in wanted if n not in (-1, None))
     if have is not None and -1 not in wanted and have != known:
-        raise ClashError(
-            f"Cannot reshape a tensor with {have} elements to shape {listed(wanted)} ({known} elements)", listed(wanted)
-        )
+        raise ClashError(f"Cannot reshape a tensor with {have} elements to shape {listed(wanted)} ({known} elements)")
     if have is not None and -1 in wanted and (not known or have % known):
-        raise ClashError(f"Dimension size must be evenly divisible by {known} but is {have}", listed(wanted))
+        raise ClashError(f"Dimension size must be evenly divisible by {known} but is {have}")
     left = have // known if have is not None and known else None
     return tuple(left if n == -1 else n for n in wanted)
-
-
-def permuted(op: Operation) -> Dims:
-    """Dims in an order that is known only when the graph runs."""
-    order = op.inputs[1]._dims
-    rank = op.inputs[0].shape.rank or (order[0] if order else None)
-    return None if rank is None else (None,) * rank
 
 
 def unpacked(op: Operation) -> Outputs:
@@ -218,24 +191,22 @@ def sliced(op: Operation) -> Outputs:
         raise ValueError(f"Index out of range using input dim {len(dims)}; input has only {len(dims)} dims for '{op.name}'")
     out: list[int | None] = []
     rest = iter(enumerate(dims))
-    ends = [numbers(t) or [None] * len(kinds) for t in op.inputs[1:]]
-    for i, kind in enumerate(kinds):
+    ends = zip(*(numbers(t) or [None] * len(kinds) for t in op.inputs[1:]), strict=True)
+    for kind, parts in zip(kinds, ends, strict=True):
         if kind is None:
             out.append(1)
         elif kind is ...:
-            out.extend(next(rest)[1] for _ in range(len(dims) - taken))
+            out.extend(size for _, size in islice(rest, len(dims) - taken))
         elif kind == 0:
-            place, size = next(rest)
-            at = ends[0][i]
-            if size is not None and at is not None and not -size <= at < size:
-                raise ClashError(f"slice index {at} of dimension {place} out of bounds.")
+            (place, size), start = next(rest), parts[0]
+            if size is not None and start is not None and not -size <= start < size:
+                raise ClashError(f"slice index {start} of dimension {place} out of bounds.")
         else:
             size = next(rest)[1]
-            parts = [end[i] if flag else None for end, flag in zip(ends, kind, strict=True)]
-            if any(flag and p is None for flag, p in zip(kind, parts, strict=True)):
-                size = None
-            out.append(size if size is None or parts == [None] * 3 else len(range(*slice(*parts).indices(size))))
-    return (*out, *(n for _, n in rest))
+            given = [part if flag else None for part, flag in zip(parts, kind, strict=True)]
+            is_unknown = given.count(None) > kind.count(False)
+            out.append(None if size is None or is_unknown else len(range(size)[slice(*given)]))
+    return (*out, *(size for _, size in rest))
 
 
 def stated(op: Operation) -> Outputs:
@@ -276,17 +247,30 @@ def of_either(op: Operation) -> Outputs:
     return [(op.inputs[0].dtype.base_dtype, dims), (int32, ())]
 
 
-def squeezed(op: Operation) -> Dims:
-    """All lengths but those of one, if they are known."""
-    dims = op.inputs[0]._dims
-    return None if dims is None or None in dims else tuple(n for n in dims if n != 1)
+# ------------------------------------------------------------------ by the arguments of a function
+def permuted(x: Tensor, order: Tensor) -> Dims:
+    """Dims in an order that is known only when the graph runs."""
+    rank = x.shape.rank or (order._dims[0] if order._dims else None)
+    return None if rank is None else (None,) * rank
 
 
-OF_VALUES: dict[str, Callable[[Operation], Dims]] = {
-    "pass": lambda op: op.inputs[0]._dims,
+def unreduced(part: Tensor, x: Tensor, axes: tuple[int, ...] | None) -> Dims:
+    """Return the shape of a reduction's result with a length of one for each axis that was reduced."""
+    if x._dims is None:
+        return None
+    gone = range(len(x._dims)) if axes is None else [axis % len(x._dims) for axis in axes]
+    return tuple(1 if i in gone else n for i, n in enumerate(x._dims))
+
+
+OF_ARGUMENTS: dict[str, Callable[..., Dims]] = {
+    "pass": lambda x: x._dims,
+    "squeeze_all": lambda x: None if x._dims is None or None in x._dims else tuple(n for n in x._dims if n != 1),
     "transpose": permuted,
-    "squeeze_all": squeezed,
-    **dict.fromkeys(("reshape", "turn_back", "getitem", "put_back", "slice_by", "put_back_by"), lambda op: None),
-    **dict.fromkeys(("piece", "put_piece", "shape_like", "spread_like", "spread_sum", "unreduced"), lambda op: None),
+    "unreduced": unreduced,
+    "piece": lambda part, parts, place, axis: parts[place]._dims,
+    **dict.fromkeys(
+        ("put_back", "put_back_by", "put_piece", "shape_like", "spread_like", "spread_sum"), lambda part, x, *rest: x._dims
+    ),
+    **dict.fromkeys(("reshape_to", "getitem", "slice_by"), lambda *args: None),
 }
-"""Functions whose result's shape is in numbers, or is another tensor's: who calls the latter knows it."""
+"""Functions whose result's shape is another tensor's, or is in numbers."""

@@ -53,30 +53,20 @@ class OpType:
     stateful: bool = False
 
 
-def reduction(over_all: str, over_some: str) -> Callable[[Operation], Call]:
-    """Return the call of a reduction over all axes or over some."""
+def reduction(key: str) -> Callable[[Operation], Call]:
+    """Return the call of a reduction."""
 
     def call(op: Operation) -> Call:
-        x, axes, keep = op.inputs[0], axes_of(op), op.attrs.get("keep_dims", False)
-        if axes == ():
-            return "pass", (x,)
-        if axes is None and not keep and over_all != over_some:
-            return over_all, (x,)
-        if axes is None:  # () is over all
-            axes = () if over_some != "prod_axes" else tuple(range(x.shape.rank or 0))
-        return over_some, (x, axes, keep)
+        axes = axes_of(op)
+        return ("pass", op.inputs[:1]) if axes == () else (key, (op.inputs[0], axes, op.attrs["keep_dims"]))
 
     return call
 
 
-def matmul(key: str) -> Callable[[Operation], Call]:
-    """Return the call of a product, or of one of transposed matrices."""
-
-    def call(op: Operation) -> Call:
-        flags = op.attrs.get("transpose_a", False), op.attrs.get("transpose_b", False)
-        return ("products", (*op.inputs, *flags)) if any(flags) else (key, op.inputs)
-
-    return call
+def product(op: Operation) -> Call:
+    """Return the call of a product of matrices, which may be transposed."""
+    flags = op.attrs["transpose_a"], op.attrs["transpose_b"]
+    return "mm", (*op.inputs, *flags) if any(flags) else op.inputs
 
 
 def shaped(known: str, unknown: str) -> Callable[[Operation], Call]:
@@ -135,28 +125,28 @@ REDUCTIONS = (*TOTALS, "Max", "Min", "All", "Any")
 
 TYPES: dict[str, OpType] = {
     **{name: OpType(KEYS[name], back, only) for names, back, only in FAMILIES for name in names.split()},
-    "Sum": OpType(reduction("sum_all", "sum_dim"), only=NUMBERS),
-    "Mean": OpType(reduction("mean_all", "mean_dim"), only=NUMBERS),
-    "Prod": OpType(reduction("prod_all", "prod_axes"), only=NUMBERS),
-    "Max": OpType(reduction("amax", "amax"), only=NUMBERS),
-    "Min": OpType(reduction("amin", "amin"), only=NUMBERS),
-    "All": OpType(reduction("all_of", "all_of"), "", "bool"),
-    "Any": OpType(reduction("any_of", "any_of"), "", "bool"),
+    "Sum": OpType(reduction("sum_dim"), only=NUMBERS),
+    "Mean": OpType(reduction("mean_dim"), only=NUMBERS),
+    "Prod": OpType(reduction("prod_axes"), only=NUMBERS),
+    "Max": OpType(reduction("amax"), only=NUMBERS),
+    "Min": OpType(reduction("amin"), only=NUMBERS),
+    "All": OpType(reduction("all_of"), "", "bool"),
+    "Any": OpType(reduction("any_of"), "", "bool"),
     "ArgMax": OpType(lambda op: ("argmax", (op.inputs[0], axis_of(op))), "", NUMBERS),
     "LeakyRelu": OpType(lambda op: ("leaky_relu", (op.inputs[0], op.attrs["alpha"])), only=REALS),
     "Softmax": OpType(lambda op: ("softmax_row", (op.inputs[0], -1)), only=REALS),
     "LogSoftmax": OpType(lambda op: ("log_softmax_row", (op.inputs[0], -1)), only=REALS),
     "SoftmaxCrossEntropyWithLogits": OpType("cross_entropy", only=REALS),
     "AddN": OpType(lambda op: ("add_n", (op.inputs,)), only=NUMBERS),
-    "MatMul": OpType(matmul("mm"), only=NUMBERS),
-    "BatchMatMulV2": OpType(matmul("matmul"), only=NUMBERS),
+    "MatMul": OpType(product, only=NUMBERS),
+    "BatchMatMulV2": OpType(product, only=NUMBERS),
     "Select": OpType("choose"),
     "Cast": OpType(
         lambda op: ("to_dtype", (op.inputs[0], np.dtype(op.attrs["DstT"].as_numpy_dtype))),
         infer=lambda op: [(op.attrs["DstT"], op.inputs[0]._dims)],
     ),
     # shapes and picking
-    "Reshape": OpType(shaped("unsafe_view", "reshape"), infer=rule.reshaped),
+    "Reshape": OpType(shaped("unsafe_view", "reshape_to"), infer=rule.reshaped),
     "Transpose": OpType(shaped("permute", "transpose")),
     "ConcatV2": OpType(lambda op: ("cat", (op.inputs[:-1], axis_of(op)))),
     "Pack": OpType(lambda op: ("stack", (op.inputs, op.attrs["axis"]))),
@@ -225,8 +215,8 @@ def outputs_of(op: Operation) -> list[tuple[DType, Dims]]:
             outputs = kind.infer(op)
             return outputs if isinstance(outputs, list) else [(own, outputs)]
         key, args = call_of(op)
-        if key in rule.OF_VALUES:
-            return [(own, rule.OF_VALUES[key](op))]
+        if key in rule.OF_ARGUMENTS:
+            return [(own, rule.OF_ARGUMENTS[key](*args))]
         outputs = rule.by_example(op, key, args)
     except ClashError as problem:
         raise rule.clash(op, problem) from None

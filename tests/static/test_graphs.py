@@ -209,6 +209,7 @@ def test_a_run_says_what_does_not_fit(graph: Any) -> None:
         (lambda: rows + y, r"Incompatible shapes: \[1,2\] vs. \[3\]"),
         (lambda: tf.add_n([x, y]), "must have the same size and shape"),
         (lambda: tf.stack([x, y]), "Shapes of all inputs must match"),
+        (lambda: tf.matmul(x, y), "Matrix size-incompatible"),
         (lambda: tf.cast(x, tf.int32) // 0, "Integer division by zero"),
     ]
     for build, text in clashes:
@@ -389,6 +390,14 @@ def test_products_and_extremes_are_derived_by_operations_again_and_again(graph: 
     np.testing.assert_array_equal([part[0] for part in found[1:]], [[0, 5, 3], [0, 0, 1]])
     shared = tf.gradients(tf.reduce_max(x * x, 0), x)[0]
     np.testing.assert_array_equal(tf.Session().run(shared, {x: [[1.0, -2, 3], [1, 2, 4]]}), [[1, -2, 0], [1, 2, 8]])
+
+
+def test_each_of_several_joined_tensors_gets_its_part_of_the_gradient(graph: Any) -> None:
+    x, y = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.float32, [None])
+    joined = tf.concat([x, y, x], 0)
+    found = tf.Session().run(tf.gradients(joined * joined, [x, y]), {x: [1, 2], y: [3]})
+    np.testing.assert_array_equal(found[0], [4, 8])
+    np.testing.assert_array_equal(found[1], [6])
 
 
 @pytest.mark.parametrize(
