@@ -34,8 +34,8 @@ TIMEOUT = 120
 LIBRARIES = ("numpy.random", "pygraphviz._graphviz", "rich.console", "rich.table", "rich.text", "rich.tree")
 """What commands import, beside gviz itself."""
 
-NOT_LOADED = ("gviz.__main__", "gviz.sources.script")
-"""The first is what a command runs; by the second it knows at its end that it has run a script."""
+FORGOTTEN = ("gviz.__main__", "gviz.sources.script")
+"""The first is what a command runs; by the second it knows at its end that it has run a script, and takes its time to end."""
 
 
 class Forks:
@@ -117,9 +117,10 @@ def load() -> None:
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # threads do not come along into a fork
     modules = (module.name for module in pkgutil.walk_packages(gviz.__path__, "gviz."))
     for name in (*LIBRARIES, *modules):
-        if name not in NOT_LOADED:
-            with suppress(Exception):  # what is broken, or not installed, is met by the commands that need it
-                import_module(name)
+        with suppress(Exception):  # what is broken, or not installed, is met by the commands that need it
+            import_module(name)
+    for name in FORGOTTEN:
+        sys.modules.pop(name, None)
     gc.freeze()
 
 
@@ -130,6 +131,7 @@ def read_operations() -> None:
 
     with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
         run(["ops", "add"])
+
 
 
 def become(command: dict[str, Any], streams: Sequence[int]) -> None:
