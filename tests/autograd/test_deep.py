@@ -10,6 +10,8 @@ import pytest
 from program import ROOT, clean_environment
 
 LENGTH = 1_000_000
+DEEP = 100_000
+"""Deep enough for a function that calls itself, or for objects that free each other within each other, to fail."""
 MEMORY = 1 << 30
 """Bytes of address space that the program may use: about 700 per operation, and Python itself."""
 
@@ -32,13 +34,13 @@ del y
 """,
     "products that are freed without backward": f"""
 y = x
-for _ in range({LENGTH // 4}):
+for _ in range({DEEP}):
     y = y * x
 del y
 """,
     "results that are saved": f"""
 y = x
-for _ in range({LENGTH // 4}):
+for _ in range({DEEP}):
     y = y.tanh()
 y.backward(retain_graph=True)
 y.backward()
@@ -46,7 +48,7 @@ del y
 """,
     "views": f"""
 y = x * 1
-for _ in range({LENGTH // 10}):
+for _ in range({DEEP // 4}):
     y = y.unsqueeze(0).squeeze(0)
 y.backward()
 assert x.grad.item() == 1
@@ -54,15 +56,15 @@ del y
 """,
     "in-place operations": f"""
 y = x * 1
-for _ in range({LENGTH // 10}):
+for _ in range({DEEP // 2}):
     y += x
 y.backward()
-assert x.grad.item() == {LENGTH // 10 + 1}
+assert x.grad.item() == {DEEP // 2 + 1}
 del y
 """,
     "a recorded backward": f"""
 y = x
-for _ in range({LENGTH // 50}):
+for _ in range({DEEP // 5}):
     y = y * x
 (g,) = torch.autograd.grad(y, x, create_graph=True)
 g.backward()
@@ -78,7 +80,7 @@ class Same(torch.autograd.Function):
     def backward(ctx, grad):
         return grad * ctx.saved_tensors[0]
 y = x
-for _ in range({LENGTH // 20}):
+for _ in range({DEEP // 2}):
     y = Same.apply(y)
 y.backward()
 assert x.grad.item() == 1
