@@ -133,7 +133,6 @@ def read_operations() -> None:
         run(["ops", "add"])
 
 
-
 def become(command: dict[str, Any], streams: Sequence[int]) -> None:
     """Be ``python -m gviz`` with that command's arguments, in its folder; ends with SystemExit or the process."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
