@@ -23,8 +23,9 @@ from gviz.static.shapes import listed
 from gviz.static.table import TOTALS, call_of, type_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
+    from gviz.static.control import Unit
 
 __all__ = ["Plan"]
 
@@ -41,10 +42,15 @@ class Step:
 
     target: str
     text: str
-    op: Any
+    op: Operation | Unit
     function: Any = None
     args: Sequence[str] = ()
     depth: int = 1
+
+    @property
+    def is_elementwise(self) -> bool:
+        """Whether it is one call of a numpy function, element by element."""
+        return isinstance(self.function, np.ufunc)
 
     def line(self) -> str:
         """Return it as Python."""
@@ -58,25 +64,18 @@ def lend_memory(steps: Sequence[Step], results: set[str], bind: Callable[[Any, s
     such functions have seen: no views of them can be around.
     """
     last = {name: i for i, step in enumerate(steps) for name in step.args}
-    seen_by_others = {name for step in steps if not is_elementwise(step) for name in step.args}
-    plain = [step for step in steps if step.depth == 1 and is_elementwise(step)]
-    givers = {step.target: step for step in plain if step.target not in results and step.target not in seen_by_others}
-    for i, step in enumerate(steps):
-        if step.depth == 1 and is_elementwise(step):
-            free = (name for name in step.args if name in givers and last[name] == i and same_memory(givers[name], step))
-            name = next(free, None)
-            if name is not None:
+    kept = results.union(*(step.args for step in steps if not step.is_elementwise))
+    plain = {i: step for i, step in enumerate(steps) if step.depth == 1 and step.is_elementwise}
+    givers = {step.target: step for step in plain.values() if step.target not in kept}
+    for i, step in plain.items():
+        for name in step.args:
+            if name in givers and last[name] == i and have_one_size(givers[name].op.outputs[0], step.op.outputs[0]):
                 step.text = f"{bind(step.function, step.function.__name__)}({', '.join(step.args)}, out={name})"
+                break
 
 
-def is_elementwise(step: Step) -> bool:
-    """Return whether a step is one call of a numpy function, element by element."""
-    return isinstance(step.function, np.ufunc)
-
-
-def same_memory(giver: Step, step: Step) -> bool:
-    """Return whether two results have the same known size and dtype."""
-    one, other = giver.op.outputs[0], step.op.outputs[0]
+def have_one_size(one: Tensor, other: Tensor) -> bool:
+    """Return whether two arrays have the same known size and dtype; numbers have no memory to lend."""
     return one.shape.is_fully_defined() and bool(one.shape.rank) and one.shape == other.shape and one.dtype == other.dtype
 
 
@@ -97,69 +96,63 @@ class Plan:
         call: the function itself.
     """
 
-    def __init__(self, fetches: Sequence[Any], feeds: Sequence[Tensor], limit: int) -> None:
+    def __init__(self, fetches: Sequence[Tensor | Operation], feeds: Sequence[Tensor], limit: int) -> None:
         self.limit = limit
         self.steps: list[Step] = []
         self.operations, self.folded, self.shared = list[Operation](), list[Operation](), list[Operation]()
         self._names: dict[Tensor, str] = {}
         self._constants: dict[Tensor, Any] = {}
         self._space: dict[str, Any] = {"np": np}  # what the function's names are
-        self._bound: dict[Any, str] = {}
+        self._bound: dict[Hashable, str] = {}
         self._calls: dict[str, str] = {}  # results by the text of their calls
-        self._targets: dict[str, Step] = {}
         self._outside: set[str] = set()  # results that live on elsewhere
         self._traces: dict[Loop, str] = {}  # lists of what a loop's variables were
         self._wanted: dict[Loop, set[int]] = {}  # which results of a loop are needed
-        self._done: set[Any] = set()
+        self._done: set[Operation | Unit] = set()
         self._depth, self._count, self._fed = 1, 0, set(feeds)
         params = [self._new() for _ in feeds]
         self._names.update(zip(feeds, params, strict=True))
         self._outside.update(params)
         with np.errstate(all="ignore"):
             self._emit(fetches)
-        self._refresh(fetch for fetch in fetches if isinstance(fetch, Tensor))
+        tensors = [fetch for fetch in fetches if isinstance(fetch, Tensor)]
+        self._refresh(tensors)
+        makers = {step.target: step for step in self.steps}
         results: set[str] = set()
-        values = [self._fetched(f, results) for f in fetches if isinstance(f, Tensor)]
+        values = [self._fetched(tensor, makers, results) for tensor in tensors]
         lend_memory(self.steps, results, self._bind)
         head = f"def run({', '.join(['state', 'random', *params])}):"
         tail = f"    return {', '.join(values)}{',' if len(values) == 1 else ''}" if values else "    return ()"
         self.source = "\n".join([head, *(s.line() for s in self.steps), tail]) + "\n"
         exec(compile(self.source, "<plan>", "exec"), self._space)  # noqa: S102 - our own text, of our own names
-        self.call: Any = self._space["run"]
+        self.call: Callable[..., tuple[Any, ...]] = self._space["run"]
 
     # -------------------------------------------------------------- which operations, in which order
-    def _emit(self, targets: Iterable[Any]) -> None:
+    def _emit(self, targets: Iterable[Tensor | Operation]) -> None:
         """Write all that the targets need and that is not there yet."""
-        needed: set[Any] = set()
+        needed: set[Operation | Unit] = set()
         waiting = [t.op if isinstance(t, Tensor) else t for t in targets if t not in self._names]
         while waiting:
             op = waiting.pop()
-            unit = unit_of(op)
+            unit: Operation | Unit = unit_of(op)
             if unit in self._done or (unit in needed and not isinstance(unit, Loop)):
                 continue
             needed.add(unit)
+            inputs: Sequence[Tensor] = unit.inputs
             if isinstance(unit, Loop):
-                waiting.extend(t.op for t in self._part(unit, op) if t not in self._names)
-                continue
-            if isinstance(unit, BackLoop):
+                inputs = self._part(unit, op)
+            elif isinstance(unit, BackLoop):
                 self._traces.setdefault(unit.forward, self._new("trace"))
-            # what a variable gets does not depend on what it holds
-            inputs = unit.inputs[1:] if getattr(unit, "type", "") == "Assign" else unit.inputs
+            elif op.type == "Assign":  # what a variable gets does not depend on what it holds
+                inputs = inputs[1:]
             waiting.extend(t.op for t in inputs if t not in self._names)
             waiting.extend(unit.control_inputs)
         for unit in sorted(needed, key=lambda u: u.number):
             self._done.add(unit)
-            if isinstance(unit, Loop):
-                self._loop(unit)
-            elif isinstance(unit, BackLoop):
-                self._back_loop(unit)
-            elif isinstance(unit, Branches):
-                self._branches(unit)
-            else:
-                self._operation(unit)
+            UNITS.get(type(unit), Plan._operation)(self, unit)
 
     def _part(self, loop: Loop, result: Operation) -> list[Tensor]:
-        """Note that a loop's result is needed; what comes in for it. A loop inside another one is computed whole."""
+        """Note that a loop's result is needed; return what comes in for it. A loop inside another one is computed whole."""
         wanted = self._wanted.setdefault(loop, set())
         place = next(i for i, t in enumerate(loop.outputs) if t.op is result)
         if place in wanted:
@@ -178,32 +171,34 @@ class Plan:
         if key == "pass":
             self._alias(op.outputs[0], op.inputs[0])
             return
-        function = function_of(key)
-        tensors = list(tensors_in(args))
+        function, tensors = function_of(key), list(tensors_in(args))
         if all(t in self._constants for t in tensors) and self._fold(op, function, args, tensors):
             return
         names = [self._text(a) for a in args]
         if function in INFIX:
             text = f"{names[0]} {INFIX[function]} {names[1]}"
-        elif key == "spread_sum":
+        elif key == "spread_sum":  # quicker than a call, as most gradients stay as they are
             text = "{0} if {0}.shape == {1}.shape else {2}({0}, {1})".format(*names, self._bind(function, key))
         else:
             text = f"{self._bind(function, key)}({', '.join(names)})"
         if op.type in TOTALS and op.outputs[0].dtype.is_integer:
             text = f"{text}.astype({self._bind(op.outputs[0].dtype.as_numpy_dtype)})"
-        self._write(op, text, function, [self._text(t) for t in tensors], shared=not type_of(op).stateful)
+        name = self._write(op, text, function, [self._text(t) for t in tensors], shared=not type_of(op).stateful)
+        if key == "spread_sum" and names[0] in self._outside:
+            self._outside.add(name)
 
-    def _fold(self, op: Operation, function: Any, args: Any, tensors: Sequence[Tensor]) -> bool:
-        """Compute an operation on constants now; whether that went well (else a run shall say what is wrong)."""
+    def _fold(self, op: Operation, function: Callable[..., Any], args: Any, tensors: Sequence[Tensor]) -> bool:
+        """Compute an operation on constants now; return whether that went well (else a run shall say what is wrong)."""
         if any((t.shape.num_elements() or 0) > FOLDED_SIZE for t in op.outputs):
             return False
         try:
-            found = function(*refill(args, (self._constants[t] for t in tensors)))
+            value = function(*refill(args, (self._constants[t] for t in tensors)))
         except (ValueError, RuntimeError, TypeError, IndexError, ArithmeticError):
             return False
-        outs = found if op.type == "Unpack" else [found]
-        for tensor, value in zip(op.outputs, outs, strict=True):
-            self._constants[tensor] = scalar(value, tensor.dtype.base_dtype.as_numpy_dtype)
+        for tensor, part in zip(op.outputs, value if op.type == "Unpack" else [value], strict=True):
+            array = np.asarray(part)
+            dtype = tensor.dtype.base_dtype.as_numpy_dtype
+            self._constants[tensor] = (array if array.dtype.kind == "O" else array.astype(dtype, copy=False))[()]
         self.folded.append(op)
         return True
 
@@ -238,43 +233,44 @@ class Plan:
             return repr(value)
         return self._bind(value)
 
-    def _write(self, op: Operation, text: str, function: Any = None, args: Iterable[str] = (), *, shared: bool = False) -> None:
-        """A line for an operation, unless an equal one is there."""
+    def _write(
+        self, op: Operation, text: str, function: Any = None, args: Sequence[str] = (), *, shared: bool = False
+    ) -> str:  # fmt: skip
+        """Write a line for an operation, unless an equal one is there; return the name of its result."""
         if shared and text in self._calls:
             name = self._calls[text]
             self.shared.append(op)
         else:
             name = self._new()
-            step = self._targets[name] = Step(name, text, op, function, tuple(args), self._depth)
-            self.steps.append(step)
+            self._line(text, op, name, args, function)
             self.operations.append(op)
-            if text.startswith(tuple(f"{other} if " for other in step.args if other in self._outside)):
-                self._outside.add(name)  # a gradient that may be handed on as it is
             if shared:
                 self._calls[text] = name
         for i, tensor in enumerate(op.outputs):
             self._names[tensor] = f"{name}[{i}]" if op.type == "Unpack" else name
+        return name
 
-    def _line(self, text: str, op: Any, target: str = "", args: Sequence[str] = ()) -> None:
-        """A line that is no operation's own."""
-        self.steps.append(Step(target, text, op, None, tuple(args), self._depth))
+    def _line(
+        self, text: str, op: Operation | Unit, target: str = "", args: Sequence[str] = (), function: Any = None
+    ) -> None:  # fmt: skip
+        self.steps.append(Step(target, text, op, function, args, self._depth))
 
     def _alias(self, tensor: Tensor, other: Tensor) -> None:
-        """Another name for the same value."""
+        """Give a value another name."""
         if other in self._names:
             self._names[tensor] = self._names[other]
         else:
             self._constants[tensor] = self._constants[other]
 
-    def _fetched(self, tensor: Tensor, results: set[str]) -> str:
+    def _fetched(self, tensor: Tensor, makers: dict[str, Step], results: set[str]) -> str:
         """Return a result as an array; what lives on elsewhere, or may be a view of that, is copied."""
         name = self._text(tensor)
-        step = self._targets.get(name)
+        step = makers.get(name)
         twice = name in results
         results.add(name)
         if step is None or name in self._outside or twice:
             return f"np.array({name})[()]"
-        return name if is_elementwise(step) else f"({name} if {name}.base is None else {name}.copy())"
+        return name if step.is_elementwise else f"({name} if {name}.base is None else {name}.copy())"
 
     # -------------------------------------------------------------- operations that are no calls
     def _constant(self, op: Operation) -> None:
@@ -400,12 +396,4 @@ WRITERS: dict[str, Callable[[Plan, Operation], None]] = {
     **dict.fromkeys(("Enter", "Switch", "LoopCond", "NextIteration"), Plan._handed_on),
     **dict.fromkeys(STORED, Plan._stored), **dict.fromkeys(DRAWN, Plan._drawn),
 }  # fmt: skip
-
-
-def scalar(value: Any, kind: Any) -> Any:
-    """Return an array of the dtype that the graph says, a numpy number if it has no dimensions; a tuple stays one."""
-    if isinstance(value, tuple):
-        return value
-    array = np.asarray(value)
-    array = array if array.dtype == kind or array.dtype.kind == "O" else array.astype(kind)
-    return array[()]
+UNITS: dict[type, Callable[[Plan, Any], None]] = {Loop: Plan._loop, BackLoop: Plan._back_loop, Branches: Plan._branches}
