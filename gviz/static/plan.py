@@ -169,7 +169,8 @@ class Plan:
         key, args = call_of(op)
         self._refresh(op.inputs)
         if key == "pass":
-            self._alias(op.outputs[0], op.inputs[0])
+            for tensor in op.outputs:
+                self._alias(tensor, op.inputs[0])
             return
         function, tensors = function_of(key), list(tensors_in(args))
         if all(t in self._constants for t in tensors) and self._fold(op, function, args, tensors):
@@ -298,23 +299,17 @@ class Plan:
                 self._outside.add(name)
 
     def _stored(self, op: Operation) -> None:
-        """A new value of a variable."""
-        place, kind = f"state[{self._bind(op.inputs[0].op)}]", op.inputs[0].dtype.base_dtype.as_numpy_dtype
-        given = [self._text(t) for t in op.inputs[1:]]
-        text = STORED[op.type].format(*given, old=place, kind=self._bind(kind) if op.type == "Assign" else "")
-        self._write(op, text, None, given)
-        name = self._names[op.outputs[0]]
+        """Give a variable a new value."""
+        variable, args = op.inputs[0], [self._text(t) for t in op.inputs[1:]]
+        place, kind = f"state[{self._bind(variable.op)}]", self._bind(variable.dtype.base_dtype.as_numpy_dtype)
+        name = self._write(op, STORED[op.type].format(*args, old=place, kind=kind), args=args)
         self._outside.add(name)
         self._line(f"{place} = {name}", op, args=[name])
 
     def _drawn(self, op: Operation) -> None:
-        """Random numbers."""
+        """Draw random numbers."""
         kind, texts = self._bind(op.attrs["dtype"].as_numpy_dtype), [self._text(t) for t in op.inputs]
         self._write(op, f"random({self._bind(op)}).{DRAWN[op.type].format(*texts, kind=kind)}")
-
-    def _handed_on(self, op: Operation) -> None:
-        for out in op.outputs:
-            self._alias(out, op.inputs[0])
 
     # -------------------------------------------------------------- loops and branches
     def _loop(self, loop: Loop) -> None:
@@ -393,7 +388,6 @@ DRAWN = {
 WRITERS: dict[str, Callable[[Plan, Operation], None]] = {
     "Const": Plan._constant, "Placeholder": Plan._unfed, "IsVariableInitialized": Plan._is_initialized,
     **dict.fromkeys(("NoOp", "VariableV2"), Plan._no_line),
-    **dict.fromkeys(("Enter", "Switch", "LoopCond", "NextIteration"), Plan._handed_on),
     **dict.fromkeys(STORED, Plan._stored), **dict.fromkeys(DRAWN, Plan._drawn),
 }  # fmt: skip
 UNITS: dict[type, Callable[[Plan, Any], None]] = {Loop: Plan._loop, BackLoop: Plan._back_loop, Branches: Plan._branches}

@@ -177,9 +177,9 @@ TYPES: dict[str, OpType] = {
         ("RandomStandardNormal", "RandomUniform", "RandomUniformInt"), OpType(None, "", infer=rule.sized, stateful=True)
     ),
     # loops and branches (gviz.static.control)
-    **dict.fromkeys(("Enter", "Exit", "NextIteration"), OpType(None, "pass", infer=rule.same)),
-    "LoopCond": OpType(None, "", infer=rule.loop_condition),
-    "Switch": OpType(None, "pass", infer=lambda op: [(op.inputs[0].dtype.base_dtype, op.inputs[0]._dims)] * 2),
+    **dict.fromkeys(("Enter", "Exit", "NextIteration"), OpType("pass", "pass", infer=rule.same)),
+    "LoopCond": OpType("pass", "", infer=rule.loop_condition),
+    "Switch": OpType("pass", "pass", infer=lambda op: [(op.inputs[0].dtype.base_dtype, op.inputs[0]._dims)] * 2),
     "Merge": OpType(None, "pass", infer=rule.of_either),
     "StackPopV2": OpType(None, "", infer=rule.stated),
 }
