@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,19 +13,22 @@ from gviz.static.shapes import leaves
 from gviz.static.table import outputs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from gviz.static.dtypes import DType
+    from numpy.typing import ArrayLike
+
+    from gviz.static.dtypes import DType, DTypeLike
+    from gviz.static.graph import TensorLike
 
 __all__ = ["add", "alike", "apply", "cast", "constant", "convert", "graph_of", "is_tensor", "make", "named", "of_dtype"]
 
 
-def is_tensor(value: Any) -> bool:
+def is_tensor(value: object) -> bool:
     """Return whether it is a tensor, or a variable, which stands for one."""
     return isinstance(getattr(value, "_read", value), Tensor)
 
 
-def graph_of(*values: Any) -> Graph:
+def graph_of(*values: object) -> Graph:
     """Return the graph that an operation on these belongs to: the first tensor's, else the default one."""
     for value in values:
         for item in value if isinstance(value, (list, tuple)) else (value,):
@@ -76,7 +79,9 @@ def make(type: str, inputs: Sequence[Tensor], name: str | None = None, **attrs: 
     return add(graph_of(*inputs), type, inputs, attrs, name).outputs[0]
 
 
-def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Tensor:
+def constant(
+    value: ArrayLike, dtype: DTypeLike | None = None, shape: Iterable[int] | None = None, name: str = "Const"
+) -> Tensor:
     """Return a tensor with a value that is known now; ValueError for more elements than the shape has.
 
     Python's floats are float32 and its integers int32 if no dtype is asked for. The last element fills what a shape has left.
@@ -93,37 +98,35 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     return add(get_default_graph(), "Const", (), attrs, name).outputs[0]
 
 
-def convert(value: Any, dtype: Any = None, name: str | None = None, hint: DType | None = None) -> Tensor:
+def convert(value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, hint: DType | None = None) -> Tensor:
     """Return a tensor as it is, a variable's value, anything else as a constant of that name.
 
     A constant has the dtype, or that of ``hint`` if its value can have it. ValueError for a tensor that has another dtype,
     TypeError for an operation and for a value that does not fit.
     """
-    value = getattr(value, "_read", value)  # what a variable holds
+    whole: Any = getattr(value, "_read", value)  # what a variable holds
     dtype = None if dtype is None else as_dtype(dtype)
-    if isinstance(value, Tensor):
-        if dtype is not None and value.dtype.base_dtype != dtype:
-            both = f"dtype {dtype.name} for Tensor with dtype {value.dtype.name}"
-            raise ValueError(f"Tensor conversion requested {both}: {value!r}")
-        return value
-    if isinstance(value, Operation):
-        raise TypeError(f"Can't convert Operation '{value.name}' to Tensor")
-    if isinstance(value, (list, tuple)):
-        inner = next(filter(is_tensor, leaves(value)), None)
+    if isinstance(whole, Tensor):
+        if dtype is not None and whole.dtype.base_dtype != dtype:
+            both = f"dtype {dtype.name} for Tensor with dtype {whole.dtype.name}"
+            raise ValueError(f"Tensor conversion requested {both}: {whole!r}")
+        return whole
+    if isinstance(whole, Operation):
+        raise TypeError(f"Can't convert Operation '{whole.name}' to Tensor")
+    if isinstance(whole, (list, tuple)):
+        inner = next(filter(is_tensor, leaves(whole)), None)
         if inner is not None:
             kind = dtype or inner.dtype.base_dtype
-            with named(graph_of(*value), name, "packed") as scope:
-                return make("Pack", [convert(v, kind, str(i)) for i, v in enumerate(value)], scope, axis=0)
+            with named(graph_of(*whole), name, "packed") as scope:
+                return make("Pack", [convert(part, kind, str(i)) for i, part in enumerate(whole)], scope, axis=0)
     if hint is not None:
-        try:
-            return constant(value, hint, name=name or "Const")
-        except (TypeError, ValueError):
-            pass  # it has a dtype of its own
-    return constant(value, dtype, name=name or "Const")
+        with suppress(TypeError, ValueError):  # it has a dtype of its own
+            return constant(whole, hint, name=name or "Const")
+    return constant(whole, dtype, name=name or "Const")
 
 
 def apply(
-    type: str, spec: str, values: Sequence[Any], name: str | None = None, default: str | None = None, **attrs: Any
+    type: str, spec: str, values: Sequence[TensorLike], name: str | None = None, default: str | None = None, **attrs: Any
 ) -> Tensor:
     """Add an operation on values as TensorFlow's generated functions do.
 
@@ -140,7 +143,7 @@ def apply(
     with named(graph, name, default or type) as scope:
         if graph.promotes:
             values = promoted(spec, values)
-        shared: Tensor | None = None
+        shared: dict[str, DType] = {}  # the first input that has a say, and its dtype
         tensors = []
         for entry, value in zip(spec.split(), values, strict=True):
             label, _, kind = entry.partition(":")
@@ -148,18 +151,18 @@ def apply(
                 tensors.append(of_dtype(type, label, value, int32 if kind == "int" else bool_))
                 continue
             tensors.append(beside(type, shared, label.rstrip("~"), value, by_hint=label.endswith("~")))
-            shared = tensors[-1] if shared is None else shared
+            shared = shared or {label: tensors[-1].dtype.base_dtype}
         return add(graph, type, tensors, attrs, scope).outputs[0]
 
 
-def promoted(spec: str, values: Sequence[Any]) -> Sequence[Any]:
+def promoted(spec: str, values: Sequence[TensorLike]) -> Sequence[TensorLike]:
     """Return operands of a derivative, in which booleans and integers count as numbers of the dtype beside them."""
     real = next((v.dtype.base_dtype for v in values if isinstance(v, Tensor) and v.dtype.is_floating), None)
     pairs = zip(spec.split(), values, strict=True)
     return [v if real is None or ":" in entry or not isinstance(v, Tensor) else cast(v, real) for entry, v in pairs]
 
 
-def of_dtype(type: str, label: str, value: Any, dtype: DType) -> Tensor:
+def of_dtype(type: str, label: str, value: TensorLike, dtype: DType) -> Tensor:
     """Return an input whose dtype the operation fixes; TypeError if it has another one."""
     tensor = convert(value, None, label, dtype)
     have = tensor.dtype.base_dtype
@@ -172,15 +175,15 @@ def of_dtype(type: str, label: str, value: Any, dtype: DType) -> Tensor:
     return tensor
 
 
-def beside(type: str, first: Tensor | None, label: str, value: Any, *, by_hint: bool = False) -> Tensor:
-    """Return an input that has the dtype of the first one; TypeError if it has another one."""
-    dtype = None if first is None else first.dtype.base_dtype
+def beside(type: str, shared: dict[str, DType], label: str, value: TensorLike, *, by_hint: bool = False) -> Tensor:
+    """Return an input that shares the dtype of another one, if there is one; TypeError if it has its own."""
+    first, dtype = next(iter(shared.items()), ("", None))
     if dtype is None or by_hint or is_tensor(value):
         tensor = convert(value, None, label, dtype)
         if dtype is not None and tensor.dtype.base_dtype != dtype:
             raise TypeError(
                 f"Input '{label}' of '{type}' Op has type {tensor.dtype.base_dtype.name} that does not match type "
-                f"{dtype.name} of argument 'x'."
+                f"{dtype.name} of argument '{first}'."
             )
         return tensor
     try:
@@ -202,7 +205,7 @@ def alike(type: str, label: str, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
     return tensors
 
 
-def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
+def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """Return a tensor in another dtype; one that has it is returned as it is."""
     kind = as_dtype(dtype)
     if is_tensor(x) and convert(x).dtype.base_dtype == kind:

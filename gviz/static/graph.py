@@ -30,8 +30,8 @@ __all__ = [
 
 Node: TypeAlias = "Operation | Tensor | Variable"
 """A part of a graph, as users name one: a variable stands for its own tensor."""
-TensorLike: TypeAlias = "Tensor | Variable | ArrayLike | Sequence[TensorLike]"
-"""Numbers that a function takes for a tensor: they become a constant, in lists also beside tensors."""
+TensorLike: TypeAlias = "Tensor | Variable | ArrayLike | Sequence[TensorLike] | None"
+"""A tensor, or what a function makes one of: numbers, arrays, lists of both. None is refused there."""
 
 
 # ------------------------------------------------------------------ tensors and operations

@@ -263,29 +263,29 @@ CLASHES = {
     "ConcatV2": "ConcatOp : Dimensions of inputs should match: shape[0] = {one} vs. shape[{place}] = {other}",
     "Pack": "Shapes of all inputs must match: values[0].shape = {one} != values[{place}].shape = {other}",
 }
-"""TensorFlow's words for inputs whose shapes do not fit: the first one's shape, and the next one that differs."""
+"""TensorFlow's words for inputs that do not fit, by the first shape and the next one that differs from it."""
 
 
 def failure(plan: Plan, error: Exception) -> InvalidArgumentError:
-    """Return the error for what went wrong in a plan, with the operation and TensorFlow's words for it."""
+    """Return the error for what went wrong in a plan, with the operation, and TensorFlow's words for the usual reasons."""
     frame, line = next((f, n) for f, n in walk_tb(error.__traceback__) if f.f_code.co_filename == "<plan>")
     step = next(iter(plan.steps[line - 2 :]), None)  # behind the head; the last line is not a step
     if step is None or not isinstance(step.op, Operation):
         return InvalidArgumentError(str(error))
-    op, message, values = step.op, str(error), frame.f_globals | frame.f_locals
-    shapes = [listed(np.shape(values[name])) for name in step.args if name in values]
-    place, other = next(((i, s) for i, s in enumerate(shapes) if s != shapes[0]), (1, shapes[-1] if shapes else ""))
-    if op.type in CLASHES and len(shapes) > 1:
-        message = CLASHES[op.type].format(one=shapes[0], place=place, other=other)
+    op, message = step.op, str(error)
+    values = [eval(name, frame.f_globals, frame.f_locals) for name in step.args]  # noqa: S307 - a name of the plan's own
+    shapes = [listed(np.shape(value)) for value in values]
+    if op.type == "Reshape" and "call" not in op.attrs:
+        known = constant_value(op.inputs[1])
+        message = refused_shape(np.size(values[0]), values[1] if known is None else known)
     elif op.type == "AddN":
         message = f"Inputs to operation {op.name} of type AddN {message}"
-    elif op.type == "Reshape" and "call" not in op.attrs:
-        known = constant_value(op.inputs[1])
-        message = refused_shape(np.size(values[step.args[0]]), values[step.args[-1]] if known is None else known)
-    elif isinstance(error, ZeroDivisionError) or "ZeroDivision" in message:
+    elif "ZeroDivision" in message:
         message = "Integer division by zero"
-    elif len(shapes) == 2 and "broadcast" in message:
-        message = f"Incompatible shapes: {shapes[0]} vs. {shapes[1]}"
+    elif len(shapes) > 1 and (op.type in CLASHES or "broadcast" in message):
+        place, other = next(((i, shape) for i, shape in enumerate(shapes) if shape != shapes[0]), (1, shapes[1]))
+        words = CLASHES.get(op.type, "Incompatible shapes: {one} vs. {other}")
+        message = words.format(one=shapes[0], place=place, other=other)
     return InvalidArgumentError(message, op)
 
 
