@@ -271,7 +271,7 @@ IN_OPERATIONS: dict[str, Callable[..., Any]] = {
     "reduced_count": reduced_count,
     "stack_backward": lambda grad, axis, count: add(grad.graph, "Unpack", [grad], {"axis": axis, "num": count}).outputs,
     "sum_backward": sum_backward,
-    "to_dtype": lambda x, dtype: cast(x, getattr(dtype, "dtype", dtype)),
+    "to_dtype": lambda x, dtype: cast(x, dtype.dtype if isinstance(dtype, Tensor) else dtype),
     "unbind_backward": unbind_backward,
 }
 """What formulas call and TensorFlow writes in operations of its own. For sizes they take the tensor that has them."""
