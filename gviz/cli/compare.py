@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -21,6 +22,7 @@ __all__ = ["compare"]
 
 MOST_RUNS = 10_000
 RUNS = 50
+KINDS = {"script": "script", "graph": "saved graph"}
 WIDEST = 80
 """Columns of the bars, however wide the terminal is."""
 
@@ -29,11 +31,13 @@ WIDEST = 80
 @click.option("--runs", type=click.IntRange(1, MOST_RUNS), help=f"The runs, with values near the given ones. [default: {RUNS}]")
 @click.option("--feeds", metavar="FILE.json", help='The values of each run: [{"a": 1, "b": 2}, {"a": 3, "b": 4}].')
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@takes_source("values", "root", "frozen", "dtype", "no_backward", required=False)
+@click.option("--root", metavar="NAME", help="The root.")
+@takes_source("values", "frozen", "dtype", "no_backward", required=False)
 @makes_picture("BT", by_name="")
 def compare(
-    *, source: Source | None, options: SourceOptions, runs: int | None, feeds: str | None, as_json: bool, picture: Output | None
-) -> int:
+    *, source: Source | None, options: SourceOptions, root: str | None, runs: int | None, feeds: str | None, as_json: bool,
+    picture: Output | None,
+) -> int:  # fmt: skip
     """Run an expression as one static graph and as dynamic ones.
 
     The static graph of SOURCE is built once and fed in each run; the dynamic engine builds its graph anew each time. Both are
@@ -46,13 +50,16 @@ def compare(
       gviz compare "e=a*b+log(d)*c" a=2 b=3 c=5 d=10 --runs 50 -o e.pdf
       gviz compare "y=relu(x@W+b)" --feeds feeds.json --json
     """
-    if as_json and picture is not None and picture.is_stdout:
+    to_stdout = picture is not None and picture.is_stdout
+    if as_json and to_stdout:
         raise click.UsageError("-o - and --json both go to standard output: take one.")
     if runs is not None and feeds is not None:
         raise click.UsageError("--runs makes values and --feeds has them: take one.")
+    if source is None and (root or feeds):
+        raise click.UsageError(f"--{'root' if root else 'feeds'} needs a SOURCE.")
     if picture is not None:
         picture.check()
-    pairs = programs(source, options, runs or RUNS, feeds)
+    pairs = programs(source, replace(options, roots=(root,) if root else ()), runs or RUNS, feeds)
     from gviz.compare import compare as measure
     from gviz.compare import report
 
@@ -61,8 +68,8 @@ def compare(
     if picture is not None:
         from gviz.compare.picture import side_by_side
 
-        picture.write(side_by_side(next((each for each in comparisons if each.pair.picture is not None), comparisons[0])))
-    if picture is None or not picture.is_stdout:
+        picture.write(side_by_side(comparisons))
+    if not to_stdout:
         streams.write_product(report.as_json(comparisons) if as_json else report.as_text(comparisons, *_width_and_block()))
     return int(any(each.differs is not None for each in comparisons))
 
@@ -73,20 +80,16 @@ def programs(source: Source | None, options: SourceOptions, runs: int, feeds: st
     from gviz.cli.values import read_feeds
     from gviz.errors import SourceError
 
-    if feeds is not None and source is None:
-        raise click.UsageError("--feeds needs a SOURCE.")
-    if len(options.roots) > 1:
-        raise click.UsageError("gviz compare takes one --root.")
     with one_thread():
         from gviz.compare.programs import articles, of_expression
 
         if source is None:
             return articles(runs)
         if source.kind != "expression":
-            raise SourceError("gviz compare takes an expression, which has both forms", hint='as in "e=a*b+log(d)*c"')
-        pair, notes = of_expression(
-            source.text, options, runs=runs, feeds=[] if feeds is None else read_feeds(feeds, MOST_RUNS)
-        )
+            hint = 'as in gviz compare "e=a*b+log(d)*c" a=2 b=3 c=5 d=10'
+            raise SourceError(f"gviz compare takes an expression, not a {KINDS[source.kind]}", hint=hint)
+        rows = [] if feeds is None else read_feeds(feeds, MOST_RUNS)
+        pair, notes = of_expression(source.text, options, runs=runs, feeds=rows)
     for note in notes:
         streams.say(note)
     return [pair]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -61,18 +60,15 @@ def to_json(graph: Graph) -> str:
 
 
 def _print_table(reading: Reading) -> None:
-    """Print the table, for a person on a terminal and for a program in a pipe; SourceError if there are no tensors."""
-    from gviz.cli.table import TensorTable
-    from gviz.errors import SourceError
-
+    """Print the table; SourceError if there is nothing to list."""
     if reading.graph.kind == "static":
         from gviz.cli.operations import show_operations
 
         show_operations(reading.graph)
         return
+    from gviz.cli.table import print_tensors
+    from gviz.errors import SourceError
+
     if not reading.graph.tensors:
         raise SourceError("there are no named tensors to list")
-    if streams.is_terminal(sys.stdout):
-        TensorTable(reading.graph, before=reading.ran_backward, aliases=reading.aliases).show()
-    else:  # a program looks for a row by any of its names
-        streams.write_product(TensorTable(reading.graph, before=reading.ran_backward).plain())
+    print_tensors(reading.graph, before=reading.ran_backward, aliases=reading.aliases)

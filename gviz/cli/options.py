@@ -104,7 +104,7 @@ def takes_source(*names: str, required: bool = True) -> Callable[[Command], Comm
                     raise click.UsageError(f"--{unused.replace('_', '-')} needs a SOURCE.")
                 return command(source=None, options=SourceOptions(), **given)
             source, values, argv = read_words(words, after, own.pop("values"))
-            roots, backward = own.pop("root"), not own.pop("no_backward")
+            roots, backward = own.pop("root", ()), not own.pop("no_backward")
             options = SourceOptions(values=values, argv=argv, roots=roots, backward=backward, **own)
             return command(source=source, options=options, **given)
 

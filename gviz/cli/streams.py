@@ -1,4 +1,4 @@
-"""Standard output is for the product, standard error for talk; both may be closed, piped, or a poor terminal."""
+"""Standard output is for the product, standard error for messages; both may be closed, piped, or a poor terminal."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from gviz.text import legible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import TypeGuard
 
-    from gviz.sources import Note
+    from gviz.sources.options import Level, Note
 
 __all__ = [
     "abandon", "complain", "flush", "hear_warnings", "in_colour", "interruptible", "is_terminal", "product_alone",
@@ -24,17 +25,17 @@ __all__ = [
 _STYLES = {"error": "31;1", "warning": "33", "dim": "2"}
 
 
-def is_terminal(stream: TextIO | None) -> bool:
-    """Return whether the stream is a terminal."""
-    return is_open(stream) and stream is not None and stream.isatty()
-
-
-def is_open(stream: TextIO | None) -> bool:
-    """Return whether a stream can still be written to; None is one that was closed before gviz began."""
+def is_open(stream: TextIO | None) -> TypeGuard[TextIO]:
+    """Return whether a stream can still be written to; None stands for one that was closed before gviz began."""
     try:
         return stream is not None and not stream.closed
     except ValueError:  # Python's word for a stream that a script took apart
         return False
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Return whether the stream is a terminal."""
+    return is_open(stream) and stream.isatty()
 
 
 def in_colour(stream: TextIO | None) -> bool:
@@ -49,10 +50,10 @@ def takes_unicode(stream: TextIO) -> bool:
 
 def say(note: Note) -> None:
     """Print one note of a source on standard error; a dim one only if that is a terminal."""
-    if note.level == "dim" and not is_terminal(sys.stderr):
-        return
-    prefix = f"{note.level}: " if note.level in ("warning", "error") else ""
-    _talk(prefix, note.text, _STYLES.get(note.level, ""))
+    if note.level != "dim":
+        complain(note.text, note.level)
+    elif is_terminal(sys.stderr):
+        talk(styled(legible(note.text), "dim") + "\n")
 
 
 def hear_warnings() -> None:
@@ -69,7 +70,7 @@ def hear_warnings() -> None:
 
     def show(message: Warning | str, category: type[Warning], filename: str, *place: Any) -> None:
         if issubclass(category, RenderWarning) or os.path.abspath(filename).startswith(own):
-            _talk("warning: ", str(message), _STYLES["warning"])
+            complain(str(message), "warning")
         else:
             others(message, category, filename, *place)
 
@@ -77,24 +78,24 @@ def hear_warnings() -> None:
     warnings.showwarning = show  # type: ignore[assignment]
 
 
-def complain(text: str) -> None:
-    """Print an error on standard error."""
-    _talk("error: ", text, _STYLES["error"])
+def complain(text: str, level: Level = "error") -> None:
+    """Print a text on standard error, as an error, a warning or a note."""
+    prefix = "" if level == "note" else styled(f"{level}: ", level)
+    talk(f"{prefix}{legible(text)}\n")  # a script's error may hold any character
 
 
-def _talk(prefix: str, text: str, style: str) -> None:
-    if not is_open(sys.stderr):  # closed by the caller or by a script
-        return
-    text = legible(text)  # a script's error may hold any character
-    if style and in_colour(sys.stderr):
-        if prefix:
-            prefix = f"\x1b[{style}m{prefix}\x1b[0m"
-        else:
-            text = f"\x1b[{style}m{text}\x1b[0m"
+def styled(text: str, level: Level) -> str:
+    """Return the text in the colour of a level, if standard error has colours."""
+    return f"\x1b[{_STYLES[level]}m{text}\x1b[0m" if in_colour(sys.stderr) else text
+
+
+def talk(text: str) -> None:
+    """Write a text to standard error, if that is open; a full disk, or a reader who left, must not cost the picture."""
     try:
-        sys.stderr.write(f"{prefix}{text}\n")
-        sys.stderr.flush()
-    except (OSError, ValueError):  # a full disk, a reader who left: talk must not cost the picture
+        if is_open(sys.stderr):
+            sys.stderr.write(text)
+            sys.stderr.flush()
+    except (OSError, ValueError):
         abandon(sys.stderr)
 
 
@@ -159,24 +160,18 @@ def interruptible() -> Iterator[None]:
 
 
 def flush() -> None:
-    """Write what is buffered, so that a full disk or a closed pipe is noticed here and not while Python ends."""
-    try:
-        if is_open(sys.stderr):
-            sys.stderr.flush()
-    except (OSError, ValueError):
-        abandon(sys.stderr)
+    """Flush both streams, so that a full disk or a closed pipe is noticed here and not while Python ends."""
+    talk("")
     if is_open(sys.stdout):
         sys.stdout.flush()
 
 
-def abandon(*unwanted: TextIO | None) -> None:
+def abandon(*streams: TextIO | None) -> None:
     """Point these streams at nothing, so that Python does not complain when it flushes them at its end."""
-    with suppress(OSError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        for stream in unwanted:
-            if stream is not None and is_open(stream):
-                with suppress(OSError, ValueError):
-                    os.dup2(nowhere, stream.fileno())
+    with open(os.devnull, "wb") as nowhere:
+        for stream in filter(is_open, streams):
+            with suppress(OSError, ValueError):
+                os.dup2(nowhere.fileno(), stream.fileno())
 
 
 def replace_unprintable() -> None:

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gviz.cli import streams
-from gviz.render.labels import number, shape_text
+from gviz.render.labels import shape_text, value_text
 from gviz.text import aligned, display_width, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from rich.console import Console
     from rich.table import Table
 
-    from gviz.graph import Graph, Value
+    from gviz.graph import Graph, TensorRow
 
-__all__ = ["TensorTable", "console", "cut", "print_rows", "ruled"]
+__all__ = ["console", "cut", "print_rows", "print_tensors", "ruled"]
 
 MOST_ALIASES = 4
 """Second names that are listed below the table; the rest are counted."""
 
-LONGEST_CELL = 40
-"""Characters of a value; a larger tensor is cut, for its shape stands beside it."""
-
-SHORT_CELL, SHORTEST_CELL = 16, 6
-"""Characters of a value on a narrow terminal, and on a very narrow one."""
+LONGEST_CELL, SHORT_CELL, SHORTEST_CELL = 40, 16, 6
+"""Characters of a value, for its shape stands beside it; those on a narrow terminal, and on a very narrow one."""
 
 HEADINGS = {
     "name": "name", "is_leaf": "leaf?", "requires_grad": "requires\ngrad", "grad_fn": "grad_fn",
@@ -36,112 +32,93 @@ HEADINGS = {
 }  # fmt: skip
 """The columns, with their headings on a terminal."""
 
-SAID_ONCE = ("dtype", "shape", "retains_grad", "grad_before")
-"""Columns that a line below the table replaces if all rows say the same, in this order."""
-
-LEFT_OUT = ("dtype", "retains_grad", "requires_grad", "shape", "grad_before", "grad_fn", "is_leaf")
+LEFT_OUT = ("dtype", "retains_grad", "grad_before", "requires_grad", "shape", "grad_fn", "is_leaf")
 """Columns that are left out on a narrow terminal, in this order."""
 
 
-@dataclass
-class Fitted:
-    """Columns that fit a terminal, by their keys, and what is said in place of the others."""
-
-    columns: dict[str, list[str]]
-    same: dict[str, str] = field(default_factory=dict)
-    left_out: list[str] = field(default_factory=list)
-
-    def width(self) -> int:
-        """Return the terminal columns that the table takes, with one space between two columns."""
-        return sum(max(map(display_width, (*HEADINGS[key].split("\n"), *cells))) + 1 for key, cells in self.columns.items()) - 1
-
-    def shorten(self, most: int) -> None:
-        """Cut the values, the gradients, and what names stand for."""
-        for key, cells in self.columns.items():
-            if key == "name":
-                cells[:] = [_short_meaning(cell, most) for cell in cells]
-            elif key in {"value", "grad", "grad_before", "grad_after"}:
-                cells[:] = [cut(cell, most) for cell in cells]
-
-    def remarks(self) -> Iterator[str]:
-        """Return the lines below the table."""
-        if self.same:
-            yield "all: " + ", ".join(f"{key} {text}" for key, text in self.same.items())
-        if self.left_out:
-            yield f"left out: {', '.join(self.left_out)} (a wider terminal, or --json)"
-
-
-def fit(columns: Mapping[str, list[str]], width: int) -> Fitted:
-    """Return as much of a table as fits: equal texts once, then shorter texts, then fewer columns; name and gradient stay."""
-    table = Fitted({key: list(cells) for key, cells in columns.items()})
-    for key in SAID_ONCE:
-        if table.width() > width and len(set(table.columns.get(key, ()))) == 1:
-            table.same[key] = table.columns.pop(key)[0]
-    if table.width() > width:
-        table.shorten(SHORT_CELL)
-    for key in LEFT_OUT:
-        if table.width() > width and key in table.columns:
-            del table.columns[key]
-            table.left_out.append(key)
-    if table.width() > width:
-        table.shorten(SHORTEST_CELL)
-    return table
-
-
-def _short_meaning(cell: str, most: int) -> str:
-    """Return ``a = x + w`` with its meaning cut, and the name whole."""
-    name, equals, _ = cell.partition(" = ")
-    return cut(cell, max(most, len(name + equals) + 1)) if equals else cell
-
-
-class TensorTable:
-    """The tensors of a graph as a table.
+def print_tensors(graph: Graph, *, before: bool, aliases: Mapping[str, str]) -> None:
+    """Print the tensors of a graph: all columns in a pipe; on a terminal those that fit, and a tensor of several names once.
 
     Args:
         graph: whose tensors.
         before: whether there was a time before backward to show; the gradients were None then.
-        aliases: second name -> first name; a tensor gets one row, a root that of its own name.
+        aliases: second name -> first name.
     """
+    if not streams.is_terminal(sys.stdout):  # a program looks for a row by any of its names
+        columns = columns_of(graph.tensors, before=before)
+        streams.write_product(aligned([list(columns), *zip(*columns.values(), strict=True)]))
+        return
+    from rich.text import Text
 
-    def __init__(self, graph: Graph, *, before: bool, aliases: Mapping[str, str] | None = None) -> None:
-        self.roots = {node.name for node in graph.nodes if node.id in graph.roots}
-        self.aliases = {name: first for name, first in (aliases or {}).items() if name not in self.roots}
-        self.rows = [row for row in graph.tensors if row.name not in self.aliases]
-        self.columns = {
-            "name": [row.name if row.expression is None else f"{row.name} = {row.expression}" for row in self.rows],
-            **{key: [str(getattr(row, key)) for row in self.rows] for key in ("is_leaf", "requires_grad", "grad_fn")},
-            "retains_grad": [str(row.retains_grad) for row in self.rows],
-            "shape": [shape_text(row.shape) for row in self.rows],
-            "dtype": [row.dtype for row in self.rows],
-            "value": [_value(row.value) for row in self.rows],
-            **({"grad_before": ["None" for _ in self.rows]} if before else {}),
-            "grad_after" if before else "grad": [_value(row.grad) for row in self.rows],
-        }
+    terminal, roots = console(), {node.name for node in graph.nodes if node.id in graph.roots}
+    second = {name: first for name, first in aliases.items() if name not in roots}
+    rows = [row for row in graph.tensors if row.name not in second]
+    columns, remarks = fit(columns_of(rows, before=before), terminal.width)
+    table = ruled(padding=0)
+    for key in columns:  # rich cuts the names if the table is still too wide
+        table.add_column(HEADINGS[key], no_wrap=key != "name", overflow="ellipsis", vertical="bottom")
+    for row, (name, *cells) in zip(rows, zip(*columns.values(), strict=True), strict=True):
+        style = "green" if row.name in roots else "bright_blue" if row.is_leaf else ""
+        rest = [Text(cell, "dim" if cell == "None" else "") for cell in cells]
+        table.add_row(Text(name, style, no_wrap=True, overflow="ellipsis"), *rest)
+    terminal.print(table)
+    if second:
+        remarks.insert(0, f"second names: {joined((f'{name} is {first}' for name, first in second.items()), MOST_ALIASES)}")
+    for remark in remarks:
+        terminal.print(remark, style="dim")
 
-    def plain(self) -> str:
-        """Return the whole table for a pipe: a line for each row."""
-        return aligned([list(self.columns), *zip(*self.columns.values(), strict=True)])
 
-    def show(self) -> None:
-        """Print the table on this terminal, as much of it as fits the width; leaves and roots in the picture's colours."""
-        from rich.text import Text
+def columns_of(rows: Sequence[TensorRow], *, before: bool) -> dict[str, list[str]]:
+    """Return the texts of each column, by its key."""
+    return {
+        "name": [row.name if row.expression is None else f"{row.name} = {row.expression}" for row in rows],
+        **{key: [str(getattr(row, key)) for row in rows] for key in ("is_leaf", "requires_grad", "grad_fn", "retains_grad")},
+        "shape": [shape_text(row.shape) for row in rows],
+        "dtype": [row.dtype for row in rows],
+        "value": [cut(value_text(row.value), LONGEST_CELL) for row in rows],
+        **({"grad_before": ["None" for _ in rows]} if before else {}),
+        "grad_after" if before else "grad": [cut(value_text(row.grad), LONGEST_CELL) for row in rows],
+    }
 
-        terminal = console()
-        fitted = fit(self.columns, terminal.width)
-        table = ruled(padding=0)
-        for key in fitted.columns:  # rich cuts the names, the one column that may be narrower than its texts
-            table.add_column(HEADINGS[key], no_wrap=key != "name", overflow="ellipsis", vertical="bottom")
-        for row, (name, *cells) in zip(self.rows, zip(*fitted.columns.values(), strict=True), strict=True):
-            style = "green" if row.name in self.roots else "bright_blue" if row.is_leaf else ""
-            rest = [Text(cell, style="dim" if cell == "None" else "") for cell in cells]
-            table.add_row(Text(name, style=style, no_wrap=True, overflow="ellipsis"), *rest)
-        terminal.print(table)
-        if self.aliases:
-            terminal.print(
-                f"second names: {joined((f'{n} is {a}' for n, a in self.aliases.items()), MOST_ALIASES)}", style="dim"
-            )
-        for remark in fitted.remarks():
-            terminal.print(remark, style="dim")
+
+def fit(columns: Mapping[str, list[str]], width: int) -> tuple[dict[str, list[str]], list[str]]:
+    """Return the columns that fit, with shorter texts if need be, and the lines that say what the others hold.
+
+    >>> fit({"name": ["x", "y"], "dtype": ["int64", "int64"], "value": ["1", "2"]}, 10)
+    ({'name': ['x', 'y'], 'value': ['1', '2']}, ['all: dtype int64'])
+    """
+    short = shortened(columns, SHORT_CELL)
+    same, left_out = [], []
+    for key in LEFT_OUT:
+        if key in short and width_of(short) > width:
+            texts = set(short.pop(key))
+            if len(texts) == 1:
+                same.append(f"{key} {texts.pop()}")
+            else:
+                left_out.append(key)
+    if width_of(short) > width:
+        short = shortened(short, SHORTEST_CELL)
+    remarks = [f"all: {', '.join(same)}"] if same else []
+    remarks += [f"left out: {', '.join(left_out)} (a wider terminal, or --json)"] if left_out else []
+    whole = {key: columns[key] for key in short}
+    return (whole if width_of(whole) <= width else short), remarks
+
+
+def width_of(columns: Mapping[str, list[str]]) -> int:
+    """Return the terminal columns that a table takes, with one space between two columns."""
+    return sum(max(map(display_width, (*HEADINGS[key].split("\n"), *cells))) + 1 for key, cells in columns.items()) - 1
+
+
+def shortened(columns: Mapping[str, list[str]], most: int) -> dict[str, list[str]]:
+    """Return the columns with values of so many characters; of ``a = x + w`` the name stays whole."""
+
+    def short(key: str, cell: str) -> str:
+        name, equals, _ = cell.partition(" = ")
+        if key == "name":
+            return cut(cell, max(most, len(name + equals) + 1)) if equals else cell
+        return cut(cell, most) if key.startswith(("value", "grad")) and key != "grad_fn" else cell
+
+    return {key: [short(key, cell) for cell in cells] for key, cells in columns.items()}
 
 
 def console() -> Console:
@@ -175,32 +152,6 @@ def print_rows(
     for row in rows:
         table.add_row(*row, style="dim" if row[-1] in dim else "")
     console().print(table)
-
-
-def _value(value: Value) -> str:
-    """Return a value as people read it, cut if it is long: most of a large tensor is never looked at.
-
-    >>> _value(((1.0, 0.1), (2.302585093, "nan"))), _value(None)
-    ('[[1, 0.1], [2.302585, nan]]', 'None')
-    """
-    text = ""
-    for piece in _pieces(value):
-        text += piece
-        if len(text) > LONGEST_CELL:
-            break
-    return cut(text, LONGEST_CELL)
-
-
-def _pieces(value: Value) -> Iterator[str]:
-    """Yield the parts of a value's text one by one."""
-    if not isinstance(value, tuple):
-        yield number(value)
-        return
-    yield "["
-    for position, item in enumerate(value):
-        yield ", " if position else ""
-        yield from _pieces(item)
-    yield "]"
 
 
 def cut(text: str, most: int) -> str:

@@ -27,11 +27,11 @@ __all__ = ["Comparison", "Pair", "Static", "compare"]
 SHORT = 2e-4
 """Seconds that are timed in one go: short, so that few goes are hit when another process gets the processor."""
 
-SECONDS = 1.0
-"""How long both are timed together."""
+SECONDS = 0.4
+"""The time that both are timed together."""
 
 GOES = (5, 3000)
-"""At least and at most so many goes of each are timed."""
+"""The least and the most goes of each that are timed."""
 
 BUILDS = 15
 """Builds that are timed, after a first one."""
@@ -44,7 +44,7 @@ class Static:
     Args:
         graph: a ``gviz.static.Graph``.
         run: a feed's values -> the root's value and its derivatives (None if the root does not depend on it), as arrays.
-        computed: how many operations a run computes.
+        computed: the operations that a run computes.
     """
 
     graph: Any
@@ -58,18 +58,18 @@ class Pair:
 
     Args:
         title: its text.
-        what: what is computed, as in "the gradients of a, b".
+        computes: its results, as in "the value and the gradients of a, b".
         build: makes the static graph and its plan.
-        run: a feed's values -> the same as :attr:`Static.run` gives, as the engine's tensors; a new graph each time.
+        run: a feed's values -> the root's value and its derivatives, as the engine's tensors; a new graph each time.
         feeds: the values of each run.
-        recorded: how many operations a run records.
-        computed: how many it computes.
+        recorded: the operations that a run records.
+        computed: those that it computes.
         picture: the graph that a run records; None if it keeps none.
-        in_tensorflow: what the real TensorFlow does with this program, in words.
+        in_tensorflow: a sentence on this program in the real TensorFlow.
     """
 
     title: str
-    what: str
+    computes: str
     build: Callable[[], Static]
     run: Callable[[Sequence[Any]], list[Any]]
     feeds: Sequence[Sequence[Any]]
@@ -89,9 +89,9 @@ class Comparison:
         build: the time to define the graph, its derivatives and its plan.
         static_run: the time of a run.
         dynamic_run: likewise, building included.
-        values: how many numbers were compared.
-        largest: the largest difference between two of them, relative to the size of the tensor's numbers.
-        differs: the first run (from 1) whose numbers are not the same; None if all are.
+        values: the count of the numbers that were compared.
+        largest: the largest difference between two of them, relative to the largest number of their tensor.
+        differs: the number of the first run (from 1) that differs; None if none does.
     """
 
     pair: Pair
@@ -139,7 +139,7 @@ def timed_build(build: Callable[[], Static]) -> tuple[Static, float]:
 def timed_runs(
     static: Callable[[Sequence[Any]], Any], dynamic: Callable[[Sequence[Any]], Any], feeds: Sequence[Sequence[Any]]
 ) -> tuple[float, float]:
-    """Return the median time of a run of each; both take turns, so that what else the machine does slows both."""
+    """Return the median time of a run of each; both take turns, so that other work of the machine slows both."""
     times: tuple[list[float], list[float]] = ([], [])
     counts = [max(1, int(SHORT / time_of(run, feeds[:1]))) for run in (static, dynamic)]
     sources = [cycle(feeds), cycle(feeds)]
@@ -163,7 +163,7 @@ def time_of(run: Callable[[Sequence[Any]], Any], feeds: Sequence[Sequence[Any]])
 
 
 def check(static: Static, pair: Pair) -> tuple[int, float, int | None]:
-    """Compare the numbers of all runs: return how many they are, the largest difference, and the first run that differs."""
+    """Compare the numbers of all runs: return their count, the largest difference, and the first run that differs."""
     count, largest, differs = 0, 0.0, None
     for number, feed in enumerate(pair.feeds, 1):
         for ours, theirs in zip(static.run(feed), pair.run(feed), strict=True):
@@ -175,24 +175,20 @@ def check(static: Static, pair: Pair) -> tuple[int, float, int | None]:
 
 
 def distance(ours: Any, theirs: Any) -> tuple[int, float, bool]:
-    """Return how many numbers two tensors have, how far they are apart, and whether that is within rounding.
+    """Return the count of the numbers of two tensors, the largest difference, and whether that is within rounding.
 
     A missing derivative (None) counts as zeros: ``floor`` has none in TensorFlow, and zeros in PyTorch.
     """
     if ours is None and theirs is None:
         return 0, 0.0, True
-    other = theirs if theirs is not None else engine.zeros_like(engine.tensor(ours))
-    other = other.detach()
-    mine = engine.zeros_like(other) if ours is None else engine.tensor(ours)
-    if tuple(mine.shape) != tuple(other.shape):
-        return other.numel(), math.inf, False
-    if not other.is_floating_point():
-        is_same = bool((mine == other).all())
-        return other.numel(), 0.0 if is_same else math.inf, is_same
-    mine = mine.to(other.dtype)
-    finite = other.isfinite() & mine.isfinite()
-    size = max(float(other[finite].abs().max()) if bool(finite.any()) else 0.0, 1e-30)
-    apart = float((mine - other)[finite].abs().max()) if bool(finite.any()) else 0.0
-    limit = 1e-9 if other.dtype == engine.float64 else 1e-2 if other.dtype.itemsize == 2 else 1e-5
-    matches = bool(engine.isclose(mine, other, rtol=limit, atol=limit * size, equal_nan=True).all())
-    return other.numel(), apart / size, matches
+    dynamic = engine.zeros_like(engine.tensor(ours)) if theirs is None else theirs.detach()
+    static = engine.zeros_like(dynamic) if ours is None else engine.tensor(ours)
+    if static.shape != dynamic.shape:
+        return dynamic.numel(), math.inf, False
+    limit = 1e-9 if dynamic.dtype == engine.float64 else 1e-2 if dynamic.dtype.itemsize == 2 else 1e-5
+    static, dynamic = static.double(), dynamic.double()
+    finite = static.isfinite() & dynamic.isfinite()
+    size = max(1e-30, *dynamic[finite].abs().tolist(), 0.0)
+    apart = max(0.0, *(static - dynamic)[finite].abs().tolist(), 0.0)
+    matches = bool(engine.isclose(static, dynamic, rtol=limit, atol=limit * size, equal_nan=True).all())
+    return dynamic.numel(), apart / size, matches

@@ -8,6 +8,8 @@ from gviz.graph import Graph, Node
 from gviz.static.out import picture
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gviz.compare import Comparison
 
 __all__ = ["bars", "seconds", "side_by_side"]
@@ -37,11 +39,12 @@ def bars(comparison: Comparison, width: int, block: str = "█") -> list[str]:
     return [f"{name}  {block * max(round(room * time / most), 1)} {texts[name]}" for name, time in times.items()]
 
 
-def side_by_side(comparison: Comparison) -> Graph:
-    """Return a cluster for each form, with the counts in its title, and a bar for the time of a run in each.
+def side_by_side(comparisons: Sequence[Comparison]) -> Graph:
+    """Return a picture of the first program that keeps its graph: a cluster for each form, with counts and bars for times.
 
     A program that records no graph has a box in its place.
     """
+    comparison = next((each for each in comparisons if each.pair.picture is not None), comparisons[0])
     pair, runs = comparison.pair, len(comparison.pair.feeds)
     times = "once" if runs == 1 else f"{runs} times"
     nothing = Graph(nodes=(Node("n0", "operation", f"{pair.recorded} operations,\nno graph is kept"),))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["articles", "of_expression", "power"]
 
 POWER, SIZE = 100, 10
-"""The program of TensorFlow's guide: how often a matrix is multiplied, and its rows and columns."""
+"""The program of TensorFlow's guide: the power of the matrix, and its rows and columns."""
 
 EXPRESSION = "e=a*b+log(d)*c"
 VALUES = {"a": "2", "b": "3", "c": "5", "d": "10"}
@@ -42,7 +42,7 @@ IN_TENSORFLOW = (
     "a static run takes 0.4 of eager's time",
     "a static run takes 1.6 to 3 times eager's time: it is slower",
 )
-"""What the real TensorFlow does with the articles' programs; not measured here."""
+"""Times of the articles' programs in the real TensorFlow; not measured here."""
 
 
 def articles(runs: int) -> list[Pair]:
@@ -79,13 +79,13 @@ def power(runs: int) -> Pair:
 def of_expression(
     text: str, options: SourceOptions, *, runs: int = 0, feeds: Sequence[Mapping[str, str]] = ()
 ) -> tuple[Pair, tuple[Note, ...]]:
-    """Return an expression in both forms, and what there is to say of it.
+    """Return an expression in both forms, and the notes on it.
 
     Args:
         text: statements, as for :func:`gviz.sources.expression.evaluate`.
-        options: values, the root, what is frozen, and whether there is a way backward.
-        runs: how many feeds to make from the values; the first one is the values themselves.
-        feeds: feeds as typed, in place of those; what one does not name has its value from the options.
+        options: the values, the root, the frozen names, and whether the runs go backward.
+        runs: the count of feeds that are made from the values; the first one is the values themselves.
+        feeds: feeds as typed, in place of those; a name that one lacks has its value from the options.
 
     Raises:
         SourceError: it cannot be read, has no static form, or a feed does not fit it.
@@ -115,16 +115,16 @@ def of_expression(
     kinds = [node.kind for node in picture.nodes]
     forward, leaves = kinds.count("operation"), kinds.count("accumulate")
     names = ", ".join(name for i, name in enumerate(values) if i in wanted)
-    what = f"the value and the gradients of {names}" if names else "the value, no gradients"
+    computes = f"the value and the gradients of {names}" if names else "the value, no gradients"
     arrays = [[value.detach().numpy() if value.dim() else value.item() for value in row] for row in rows]
     run = dynamic(program, values, wanted, options.roots[0] if options.roots else None)
     if not wanted:  # nothing requires a gradient, so nothing is recorded
-        return Pair(text, what, build, run, arrays, forward, forward), computed.notes
-    return Pair(text, what, build, run, arrays, forward + leaves, 2 * forward + leaves, picture), computed.notes
+        return Pair(text, computes, build, run, arrays, forward, forward), computed.notes
+    return Pair(text, computes, build, run, arrays, forward + leaves, 2 * forward + leaves, picture), computed.notes
 
 
 def ready(graph: Graph, placeholders: Sequence[Tensor], fetches: Sequence[Tensor | None]) -> Static:
-    """Return a graph with a planned session for some fetches; None among them, a derivative that is not there, stays None."""
+    """Return a graph with a planned session for some fetches; None, for a derivative that does not exist, stays None."""
     session = Session(graph=graph)
     tensors = [fetch for fetch in fetches if fetch is not None]
 
@@ -143,15 +143,15 @@ def dynamic(
 ) -> Callable[[Sequence[Any]], list[Any]]:
     """Return a function that makes leaves of a feed, computes the expression with the engine, and goes backward.
 
-    It is compiled from the expression that was looked through, so that neither reading nor looking through is timed.
+    It is compiled from the checked expression, so that neither reading nor checking is timed.
     """
     forward = compiled(
         program, None, lambda word, _: CONSTANTS.get(word, takes_number(word, find_function(engine, word))), root
     )
-    tensor, kinds = engine.tensor, [(value.dtype, i in wanted) for i, value in enumerate(values.values())]
+    tensor, types = engine.tensor, [(value.dtype, i in wanted) for i, value in enumerate(values.values())]
 
     def run(feed: Sequence[Any]) -> list[Any]:
-        leaves = [tensor(v, dtype=dtype, requires_grad=r) for v, (dtype, r) in zip(feed, kinds, strict=True)]
+        leaves = [tensor(v, dtype=dtype, requires_grad=r) for v, (dtype, r) in zip(feed, types, strict=True)]
         root = forward(*leaves)
         if wanted:
             root.backward(engine.ones_like(root) if root.dim() else None)
@@ -177,13 +177,14 @@ def read_feed(feed: Mapping[str, str], number: int, values: Mapping[str, Any], d
         if name not in values:
             hint = did_you_mean(name, values, f"the values are {', '.join(values)}")
             raise SourceError(f"feed {number}: there is no value called {excerpt(name)}", hint=hint)
-    kind, budget, row = find_dtype(engine, dtype), Budget(), []
+    wanted, budget, row = find_dtype(engine, dtype), Budget(), []
     for name, first in values.items():
         if name not in feed:
             raise SourceError(f"feed {number}: {name} is missing", hint=f"give it there, or for all feeds: {name}=1")
-        value = make_value(engine, name, feed[name], kind, requires_grad=False, budget=budget)
+        value = make_value(engine, name, feed[name], wanted, requires_grad=False, budget=budget)
         if value.shape != first.shape:
-            what = f"feed {number}: {name} has shape {tuple(value.shape)}, but the placeholder has shape {tuple(first.shape)}"
-            raise SourceError(what, hint="a placeholder keeps its shape, which is that of the first feed")
+            shapes = f"shape {tuple(value.shape)}, but the placeholder has shape {tuple(first.shape)}"
+            hint = "a placeholder keeps its shape, which is that of the first feed"
+            raise SourceError(f"feed {number}: {name} has {shapes}", hint=hint)
         row.append(value)
     return row

@@ -51,7 +51,7 @@ def part(comparison: Comparison, width: int, block: str) -> str:
     sentences = [f"static / dynamic: {comparison.ratio:.2g}; {paid(comparison)}.", same(comparison)]
     if pair.in_tensorflow:
         sentences.append(f"In the real TensorFlow (measured elsewhere, not here) {pair.in_tensorflow}.")
-    head, *tail = [fill(line, max(width, NARROWEST)) for line in (f"{pair.title}: {pair.what}", *sentences)]
+    head, *tail = [fill(line, max(width, NARROWEST)) for line in (f"{pair.title}: {pair.computes}", *sentences)]
     return "\n".join([head, "", aligned(rows), *bars(comparison, width, block), "", *tail, ""])
 
 
@@ -79,7 +79,7 @@ def as_json(comparisons: Sequence[Comparison]) -> str:
     rows = [
         {
             "program": each.pair.title,
-            "computes": each.pair.what,
+            "computes": each.pair.computes,
             "runs": len(each.pair.feeds),
             "same": each.differs is None,
             "compared": each.values,

@@ -1,7 +1,7 @@
-"""What the engine has, for people (``gviz ops``): each row of the table with its names and its formulas as text.
+"""The engine's operations for people (``gviz ops``): each row of the table with its names and its formulas as text.
 
-All of it is read from what runs: the names from :data:`gviz.autograd.names.NAMES`, each with the rows that its forms call. A
-name that calls a composition of rows is among the *forms* of those rows that it is named after, and else has them as *parts*.
+All of it is read from the code that runs: the names from :data:`gviz.autograd.names.NAMES`, each with the rows that its forms
+call. A name that calls several rows is one of the *forms* of the rows that it is named after; it has the others as *parts*.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from gviz.autograd.node import AccumulateGrad
 from gviz.autograd.row import COMPOSITES, ROWS, TENSORS, Row
 from gviz.autograd.views import CopySlices
 from gviz.engine.nn.options import LAYERS
-from gviz.explain.symbols import formula_text, meaning, standing
+from gviz.explain.symbols import formula_text, location, meaning
+from gviz.text import joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,22 +30,30 @@ __all__ = ["Operation", "matching", "operations"]
 
 Texts = tuple[str, ...]
 
+MOST_NAMED = 8
+"""Functions and rows that are named if an operation is a part of them."""
+
 
 @dataclass(frozen=True)
 class Operation:
-    """One row of the table, told."""
+    """One row of the table of operations, as texts."""
 
     key: str  # its name in formulas
     grad_fn: str | None  # the class of its graph nodes; None if it is not differentiable
-    forms: Texts = ()  # what people write for it: torch.mul, Tensor.mul_, x * y
+    forms: Texts = ()  # as people write it: torch.mul, Tensor.mul_, x * y
     takes: Texts = ()  # the forms of a call of its own names: (Tensor input, Tensor other)
     part_of: Texts = ()  # functions that make it among other operations
     derivative_of: Texts = ()  # rows whose derivatives use it
     saved: Texts = ()  # its _saved_* attributes
     formulas: tuple[tuple[str, str], ...] = ()  # (inputs, derivative); several inputs may share one that gives all gradients
-    where: Texts = ()  # what names in these formulas stand for
-    source: str = ""  # where it stands: gviz/ops/arithmetic.py:40
-    note: str = ""  # what it is, if it is a node without a row
+    where: Texts = ()  # the meanings of names in these formulas
+    source: str = ""  # the line of its definition: gviz/ops/arithmetic.py:40
+    note: str = ""  # a sentence on it, if it is a node without a row
+
+    @property
+    def title(self) -> str:
+        """``MulBackward0 (mul)``."""
+        return self.key if self.note else f"{self.grad_fn or 'no grad_fn'} ({self.key})"
 
     def names(self) -> Iterator[str]:
         """Return every name that a pattern may mean."""
@@ -53,12 +62,43 @@ class Operation:
         for form in self.forms:
             yield from spellings(form)
 
+    def facts(self) -> list[tuple[str, str]]:
+        """Return the lines below its title: (head, text)."""
+        lines = [
+            ("is", self.note),
+            ("called as", ", ".join(self.forms)),
+            *(("takes", form) for form in self.takes),
+            ("part of", joined(self.part_of, MOST_NAMED)),
+            ("saves", ", ".join(self.saved)),
+            *((f"grad of {inputs}", formula) for inputs, formula in self.formulas),
+            *(("where", meaning) for meaning in self.where),
+            ("in derivative of", joined(self.derivative_of, MOST_NAMED)),
+            ("defined in", self.source),
+        ]
+        return [line for line in lines if line[1]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the record for JSON."""
+        return {
+            "name": self.key,
+            "grad_fn": self.grad_fn,
+            "called_as": self.forms,
+            "takes": self.takes,
+            "part_of": self.part_of,
+            "in_derivative_of": self.derivative_of,
+            "saves": self.saved,
+            "derivatives": [{"inputs": inputs.split(", "), "formula": formula} for inputs, formula in self.formulas],
+            "where": self.where,
+            "source": self.source,
+            "note": self.note,
+        }
+
 
 NODES = tuple(
     Operation(
-        kind.__name__, kind.__name__, source=standing((code := kind.apply.__code__).co_filename, code.co_firstlineno), note=note
+        node.__name__, node.__name__, source=location((code := node.apply.__code__).co_filename, code.co_firstlineno), note=note
     )
-    for kind, note in (
+    for node, note in (
         (AccumulateGrad, "the node of a leaf: it adds the gradient that arrives to the leaf's .grad"),
         (CopySlices, "the node of a tensor that was written through a view: what was overwritten passes no gradient on"),
     )
@@ -67,7 +107,7 @@ NODES = tuple(
 
 
 def spellings(form: str) -> Iterator[str]:
-    """Return a form, and it without what it is in: ``relu`` and ``F.relu`` for ``nn.functional.relu``, ``*`` for ``x * y``."""
+    """Return a form, and its name alone: ``relu`` and ``F.relu`` for ``nn.functional.relu``, ``*`` for ``x * y``."""
     yield form
     owner, _, name = form.rpartition(".")
     if is_operator(form):
@@ -77,7 +117,7 @@ def spellings(form: str) -> Iterator[str]:
 
 
 def is_operator(form: str) -> bool:
-    """Return whether it is written with a sign."""
+    """Return whether a form is written with a sign."""
     return not form.replace(".", "_").isidentifier()
 
 
@@ -92,7 +132,7 @@ def written(word: str) -> list[str]:
 
 
 def public() -> Iterator[tuple[str, Any, str]]:
-    """Return every public name: (as people write it, what it calls, the form of the call)."""
+    """Return every public name: (as people write it, the function that it calls, the form of the call)."""
     for module in iter_modules(ops.__path__):  # some rows are stored when their module is named
         import_module(f"gviz.ops.{module.name}")
     _, _, space = engine.linalg, engine.special, vars(engine.Tensor)
@@ -106,11 +146,11 @@ def public() -> Iterator[tuple[str, Any, str]]:
 
 def rows_in(start: Any) -> set[str]:
     """Return the rows that a function calls: by their names, through compositions of rows and other functions of the engine."""
-    found, seen, todo = set[str](), set[int](), [start]
+    rows, seen, todo = set[str](), set[int](), [start]
     while todo:
         function = todo.pop()
         if isinstance(function, Row):
-            found.add(function.key)
+            rows.add(function.key)
         elif hasattr(function, "public"):
             todo += [called for _, called in function.public.declared]
         elif isinstance(function, FunctionType) and id(function) not in seen:
@@ -121,11 +161,11 @@ def rows_in(start: Any) -> set[str]:
             spaces = [space, *(vars(space[name]) for name in names if isinstance(space.get(name), ModuleType))]
             near = [one for space in spaces for name in names if is_ours(one := space.get(name))]
             todo += [*near, *filter(is_ours, held), *(TENSORS[key] for key in texts & TENSORS.keys())]
-    return found
+    return rows
 
 
 def is_ours(value: Any) -> bool:
-    """Return whether it is a function of the engine, which may call rows."""
+    """Return whether a value is a function of the engine, which may call rows."""
     return hasattr(value, "public") or str(getattr(value, "__module__", "")).startswith(
         ("gviz.ops", "gviz.engine", Row.__module__)
     )
@@ -172,7 +212,7 @@ def operations() -> tuple[Operation, ...]:
             tuple(sorted(parts[key].keys() - forms[key].keys(), key=place)), tuple(users[key]),
             tuple(sorted(name for name in vars(row.cls) if name.startswith("_saved_"))),
             tuple((", ".join(name.split("__")), formula_text(text)) for name, text in row.texts.items()),
-            tuple(meaning(name) for name in used[key] if name in COMPOSITES), standing(*row.place),
+            tuple(meaning(name) for name in used[key] if name in COMPOSITES), location(*row.place),
         )
         for key, row in sorted(ROWS.items())
     )  # fmt: skip
@@ -194,8 +234,8 @@ def matching(pattern: str) -> list[Operation]:
     pattern = next((written(word)[0] for word in NAMES if operator(word) == dunder), pattern)
     glob, dense = pattern.lower() if set(pattern) & set("*?[") else f"*{pattern.lower()}*", pattern.replace(" ", "")
     for fits in (lambda name: name.replace(" ", "") == dense, lambda name: fnmatch.fnmatchcase(name.lower(), glob)):
-        if found := [one for one in (*operations(), *NODES) if any(map(fits, one.names()))]:
-            return found
-        if found := [one for one in operations() if any(fits(text) for form in one.part_of for text in spellings(form))]:
-            return sorted(found, key=lambda one: len(one.part_of))
+        if named := [one for one in (*operations(), *NODES) if any(map(fits, one.names()))]:
+            return named
+        if parts := [one for one in operations() if any(fits(text) for form in one.part_of for text in spellings(form))]:
+            return sorted(parts, key=lambda one: len(one.part_of))
     return []

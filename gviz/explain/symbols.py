@@ -1,4 +1,4 @@
-"""Formulas as people read them: a row that stands for a sign is written with it, and a composite as what it returns."""
+"""Formulas as people read them: a row that has a sign is written with it, and a composite as the value that it returns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gviz import ops
 from gviz.autograd.formulas import parameters
 from gviz.autograd.row import COMPOSITES
 
-__all__ = ["formula_text", "meaning", "standing"]
+__all__ = ["formula_text", "location", "meaning"]
 
 SIGNS: dict[str, Any] = {
     "neg": ast.USub(), "add": ast.Add(), "sub": ast.Sub(), "mul": ast.Mult(), "div": ast.Div(), "power": ast.Pow(),
@@ -25,7 +25,7 @@ class Signed(ast.NodeTransformer):
     """Writes the calls of such rows with their signs."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Return what stands for a call."""
+        """Return a call, as an operator if it has a sign."""
         self.generic_visit(node)
         match SIGNS.get(ast.unparse(node.func)), node.args:
             case ast.unaryop() as sign, [one]:
@@ -53,18 +53,18 @@ def parsed(file: str) -> list[ast.AST]:
 
 
 def meaning(name: str) -> str:
-    """Return what a composite stands for, as ``name(self) = self * 2``; if that is no formula, its docstring or place."""
+    """Return the meaning of a composite, as ``name(self) = self * 2``; if that is not a formula, its docstring or place."""
     composite = COMPOSITES[name]
     file, line = composite.__code__.co_filename, composite.__code__.co_firstlineno
     head, parts = f"{name}({', '.join(parameters(composite))})", expressions(name, file, line)
     if not parts:
-        return f"{head}: {(composite.__doc__ or standing(file, line)).partition(chr(10))[0]}"
+        return f"{head}: {(composite.__doc__ or location(file, line)).partition(chr(10))[0]}"
     value, *steps = (formula_text(ast.unparse(part)) for part in parts)
     return f"{head} = {value}" + (f", with {'; '.join(steps)}" if steps else "")
 
 
 def expressions(name: str, file: str, line: int) -> list[ast.AST]:
-    """Return what a function gives, and its steps before that; nothing if it branches, or has a docstring."""
+    """Return the value that a function returns, and its steps before that; nothing if it branches, or has a docstring."""
     for node in parsed(file):
         match node:
             case ast.Lambda(lineno=start, body=value) if start == line:
@@ -74,6 +74,6 @@ def expressions(name: str, file: str, line: int) -> list[ast.AST]:
     return []
 
 
-def standing(file: str, line: int) -> str:
-    """Return a line of the engine as people look it up, from the folder that gviz is in."""
+def location(file: str, line: int) -> str:
+    """Return a line of the engine as people look it up: ``gviz/ops/arithmetic.py:40``."""
     return f"gviz/{os.path.relpath(file, os.path.dirname(ops.__path__[0])).replace(os.sep, '/')}:{line}"

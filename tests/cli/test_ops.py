@@ -11,8 +11,7 @@ from program import SAMPLES, Program
 
 from gviz import engine
 from gviz.autograd.row import ROWS
-from gviz.cli.ops import MOST_NAMED
-from gviz.explain.catalogue import matching, operations
+from gviz.explain.catalogue import MOST_NAMED, matching, operations
 from gviz.sources.script.missing import of_module, torch_names
 
 SCRIPT = """import numpy as np
@@ -106,7 +105,7 @@ def test_a_terminal_gets_lines_that_fit(gviz: Program, columns: int, words: tupl
         (["qqq"], ("no operation 'qqq'", "gviz ops lists all")),
         (["arange"], ("torch.arange is in the engine, but has no row of its own", "gviz render draws the nodes")),
         (["nn.Module"], ("torch.nn.Module is in the engine",)),
-        (["--missing", "torch.no_such_part"], ("no list of the names in torch.no_such_part",)),
+        (["--missing", "torch.no_such_part"], ("gviz has no list of the names in torch.no_such_part", "as in torch.Tensor")),
         (["--missing", "torch.nn.functionl"], ("did you mean torch.nn.functional?",)),
         (["--missing", "nope.py"], ("there is no file nope.py",)),
         (["--missing", "."], (". is a folder",)),

@@ -298,9 +298,9 @@ def test_a_name_that_is_wider_than_the_terminal_is_cut_at_last(gviz: Program) ->
 
 
 def test_a_table_that_has_to_leave_something_out_says_so(gviz: Program) -> None:
-    text = without_escapes(gviz.on_terminal("inspect", "e=a*b+log(d)*c", "a=2", "b=3", "c=5", "d=10", columns=50).out)
-    assert "all: dtype float32, shape ()" in text
-    assert "left out: " in text
+    text = without_escapes(gviz.on_terminal("inspect", "e=a*b+log(d)*c", "a=2", "b=3", "c=5", "d=10", columns=40).out)
+    assert "all: dtype float32, retains_grad False" in text
+    assert "left out: grad_fn" in text
 
 
 def test_the_json_of_inspect_has_nine_keys_and_the_graph(gviz: Program) -> None:

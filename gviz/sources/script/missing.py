@@ -72,8 +72,8 @@ def of_module(module: str) -> list[str]:
     """
     known = torch_names()
     if module not in known:
-        what = f"there is no list of the names in {excerpt(module)}"
-        raise SourceError(what, hint=did_you_mean(module, known, f"there is one of {', '.join(known)}"))
+        what = f"gviz has no list of the names in {excerpt(module)}"
+        raise SourceError(what, hint=did_you_mean(module, known, "name a module of PyTorch, as in torch.Tensor or torch.nn"))
     return [f"{module}.{name}" for name in known[module] if not is_here(f"{module}.{name}")]
 
 
