@@ -37,9 +37,9 @@ class Folder:
         return file
 
     def run(self, text: str, *, name: str = "net.py", rootless: bool = False, make_dot: Any = None, **options: Any) -> Reading:
-        """Write a script and read it."""
-        file = self.write(name, text)
-        return read(str(file), SourceOptions(**options), rootless=rootless, make_dot=make_dot)
+        """Write a script and read it; what there is to say is in the reading alone."""
+        file = str(self.write(name, text))
+        return read(file, SourceOptions(**options), rootless=rootless, make_dot=make_dot, say=lambda _: None)
 
 
 def rows(reading: Reading) -> dict[str, TensorRow]:

@@ -68,7 +68,7 @@ BUDGETS = {
     "compare": 566,
     "sources/expression": 2781,
     "sources/static.py": 150,
-    "sources/script": 1355,
+    "sources/script": 1364,
     "sources/pasted.py": 176,
     "layout": 839,
     "render": 1594,

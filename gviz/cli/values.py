@@ -71,7 +71,7 @@ def _advice(word: str, pair: str, kind: str) -> str:
     if kind == "script":
         return f" A script's own arguments come after --: gviz ... {word} -- {pair}"
     if not pair[:1].isalnum() or not word.isascii() or word.isidentifier():
-        return ' Put the expression in quotes: "y = x + w"'
+        return " To write the picture to standard output: -o -" if pair == "-" else ' Put the expression in quotes: "y = x + w"'
     return ""
 
 

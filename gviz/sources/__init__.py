@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Note", "Reading", "Source", "SourceOptions", "read"]
 
 
-EXPRESSIONS = "values roots frozen retain dtype grad_output backward"
+SAVED = "values roots frozen retain dtype grad_output backward"
 """The options that a saved graph has no use for."""
 
 
@@ -48,7 +49,8 @@ def read(
             torch, else an expression.
         options: how to read it.
         stdin: what ``-`` reads; None for the process's standard input.
-        say: called with each note as it comes; the reading has them all.
+        say: called with each note as it comes; the reading has them all. Without it warnings, such as of a value that the
+            source does not use, and a script's own error are given by :func:`warnings.warn`.
         script_stdout: where a script's prints go; None for standard output.
         make_dot: what a script's ``from torchviz import make_dot`` gives; None for gviz's own.
         rootless: whether a script is fine in which nothing has a graph: the reading then has its tensors, no nodes and
@@ -70,12 +72,17 @@ def read(
     program = source if isinstance(source, Source) else Source.of(os.fspath(source), stdin)
     talk.say(*program.notes)
     if program.kind == "expression" or program.file is None:
-        return _expression(program.text, options, talk)
-    if program.kind == "graph":
-        return _saved(program.text, program.file, options, talk, rootless=rootless)
-    from gviz.sources import script
+        reading = _expression(program.text, options, talk)
+    elif program.kind == "graph":
+        reading = _saved(program.text, program.file, options, talk, rootless=rootless)
+    else:
+        from gviz.sources.script import run
 
-    return script.run(program.text, program.file, options, talk, stdout=script_stdout, make_dot=make_dot, rootless=rootless)
+        reading = run(program.text, program.file, options, talk, stdout=script_stdout, make_dot=make_dot, rootless=rootless)
+    for note in reading.notes if say is None else ():
+        if note.level in {"warning", "error"}:
+            warnings.warn(note.text, stacklevel=2)
+    return reading
 
 
 def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
@@ -103,5 +110,5 @@ def _saved(text: str, file: str, options: SourceOptions, talk: Talk, *, rootless
     graph = saved.load(text, file)
     if not graph.nodes and not rootless:
         raise SourceError(f"{file} has no nodes: there is nothing to draw", hint="gviz inspect lists the tensors in it")
-    talk.say(*unused(options, EXPRESSIONS, "a saved graph is shown as it was saved"))
+    talk.say(*unused(options, {SAVED: "a saved graph is shown as it was saved; give them to its expression"}))
     return Reading(graph, tuple(talk.notes))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from gviz.errors import SourceError
+from gviz.text import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,18 +79,32 @@ def value_text(name: str, value: Any) -> str:
     raise SourceError(f"the value of {name!r} is neither a number nor a list", hint="as in x=2, W=[[1, 2], [3, 4]]")
 
 
-FLAGS = {
-    "values": "values", "roots": "--root", "frozen": "--frozen", "retain": "--retain", "dtype": "--dtype",
-    "grad_output": "--grad-output", "backward": "--no-backward", "graph": "--graph",
-}  # fmt: skip
-"""The command line's words for the options that not every source has a use for."""
+def unused(options: SourceOptions, advice: Mapping[str, str]) -> list[Note]:
+    """Return a warning for each option that was set though the source has no use for it: as it was typed, and what to do.
+
+    >>> [note.text for note in unused(SourceOptions(values={"x": 2}, roots=("y",)), {"values roots": "use them before"})]
+    ['x=2, --root y not used: use them before']
+
+    Args:
+        options: as they were given.
+        advice: fields, with spaces between them -> what to do instead.
+    """
+    default, notes = SourceOptions(), []
+    for fields, instead in advice.items():
+        given = [(field, getattr(options, field)) for field in fields.split()]
+        typed = [_typed(field, value) for field, value in given if value != getattr(default, field)]
+        notes += [Note(f"{', '.join(typed)} not used: {instead}", "warning")] if typed else []
+    return notes
 
 
-def unused(options: SourceOptions, fields: str, why: str) -> list[Note]:
-    """Return a warning that names those of the options that were set, though the source has no use for them; or nothing."""
-    default = SourceOptions()
-    names = [FLAGS[name] for name in fields.split() if getattr(options, name) != getattr(default, name)]
-    return [Note(f"{', '.join(names)} not used: {why}", "warning")] if names else []
+def _typed(name: str, value: Any) -> str:
+    """Return an option as the command line has it."""
+    if name == "values":
+        return ", ".join(f"{each}={excerpt(text)}" for each, text in value.items())
+    if name == "backward":
+        return "--no-backward"
+    flag = "--root" if name == "roots" else f"--{name.replace('_', '-')}"
+    return f"{flag} {excerpt(value if isinstance(value, str) else ','.join(value))}"
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gviz.errors import SourceError
 from gviz.files import parse_json
-from gviz.graph import FORMAT, Graph
+from gviz.graph import Graph
 
 __all__ = ["load"]
 
@@ -29,7 +29,7 @@ def load(text: str, file: str) -> Graph:
     try:
         return Graph.from_dict(data)
     except ValueError as error:
-        hint = f'`gviz render SOURCE -o graph.json` writes one; it begins with "format": "{FORMAT}"'
+        hint = "`gviz render SOURCE -o graph.json` writes one; files of values go to --values and --feeds"
         raise SourceError(f"{file}: {error}", hint=hint) from None
     except RecursionError:
         raise SourceError(f"{file}: the JSON is nested too deeply for a graph of gviz") from None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from gviz import files
+from gviz.errors import SourceError
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -19,8 +20,11 @@ __all__ = ["Source", "kind_of", "looks_like_a_file"]
 LOOKS_LIKE = (".py", ".pyw", ".json", ".ipynb", ".txt", ".pt", ".pth", ".onnx", ".dot", ".gv", ".pdf", ".svg", ".png")
 """Suffixes that make a source a file name, even if there is no such file."""
 
-WRAPPED = re.compile(r"\s*(?:>>>?|In\s*\[\s*\d*\s*\]:|`|~{3})")
+WRAPPED = re.compile(r"\A\s*(?:>>>?|In\s*\[\s*\d*\s*\]:|`)|^\s*(?:`{3}|~{3})", re.MULTILINE)
 """Prompts, backticks and fences: pasted code."""
+
+JSON = re.compile(r"[\ufeff\s]*(?:\{|\[\s*\{)")
+"""The beginning of a graph, or of other JSON: no expression begins so."""
 
 SIGNS = re.compile(
     r"""^\s*(?:import|from|def|class|for|while|if|with|try|async|del|global|return|assert|raise|@\w)\b
@@ -64,6 +68,7 @@ class Source:
 
         Raises:
             FileError: a file that cannot be read, or is not a text.
+            SourceError: a pasted script in the place of an expression: a word on the command line is not executed.
         """
         if word == "-":
             import sys
@@ -74,11 +79,14 @@ class Source:
         else:
             text, file = word, None
         kind: Kind = "expression" if file is None else kind_of(text, file)
-        if kind != "expression" or not WRAPPED.match(text):
+        if kind != "expression" or not WRAPPED.search(text):
             return cls(kind, text, file)
         from gviz.sources.pasted import unwrap
 
         text, notes = unwrap(text)
+        if file is None and kind_of(text, files.STDIN) == "script":
+            hint = "save it in a file and name that, or pipe it into gviz with - as SOURCE"
+            raise SourceError("this is a pasted script: as a word, SOURCE is an expression", hint=hint)
         return cls(kind, text, file, notes)
 
 
@@ -98,8 +106,8 @@ def looks_like_a_file(word: str) -> bool:
 def kind_of(text: str, file: str) -> Kind:
     """Return what the text of a file, or of standard input, is.
 
-    The suffix of a file decides if it is ``.py`` or ``.json``. Else a text that begins with ``{`` is a graph; a text that
-    imports, defines, loops, branches, prints or names torch is a script; and every other text is an expression.
+    The suffix of a file decides if it is ``.py`` or ``.json``. Else a text that begins with ``{`` or ``[{`` is a graph; a text
+    that imports, defines, loops, branches, prints or names torch is a script; and every other text is an expression.
 
     >>> kind_of("y = (x+w)*(w+1)", "<stdin>"), kind_of("import torch", "<stdin>"), kind_of("y", "net.py")
     ('expression', 'script', 'script')
@@ -107,9 +115,9 @@ def kind_of(text: str, file: str) -> Kind:
     suffix = "" if file == files.STDIN else os.path.splitext(file)[1].lower()
     if suffix in {".py", ".pyw"}:
         return "script"
-    if suffix in {".json", ".ipynb"} or text.lstrip("\ufeff \t\n").startswith("{"):
+    if suffix in {".json", ".ipynb"} or JSON.match(text):
         return "graph"
-    if WRAPPED.match(text):
+    if WRAPPED.search(text):
         from gviz.sources.pasted import unwrap
 
         text, _ = unwrap(text)

@@ -382,7 +382,7 @@ def test_there_has_to_be_a_source(gviz: Program) -> None:
 
 def test_options_of_recorded_graphs_are_not_used(gviz: Program) -> None:
     done = ok(gviz("static", "y=a*b", "--frozen", "a", "--no-backward", "--graph", "g", "--table"))
-    for options in ("--frozen, --no-backward", "--graph"):
+    for options in ("--frozen a, --no-backward", "--graph g"):
         assert f"{options} not used" in done.err
 
 

@@ -57,6 +57,7 @@ def test_no_command_is_a_usage_error_that_shows_the_help(gviz: Program) -> None:
         (["render", "y=x", "x=1", "x=2"], "x has two values"),
         (["inspect", "train.py", "epochs"], "arguments come after --"),
         (["render", "-", "z"], '"z" is not NAME=VALUE'),
+        (["render", "-", "-"], "To write the picture to standard output: -o -"),
     ],
 )
 def test_wrong_usage_has_status_2_and_says_what_would_be_right(gviz: Program, words: list[str], phrase: str) -> None:

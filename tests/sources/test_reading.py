@@ -93,6 +93,9 @@ def test_a_file_is_told_from_an_expression(folder: Folder, source: str, *, is_fi
         ("`y = x * 2`", "expression"),
         ('{"format": "gviz-graph"}', "graph"),
         ("\n  {broken", "graph"),
+        ('[{"a": 1}, {"a": 2}]', "graph"),
+        ("So we write\n```\ny = x * 2\n```", "expression"),
+        ("So we write\n```python\nimport torch\n```", "script"),
     ],
 )
 def test_standard_input_is_told_apart_by_its_text(text: str, kind: str) -> None:
@@ -235,8 +238,11 @@ def test_the_json_of_inspect_is_a_graph_as_well(folder: Folder) -> None:
 
 def test_options_that_change_nothing_in_a_saved_graph_are_named(folder: Folder) -> None:
     folder.write("graph.json", GRAPH.to_json())
-    reading = read("graph.json", SourceOptions(values={"x": "2"}, roots=("y",), backward=False))
-    assert texts(reading, "warning") == ["values, --root, --no-backward not used: a saved graph is shown as it was saved"]
+    options = SourceOptions(values={"x": "2"}, roots=("y",), backward=False)
+    reading = read("graph.json", options, say=lambda _: None)
+    assert texts(reading, "warning") == [
+        "x=2, --root y, --no-backward not used: a saved graph is shown as it was saved; give them to its expression"
+    ]
 
 
 def test_broken_json_gets_its_caret(folder: Folder) -> None:
@@ -344,13 +350,31 @@ def test_constants_that_json_lacks_are_read_as_texts(folder: Folder) -> None:
     assert read("graph.json").graph.nodes[3].value == ("nan", "-inf")
 
 
-@pytest.mark.parametrize("pasted", [">>> y = x * 2", "`y=x*2`", "```\ny=x*2\n```"])
+@pytest.mark.parametrize("pasted", [">>> y = x * 2", "`y=x*2`", "```\ny=x*2\n```", "Write\n```python\ny=x*2\n```"])
 @pytest.mark.parametrize("stdin", [True, False])
 def test_a_pasted_expression_loses_its_prompt_or_backticks(pasted: str, stdin: bool) -> None:
     reading = read("-" if stdin else pasted, SourceOptions(values={"x": "2"}), stdin=io.StringIO(pasted))
 
     assert [row.name for row in reading.graph.tensors] == ["x", "y"]
     assert reading.notes[0].text.startswith("took the ")
+
+
+@pytest.mark.parametrize("pasted", ["```python\nimport torch\n```", "Write\n~~~\nimport torch\n~~~", ">>> import torch"])
+def test_a_pasted_script_is_not_executed_as_a_word(pasted: str) -> None:
+    assert report(pasted) == (
+        "this is a pasted script: as a word, SOURCE is an expression\n"
+        "save it in a file and name that, or pipe it into gviz with - as SOURCE"
+    )
+
+
+def test_a_caller_in_python_is_warned_of_what_is_not_used_and_of_a_scripts_error(folder: Folder) -> None:
+    folder.write("net.py", HEAD + "y = x * 2\n1 / 0\n")
+    with pytest.warns(UserWarning, match="foo=3 is not used: the expression has no foo") as caught:
+        read("y=x*w", x=2, w=1, foo=3)
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="foo=3 not used: a script makes its own tensors") as caught:
+        read("net.py", foo=3)
+    assert str(caught[1].message).startswith("net.py:4: ZeroDivisionError")
 
 
 def test_a_coding_line_that_is_wrong_is_refused(folder: Folder) -> None:

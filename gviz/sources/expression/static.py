@@ -72,8 +72,8 @@ def build(text: str, options: SourceOptions) -> StaticSource:
     """
     program, values = look_through(text, options)
     notes = [
-        *unused(options, "frozen retain grad_output backward", "--gradients adds derivatives to a static graph"),
-        *unused(options, "graph", "an expression has one graph"),
+        *unused(options, {"frozen retain grad_output backward": "--gradients adds derivatives to a static graph"}),
+        *unused(options, {"graph": "an expression has one graph"}),
         *notes_on_names(program, options),
     ]
     if len(options.roots) > 1:

@@ -32,7 +32,16 @@ if TYPE_CHECKING:
 
 __all__ = ["run"]
 
-NOT_USED = "a script makes its own tensors (requires_grad=False, y.retain_grad()) and is shown as it left them"
+INSTEAD = {
+    "values": "a script makes its own tensors; what follows -- is in its sys.argv",
+    "frozen": "write requires_grad=False where the script makes the tensor",
+    "retain": "call y.retain_grad() in the script, before backward()",
+    "dtype": "write dtype=torch.float64 or the like where the script makes its tensors",
+    "grad_output": "write it in the brackets of the script's own backward(...)",
+    "backward": "gviz runs no backward in a script; the script calls it, or does not",
+}
+"""What to do in a script in place of the options that are for expressions."""
+
 STATIC_HINT = "build one with import tensorflow.compat.v1 as tf; gviz render draws what autograd recorded"
 
 
@@ -66,7 +75,7 @@ def run(
     """
     if not text.strip():
         raise SourceError(f"{file} is empty: there is nothing to run")
-    talk.say(*unused(options, "values frozen retain dtype grad_output backward", NOT_USED))
+    talk.say(*unused(options, INSTEAD))
     parsed = snippet.parse(text, file)
     talk.say(*parsed.notes)
     folder = os.getcwd() if file == STDIN else os.path.dirname(os.path.abspath(file))

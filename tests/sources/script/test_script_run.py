@@ -16,7 +16,6 @@ from scripts import HEAD, Folder, needs, roots, rows, texts
 
 from gviz.errors import SourceError
 from gviz.sources import SourceOptions, read
-from gviz.sources.script import NOT_USED
 
 
 @pytest.fixture
@@ -240,10 +239,23 @@ def test_leaving_early_without_an_error_is_a_normal_end(folder: Folder, call: st
 
 def test_options_of_expressions_are_named_as_unused(folder: Folder) -> None:
     reading = folder.run(
-        HEAD + "y = x * 2\n", values={"x": "5"}, frozen=("x",), retain=("a", "b"), dtype="float64", backward=False
+        HEAD + "y = x * 2\n",
+        values={"x": "5", "n": 3},
+        frozen=("x",),
+        retain=("a", "b"),
+        dtype="float64",
+        backward=False,
+        grad_output="ones",
     )
     assert rows(reading)["x"].value == 2
-    assert texts(reading, "warning") == [f"values, --frozen, --retain, --dtype, --no-backward not used: {NOT_USED}"]
+    assert texts(reading, "warning") == [
+        "x=5, n=3 not used: a script makes its own tensors; what follows -- is in its sys.argv",
+        "--frozen x not used: write requires_grad=False where the script makes the tensor",
+        "--retain a,b not used: call y.retain_grad() in the script, before backward()",
+        "--dtype float64 not used: write dtype=torch.float64 or the like where the script makes its tensors",
+        "--grad-output ones not used: write it in the brackets of the script's own backward(...)",
+        "--no-backward not used: gviz runs no backward in a script; the script calls it, or does not",
+    ]
 
 
 def test_nothing_runs_backward_behind_a_scripts_back(folder: Folder) -> None:

@@ -32,7 +32,7 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 
 def sample(name: str, engine: str, *, rootless: bool = False) -> Reading:
-    return read(str(SAMPLES / name), SourceOptions(engine=engine), rootless=rootless)
+    return read(str(SAMPLES / name), SourceOptions(engine=engine), rootless=rootless, say=lambda _: None)
 
 
 def rows(graph: Graph) -> dict[str, TensorRow]:
