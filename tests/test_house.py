@@ -68,7 +68,7 @@ BUDGETS = {
     "compare": 566,
     "sources/expression": 2781,
     "sources/static.py": 150,
-    "sources/script": 1364,
+    "sources/script": 1348,
     "sources/pasted.py": 176,
     "layout": 839,
     "render": 1594,

@@ -107,7 +107,7 @@ def _execute(  # noqa: PLR0917 - what a run is made of
     process = as_main(main, script.folder, (script.file, *options.argv), EngineFinder(torch, make_dot), stdout)
     failure = None
     watch = backward_watched(engine, script.code_file, space)
-    with _modes_kept(engine), _lines_known(script, parsed.text), watch as last, process as threads:
+    with _kept(engine, script.code_file, parsed.text), watch as last, process as threads:
         error = _run(code, space)
         if error is not None:
             failure = describe(error, script)
@@ -176,37 +176,27 @@ def _flush() -> None:
 
 
 @contextmanager
-def _modes_kept(engine: Any) -> Iterator[None]:
-    """Put back what a script may switch for the whole process: the grad mode, the default dtype, how tensors print."""
+def _kept(engine: Any, file: str, text: str) -> Iterator[None]:
+    """Let tracebacks show the lines that run, also of a pasted session; put back what a script switches for the process."""
     is_on, dtype = engine.is_grad_enabled(), engine.get_default_dtype()
     is_gviz = engine.__name__ == ENGINE  # PyTorch does not warn of nan and infinity, whatever filters a script sets
     silent: Any = importlib.import_module("numpy").errstate(all="ignore") if is_gviz else nullcontext()
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     try:
         with silent:
             yield
     finally:
+        linecache.cache.pop(file, None)
         engine.set_grad_enabled(is_on)
         engine.set_default_dtype(dtype)
         engine.set_printoptions(profile="default")
 
 
-@contextmanager
-def _lines_known(script: Script, text: str) -> Iterator[None]:
-    """Let tracebacks and warnings show the lines that run, also of a script that is in no file, or was a pasted session."""
-    lines = text.splitlines(keepends=True)
-    linecache.cache[script.code_file] = (len(text), None, lines, script.code_file)
-    try:
-        yield
-    finally:
-        linecache.cache.pop(script.code_file, None)
-
-
 def _classes(engine: Any) -> Classes:
     """Return the classes of tensors and modules; this looks at what is loaded, and loads nothing."""
-    loaded = [engine, *filter(None, [sys.modules.get("gviz.engine")])]  # a script on PyTorch may use gviz.engine as well
-    libraries = [sys.modules.get(f"{module.__name__}.nn") for module in loaded]
-    modules = {getattr(library, "Module", None) for library in libraries}
-    return Classes(tuple({module.Tensor for module in loaded}), tuple(kind for kind in modules if isinstance(kind, type)))
+    libraries = {engine, sys.modules.get(ENGINE, engine)}  # a script on PyTorch may use gviz.engine as well
+    layers = [sys.modules.get(f"{library.__name__}.nn") for library in libraries]
+    return Classes(tuple(library.Tensor for library in libraries), tuple(nn.Module for nn in layers if nn is not None))
 
 
 def _read(left: Left, options: SourceOptions, talk: Talk, *, rootless: bool) -> Reading:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import re
 from dataclasses import dataclass
+from traceback import extract_tb, walk_tb
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from gviz.errors import GvizError, Place, SourceError
@@ -15,7 +18,6 @@ from gviz.text import did_you_mean, shorten
 
 if TYPE_CHECKING:
     from traceback import FrameSummary
-    from types import TracebackType
 
 __all__ = ["Failure", "Script", "describe"]
 
@@ -25,10 +27,10 @@ PYTHON = os.path.join(os.path.dirname(os.__file__), "")
 MAX_TEXT = 2000
 """Characters of an error's own text that are shown: some programs put a whole file into their errors."""
 
-NO_ATTRIBUTE = re.compile(r"module '(?P<home>torch(?:\.\w+)*)' has no attribute '(?P<name>\w+)'")
-NO_METHOD = re.compile(r"'(?P<kind>\w+)' object has no attribute '(?P<name>\w+)'")
 NO_IMPORT = re.compile(r"cannot import name '(?P<name>\w+)' from '(?P<home>torch(?:\.\w+)*)'(?: \([^)]*\))?")
-NO_MODULE = re.compile(r"No module named '(?P<home>torch(?:\.\w+)*)\.(?P<name>\w+)'")
+
+ENGINE = ("gviz.engine.", "gviz.autograd.", "gviz.numbers.", "torch.")
+"""Where the classes of tensors and layers are."""
 
 UNCALLED = re.compile(r"'(builtin_function_or_)?method'|^'function' object|not (builtin_function_or_)?method$")
 """What messages of Python and PyTorch call a function that is not a number, a tensor or a list."""
@@ -87,8 +89,6 @@ class Failure:
 
 def describe(error: BaseException, script: Script) -> Failure:
     """Return the message for an error that a script raised, or for its exit: the place, the text, and what was meant."""
-    from traceback import extract_tb
-
     frames = [frame for frame in extract_tb(error.__traceback__) if script.is_ours(frame.filename)]
     here = next((frame.lineno for frame in reversed(frames) if frame.filename == script.code_file), None)
     place = _place(frames[-1], script) if frames else None
@@ -107,8 +107,6 @@ def describe(error: BaseException, script: Script) -> Failure:
 
 def _place(frame: FrameSummary, script: Script) -> Place:
     """Return the place that a frame was at, down to the columns of its expression."""
-    import linecache
-
     number = frame.lineno or 0
     text = linecache.getline(frame.filename, number).rstrip()
     indent, raw = len(text) - len(text.lstrip()), text.encode()  # the compiler counts bytes
@@ -144,7 +142,8 @@ def _other_name(error: BaseException, message: str, script: Script) -> str | Non
     if isinstance(error, NameError) and error.name:
         if error.name in USUAL:
             return f"write `{USUAL[error.name]}` first"
-        return did_you_mean(error.name, _names_at(error.__traceback__)) or None
+        *_, (frame, _) = walk_tb(error.__traceback__)
+        return did_you_mean(error.name, {*frame.f_locals, *map(str, frame.f_globals)}) or None
     home, name = _name_of_torch(error, message)
     if not name:
         return None
@@ -163,25 +162,20 @@ def _other_name(error: BaseException, message: str, script: Script) -> str | Non
     return f"{home}.{name} is not in gviz's engine; run with --engine torch{more}"
 
 
-def _names_at(traceback: TracebackType | None) -> list[str]:
-    """Return the names that are known where an error was raised."""
-    while traceback is not None and traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    return [] if traceback is None else [*traceback.tb_frame.f_locals, *map(str, traceback.tb_frame.f_globals)]
-
-
 def _name_of_torch(error: BaseException, message: str) -> tuple[str, str]:
     """Return the module or class of torch that lacks a name, and the name; two empty texts if that is not what is wrong."""
-    found = None
-    if isinstance(error, AttributeError):
-        found = NO_ATTRIBUTE.search(message)
-        kind = type(error.obj)
-        if found is None and f"{kind.__module__}.".startswith(("gviz.engine.", "gviz.autograd.", "gviz.numbers.", "torch.")):
-            found = NO_METHOD.search(message)
-            return (f"torch.{found['kind']}", found["name"]) if found else ("", "")
-    elif isinstance(error, ImportError):
-        found = NO_MODULE.search(message) or NO_IMPORT.search(message)
-    return (found["home"], found["name"]) if found else ("", "")
+    home, name = "", ""
+    if isinstance(error, AttributeError) and error.name:
+        owner, name = type(error.obj), error.name
+        if issubclass(owner, ModuleType):
+            home = _in_torchs_names(vars(error.obj)["__name__"])
+        elif f"{owner.__module__}.".startswith(ENGINE):
+            home = f"torch.{owner.__name__}"
+    elif isinstance(error, ModuleNotFoundError):
+        home, _, name = (error.name or "").rpartition(".")
+    elif isinstance(error, ImportError) and (import_ := NO_IMPORT.search(message)):
+        home, name = import_["home"], import_["name"]
+    return (home, name) if home.partition(".")[0] == "torch" else ("", "")
 
 
 def _lacks_brackets(error: BaseException) -> str | None:
