@@ -1,8 +1,8 @@
-"""What gviz says when something is wrong: what happened, where, and what to do about it.
+"""The errors of gviz: each says what happened, where, and how to mend it.
 
-Every error that is the user's to mend is a :class:`GvizError`; the command line catches that one class,
-prints :meth:`GvizError.report` on standard error and exits with :attr:`GvizError.exit_code`.
-The engine's own errors are PyTorch's (RuntimeError, IndexError ...) and are wrapped where a source is run.
+A mistake in the user's input is a :class:`GvizError`; the command line catches that one class, prints it on standard error and
+exits with :attr:`GvizError.exit_code`. The engine's own errors are PyTorch's (RuntimeError, IndexError ...); the code that runs
+a source turns them into a :class:`GvizError`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Place:
     Args:
         text: the source line, without its newline.
         column: 0-based offset of the first offending character in ``text``; None marks the whole line.
-        length: how many characters are offending, at least 1.
+        length: the number of offending characters, at least 1.
         file: the file's name; None for an expression.
         line: 1-based line number in ``file``; None for an expression of one line.
     """
@@ -36,7 +36,7 @@ class Place:
     line: int | None = None
 
     def __str__(self) -> str:
-        """Return the place as people write it: ``net.py:14``, ``line 2``, or nothing."""
+        """Return the place as people write it: ``net.py:14``, ``line 2``, or "" if it has neither."""
         if self.file is None:
             return "" if self.line is None else f"line {self.line}"
         return self.file if self.line is None else f"{self.file}:{self.line}"
@@ -63,11 +63,11 @@ def caret(place: Place) -> str:
 
 
 class GvizError(Exception):
-    """Something the user can mend.
+    """A mistake that the user can mend.
 
     Args:
         what: one sentence on what happened.
-        place: where, if there is a source to point into.
+        place: where it happened, if there is a source to point into.
         hint: what to do next.
     """
 
@@ -81,22 +81,14 @@ class GvizError(Exception):
 
     def __str__(self) -> str:
         """Return the whole message, several lines: what happened, the source with a caret, what to do."""
-        lines = []
-        where = "" if self.place is None else str(self.place)
-        lines.append(f"{where}: {self.what}" if where else self.what)
-        if self.place is not None and self.place.text:
-            lines.append(caret(self.place))
-        if self.hint:
-            lines.append(self.hint)
-        return "\n".join(lines)
-
-    def report(self) -> str:
-        """Return the message as the command line prints it."""
-        return str(self)
+        where = str(self.place or "")
+        first = f"{where}: {self.what}" if where else self.what
+        source = caret(self.place) if self.place is not None and self.place.text else ""
+        return "\n".join(filter(None, (first, source, self.hint)))
 
 
 class SourceError(GvizError):
-    """An expression, a value or a script that is not right."""
+    """A mistake in an expression, a value or a script."""
 
 
 class FileError(GvizError):

@@ -345,7 +345,7 @@ def test_without_any_graphviz_the_message_says_what_to_install(
     monkeypatch.setattr(embedded, "_load_compiled", fail)
     with pytest.raises(RenderError) as caught:
         render(article(), "pdf")
-    report = caught.value.report()
+    report = str(caught.value)
     assert what in report
     assert "apt-get install graphviz" in report
     assert "-o graph.dot" in report

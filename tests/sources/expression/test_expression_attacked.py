@@ -80,7 +80,7 @@ def attempt(text: str, values: dict[str, str] | None = None, **options: Any) -> 
             warnings.simplefilter("ignore")
             return evaluate(text, SourceOptions(values=VALUES if values is None else values, **options))
     except GvizError as error:
-        report = error.report()
+        report = str(error)
         assert report.strip()
         assert all(character.isprintable() or character in "\n\t" for character in report)
         return None

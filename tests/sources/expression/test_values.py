@@ -153,7 +153,7 @@ def test_a_corrected_value_is_suggested_with_its_name() -> None:
 def test_what_a_terminal_cannot_show_is_not_shown() -> None:
     with pytest.raises(SourceError) as error:
         normalized("x\x1b[31m\udc80")
-    assert all(character.isprintable() or character == "\n" for character in error.value.report())
+    assert all(character.isprintable() or character == "\n" for character in str(error.value))
 
 
 def test_values_that_are_not_used_are_read_all_the_same() -> None:

@@ -123,7 +123,7 @@ def test_an_engine_that_is_asked_for_is_taken() -> None:
 def test_pytorch_that_is_not_installed_is_said_to_be_missing(folder: Folder) -> None:
     with pytest.raises(MissingError) as caught:
         folder.run(HEAD, engine="torch")
-    assert caught.value.report() == "PyTorch is not installed here\npip install torch, or run with --engine gviz"
+    assert str(caught.value) == "PyTorch is not installed here\npip install torch, or run with --engine gviz"
 
 
 def test_an_unknown_engine_is_refused(folder: Folder) -> None:

@@ -21,7 +21,7 @@ def refusal(folder: Folder, text: str, **options: object) -> str:
     """The report of a script that is refused."""
     with pytest.raises(SourceError) as caught:
         folder.run(text, **options)  # type: ignore[arg-type]
-    return caught.value.report()
+    return str(caught.value)
 
 
 def test_an_error_has_its_file_line_and_caret(folder: Folder) -> None:

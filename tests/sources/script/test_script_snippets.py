@@ -15,7 +15,7 @@ def notes(parsed: Parsed) -> list[str]:
 def report(text: str) -> str:
     with pytest.raises(SourceError) as caught:
         parse(text, "net.py")
-    return caught.value.report()
+    return str(caught.value)
 
 
 @pytest.mark.parametrize(
