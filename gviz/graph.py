@@ -30,7 +30,7 @@ Value: TypeAlias = "float | int | bool | str | tuple[Value, ...] | None"
 """A number for 0-d, else nested tuples of numbers; not-a-number and infinities are the texts "nan", "inf", "-inf"."""
 
 KINDS = ("operation", "accumulate", "leaf", "output", "intermediate", "saved", "constant", "frozen", "placeholder", "variable")
-"""What a node stands for. ``output`` is a root tensor; ``intermediate`` a tensor on the way (the base of a view);
+"""The kinds of a node. ``output`` is a root tensor; ``intermediate`` a tensor on the way (the base of a view);
 ``placeholder`` and ``variable`` are operations of static graphs."""
 
 EDGE_KINDS = ("data", "view", "saved", "control")
@@ -53,7 +53,7 @@ class Node(NamedTuple):
         dtype: of that tensor, as in ``float32``.
         value: of that tensor.
         grad: its gradient, None where there is none.
-        state: honest remark, such as ``freed``, ``retained`` or ``not retained``; "" for nothing to say.
+        state: honest remark, such as ``freed``, ``retained`` or ``not retained``; "" for none.
         slots: how many inputs the operation has, empty ones (constants, frozen inputs) included.
         attrs: what the operation saved, (name, text) in order of the names, as in ``("alpha", "1")``.
         scope: the name scope of a static graph's operation, as in ``outer/inner``.
@@ -100,13 +100,13 @@ class TensorRow(NamedTuple):
         name: as in the program; nested ones as ``parts[0]``, ``d['k']``, ``net.fc.weight``.
         shape: sizes.
         dtype: as in ``float32``.
-        requires_grad: whether gradients flow to it.
-        is_leaf: whether the user made it, rather than a recorded operation.
-        retains_grad: whether a non-leaf keeps its gradient.
+        requires_grad: True if gradients flow to it.
+        is_leaf: True if the user made it, rather than a recorded operation.
+        retains_grad: True for a non-leaf that keeps its gradient.
         grad_fn: class name of its grad_fn, or None.
         value: its numbers.
         grad: its gradient now, or None.
-        expression: what an unnamed intermediate stands for (``x + w``), or None.
+        expression: that of an unnamed intermediate (``x + w``), or None.
     """
 
     name: str
@@ -130,7 +130,7 @@ class Graph:
         edges: in the order of the walk; both ends are among the nodes.
         roots: ids of the root tensors' nodes, in the order asked for.
         tensors: the program's named tensors, in the order of their first assignment.
-        title: what the picture is of; usually the roots' names.
+        title: of the picture; usually the roots' names.
         kind: "autograd" for a graph that was recorded, "static" for one that was defined to be run later.
 
     Raises:
@@ -179,7 +179,7 @@ class Graph:
                 return node
         raise KeyError(node_id)
 
-    def save(self, path: str | os.PathLike[str], options: Any = None) -> str:
+    def save(self, path: str | os.PathLike[str], options: object = None) -> str:
         """Write the picture to a file, whole or not at all; return the path.
 
         Args:
@@ -229,10 +229,9 @@ class Graph:
         import json
 
         try:
-            data = json.loads(text)
+            return cls.from_dict(json.loads(text))
         except RecursionError:
             raise ValueError("the JSON is nested too deeply for a graph of gviz") from None
-        return cls.from_dict(data)
 
     @classmethod
     def from_dict(cls, data: object) -> Graph:
@@ -265,7 +264,8 @@ def to_value(nested: object) -> Value:
     (1.0, 'inf')
     """
     if isinstance(nested, list | tuple):
-        return tuple(to_value(item) for item in nested)
+        is_plain = {*map(type, nested)} == {float} and math.isfinite(sum(nested))  # many at once: a model's weights
+        return tuple(nested) if is_plain else tuple(to_value(item) for item in nested)
     if isinstance(nested, complex):
         return str(nested)
     if isinstance(nested, float) and not math.isfinite(nested):
@@ -284,7 +284,7 @@ def _record(item: Node | Edge) -> dict[str, Any]:
 
 
 def _is_value(value: object) -> bool:
-    """Whether all that is nested in the value are numbers; a list to work off, since values may be nested deeply."""
+    """Return True if all that is nested in the value are numbers; a list to work off, since values may be nested deeply."""
     todo = [value]
     while todo:
         item = todo.pop()
@@ -296,12 +296,12 @@ def _is_value(value: object) -> bool:
 
 
 def _is_shape(value: object, *, unknown: bool = False) -> bool:
-    """Whether the value is a tuple of sizes, which may be None if they may be unknown."""
+    """Return True for a tuple of sizes, of which some may be None if they may be unknown."""
     return isinstance(value, tuple) and all((type(n) is int and n >= 0) or (n is None and unknown) for n in value)
 
 
 def _is_pairs(value: object) -> bool:
-    """Whether the value is a tuple of pairs of texts."""
+    """Return True for a tuple of pairs of texts."""
     pairs = value if isinstance(value, tuple) else (None,)
     return all(isinstance(pair, tuple) and [type(part) for part in pair] == [str, str] for pair in pairs)
 
@@ -316,7 +316,7 @@ _FORMS: dict[str, tuple[str, Callable[[object], bool]]] = {
     "tuple[int | None, ...] | None": ("a list of sizes", lambda value: value is None or _is_shape(value, unknown=True)),
     "tuple[tuple[str, str], ...]": ("a list of pairs of texts", _is_pairs),
 }
-"""What a field read from JSON has to be, by its annotation in the records above: in words, and as a check."""
+"""The form of each field that is read from JSON, by its annotation in the records above: in words, and as a check."""
 
 
 def _rows(data: Mapping[str, Any], part: str) -> enumerate[Any]:

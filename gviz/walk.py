@@ -10,33 +10,38 @@ from __future__ import annotations
 import gc
 import math
 import warnings
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
 from gviz.graph import Edge, Graph, Node, TensorRow, Value, to_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = ["NodeLike", "TensorLike", "graph", "is_tensor", "tensor_row", "walk"]
 
 SAVED = "_saved_"
-DETAILED = 5_000
-"""Only the first boxes of a large graph tell what they saved: reading it costs more than the walk itself."""
 FREED = "freed"
-MANY, MOST = 1_000, 1_000_000
-"""Elements from which values are looked at as a whole, and above which a graph leaves them out (a model's weights)."""
+
+DETAILED = 5_000
+"""So many boxes of a large graph list what they saved, and those after them do not: reading it costs more than the walk."""
+
+MOST = 1_000_000
+"""Elements above which a graph leaves a tensor's values out (a model's weights)."""
 
 
 class NodeLike(Protocol):
-    """What the walk asks of a ``grad_fn``; an AccumulateGrad also has ``variable``, a user's Function ``saved_tensors``."""
+    """A ``grad_fn`` as the walk needs it; an AccumulateGrad also has ``variable``, a user's Function ``saved_tensors``."""
 
     @property
-    def next_functions(self) -> Sequence[tuple[NodeLike | None, int]]:
+    def next_functions(self) -> Slots:
         """The nodes that the gradient goes to, None for an input that needs none, each with the number of its output."""
 
 
+Slots: TypeAlias = "Sequence[tuple[NodeLike | None, int]]"
+
+
 class TensorLike(Protocol):
-    """What the walk asks of a tensor, gviz's or PyTorch's."""
+    """A tensor as the walk needs it, gviz's or PyTorch's."""
 
     @property
     def shape(self) -> Sequence[int]:
@@ -48,15 +53,15 @@ class TensorLike(Protocol):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether gradients flow to it."""
+        """True if gradients flow to it."""
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no recorded operation made it."""
+        """True if no recorded operation made it."""
 
     @property
     def retains_grad(self) -> bool:
-        """Whether a non-leaf keeps its gradient."""
+        """True for a non-leaf that keeps its gradient."""
 
     @property
     def grad_fn(self) -> NodeLike | None:
@@ -71,10 +76,13 @@ class TensorLike(Protocol):
         """The tensor that it is a view of."""
 
     def _is_view(self) -> bool:
-        """Whether it is a view."""
+        """Return True if it is a view."""
 
-    def detach(self) -> Any:
+    def detach(self) -> TensorLike:
         """Return the same values, outside of any graph."""
+
+    def tolist(self) -> object:
+        """Return a number, or nested lists of numbers."""
 
 
 def walk(
@@ -92,9 +100,9 @@ def walk(
         roots: name -> tensor, in the order to draw them. A root may be a leaf; it is then drawn alone.
         names: the program's named tensors, in order; the roots are added if they are missing.
         saved: draw the tensors that operations keep for backward, as nodes of their own.
-        expressions: what an intermediate that gviz named stands for, by its name.
+        expressions: the expression of an intermediate that gviz named, by its name.
         values: read the values and gradients of tensors.
-        detailed: how many of the first nodes tell what they saved.
+        detailed: how many of the first nodes list what they saved.
 
     Returns:
         A graph with TorchViz's nodes and edges, and a row for each named tensor.
@@ -107,7 +115,7 @@ def walk(
     collects = gc.isenabled()
     gc.disable()  # hundreds of thousands of small objects are made and none is dropped: looking for garbage only costs
     try:
-        root_ids = tuple(walker.add_root(name, root) for name, root in roots.items())
+        root_ids = tuple(walker.add_root(rows[name], root) for name, root in roots.items())
     finally:
         if collects:
             gc.enable()
@@ -120,18 +128,18 @@ def walk(
     )
 
 
-def is_tensor(value: object) -> bool:
-    """Whether the value is a tensor, of whichever library."""
+def is_tensor(value: object) -> TypeGuard[TensorLike]:
+    """Return True for a tensor, of whichever library."""
     return hasattr(value, "grad_fn") and hasattr(value, "requires_grad")
 
 
 def tensor_row(name: str, tensor: TensorLike, expression: str | None = None, *, values: bool = True) -> TensorRow:
-    """Return what ``gviz inspect`` tells of one tensor."""
+    """Return the row of one tensor in the table of ``gviz inspect``."""
     node = tensor.grad_fn
     grad = gradient(tensor) if values else None
     return TensorRow(
         name=name,
-        shape=sizes(tensor),
+        shape=sizes(tensor.shape),
         dtype=str(tensor.dtype).rpartition(".")[2],
         requires_grad=bool(tensor.requires_grad),
         is_leaf=bool(tensor.is_leaf),
@@ -143,26 +151,14 @@ def tensor_row(name: str, tensor: TensorLike, expression: str | None = None, *, 
     )
 
 
-def sizes(tensor: TensorLike) -> tuple[int, ...]:
-    """Return the shape as plain numbers."""
-    return tuple(int(size) for size in tensor.shape)
+def sizes(shape: Iterable[int]) -> tuple[int, ...]:
+    """Return a shape as plain numbers."""
+    return tuple(map(int, shape))
 
 
 def numbers(tensor: TensorLike) -> Value:
     """Return a tensor's values as a graph holds them; None if they are more than a person or a program will read."""
-    count = math.prod(sizes(tensor))
-    if count > MOST:
-        return None
-    detached = tensor.detach()
-    if count > MANY and bool(detached.isfinite().all()):
-        return finite_value(detached.tolist(), len(tensor.shape))
-    value = detached.tolist()
-    return value if isinstance(value, float) and math.isfinite(value) else to_value(value)
-
-
-def finite_value(nested: Any, depth: int) -> Value:
-    """Return what ``to_value`` does, for numbers that are all finite: whole rows at a time."""
-    return tuple(nested) if depth == 1 else tuple(finite_value(part, depth - 1) for part in nested)
+    return None if math.prod(sizes(tensor.shape)) > MOST else to_value(tensor.detach().tolist())
 
 
 def gradient(tensor: TensorLike) -> TensorLike | None:
@@ -180,7 +176,6 @@ class Walker:
     def __init__(
         self, named: Mapping[str, TensorLike], rows: Mapping[str, TensorRow], *, saved: bool, values: bool, detailed: float
     ) -> None:
-        self.rows = rows
         self.saved = saved
         self.values = values
         self.detailed = detailed
@@ -188,15 +183,15 @@ class Walker:
         self.edges: list[Edge] = []
         self.ids: dict[int, str] = {}
         self.alive: list[object] = []
-        self.name_of: dict[int, str] = {}
-        self.made_by: dict[int, str] = {}
-        self.saved_names: dict[type, list[str]] = {}
+        self.row_of: dict[int, TensorRow] = {}
+        self.made_by: dict[int, TensorRow] = {}
+        self.classes: dict[type, tuple[bool, list[tuple[str, str]]]] = {}
         for name, tensor in named.items():
-            self.name_of.setdefault(id(tensor), name)
+            self.row_of.setdefault(id(tensor), rows[name])
             node = tensor.grad_fn
             if node is not None:
                 self.alive.append(node)
-                self.made_by.setdefault(id(node), name)
+                self.made_by.setdefault(id(node), rows[name])
 
     def new_id(self, thing: object) -> str:
         """Return the next id, remembered for this object."""
@@ -204,36 +199,35 @@ class Walker:
         self.ids[id(thing)] = name = f"n{len(self.nodes)}"
         return name
 
-    def add_root(self, name: str, root: TensorLike) -> str:
+    def add_root(self, row: TensorRow, root: TensorLike) -> str:
         """Add a root tensor, all that is below it, and the bases it is a view of; return the root's id."""
-        first = self.ids.get(id(root))
-        tensor, view = root, None
-        while first is None or view is not None:
-            known = self.ids.get(id(tensor))
-            here = known or self.add_tensor(tensor, *(("output", name) if tensor is root else ("intermediate", None)))
-            first = first or here
-            if view is not None:
-                self.edges.append(Edge(here, view, kind="view"))
-            if known is not None:
-                break
-            if tensor.grad_fn is not None:
-                self.add_below(tensor.grad_fn)
-                self.edges.append(Edge(self.ids[id(tensor.grad_fn)], here, output=int(getattr(tensor, "output_nr", 0))))
+        known = self.ids.get(id(root))
+        if known is not None:
+            return known
+        tensor, here = root, self.add_tensor(root, "output", row)
+        first = here
+        while True:
+            node = tensor.grad_fn
+            if node is not None:
+                self.add_below(node)
+                self.edges.append(Edge(self.ids[id(node)], here, output=int(getattr(tensor, "output_nr", 0))))
             base = tensor._base if tensor._is_view() else None
             if base is None:
-                break
-            tensor, view = base, here
-        return first
+                return first
+            known = self.ids.get(id(base))
+            view, here = here, known or self.add_tensor(base, "intermediate")
+            self.edges.append(Edge(here, view, kind="view"))
+            if known is not None:
+                return first
+            tensor = base
 
-    def add_tensor(self, tensor: TensorLike, kind: str, name: str | None = None, label: str = "") -> str:
-        """Add a box for a tensor."""
-        name = self.name_of.get(id(tensor)) if name is None else name
-        row = self.rows.get(name) if name is not None else None
-        if row is None:
-            row = tensor_row(name or "", tensor, values=self.values)
-        node_id = self.new_id(tensor)
-        plain = kind == "saved" and (row.name == "" or not row.is_leaf)  # a number, or what another box tells of
-        state = "" if plain else state_of(row, tensor)
+    def add_tensor(self, tensor: TensorLike, kind: str, known: TensorRow | None = None, label: str = "") -> str:
+        """Add a box for a tensor, with its row if that is known; return its id."""
+        known = known or self.row_of.get(id(tensor))
+        row = known or tensor_row("", tensor, values=self.values)
+        node_id, name = self.new_id(tensor), known.name if known else None
+        has_state = kind != "saved" or (name and row.is_leaf)  # another is a number, or its state is in another box
+        state = state_of(row) if has_state else ""
         self.nodes.append(Node(node_id, kind, label, name, row.shape, row.dtype, row.value, row.grad, state))
         return node_id
 
@@ -242,55 +236,61 @@ class Walker:
 
         TorchViz adds the edge to an input first and what is below that input then; so does this.
         """
-        if id(start) in self.ids:
-            return
         ids, add_edge = self.ids, self.edges.append
+        if id(start) in ids:
+            return
         here, below = self.enter(start)
-        stack = [(here, enumerate(below))]
-        while stack:
-            target, slots = stack[-1]
-            for slot, (node, number) in slots:
+        slots, stack = enumerate(below), []
+        while True:
+            for slot, (node, output) in slots:
                 if node is None:
                     continue
-                known = ids.get(id(node))
-                if known is None:
-                    known, below = self.enter(node)
-                    add_edge(Edge(known, target, slot, "", "data", number))
-                    stack.append((known, enumerate(below)))
+                source, below = ids.get(id(node)), ()
+                if source is None:
+                    source, below = self.enter(node)
+                add_edge(Edge(source, here, slot, "", "data", output))
+                if below:
+                    stack.append((here, slots))
+                    here, slots = source, enumerate(below)
                     break
-                add_edge(Edge(known, target, slot, "", "data", number))
             else:
-                stack.pop()
+                if not stack:
+                    return
+                here, slots = stack.pop()
 
-    def enter(self, node: NodeLike) -> tuple[str, Sequence[tuple[NodeLike | None, int]]]:
+    def enter(self, node: NodeLike) -> tuple[str, Slots]:
         """Add a box for an operation, or for a leaf's AccumulateGrad with the leaf; return its id and its slots."""
-        node_id, cls = self.new_id(node), type(node)
-        label, slots = cls.__name__, node.next_functions
+        node_id, label, slots = self.new_id(node), type(node).__name__, node.next_functions
         if label == "AccumulateGrad" and (variable := getattr(node, "variable", None)) is not None:
             self.nodes.append(Node(node_id, "accumulate", label))
             self.edges.append(Edge(self.add_leaf(variable), node_id))
             return node_id, slots
-        name, custom = self.made_by.get(id(node)), hasattr(cls, "saved_tensors")
-        if name is None and not self.saved and not custom and len(self.nodes) >= self.detailed:
+        row = self.made_by.get(id(node))
+        is_custom, attributes = self.classes.get(type(node)) or self.learn(node)
+        if row is None and not self.saved and not is_custom and len(self.nodes) >= self.detailed:
             self.nodes.append(Node(node_id, "operation", label, slots=len(slots)))
             return node_id, slots
-        attributes = tuple(self.saved_attributes(node))
-        attrs = tuple((key, brief(value)) for key, value in attributes)
-        state = FREED if any(text == FREED for _, text in attrs) else ""
-        if name is not None:
-            row = self.rows[name]
-            state = state or ("retained" if row.retains_grad else "")
-            self.nodes.append(
-                Node(node_id, "operation", label, row.name, row.shape, row.dtype, row.value, row.grad, state, len(slots), attrs)
-            )
+        kept = [(key, saved_value(node, attribute)) for key, attribute in attributes]
+        attrs = tuple([(key, brief(value)) for key, value in kept])
+        state = FREED if FREED in dict(attrs).values() else "retained" if row is not None and row.retains_grad else ""
+        if row is None:
+            box = Node(node_id, "operation", label, None, made_shape(node), None, None, None, state, len(slots), attrs)
         else:
-            shape = made_shape(node)
-            self.nodes.append(Node(node_id, "operation", label, shape=shape, state=state, slots=len(slots), attrs=attrs))
+            facts = row.name, row.shape, row.dtype, row.value, row.grad
+            box = Node(node_id, "operation", label, *facts, state, len(slots), attrs)
+        self.nodes.append(box)
         if self.saved:
-            self.add_saved(node_id, attributes)
-        if custom:
-            self.add_saved(node_id, (("saved", custom_saved(node)),))
+            self.add_saved(node_id, kept)
+        if is_custom:
+            self.add_saved(node_id, [("saved", saved_value(node, "saved_tensors"))])
         return node_id, slots
+
+    def learn(self, node: NodeLike) -> tuple[bool, list[tuple[str, str]]]:
+        """Return True if a node is of a user's Function, and the names of what its class saves, each with its attribute."""
+        attributes = sorted(name for name in dir(node) if name.startswith(SAVED))
+        facts = hasattr(type(node), "saved_tensors"), [(name.removeprefix(SAVED), name) for name in attributes]
+        self.classes[type(node)] = facts
+        return facts
 
     def add_leaf(self, leaf: TensorLike) -> str:
         """Return the id of a leaf's box; if an operation that saved it was met first, its box becomes that of a leaf."""
@@ -298,74 +298,67 @@ class Walker:
         if known is None:
             return self.add_tensor(leaf, "leaf")
         position = int(known[1:])
-        if self.nodes[position].kind == "saved":
-            state = self.nodes[position].state or state_of(tensor_row("", leaf, values=self.values), leaf)
-            self.nodes[position] = self.nodes[position]._replace(kind="leaf", label="", state=state)
+        box = self.nodes[position]
+        if box.kind == "saved":
+            state = box.state or state_of(tensor_row("", leaf, values=self.values))
+            self.nodes[position] = box._replace(kind="leaf", label="", state=state)
         return known
 
-    def add_saved(self, node_id: str, attributes: tuple[tuple[str, Any], ...]) -> None:
-        """Add boxes for the tensors that an operation keeps."""
-        for key, value in attributes:
+    def add_saved(self, node_id: str, kept: list[tuple[str, object]]) -> None:
+        """Add boxes for the tensors that an operation keeps; a user's Function always has them, as TorchViz draws it."""
+        for key, value in kept:
             items = enumerate(value) if isinstance(value, tuple | list) else [(None, value)]
             for index, item in items:
-                if not is_tensor(item):
-                    continue
-                label = key if index is None else f"{key}[{index}]"
-                known = self.ids.get(id(item)) or self.add_tensor(item, "saved", label=label)
-                self.edges.append(Edge(known, node_id, label=label, kind="saved"))
-
-    def saved_attributes(self, node: NodeLike) -> Iterator[tuple[str, Any]]:
-        """Yield (name, value) of what the node saved, in order of the names; a freed tensor is the text "freed"."""
-        names = self.saved_names.get(type(node))
-        if names is None:
-            names = self.saved_names[type(node)] = sorted(name for name in dir(node) if name.startswith(SAVED))
-        for name in names:
-            try:
-                value = getattr(node, name)
-            except RuntimeError:  # PyTorch's answer for what backward has freed, or what was changed in place since
-                value = FREED
-            yield name.removeprefix(SAVED), value
+                if is_tensor(item):
+                    label = key if index is None else f"{key}[{index}]"
+                    known = self.ids.get(id(item)) or self.add_tensor(item, "saved", label=label)
+                    self.edges.append(Edge(known, node_id, label=label, kind="saved"))
 
 
-def made_shape(node: object) -> tuple[int, ...] | None:
+def saved_value(node: NodeLike, attribute: str) -> object:
+    """Return what a node saved; the text "freed" for what backward has freed, or what was changed in place since."""
+    try:
+        return getattr(node, attribute)
+    except RuntimeError:
+        return FREED
+
+
+def made_shape(node: NodeLike) -> tuple[int, ...] | None:
     """Return the shape of what an operation made, which a gradient that arrives must have; None if it made several tensors."""
-    made: Any = getattr(node, "_input_metadata", ())
-    return sizes(made[0]) if len(made) == 1 else None
+    made: Sequence[TensorLike] = getattr(node, "_input_metadata", ())
+    return sizes(made[0].shape) if len(made) == 1 else None
 
 
-def state_of(row: TensorRow, tensor: TensorLike) -> str:
+def state_of(row: TensorRow) -> str:
     """Return the honest remark on a tensor's gradient."""
     if row.grad is not None:
         return "retained" if not row.is_leaf else ""
     if not row.requires_grad:
-        return "frozen" if row.is_leaf and tensor.grad_fn is None else ""
+        return "frozen" if row.is_leaf and row.grad_fn is None else ""
     return "no gradient yet" if row.is_leaf or row.retains_grad else "not retained"
 
 
-def custom_saved(node: Any) -> tuple[object, ...]:
-    """Return what the user's own Function saved, which TorchViz always draws; nothing if backward has freed it."""
-    try:
-        return tuple(node.saved_tensors)
-    except RuntimeError:
-        return ()
-
-
-def brief(value: Any) -> str:
+def brief(value: object) -> str:
     """Return a saved value as one line."""
     if is_tensor(value):
-        return f"[saved tensor] {sizes(value)}"
+        return f"[saved tensor] {sizes(value.shape)}"
     if isinstance(value, tuple) and any(map(is_tensor, value)):
         return "[saved tensors]"
     return str(value)
 
 
-def graph(tensors: Any, params: Mapping[str, Any] | None = None, *, saved: bool = False) -> Graph:
+def graph(
+    tensors: TensorLike | Sequence[TensorLike] | Mapping[str, TensorLike],
+    params: Mapping[str, TensorLike] | None = None,
+    *,
+    saved: bool = False,
+) -> Graph:
     """Return the graph of tensors, of gviz's engine or of the real torch: ``gviz.graph(loss).save("loss.svg")``.
 
     Args:
         tensors: the root: a tensor; for several roots a list of tensors, or a dict of their names.
         params: tensors by name, as in ``dict(model.named_parameters())``: names for boxes, and rows of the table.
-        saved: whether the tensors that operations save for backward are nodes of their own.
+        saved: True to draw the tensors that operations save for backward, as nodes of their own.
 
     Raises:
         TypeError: an argument is not a tensor.
@@ -376,22 +369,24 @@ def graph(tensors: Any, params: Mapping[str, Any] | None = None, *, saved: bool 
     [('output', 'output'), ('operation', 'output'), ('accumulate', None), ('leaf', 'x')]
     """
     names = dict(params or {})
-    if not isinstance(tensors, dict):
-        roots = list(tensors) if isinstance(tensors, list | tuple) else [tensors]
+    if isinstance(tensors, dict):
+        roots: dict[str, TensorLike] = tensors
+    else:
+        listed: Sequence[Any] = tensors if isinstance(tensors, list | tuple) else [tensors]
         known = {id(tensor): name for name, tensor in reversed(names.items())}
-        fresh = ("output" if len(roots) == 1 else f"output{number}" for number in range(1, len(roots) + 1))
-        tensors = {known.get(id(root), name): root for root, name in zip(roots, fresh, strict=True)}
-    for name, tensor in (tensors | names).items():
+        fresh = ("output" if len(listed) == 1 else f"output{number}" for number in range(1, len(listed) + 1))
+        roots = {known.get(id(root), name): root for root, name in zip(listed, fresh, strict=True)}
+    for name, tensor in (roots | names).items():
         if not is_tensor(tensor):
             raise TypeError(f"gviz.graph() takes tensors, but {name!r} is a {type(tensor).__name__}")
-    return walk(tensors, names, saved=saved)
+    return walk(roots, names, saved=saved)
 
 
 MOST_IN_NOTEBOOK = 300
 """Boxes of a tensor's picture in a notebook; of a larger graph it shows the tensor's numbers, for a layout may take minutes."""
 
 
-def notebook_picture(tensor: Any) -> str | None:
+def notebook_picture(tensor: TensorLike) -> str | None:
     """Return the graph of a tensor as SVG, as notebooks show it; None, for its text, if it is a leaf or the graph is large."""
     if tensor.is_leaf:
         return None

@@ -62,7 +62,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """(node or None, number of its output) for each input."""
-        return tuple((None, 0) if edge is None else edge for edge in self._next)
+        return self._next if all(self._next) else tuple(edge or (None, 0) for edge in self._next)  # type: ignore[return-value]
 
     def name(self) -> str:
         """Return the class name, with its namespace if PyTorch has written the class by hand."""
