@@ -71,7 +71,7 @@ BUDGETS = {
     "sources/script": 1348,
     "sources/pasted.py": 176,
     "layout": 839,
-    "render": 1594,
+    "render": 1578,
     "text.py": 140,
     "files.py": 277,
 }

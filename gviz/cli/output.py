@@ -71,7 +71,7 @@ class Output:
         """Refuse a format that is unknown, or that a terminal cannot show, before a script runs for an hour."""
         on_terminal = self.is_stdout and streams.is_terminal(sys.stdout)
         module = find(self.format, any_word=bool(self.suffix))
-        if on_terminal and module.is_binary(self.format):
+        if on_terminal and self.format not in module.TEXTS:
             ways = f"Name a file (-o FILE.{self.format}), or send it on (-o - --format {self.format} | ...)."
             raise click.UsageError(f"{self.format} is binary, which a terminal cannot show. {ways}")
 

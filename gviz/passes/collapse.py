@@ -20,11 +20,11 @@ def scopes_of(graph: Graph) -> list[str]:
     >>> scopes_of(Graph(nodes=(Node("n0", "operation", scope="outer/inner"),)))
     ['outer', 'outer/inner']
     """
-    found: dict[str, None] = {}
+    scopes: dict[str, None] = {}
     for node in graph.nodes:
         parts = node.scope.split("/") if node.scope else []
-        found.update(dict.fromkeys("/".join(parts[: i + 1]) for i in range(len(parts))))
-    return sorted(found)
+        scopes.update(dict.fromkeys("/".join(parts[: i + 1]) for i in range(len(parts))))
+    return sorted(scopes)
 
 
 def collapse(graph: Graph, scopes: Collection[str]) -> Graph:

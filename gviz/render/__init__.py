@@ -5,14 +5,14 @@ A format is a module with
 - ``SUFFIXES``: the suffixes that it serves, without their dots; ``ALSO``, if it serves more than are worth a line of help;
   ``NEVER``, if it takes any word that is asked for, those excepted
 - ``DESCRIPTION``: one line for ``gviz formats``
-- ``is_binary(suffix)``: whether what it makes is bytes
+- ``TEXTS``: those of its suffixes for which it makes text; for all others it makes bytes
 - ``render(graph, options)``: the text or the bytes; ``options.format`` is the suffix that was asked for
-- ``save(path, data)``, if what it makes goes elsewhere than into the file of that name; gives the path as text
-- ``rows()``, if what serves a suffix depends on the machine: the lines of ``gviz formats``; else gviz itself does
+- ``save(path, data)``, if its data goes elsewhere than into the file of that name; returns the path as text
+- ``rows()``, if the program behind a suffix depends on the machine: the lines of ``gviz formats``; else it is gviz itself
 
-What is worth knowing but not an error (a character that no font has, a layout that takes long, what Graphviz itself remarks)
-is a :class:`RenderWarning` through :func:`warnings.warn`: a program may filter it as any warning, the command line shows
-it as one line.
+A remark that is not an error (a character that no font has, a layout that takes long, a warning of Graphviz) is a
+:class:`RenderWarning` through :func:`warnings.warn`: a program may filter it as any warning, the command line shows it as one
+line.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from gviz.errors import RenderError
 from gviz.layout import RenderWarning
 from gviz.render.options import RenderOptions
+from gviz.text import closest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,10 +38,8 @@ class Format(Protocol):
     """A module of this folder that writes graphs."""
 
     SUFFIXES: tuple[str, ...]
+    TEXTS: tuple[str, ...]
     DESCRIPTION: str
-
-    def is_binary(self, suffix: str, /) -> bool:
-        """Whether what it makes is bytes."""
 
     def render(self, graph: Graph, options: RenderOptions, /) -> str | bytes:
         """Return the graph in this format."""
@@ -56,7 +55,7 @@ class HasGraph(Protocol):
 
 @dataclass(frozen=True)
 class FormatRow:
-    """A line of ``gviz formats``: a suffix, what it is good for, what makes it here ("" for nothing), whether that works."""
+    """A line of ``gviz formats``: a suffix, its use, the program that makes it here ("" for none), and True if that works."""
 
     suffix: str
     description: str
@@ -76,18 +75,14 @@ def find(suffix: str, *, any_word: bool = False) -> Format:
         return module
     known = sorted(known for module in _modules() for known in module.SUFFIXES)
     if not wanted:
-        what = "the file's name has no suffix that tells the format"
-        raise RenderError(what, hint=f"end it in one of {', '.join(known)}, or give a --format")
-    from gviz.text import closest
-
+        hint = f"end it in one of {', '.join(known)}, or give a --format"
+        raise RenderError("the file's name has no suffix that tells the format", hint=hint)
     meant = closest(wanted, known)
     takers = (module for module in _modules() if wanted not in getattr(module, "NEVER", (wanted,)))
     if any_word and meant is None and (taker := next(takers, None)):
         return taker
-    raise RenderError(
-        f"there is no format {suffix!r}",
-        hint=(f"Did you mean {meant}? " if meant else "") + f"The formats are {', '.join(known)}.",
-    )
+    hint = (f"Did you mean {meant}? " if meant else "") + f"The formats are {', '.join(known)}."
+    raise RenderError(f"there is no format {suffix!r}", hint=hint)
 
 
 def suffix_of(path: str | os.PathLike[str]) -> str:
@@ -124,7 +119,7 @@ def save(graph: Graph | HasGraph, path: str | os.PathLike[str], options: RenderO
     """Write the graph to a file, whole or not at all.
 
     Args:
-        graph: any graph, or what has one as its ``graph``: a :class:`gviz.Reading`.
+        graph: any graph, or an object with a ``graph``: a :class:`gviz.Reading`.
         path: where to; its suffix is the format unless the options name one, and a slash at its end is TensorBoard's.
         options: how to draw it.
 
@@ -145,16 +140,14 @@ def save(graph: Graph | HasGraph, path: str | os.PathLike[str], options: RenderO
 
 
 def formats() -> tuple[FormatRow, ...]:
-    """Return every format, with what makes it here."""
-    return tuple(row for module in _modules() for row in _rows(module))
-
-
-def _rows(module: Any) -> Iterator[FormatRow]:
-    """Yield the rows that a format has, or one per suffix that gviz itself serves."""
-    if hasattr(module, "rows"):
-        yield from module.rows()
-    else:
-        yield from (FormatRow(suffix, module.DESCRIPTION, "gviz", works=True) for suffix in module.SUFFIXES)
+    """Return every format, with what makes it here: a module's own rows, else one for each suffix, made by gviz itself."""
+    rows: list[FormatRow] = []
+    for module in _modules():
+        if hasattr(module, "rows"):
+            rows += module.rows()
+        else:
+            rows += (FormatRow(suffix, module.DESCRIPTION, "gviz", works=True) for suffix in module.SUFFIXES)
+    return tuple(rows)
 
 
 def _serving(suffix: str) -> Format | None:

@@ -34,9 +34,6 @@ _BOX = re.compile(rf"\s*({_ID})(?: \[.*\])?\s*", re.DOTALL)
 _DEFAULTS = frozenset(("graph", "node", "edge"))
 """Words before the attributes of all boxes and arrows."""
 
-_LITTERING = frozenset(("vrml",))
-"""Formats for which Graphviz writes more files, under names such as node1.png, over whatever is in the current folder."""
-
 
 class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the package has no type hints
     """A :class:`graphviz.Digraph` that needs no ``dot`` program to be drawn.
@@ -112,7 +109,7 @@ def _drawn(
     quiet: bool = False,
 ) -> bytes:
     """Return the picture of DOT lines, one for each statement, by the words that the package uses."""
-    if (output or "").lower() in _LITTERING:
+    if (output or "").lower() == "vrml":  # files such as node1.png, over whatever is in the current folder
         raise RenderError(f"{output} is not drawn here: Graphviz would put files of its own into the current folder")
     program = engine if not neato_no_op else "nop2" if int(neato_no_op) > 1 else "nop"
     with warnings.catch_warnings():
@@ -124,8 +121,8 @@ def _drawn(
 
 def _drawn_as_planned(lines: Sequence[str], output: str) -> bytes:
     """Return the picture as ``dot`` lays it out, with the limits and the straight arrows that large graphs need."""
-    found = ((place, _ARROW.fullmatch(line)) for place, line in enumerate(lines))
-    arrows = {place: (arrow[1], arrow[2]) for place, arrow in found if arrow}
+    matches = ((place, _ARROW.fullmatch(line)) for place, line in enumerate(lines))
+    arrows = {place: (arrow[1], arrow[2]) for place, arrow in matches if arrow}
     boxes = {box[1]: None for box in map(_BOX.fullmatch, lines) if box and box[1] not in _DEFAULTS}
     names = list(dict.fromkeys([*boxes, *(end for ends in arrows.values() for end in ends)]))
     plan = make_plan(names, list(arrows.values()))

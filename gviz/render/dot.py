@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gviz.render.labels import LONGEST_LINE, texts
-from gviz.render.marks import DOT_MARK
+from gviz.render.labels import texts
+from gviz.render.look import ARROWS, BOX, BOXES, CLUSTER, LABEL, LONGEST_LINE, LONGEST_PIECE, picture_size
 from gviz.text import shorten, visible
 
 if TYPE_CHECKING:
@@ -19,47 +19,13 @@ if TYPE_CHECKING:
     from gviz.graph import Graph
     from gviz.render.options import RenderOptions
 
-__all__ = ["COLOURS", "NODE_ATTRIBUTES", "edge_lines", "picture_size", "quote", "render"]
+__all__ = ["edge_lines", "quote", "render"]
 
 SUFFIXES = ("dot", "gv")
+TEXTS = SUFFIXES
 DESCRIPTION = "Graphviz's language, in TorchViz's look; dot and other programs draw it"
 
-NODE_ATTRIBUTES = {
-    "style": "filled",
-    "shape": "box",
-    "align": "left",
-    "fontsize": "10",
-    "ranksep": "0.1",
-    "height": "0.2",
-    "fontname": "monospace",
-}
-"""What all boxes have in common, as TorchViz sets it (two of them, align and ranksep, do nothing on a node)."""
-
-COLOURS = {
-    "leaf": "lightblue",
-    "output": "darkolivegreen1",
-    "intermediate": "darkolivegreen3",
-    "saved": "orange",
-    "placeholder": "lightblue",
-    "variable": "khaki",
-}
-"""Fill colours by kind; operations have Graphviz's own lightgrey."""
-
-_GHOST = ' style="filled,dashed" fillcolor=white color=grey50 fontcolor=grey50'
-_STYLES = {
-    "operation": "",
-    "accumulate": "",
-    "constant": _GHOST,
-    "frozen": _GHOST,
-    **{kind: f" fillcolor={colour}" for kind, colour in COLOURS.items()},
-}
-_CLUSTER = "labeljust=l style=rounded color=grey60 fontsize=10 fontname=monospace"
-_EDGE_STYLES = {"data": "", "view": " [style=dotted]", "saved": " [dir=none]", "control": " [style=dashed color=grey50]"}
-
-_LONGEST = 4_000
-"""Characters of a piece; Graphviz reads no more than 16,384 bytes at a time."""
-
-_WORD = re.compile(r"[A-Za-z]+|[0-9]+(\.[0-9]+)?")
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*|[0-9]+(\.[0-9]+)?")
 _KEYWORDS = frozenset(("node", "edge", "graph", "digraph", "subgraph", "strict"))
 _ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "&": "&amp;", "\n": "\\n"})
 
@@ -80,25 +46,10 @@ def quote(text: str) -> str:
     >>> print(quote(""))
     ""
     """
-    if len(text) > _LONGEST:
-        return " + ".join(quote(text[start : start + _LONGEST]) for start in range(0, len(text), _LONGEST))
+    if len(text) > LONGEST_PIECE:
+        return " + ".join(quote(text[start : start + LONGEST_PIECE]) for start in range(0, len(text), LONGEST_PIECE))
     text = text if text.replace("\n", "").isprintable() else visible(text)
     return f'"{text.translate(_ESCAPES)}"'
-
-
-def picture_size(statements: int) -> str:
-    """Return TorchViz's size of a picture, in inches: 12, and more where there are more than 80 boxes and arrows.
-
-    >>> picture_size(16), picture_size(400)
-    ('12,12', '60,60')
-    """
-    inches = f"{max(12, statements * 0.15):g}"
-    return f"{inches},{inches}"
-
-
-def is_binary(_suffix: str) -> bool:
-    """Return False: DOT is text."""
-    return False
 
 
 def render(graph: Graph, options: RenderOptions, extra: dict[str, str] | None = None) -> str:
@@ -114,7 +65,8 @@ def render(graph: Graph, options: RenderOptions, extra: dict[str, str] | None = 
     """
     ids = {node.id: _identifier(node.id) for node in graph.nodes}
     boxes = _boxes(graph, options)
-    nodes = _clusters(graph, options, ids, boxes) if graph.kind == "static" else map("    {} {}".format, ids.values(), boxes)
+    statements = [f"{name} {box}" for name, box in zip(ids.values(), boxes, strict=True)]
+    nodes = _clusters(graph, statements, options.rankdir) if graph.kind == "static" else map("    {}".format, statements)
     parts = [*_head(graph, options, extra or {}), *nodes, *_edges(graph, ids), "}"]
     return "\n".join(parts) + "\n"
 
@@ -127,30 +79,37 @@ def _identifier(text: str) -> str:
 def _head(graph: Graph, options: RenderOptions, extra: dict[str, str]) -> Iterator[str]:
     name = quote(shorten(graph.title.replace("\n", " "), LONGEST_LINE, middle=True)) + " " if graph.title else ""
     yield f"digraph {name}{{"
-    yield f"    // {DOT_MARK}"
+    yield "    // made by gviz"  # the mark of gviz's own files: see marks.py
     attributes = {"size": picture_size(len(graph.nodes) + len(graph.edges))}
     if options.rankdir != "TB":
         attributes["rankdir"] = options.rankdir
     yield f"    graph [{_attributes({**attributes, **extra})}]"
-    yield f"    node [{_attributes(NODE_ATTRIBUTES)}]"
+    yield f"    node [{_attributes(BOX)}]"
     if any(edge.label and edge.kind == "data" for edge in graph.edges):
-        yield "    edge [fontsize=10 fontname=monospace]"
+        yield f"    edge [{_attributes(LABEL)}]"
 
 
-def _attributes(attributes: dict[str, str]) -> str:
-    """Return attributes as they stand between brackets; words and numbers are bare."""
-    return " ".join(f"{key}={value if _WORD.fullmatch(value) else quote(value)}" for key, value in attributes.items())
+def _attributes(attributes: dict[str, str], label: str | None = None) -> str:
+    """Return attributes as they stand between brackets; words and numbers are bare, a label never is."""
+    written = [] if label is None else [f"label={quote(label)}"]
+    written += [f"{key}={value if _WORD.fullmatch(value) else quote(value)}" for key, value in attributes.items()]
+    return " ".join(written)
 
 
 def _boxes(graph: Graph, options: RenderOptions) -> list[str]:
     """Return the attributes of each box; equal ones are written once."""
-    pairs = [(node.kind, text) for node, text in zip(graph.nodes, texts(graph.nodes, options), strict=True)]
-    written = {(kind, text): f"[label={quote(text)}{_STYLES[kind]}]" for kind, text in set(pairs)}
-    return [written[pair] for pair in pairs]
+    written: dict[tuple[str, str], str] = {}
+    boxes = []
+    for node, text in zip(graph.nodes, texts(graph.nodes, options), strict=True):
+        box = written.get((node.kind, text))
+        if box is None:
+            box = written[node.kind, text] = f"[{_attributes(BOXES[node.kind], text)}]"
+        boxes.append(box)
+    return boxes
 
 
-def _clusters(graph: Graph, options: RenderOptions, ids: dict[str, str], boxes: list[str]) -> Iterator[str]:
-    """Yield the nodes of a static graph, each name scope a cluster of its own within the one around it."""
+def _clusters(graph: Graph, statements: list[str], rankdir: str) -> Iterator[str]:
+    """Yield the statements of a static graph's nodes, each name scope a cluster of its own within the one around it."""
     inside: dict[str, list[str]] = {"": []}
     scopes: dict[str, list[str]] = {"": []}
     for node in graph.nodes:
@@ -160,9 +119,9 @@ def _clusters(graph: Graph, options: RenderOptions, ids: dict[str, str], boxes: 
             if path not in scopes:
                 scopes[outer].append(path)
                 scopes[path], inside[path] = [], []
-    for node, box in zip(graph.nodes, boxes, strict=True):  # what has the name of a scope belongs into it, with its helpers
-        inside[node.name if node.name in scopes else node.scope].append(f"{ids[node.id]} {box}")
-    cluster = _CLUSTER + " labelloc=b" * (options.rankdir == "BT")  # which turns the picture over: at the top all the same
+    for node, statement in zip(graph.nodes, statements, strict=True):  # a node with a scope's name is in it, as its helpers are
+        inside[node.name if node.name in scopes else node.scope].append(statement)
+    look = {**CLUSTER, "labelloc": "b"} if rankdir == "BT" else CLUSTER  # BT turns the picture over: at the top all the same
     waiting: list[tuple[str, bool]] = [("", False)]
     while waiting:  # a stack: scopes nest as deep as they like
         path, is_done = waiting.pop()
@@ -173,7 +132,7 @@ def _clusters(graph: Graph, options: RenderOptions, ids: dict[str, str], boxes: 
             continue
         if path:
             yield f"{indent[4:]}subgraph {quote('cluster_' + path)} {{"
-            yield f"{indent}label={quote(path.rpartition('/')[2])} {cluster}"
+            yield indent + _attributes(look, path.rpartition("/")[2])
             waiting.append((path, True))
         yield from (indent + statement for statement in inside[path])
         waiting.extend((scope, False) for scope in reversed(scopes[path]))
@@ -185,10 +144,13 @@ def edge_lines(graph: Graph) -> list[str]:
 
 
 def _edges(graph: Graph, ids: dict[str, str]) -> Iterator[str]:
+    """Yield the statement of each arrow."""
+    looks = {kind: f" [{_attributes(look)}]" if look else "" for kind, look in ARROWS.items()}
     for edge in graph.edges:
-        start, end = ids[edge.source], ids[edge.target]
-        if edge.kind == "saved":  # TorchViz's way round, which puts what is saved below the operation
+        start, end, kind = ids[edge.source], ids[edge.target], edge.kind
+        if kind == "saved":  # TorchViz's way round, which puts what is saved below the operation
             start, end = end, start
-        label = edge.kind == "data" and edge.label
-        style = f" [label={quote(shorten(label, LONGEST_LINE, middle=True))}]" if label else _EDGE_STYLES[edge.kind]
-        yield f"    {start} -> {end}{style}"
+        if kind == "data" and edge.label:
+            yield f"    {start} -> {end} [{_attributes(ARROWS[kind], shorten(edge.label, LONGEST_LINE, middle=True))}]"
+        else:
+            yield f"    {start} -> {end}{looks[kind]}"

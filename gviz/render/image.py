@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gviz.render.look import picture_size
 from gviz.render.marks import mark
 
 if TYPE_CHECKING:
@@ -39,9 +40,9 @@ FORMATS = {
 SUFFIXES = tuple(FORMATS)
 
 _POSITIONS = ("plain", "plain-ext", "xdot", "xdot1.2", "xdot1.4", "canon", "json0", "dot_json", "xdot_json")
-_TEXTS = ("svg", "svg_inline", "pic", "pov", *_POSITIONS)
+TEXTS = ("svg", "svg_inline", "pic", "pov", *_POSITIONS)
 
-ALSO = (*_TEXTS[1:], "jpeg", "jpe", "tiff", "wbmp", "ps2", "svgz")
+ALSO = (*TEXTS[1:], "jpeg", "jpe", "tiff", "wbmp", "ps2", "svgz")
 """Further suffixes, which are handed to Graphviz. Not ``dot``, ``gv`` and ``json``, since gviz writes its own."""
 
 NEVER = ("cmap", "cmapx", "cmapx_np", "imap", "imap_np", "ismap", "tk", "fig", "vrml", "xlib", "x11", "gtk")
@@ -51,11 +52,6 @@ only once; ``vrml``, which leaves a picture of each box in the current folder; a
 _PDF_DATE = re.compile(rb"/(?:Creation|Mod)Date \(D:(\d{14})")
 _PS_DATE = re.compile(rb"^%%CreationDate: ([^\r\n]*)", re.MULTILINE)
 _OBJECT_STREAM = re.compile(rb"/Type\s*/ObjStm\b.*?stream\r?\n(.*?)\r?\nendstream", re.DOTALL)
-
-
-def is_binary(suffix: str) -> bool:
-    """Whether a picture in this format is bytes, not text."""
-    return suffix not in _TEXTS
 
 
 def render(graph: Graph, options: RenderOptions) -> str | bytes:
@@ -69,11 +65,11 @@ def render(graph: Graph, options: RenderOptions) -> str | bytes:
         RenderError: there is no Graphviz that makes this, or it fails.
     """
     picture = finished(_drawn(graph, options, _output(options.format)))
-    return picture if is_binary(options.format) else picture.decode("utf-8", "replace")
+    return picture.decode("utf-8", "replace") if options.format in TEXTS else picture
 
 
 def _output(suffix: str) -> str:
-    """Return what to ask Graphviz for: PostScript by cairo, which knows all characters."""
+    """Return Graphviz's name for a format: PostScript is made by cairo, which knows all characters."""
     return f"{suffix}:cairo" if suffix in ("ps", "eps") else suffix
 
 
@@ -88,7 +84,7 @@ def _drawn(graph: Graph, options: RenderOptions, output: str) -> bytes:
         warn_of_size(len(graph.nodes), len(plan.long), "DOT (-o graph.dot) and the tree (-o graph.txt) are there at once")
     if not plan.long:
         return draw(dot.render(graph, options, plan.attributes), output, using=options.graphviz)
-    attributes = {**plan.attributes, "size": dot.picture_size(len(graph.nodes) + len(graph.edges))}
+    attributes = {**plan.attributes, "size": picture_size(len(graph.nodes) + len(graph.edges))}
     short, long = ([edge for i, edge in enumerate(graph.edges) if (i in plan.long) is is_long] for is_long in (False, True))
     placed = draw(dot.render(replace(graph, edges=tuple(short)), options, attributes), "dot", using=options.graphviz)
     arrows = dot.edge_lines(replace(graph, edges=tuple(long)))
@@ -102,7 +98,7 @@ def with_straight(placed: bytes, arrows: list[str]) -> str:
 
 
 def warn_of_size(boxes: int, straight: int, at_once: str) -> None:
-    """Say that this takes long, before it does, and what does not."""
+    """Warn that this takes long, before it does, and name the formats that do not."""
     import warnings
 
     from gviz.layout import RenderWarning
@@ -140,23 +136,22 @@ def _overwrite(pattern: re.Pattern[bytes], data: bytes, text: bytes) -> bytes:
     return pattern.sub(lambda old: old[0].replace(old[1], text[: len(old[1])].ljust(len(old[1]))), data)
 
 
-def _without_date_inside(found: re.Match[bytes]) -> bytes:
-    """Return the same for the compressed objects of newer PDF files; what decompression does not need fills them up."""
+def _without_date_inside(packed: re.Match[bytes]) -> bytes:
+    """Return the compressed objects of a newer PDF file without the date, filled up to their length with newlines."""
     import zlib
 
-    before = found[0]
     try:
-        inside = zlib.decompress(found[1])
+        inside = zlib.decompress(packed[1])
     except zlib.error:
-        return before
-    packed = zlib.compress(_overwrite(_PDF_DATE, inside, b"20000101000000"), 9)
-    if not _PDF_DATE.search(inside) or len(packed) > len(found[1]):
-        return before
-    return before.replace(found[1], packed.ljust(len(found[1]), b"\n"))
+        return packed[0]
+    repacked = zlib.compress(_overwrite(_PDF_DATE, inside, b"20000101000000"), 9)
+    if not _PDF_DATE.search(inside) or len(repacked) > len(packed[1]):
+        return packed[0]
+    return packed[0].replace(packed[1], repacked.ljust(len(packed[1]), b"\n"))
 
 
 def rows() -> Iterator[FormatRow]:
-    """Yield what ``gviz formats`` says of each format: what makes it here, found by drawing one node in it."""
+    """Yield the line of each format for ``gviz formats``: one node is drawn in it by each engine until one succeeds."""
     from gviz.layout.graphviz import engines
     from gviz.render import FormatRow
 
@@ -167,7 +162,7 @@ def rows() -> Iterator[FormatRow]:
 
 
 def _can_draw(engine: str, suffix: str) -> bool:
-    """Whether an engine draws one node in a format; what it remarks would be said once for each format."""
+    """Return True if an engine draws one node in a format; its remarks would come once for each format."""
     import warnings
 
     from gviz.errors import RenderError

@@ -9,12 +9,8 @@ if TYPE_CHECKING:
     from gviz.render.options import RenderOptions
 
 SUFFIXES = ("json",)
+TEXTS = SUFFIXES
 DESCRIPTION = "the graph itself: gviz draws it again without running anything"
-
-
-def is_binary(_suffix: str) -> bool:
-    """Return False: JSON is text."""
-    return False
 
 
 def render(graph: Graph, _options: RenderOptions) -> str:

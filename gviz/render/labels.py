@@ -1,4 +1,4 @@
-"""What a box says, as lines of text: the same in a picture and in the terminal.
+"""The text of a box, in lines: one function per kind of box, for pictures and for the terminal.
 
 A line is plain text; quoting is the business of the format that writes it.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gviz.render.look import LONGEST_LINE
 from gviz.text import shorten
 
 if TYPE_CHECKING:
@@ -15,9 +16,10 @@ if TYPE_CHECKING:
     from gviz.graph import Node, Value
     from gviz.render.options import RenderOptions
 
-__all__ = ["LONGEST_LINE", "describe", "lines", "number", "shape_text", "texts", "value_text"]
+__all__ = ["describe", "lines", "number", "shape_text", "texts", "value_text"]
 
-LONGEST_LINE = 200  # characters, in a box and of a title: a longer one would make the picture too small to be read
+OPERATIONS = ("operation", "accumulate")
+"""Kinds of boxes that hold no tensor; one with a name makes the tensor of that name."""
 
 MOST_VALUES = 4
 """A tensor of more elements shows its shape instead of its values."""
@@ -77,7 +79,7 @@ def size_of(value: Value) -> tuple[int, ...]:
 
 
 def is_small(shape: tuple[int | None, ...]) -> bool:
-    """Whether the values are few enough to be read in a box.
+    """Return True if the values are few enough to be read in a box.
 
     >>> is_small(()), is_small((2, 2)), is_small((5,)), is_small((0, 3))
     (True, True, False, False)
@@ -89,7 +91,7 @@ def is_small(shape: tuple[int | None, ...]) -> bool:
 
 
 def lines(node: Node, options: RenderOptions, *, table: bool = True) -> list[str]:
-    """Return what the box of a node says, top line first; what it saved as an aligned table, or not.
+    """Return the text of a node's box, top line first; the values that it saved as an aligned table, or not.
 
     >>> from gviz.graph import Node
     >>> from gviz.render.options import RenderOptions
@@ -98,18 +100,17 @@ def lines(node: Node, options: RenderOptions, *, table: bool = True) -> list[str
     >>> lines(Node("n0", "operation", "MulBackward0", name="y", shape=(), value=6.0), RenderOptions())
     ['MulBackward0', 'y = 6']
     """
-    show = options.show
-    if not show:
+    if not options.show:
         return _plain(node)
-    is_tensor = node.kind not in ("operation", "accumulate")
-    found = [node.label] if node.label and node.kind != "saved" else []
-    if is_tensor or node.name is not None:
-        found += _tensor(node, options)
-    if "state" in show and node.state:
-        found.append(node.state)
-    if "attrs" in show and not is_tensor:
-        found += _attributes(node, options.max_chars, table=table)
-    return found
+    is_operation = node.kind in OPERATIONS
+    rows = [node.label] if node.label and node.kind != "saved" else []
+    if node.name is not None or not is_operation:
+        rows += _tensor(node, options)
+    if "state" in options.show and node.state:
+        rows.append(node.state)
+    if "attrs" in options.show and is_operation:
+        rows += _attributes(node, options.max_chars, table=table)
+    return rows
 
 
 def texts(nodes: Iterable[Node], options: RenderOptions) -> list[str]:
@@ -119,7 +120,7 @@ def texts(nodes: Iterable[Node], options: RenderOptions) -> list[str]:
     known: dict[str, str] = {}
     result = []
     for node in nodes:
-        shared = bare and node.name is None and node.kind in ("operation", "accumulate")
+        shared = bare and node.name is None and node.kind in OPERATIONS
         text = known.get(node.label) if shared else None
         if text is None:
             text = "\n".join(line if len(line) <= most else shorten(line, most, middle=True) for line in lines(node, options))
@@ -129,13 +130,13 @@ def texts(nodes: Iterable[Node], options: RenderOptions) -> list[str]:
 
 
 def describe(node: Node, options: RenderOptions) -> str:
-    """Return the same on one line, for the terminal."""
+    """Return the text of a box on one line, for the terminal."""
     return "  ".join(line.strip() for line in lines(node, options, table=False)).replace("\n", "\\n")
 
 
 def _plain(node: Node) -> list[str]:
     """Return TorchViz's own label: the class of an operation; the name of a tensor, known or not, above its shape."""
-    if node.kind in ("operation", "accumulate"):
+    if node.kind in OPERATIONS:
         return [node.label]
     if node.kind in ("placeholder", "variable"):
         return [node.label, _name(node)]
@@ -154,19 +155,19 @@ def _tensor(node: Node, options: RenderOptions) -> list[str]:
     if "dtype" in show and node.dtype:
         head.append(node.dtype)
     first = " ".join(part for part in head if part)
-    found = [first] if first else []
+    rows = [first] if first else []
     if text:
         joined = f"{first} = {text}" if first else text
-        found = [joined] if len(joined) <= most else [first, f"= {text}"]
+        rows = [joined] if len(joined) <= most else [first, f"= {text}"]
     if "grad" in show and node.grad is not None:
         grad_shape = size_of(node.grad)
         grad = fitting_text(node.grad, most) if is_small(grad_shape) else ""
-        found.append(f"grad {grad or shape_text(grad_shape)}")
-    return found
+        rows.append(f"grad {grad or shape_text(grad_shape)}")
+    return rows
 
 
 def _name(node: Node) -> str:
-    """Return what a tensor is called: its name (below its scope), for a saved one also what the operation keeps it as."""
+    """Return the name of a tensor (below its scope); for a saved one also the name under which the operation keeps it."""
     if node.kind == "saved" and node.label and node.name and node.name != node.label:
         return f"{node.label}: {node.name}"
     if node.scope and node.name:
@@ -175,7 +176,7 @@ def _name(node: Node) -> str:
 
 
 def _attributes(node: Node, most: int, *, table: bool) -> list[str]:
-    """Return what an operation saved; tensors are left to the boxes of ``saved``."""
+    """Return the values that an operation saved; tensors are left to the boxes of ``saved``."""
     rows = [(key, text) for key, text in node.attrs if not text.startswith(_NOT_SHOWN)]
     width = max((len(key) for key, _ in rows), default=0) if table else 0
     cells = [f"{key:<{width}}: {text if len(text) <= most else shorten(text, most)}" for key, text in rows]

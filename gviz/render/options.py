@@ -7,13 +7,13 @@ from dataclasses import dataclass
 __all__ = ["ENGINES", "RANKDIRS", "SHOWABLE", "RenderOptions"]
 
 SHOWABLE = ("value", "grad", "shape", "dtype", "state", "saved", "attrs")
-"""What the boxes may tell; nothing of it is TorchViz's own picture."""
+"""Further lines of the boxes; without any of them it is TorchViz's own picture."""
 
 RANKDIRS = ("TB", "BT", "LR", "RL")
 """From the leaves to the root: top to bottom, bottom to top, left to right, right to left."""
 
 ENGINES = ("auto", "embedded", "system")
-"""What makes images: the first that works, Graphviz in this process, the system's ``dot``."""
+"""The program that makes images: the first that works, Graphviz in this process, the system's ``dot``."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class RenderOptions:
     """How to draw a graph.
 
     Args:
-        show: what the boxes tell, of :data:`SHOWABLE`; ``()`` is plain TorchViz.
+        show: lines of the boxes, of :data:`SHOWABLE`; ``()`` is plain TorchViz.
         rankdir: one of :data:`RANKDIRS`.
         graphviz: one of :data:`ENGINES`.
         format: the suffix that was asked for; a format module may serve many. "" takes it from the file's name.
@@ -47,11 +47,11 @@ class RenderOptions:
 
     def __post_init__(self) -> None:
         """Refuse what no format would understand."""
-        for what, words, known in (
+        for option, words, known in (
             ("show", self.show, SHOWABLE),
             ("rankdir", (self.rankdir,), RANKDIRS),
             ("graphviz", (self.graphviz,), ENGINES),
         ):
             for word in words:
                 if word not in known:
-                    raise ValueError(f"{what} is one of {', '.join(known)}, not {word!r}")
+                    raise ValueError(f"{option} is one of {', '.join(known)}, not {word!r}")

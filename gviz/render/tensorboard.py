@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from gviz.graph import Edge, Graph, Node
     from gviz.render.options import RenderOptions
 
-__all__ = ["DESCRIPTION", "SUFFIXES", "is_binary", "operations", "render", "save"]
+__all__ = ["DESCRIPTION", "SUFFIXES", "TEXTS", "operations", "render", "save"]
 
 SUFFIXES = ("tensorboard",)
+TEXTS = ()
 DESCRIPTION = "a folder for TensorBoard: tensorboard --logdir DIR"
 
 TYPES = {"leaf": "Placeholder", "frozen": "Placeholder", "constant": "Const", "saved": "Const"}
-"""What TensorFlow calls operations that hold a tensor; one that passes it on is an Identity."""
+"""TensorFlow's names of operations that hold a tensor; one that passes it on is an Identity."""
 
 _DOT = re.compile(r"\.(?![^\[]*\])")
 """Between the parts of a path: ``net.fc.weight``, not ``d['a.b']``."""
@@ -30,11 +31,6 @@ _DOT = re.compile(r"\.(?![^\[]*\])")
 _BACKWARD = re.compile(r"(?<=.)Backward\d*$")
 
 _MEANT = re.compile(r"[/:^]")
-
-
-def is_binary(_suffix: str) -> bool:
-    """Return True: event files are binary."""
-    return True
 
 
 def render(graph: Graph, options: RenderOptions) -> bytes:
@@ -83,24 +79,24 @@ def _input(edge: Edge, source: str) -> str:
 
 
 def _attrs(node: Node, options: RenderOptions) -> dict[str, bytes]:
-    """Return what a click on the node tells: as much of it as was asked for."""
-    found = {"name": node.name or ""}
+    """Return the attributes that a click on the node lists: as many as were asked for."""
+    texts = {"name": node.name or ""}
     for key in ("value", "grad"):
         value = getattr(node, key)
         if key in options.show and value is not None and is_small(size_of(value)):
-            found[key] = value_text(value)
+            texts[key] = value_text(value)
     if "state" in options.show:
-        found["state"] = node.state
+        texts["state"] = node.state
     if "attrs" in options.show:
-        found |= dict(node.attrs)
-    attrs = {key: events.plain_attr(text) or b"" for key, text in found.items() if text}
+        texts |= dict(node.attrs)
+    attrs = {key: events.plain_attr(text) or b"" for key, text in texts.items() if text}
     if node.dtype:
         attrs["T" if node.kind == "operation" else "dtype"] = events.dtype_attr(node.dtype)
     return attrs
 
 
 def _in_order(graph: Graph) -> list[str]:
-    """The ids of the nodes, each behind those that it uses; what lies on a cycle, which a saved graph may hold, comes last."""
+    """Return the ids of the nodes, each behind those that it uses; a cycle, which a saved graph may hold, comes last."""
     waiting = {node.id: 0 for node in graph.nodes}
     users: dict[str, list[str]] = defaultdict(list)
     for edge in graph.edges:
@@ -179,9 +175,9 @@ def _modules(nodes: list[Node], into: dict[str, list[Edge]]) -> dict[str, str]:
 
 
 def _spread(known: dict[str, str], node_id: str, neighbours: list[str]) -> None:
-    """Give a node without a module that which its neighbours have in common."""
-    if node_id not in known and (found := [known[other] for other in neighbours if other in known]):
-        known[node_id] = commonpath(found)
+    """Give a node without a module the one that its neighbours have in common."""
+    if node_id not in known and (modules := [known[other] for other in neighbours if other in known]):
+        known[node_id] = commonpath(modules)
 
 
 def _path(node: Node) -> tuple[str, str]:
@@ -191,7 +187,7 @@ def _path(node: Node) -> tuple[str, str]:
 
 
 def _part(text: str) -> str:
-    """A part of a name without what means something to TensorBoard: a slash (a box), a colon (an output), a caret (control).
+    """Return a part of a name without TensorBoard's own signs: a slash (a box), a colon (an output), a caret (control).
 
     >>> _part("d['a/b:0']")
     "d['a_b_0']"

@@ -10,6 +10,7 @@ from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from gviz.render.labels import describe
+from gviz.render.look import ANSI
 from gviz.text import display_width, visible
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["render"]
 
 SUFFIXES = ("txt", "tree", "terminal")
+TEXTS = SUFFIXES
 DESCRIPTION = "a tree for the terminal, root on top"
 
 
@@ -39,34 +41,17 @@ class Guides(NamedTuple):
 _UNICODE = Guides("├─ ", "└─ ", "│  ", "   ", "↑ ", "↓ ", "…")
 _ASCII = Guides("|- ", "`- ", "|  ", "   ", "^ ", "v ", "...")
 
-_COLOURS = {
-    "leaf": "94",
-    "placeholder": "94",
-    "variable": "33",
-    "output": "92",
-    "intermediate": "32",
-    "saved": "33",
-    "constant": "2",
-    "frozen": "2",
-}
-"""ANSI colours, near those of the picture; operations keep the terminal's own."""
-
 _LEAST_ROOM = 32
 """Columns that a line has at the least for its text, however deep it is."""
 
 
 class Entry(NamedTuple):
-    """A line to come: which node, what is left of it, what is below it, how the edge to it is called."""
+    """A line to come: its node, the guides left of it, those below it, and the name of the edge to it."""
 
     node: str
     lead: str
     below: str
     remark: str
-
-
-def is_binary(_suffix: str) -> bool:
-    """Return False: the tree is text."""
-    return False
 
 
 def render(graph: Graph, options: RenderOptions) -> str:
@@ -79,20 +64,12 @@ def render(graph: Graph, options: RenderOptions) -> str:
     Returns:
         Lines no wider than the terminal, each ending in a newline.
     """
-    shown: list[str] = []
-    hidden = 0
-    for line in Tree(graph, options).lines():
-        if options.max_lines and len(shown) >= options.max_lines:
-            hidden += 1
-        else:
-            shown.append(line)
-    if hidden:
-        shown[-1] = f"{_guides(options).dots} {hidden + 1} more lines"
-    return "".join(f"{line}\n" for line in shown)
-
-
-def _guides(options: RenderOptions) -> Guides:
-    return _ASCII if options.ascii else _UNICODE
+    tree = Tree(graph, options)
+    rows = list(tree.lines())
+    if 0 < options.max_lines < len(rows):
+        hidden = len(rows) - options.max_lines + 1
+        rows[options.max_lines - 1 :] = [f"{tree.guides.dots} {hidden} more lines"]
+    return "".join(f"{line}\n" for line in rows)
 
 
 class Tree:
@@ -100,7 +77,7 @@ class Tree:
 
     def __init__(self, graph: Graph, options: RenderOptions) -> None:
         self.options = options
-        self.guides = _guides(options)
+        self.guides = _ASCII if options.ascii else _UNICODE
         self.nodes = {node.id: node for node in graph.nodes}
         self.roots = graph.roots
         self.inputs: dict[str, list[Edge]] = {}
@@ -155,7 +132,7 @@ class Tree:
         return self.numbers[node]
 
     def remark(self, edge: Edge) -> str:
-        """Return what the arrow says: a local derivative or a size; what is saved, seen through a view, or runs before."""
+        """Return the words for an arrow: a local derivative or a size; that it is saved, the base of a view, or runs before."""
         if edge.kind == "control":
             return "after "
         if edge.kind == "saved":
@@ -165,7 +142,7 @@ class Tree:
         return f"{edge.label}: " if edge.label else ""
 
     def title(self, node: Node) -> str:
-        """Return what a node is called: an AccumulateGrad by the leaf that it fills, an operation by what it makes."""
+        """Return the name of a node: of an AccumulateGrad the leaf that it fills, of an operation the tensor that it makes."""
         name = node.name
         if node.kind == "accumulate":
             name = next((self.nodes[edge.source].name for edge in self.inputs.get(node.id, ())), None)
@@ -173,12 +150,12 @@ class Tree:
         return " ".join(part for part in (own, name) if part) or node.kind
 
     def line(self, lead: str, text: str, node: Node, tail: str = "") -> str:
-        """One line, its text cut to what the terminal's width leaves, and coloured."""
+        """Return one line, its text cut to the room that the terminal's width leaves, and coloured."""
         text = visible(text).replace("\n", "\\n")
         if self.options.ascii:
             text = text.encode("ascii", "backslashreplace").decode()
         text = self.fitted(text, max(self.options.width - len(lead) - len(tail), 3)) + tail
-        colour = _COLOURS.get(node.kind) if self.options.color else None
+        colour = ANSI.get(node.kind) if self.options.color else None
         return f"{lead}\x1b[{colour}m{text}\x1b[0m" if colour else lead + text
 
     def fitted(self, text: str, room: int) -> str:

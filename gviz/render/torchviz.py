@@ -1,6 +1,6 @@
 """``make_dot``, the drop-in for TorchViz's: the same call, boxes, arrows and labels, for gviz's tensors and PyTorch's.
 
-What it draws is the walk's graph. Unlike TorchViz it neither recurses nor names boxes by memory addresses, and it draws what
+It draws the walk's graph. Unlike TorchViz it neither recurses nor names boxes by memory addresses, and it draws what
 backward has freed already.
 Source: what TorchViz 0.0.3 draws, https://github.com/szagoruyko/pytorchviz.
 """
@@ -8,11 +8,10 @@ Source: what TorchViz 0.0.3 draws, https://github.com/szagoruyko/pytorchviz.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from gviz.render.dot import COLOURS, NODE_ATTRIBUTES, picture_size
 from gviz.render.labels import shape_text
+from gviz.render.look import ARROWS, BOX, BOXES, LONGEST_LINE, LONGEST_PIECE, picture_size
 from gviz.text import shorten, visible
 from gviz.walk import FREED, is_tensor, walk
 
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["make_dot"]
 
-_LONGEST, _MOST_AT_ONCE = 200, 4_000
-"""Characters of a tensor's name, for the picture to be readable; of any line, since Graphviz reads 16,384 bytes at a time."""
+BY_FUNCTION = "saved["
+"""The label of an edge from a tensor that a user's Function saved begins so."""
 
 
 def make_dot(
@@ -63,40 +62,37 @@ def make_dot(
     if not isinstance(max_attr_chars, int):
         raise TypeError(f"max_attr_chars is a whole number, not of type {type(max_attr_chars).__name__}")
     outputs = var if isinstance(var, tuple | list) else (var,)
-    for what, tensor in [*(("var", output) for output in outputs), *(params or {}).items()]:
+    for argument, tensor in [*(("var", output) for output in outputs), *(params or {}).items()]:
         if not is_tensor(tensor):
-            raise TypeError(f"make_dot draws tensors; {what} is of type {type(tensor).__name__}")
-    name_of = {id(tensor): name for name, tensor in (params or {}).items()}  # the last one, as TorchViz takes
-    named = {name: tensor for name, tensor in (params or {}).items() if name_of[id(tensor)] == name}
-    roots = {f"\0{number}": output for number, output in enumerate(outputs)}  # not the name of any parameter
+            raise TypeError(f"make_dot draws tensors; {argument} is of type {type(tensor).__name__}")
+    named = dict({id(tensor): (name, tensor) for name, tensor in (params or {}).items()}.values())  # the last, as in TorchViz
+    name_of = {id(tensor): name for name, tensor in named.items()}
+    roots = {f"{name_of.get(id(output), '')}\0{number}": output for number, output in enumerate(outputs)}
     graph = walk(roots, named, saved=show_saved, values=False, detailed=math.inf if show_attrs else 0)
-    names = {node.id: node.name or "" for node in graph.nodes}
-    names |= {root: name_of.get(id(output), "") for root, output in zip(graph.roots, outputs, strict=True)}
-    picture = Digraph(node_attr=NODE_ATTRIBUTES, graph_attr={"size": "12,12"})
-    Drawing(picture, graph, names, max(max_attr_chars, 3) if show_attrs else 0).draw()
+    picture = Digraph(node_attr=BOX)
+    Drawing(picture.body, graph, max(max_attr_chars, 3) if show_attrs else 0).draw()
     picture.graph_attr["size"] = picture_size(len(picture.body))
     return picture
 
 
 class Drawing:
-    """Adds a graph's boxes and arrows in TorchViz's order, since the layout depends on it."""
+    """Adds a graph's boxes and arrows to the body of a Digraph in TorchViz's order, since the layout depends on it."""
 
-    def __init__(self, picture: Digraph, graph: Graph, names: Mapping[str, str], max_chars: int) -> None:
-        self.picture = picture
-        self.body: list[str] = picture.body
-        self.graph = graph
-        self.names = names
+    def __init__(self, body: list[str], graph: Graph, max_chars: int) -> None:
+        self.body = body
+        self.roots = graph.roots
         self.max_chars = max_chars
         self.nodes = {node.id: node for node in graph.nodes}
-        self.into: dict[str, list[Edge]] = defaultdict(list)
+        self.into: dict[str, list[Edge]] = {node.id: [] for node in graph.nodes}
         for edge in graph.edges:
             self.into[edge.target].append(edge)
         self.seen: set[str] = set()
-        self.endings: dict[tuple[str, str], str] = {}
+        self.arrows = {kind: _attributes(look) for kind, look in ARROWS.items()}
+        self.boxes: dict[tuple[str, str], str] = {}
 
     def draw(self) -> None:
         """Draw the roots and all below them; a stack of what is begun takes the place of recursion."""
-        for root in self.graph.roots:
+        for root in self.roots:
             stack = [iter((root,))]
             while stack:
                 node_id = next(stack[-1], None)
@@ -111,53 +107,51 @@ class Drawing:
         self.tensor_box(node.id, node.kind)
         for edge in self.into[node.id]:
             yield edge.source
-            self.arrow(edge.source, node.id, **({"style": "dotted"} if edge.kind == "view" else {}))
+            self.arrow(edge.source, node.id, edge.kind)
 
     def operation(self, node: Node) -> Iterator[str]:
         """Draw an operation with the tensors that it keeps; yield its inputs, each after the arrow from it."""
-        edges, custom = self.into[node.id], []
+        edges, is_leaf = self.into[node.id], node.kind == "accumulate"
         for edge in edges:
-            if edge.kind == "saved" and edge.label.startswith("saved["):
-                custom.append(edge.source)  # by a Function of the user's
-            elif edge.kind == "saved":
-                self.arrow(node.id, edge.source, dir="none")
+            if edge.kind == "saved" and not edge.label.startswith(BY_FUNCTION):
+                self.arrow(node.id, edge.source, "saved")
                 self.tensor_box(edge.source, "saved", edge.label)
-            elif node.kind == "accumulate":
+            elif is_leaf:
                 self.tensor_box(edge.source, "leaf")
                 self.arrow(edge.source, node.id)
-        self.box(node.id, _operation_text(node, self.max_chars) if self.max_chars else node.label)
+        self.box(node.id, _operation_text(node, self.max_chars) if self.max_chars else node.label, node.kind)
         for edge in edges:
-            if edge.kind == "data" and node.kind != "accumulate":
+            if edge.kind == "data" and not is_leaf:
                 self.arrow(edge.source, node.id)
                 yield edge.source
-        for tensor in custom:
-            self.arrow(tensor, node.id, dir="none")
-            self.tensor_box(tensor, "saved")
+        for edge in edges:
+            if edge.label.startswith(BY_FUNCTION):
+                self.arrow(edge.source, node.id, "saved")
+                self.tensor_box(edge.source, "saved")
 
     def tensor_box(self, node_id: str, kind: str, name: str = "") -> None:
         """Add a box for a tensor: its name, if it has one, above its shape."""
-        lines = f"{name or self.names[node_id]}\n {shape_text(self.nodes[node_id].shape or ())}".split("\n")
-        self.box(node_id, "\n".join(shorten(line, _LONGEST, middle=True) for line in lines), COLOURS[kind])
+        node = self.nodes[node_id]
+        own = node.name or ""
+        shown = name or (own.rpartition("\0")[0] if node.kind == "output" else own)
+        lines = f"{shown}\n {shape_text(node.shape or ())}".split("\n")
+        self.box(node_id, "\n".join(shorten(line, LONGEST_LINE, middle=True) for line in lines), kind)
 
-    def box(self, node_id: str, text: str, colour: str = "") -> None:
-        """Add a box, or a new text and colour for it; the package quotes each text once, since that is slow."""
+    def box(self, node_id: str, text: str, kind: str) -> None:
+        """Add a box, or a new text and colour for it; each text is quoted once, since that is slow."""
         self.seen.add(node_id)
-        ending = self.endings.get((text, colour))
-        if ending is None:
-            self.picture.node("_", _label(text), fillcolor=colour or None)
-            ending = self.endings[text, colour] = self.body.pop().partition("_")[2]
-        self.body.append(f"\t{node_id}{ending}")
+        attributes = self.boxes.get((text, kind))
+        if attributes is None:
+            attributes = self.boxes[text, kind] = _attributes(BOXES[kind], text)
+        self.body.append(f"\t{node_id}{attributes}\n")
 
-    def arrow(self, source: str, target: str, **style: str) -> None:
+    def arrow(self, source: str, target: str, kind: str = "data") -> None:
         """Add an arrow in the direction of the data."""
-        if style:
-            self.picture.edge(source, target, **style)
-        else:
-            self.body.append(f"\t{source} -> {target}\n")
+        self.body.append(f"\t{source} -> {target}{self.arrows[kind]}\n")
 
 
 def _operation_text(node: Node, max_chars: int) -> str:
-    """Return the name of an operation above an aligned table of what it saved; tensors are only told to be there."""
+    """Return the name of an operation above an aligned table of what it saved; of a tensor only that it is there."""
     if not node.attrs:
         return node.label
     rows = [(key, "[saved tensor]" if text.startswith("[saved tensor]") else text) for key, text in node.attrs]
@@ -169,9 +163,12 @@ def _operation_text(node: Node, max_chars: int) -> str:
     return "\n".join([node.label, rule, *table])
 
 
-def _label(text: str) -> Any:
-    """Return a text for the graphviz package that shows as it is; far too long lines are cut."""
+def _attributes(look: Mapping[str, str], text: str | None = None) -> str:
+    """Return attributes as the graphviz package writes them; a text shows as it is, but far too long lines are cut."""
     from graphviz import escape, nohtml
+    from graphviz.quoting import attr_list
 
-    cut = "\n".join(shorten(line, _MOST_AT_ONCE, middle=True) for line in text.split("\n"))
-    return nohtml(escape(visible(cut)).replace("&", "&amp;"))
+    if text is not None:
+        cut = "\n".join(shorten(line, LONGEST_PIECE, middle=True) for line in text.split("\n"))
+        text = nohtml(escape(visible(cut)).replace("&", "&amp;"))
+    return str(attr_list(text, kwargs=look))

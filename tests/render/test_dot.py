@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from gviz.graph import Edge, Graph, Node
 from gviz.render import RenderOptions, render
-from gviz.render.dot import picture_size, quote
+from gviz.render.dot import quote
 from gviz.render.labels import lines
+from gviz.render.look import picture_size
 from gviz.text import visible
 
 PLAIN = RenderOptions(show=())

@@ -59,8 +59,7 @@ def test_a_new_module_in_the_folder_is_a_new_format(tmp_path: Path) -> None:
     folder = tmp_path / "gviz" / "render"
     folder.mkdir(parents=True)
     (folder / "count.py").write_text(
-        "SUFFIXES = ('count',)\nDESCRIPTION = 'how many boxes'\n"
-        "def is_binary(suffix): return False\n"
+        "SUFFIXES = TEXTS = ('count',)\nDESCRIPTION = 'how many boxes'\n"
         "def render(graph, options): return f'{len(graph.nodes)}\\n'\n"
     )
     code = (
@@ -132,7 +131,7 @@ def test_a_picture_loads_what_it_needs_and_no_more() -> None:
         "json",
     }
     assert not loaded & unwanted
-    wanted = {"dot", "image", "labels", "marks", "options"}
+    wanted = {"dot", "image", "labels", "look", "marks", "options"}
     assert {name.removeprefix("gviz.render.") for name in loaded if name.startswith("gviz.render.")} == wanted
 
 

@@ -128,4 +128,4 @@ def test_a_long_tree_can_be_cut_and_says_by_how_much() -> None:
 
 def test_it_has_three_names() -> None:
     assert find("txt") is find("tree") is find("terminal")
-    assert not find("txt").is_binary("txt")
+    assert "txt" in find("txt").TEXTS

@@ -1,0 +1,74 @@
+"""How a picture looks: colours, pens and sizes, by the kind of box and arrow. Every format that draws reads them here."""
+
+from __future__ import annotations
+
+__all__ = ["ANSI", "ARROWS", "BOX", "BOXES", "CLUSTER", "LABEL", "LONGEST_LINE", "LONGEST_PIECE", "picture_size"]
+
+BOX = {
+    "style": "filled",
+    "shape": "box",
+    "align": "left",
+    "fontsize": "10",
+    "ranksep": "0.1",
+    "height": "0.2",
+    "fontname": "monospace",
+}
+"""All boxes, as TorchViz sets them (two of the attributes, align and ranksep, do nothing on a node)."""
+
+_GHOST = {"style": "filled,dashed", "fillcolor": "white", "color": "grey50", "fontcolor": "grey50"}
+
+BOXES: dict[str, dict[str, str]] = {
+    "operation": {},
+    "accumulate": {},
+    "leaf": {"fillcolor": "lightblue"},
+    "output": {"fillcolor": "darkolivegreen1"},
+    "intermediate": {"fillcolor": "darkolivegreen3"},
+    "saved": {"fillcolor": "orange"},
+    "constant": _GHOST,
+    "frozen": _GHOST,
+    "placeholder": {"fillcolor": "lightblue"},
+    "variable": {"fillcolor": "khaki"},
+}
+"""Boxes by kind: what they have besides :data:`BOX`. Operations keep Graphviz's own lightgrey."""
+
+ARROWS: dict[str, dict[str, str]] = {
+    "data": {},
+    "view": {"style": "dotted"},
+    "saved": {"dir": "none"},
+    "control": {"style": "dashed", "color": "grey50"},
+}
+"""Arrows by kind."""
+
+LABEL = {"fontsize": "10", "fontname": "monospace"}
+"""The text of an arrow."""
+
+CLUSTER = {"labeljust": "l", "style": "rounded", "color": "grey60", **LABEL}
+"""The frame of a name scope."""
+
+ANSI = {
+    "leaf": "94",
+    "output": "92",
+    "intermediate": "32",
+    "saved": "33",
+    "constant": "2",
+    "frozen": "2",
+    "placeholder": "94",
+    "variable": "33",
+}
+"""Colours in the terminal by kind, near those of the picture; operations keep the terminal's own."""
+
+LONGEST_LINE = 200
+"""Characters of a line in a box, and of a title: a longer one would make the picture too small to be read."""
+
+LONGEST_PIECE = 4_000
+"""Characters that are written at a time: Graphviz reads 16,384 bytes."""
+
+
+def picture_size(statements: int) -> str:
+    """Return TorchViz's size of a picture, in inches: 12, and more where there are more than 80 boxes and arrows.
+
+    >>> picture_size(16), picture_size(400)
+    ('12,12', '60,60')
+    """
+    inches = f"{max(12, statements * 0.15):g}"
+    return f"{inches},{inches}"
