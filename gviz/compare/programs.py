@@ -10,10 +10,9 @@ from gviz import static as tf
 from gviz.compare import Pair, Static
 from gviz.errors import SourceError
 from gviz.sources.expression import evaluate
-from gviz.sources.expression.allowed import CONSTANTS, find_function
 from gviz.sources.expression.compiled import compiled
 from gviz.sources.expression.limits import Budget
-from gviz.sources.expression.run import takes_number
+from gviz.sources.expression.run import find
 from gviz.sources.expression.static import StaticForm, look_through
 from gviz.sources.expression.values import find_dtype, make_value
 from gviz.sources.options import SourceOptions
@@ -145,9 +144,7 @@ def dynamic(
 
     It is compiled from the checked expression, so that neither reading nor checking is timed.
     """
-    forward = compiled(
-        program, None, lambda word, _: CONSTANTS.get(word, takes_number(word, find_function(engine, word))), root
-    )
+    forward = compiled(program, {piece: find(word, piece) for piece, word in program.words.items()}, root=root)
     tensor, types = engine.tensor, [(value.dtype, i in wanted) for i, value in enumerate(values.values())]
 
     def run(feed: Sequence[Any]) -> list[Any]:
@@ -177,11 +174,11 @@ def read_feed(feed: Mapping[str, str], number: int, values: Mapping[str, Any], d
         if name not in values:
             hint = did_you_mean(name, values, f"the values are {', '.join(values)}")
             raise SourceError(f"feed {number}: there is no value called {excerpt(name)}", hint=hint)
-    wanted, budget, row = find_dtype(engine, dtype), Budget(), []
+    wanted, budget, row = find_dtype(dtype), Budget(), []
     for name, first in values.items():
         if name not in feed:
             raise SourceError(f"feed {number}: {name} is missing", hint=f"give it there, or for all feeds: {name}=1")
-        value = make_value(engine, name, feed[name], wanted, requires_grad=False, budget=budget)
+        value = make_value(name, feed[name], wanted, requires_grad=False, budget=budget)
         if value.shape != first.shape:
             shapes = f"shape {tuple(value.shape)}, but the placeholder has shape {tuple(first.shape)}"
             hint = "a placeholder keeps its shape, which is that of the first feed"

@@ -366,7 +366,7 @@ def test_a_failing_script_is_drawn_as_far_as_it_came(gviz: Program) -> None:
         (("x+", "x=1"), ("x+",)),
         (("y=x", "--root", "z"), ("--root z: there is no such name",)),
         ((f"y={'(' * 300}x{')' * 300}",), ("the expression is too long", "split it into several statements")),
-        (("y=[a,b]",), ("a list is no tensor", "stack([a, b])")),
+        (("y=[a,b]",), ("a list is not a tensor", "stack([a, b])")),
         (("y=x.transpose(0,5)", "x=[[1]]"), ("Dimension out of range (expected to be in range of [-2, 1], but got 5)",)),
         (("nofile.py",), ("there is no file nofile.py",)),
         (("y=x", "-o", "y.xyz"), ("there is no format 'xyz'",)),

@@ -10,12 +10,12 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gviz import engine
 from gviz.errors import SourceError
-from gviz.sources.expression.allowed import RANDOM, is_function, load_engine
+from gviz.sources.expression.allowed import RANDOM, is_function
 from gviz.sources.expression.limits import Budget
 from gviz.sources.expression.naming import Names
-from gviz.sources.expression.parse import Source
-from gviz.sources.expression.read import read
+from gviz.sources.expression.parse import Source, read
 from gviz.sources.expression.root import find_roots, not_finite, retain, run_backward
 from gviz.sources.expression.run import run
 from gviz.sources.expression.values import make_leaves, normalized, unused_text
@@ -53,17 +53,17 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Evaluated:
     program = read(Source(text), options.values)
     _check_frozen(program, options)
     notes = notes_on_names(program, options)
-    engine, budget = load_engine(), Budget()
-    if program.is_random or not RANDOM.isdisjoint(re.findall(r"\w+", " ".join(options.values.values()))):
+    budget = Budget()
+    if not RANDOM.isdisjoint(re.findall(r"\w+", " ".join([text, *options.values.values()]))):
         engine.manual_seed(0)
-    leaves = make_leaves(engine, program.free, options, budget)
-    names = Names(program, engine.Tensor, leaves, options.values)
-    last = names.root(run(engine, program, leaves.values(), budget, names))
+    leaves = make_leaves(program.free, options, budget)
+    names = Names(program, leaves, options.values)
+    last = names.root(run(program, leaves.values(), budget, names))
     tensors = names.tensors
     roots = find_roots(program, options, tensors, last)
     notes += retain(options.retain, tensors)
     if options.backward:
-        notes += run_backward(engine, program, options, roots)
+        notes += run_backward(program, options, roots)
     notes += not_finite(tensors, names.expressions)
     return Evaluated(tensors, roots, names.expressions, tuple(notes))
 

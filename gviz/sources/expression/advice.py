@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING
 
 from gviz.errors import SourceError
 from gviz.sources.expression.allowed import ATTRIBUTES, FIELDS, OTHER_MODULES, OTHER_NAMES, functions, methods
-from gviz.sources.expression.check import called_function
-from gviz.sources.expression.compiled import sign
+from gviz.sources.expression.check import called_function, sign
 from gviz.sources.expression.notation import Token, foreign, replacement, suggestion, tokens
-from gviz.sources.expression.parse import too_deep
 from gviz.text import did_you_mean, printable
 
 if TYPE_CHECKING:
     from gviz.sources.expression.check import Program
     from gviz.sources.expression.parse import Source
 
-__all__ = ["refused", "refused_characters", "unreadable"]
+__all__ = ["refuse_characters", "refused", "unreadable"]
 
 # ------------------------------------------------------------------ what cannot be read
 JOINING = frozenset(("and", "or", "not", "if", "else", "in", "is"))
@@ -38,24 +36,23 @@ MARKS = {
 }
 
 
-def refused_characters(source: Source) -> SourceError | None:
-    """Return the answer to characters that Python takes as part of a name, and a reader as a sign: ``x·w``, ``xᵀ``."""
+def refuse_characters(source: Source) -> None:
+    """Refuse characters that Python takes as part of a name, and a reader as a sign: ``x·w``, ``xᵀ``."""
     for line, column, character in foreign(source.code):
         if replacement(character) is not None and ("x" + character).isidentifier() and not character.isdecimal():
-            return _foreign(source, line, column, character)
-    return None
+            raise _foreign(source, line, column, character)
 
 
-def unreadable(source: Source, error: SyntaxError) -> SourceError:  # noqa: PLR0911 - the first that finds something answers
+def unreadable(source: Source, error: Exception) -> SourceError:  # noqa: PLR0911 - the first that finds something answers
     """Return the answer to a source that Python's parser refuses.
 
     Args:
         source: what was typed.
-        error: what the parser said.
+        error: the parser's: a SyntaxError, or RecursionError or MemoryError for what is too deep for it.
     """
+    if not isinstance(error, SyntaxError) or "too many nested" in str(error):
+        return _too_deep(source)
     what, hint = error.msg or "invalid syntax", suggestion(source)
-    if "too many nested" in what:
-        return too_deep(source)
     for line, column, character in foreign(source.code):
         return _foreign(source, line, column, character)
     found = tokens(source.code)
@@ -76,6 +73,26 @@ def unreadable(source: Source, error: SyntaxError) -> SourceError:  # noqa: PLR0
     line, column = error.lineno or 1, max((error.offset or 1) - 1, 0)
     there = (token for token in found if token.line == line and 0 <= column - token.column < len(token.text))
     return _on(source, next(there, Token("newline", "", line, column)), what, hint)
+
+
+def _too_deep(source: Source) -> SourceError:
+    """The error for a source that is nested, or chained, beyond what the parser takes."""
+    return SourceError(
+        "the expression is too long or too deeply nested to be read in one piece",
+        place=source.place_of(_deepest(source.code)),
+        hint="split it into several statements, as in: s = x + w; s = s + x; y = s*2; or write a script: gviz render file.py",
+    )
+
+
+def _deepest(code: str) -> int:
+    """Where the brackets are nested deepest; without brackets, half-way into the longest line."""
+    most, place, depth = 1, -1, 0
+    for index, character in enumerate(code):
+        depth += (character in "([{") - (character in ")]}")
+        if depth > most:
+            most, place = depth, index
+    longest = max(code.split("\n"), key=len)
+    return place if place >= 0 else code.index(longest) + len(longest) // 2
 
 
 def _on(source: Source, token: Token, what: str, hint: str | None) -> SourceError:

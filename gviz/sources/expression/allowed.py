@@ -11,8 +11,11 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from gviz import engine
+from gviz.autograd.names import NAMES
+
 __all__ = [
-    "ATTRIBUTES", "CONSTANTS", "DTYPES", "FIELDS", "find_function", "functions", "is_function", "load_engine", "methods"
+    "ATTRIBUTES", "CONSTANTS", "DTYPES", "FIELDS", "find_function", "functions", "is_function", "methods"
 ]  # fmt: skip
 
 
@@ -26,6 +29,9 @@ REFUSED = words("as_strided empty empty_like new_empty from_numpy cuda")
 
 OWN_METHODS = words("detach dim item ndimension nelement numel size")
 """Methods of a tensor that the table does not list, since they are no operations."""
+
+OWN_FUNCTIONS = words("detach")
+"""Likewise its functions; the engine has them as methods."""
 
 RANDOM = words(
     """
@@ -65,17 +71,6 @@ OTHER_NAMES = {
 """What people write in mathematics and elsewhere -> the engine's name for it."""
 
 
-def load_engine() -> Any:
-    """Return the engine that expressions run on; it is imported at the first call, since it costs numpy.
-
-    >>> load_engine().tensor(2.0).item()
-    2.0
-    """
-    from gviz import engine
-
-    return engine
-
-
 @cache
 def functions(*, of_nn: bool = True) -> frozenset[str]:
     """Return every function that an expression may call; on request without those that are there once ``nn`` is loaded.
@@ -84,8 +79,8 @@ def functions(*, of_nn: bool = True) -> frozenset[str]:
     (True, False)
     """
     if of_nn:
-        import_module(f"{load_engine().__name__}.nn.functional")
-    return _pure(name.short for name in _table() if name.space in ("torch", "F"))
+        import_module(f"{engine.__name__}.nn.functional")
+    return _pure(name.short for name in NAMES.values() if name.space in ("torch", "F")) | OWN_FUNCTIONS
 
 
 def is_function(name: str) -> bool:
@@ -96,15 +91,7 @@ def is_function(name: str) -> bool:
 @cache
 def methods() -> frozenset[str]:
     """Return every method of a tensor that an expression may call."""
-    return _pure(name.method for name in _table()) | OWN_METHODS
-
-
-def _table() -> Any:
-    """Return the names of the engine's operations."""
-    load_engine()
-    from gviz.autograd.names import NAMES
-
-    return NAMES.values()
+    return _pure(name.method for name in NAMES.values()) | OWN_METHODS
 
 
 def _pure(names: Any) -> frozenset[str]:
@@ -112,12 +99,12 @@ def _pure(names: Any) -> frozenset[str]:
     return frozenset(name for name in names if name and not name.startswith("_") and not name.endswith("_")) - REFUSED
 
 
-def find_function(engine: Any, name: str) -> Any:
-    """Return the engine's function of that allowed name, from ``engine`` or else from ``engine.nn.functional``.
+def find_function(name: str) -> Any:
+    """Return the engine's function of that allowed name, None for any other name.
 
-    >>> find_function(load_engine(), "backward") is None
+    >>> find_function("backward") is None
     True
     """
     if not is_function(name):
         return None
-    return getattr(engine, name, None) or getattr(engine.nn.functional, name, None)
+    return next(getattr(space, name) for space in (engine, engine.nn.functional, engine.Tensor) if hasattr(space, name))

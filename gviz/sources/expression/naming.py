@@ -10,14 +10,13 @@ import ast
 from itertools import count, product
 from typing import TYPE_CHECKING, Any
 
+from gviz.engine import Tensor
 from gviz.errors import SourceError
 from gviz.sources.expression.allowed import FIELDS
-from gviz.sources.expression.compiled import with_parts
-from gviz.sources.expression.limits import is_tensor
 from gviz.text import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from gviz.sources.expression.check import Program
 
@@ -38,58 +37,55 @@ class Names:
 
     Args:
         program: the expression, looked through.
-        tensor: the engine's class of tensors.
         leaves: name -> value of each name that is free.
         taken: further names, which no unnamed tensor may get.
     """
 
-    def __init__(self, program: Program, tensor: Any, leaves: Mapping[str, Any], taken: Mapping[str, Any]) -> None:
-        self.program, self.tensor = program, tensor
+    def __init__(self, program: Program, leaves: Mapping[str, Tensor], taken: Iterable[str]) -> None:
+        self.program = program
         self.expressions: dict[str, str] = {}
         self._taken = {*program.names, *taken}
-        self._letters = letters()
-        self._records: list[tuple[str, Any]] = []
+        self._letters = (letter for letter in letters() if letter not in self._taken)
+        self._records: list[tuple[str, Tensor]] = []
         self._by_tensor: dict[int, str] = {}  # by identity; the records keep every tensor alive
         self._times: dict[str, int] = {}
         self._position: dict[str, int] = {}
-        self._values: dict[str, Any] = {}
-        self._written: dict[int, ast.expr] = {}
-        self._live: set[int] = set()
-        self._outermost: set[int] = set()
+        self._values: dict[str, object] = {}
         for name, leaf in leaves.items():
             self.assign(name, leaf)
+        self._written: dict[ast.AST, ast.expr] = {}  # for a piece, or for the torch.exp of a call
+        for piece, word in program.words.items():
+            if isinstance(piece, ast.Call | ast.Attribute) and not word.startswith("."):
+                self._written[piece.func if isinstance(piece, ast.Call) else piece] = ast.Name(word)
+        self._live: set[ast.expr] = set()  # what a name takes part in; all else is a constant
+        self._outermost: set[ast.expr] = set()
         for statement in program.statements:
+            for piece in program.pieces[statement.value]:
+                is_name = isinstance(piece, ast.Name) and piece not in program.words
+                if is_name or not self._live.isdisjoint(program.parts[piece]):
+                    self._live.add(piece)
             if isinstance(statement, ast.Assign) or statement is program.statements[-1]:  # the whole gets that name, and
                 root = _without_plus(statement.value)  # what stands in it between commas the names of its places
-                self._outermost |= {id(statement.value), id(root), *(id(part) for part in getattr(root, "elts", ()))}
+                self._outermost |= {statement.value, root, *getattr(root, "elts", ())}
 
     def __call__(self, piece: ast.expr, value: Any) -> Any:
         """Name what a piece has come to, or note that a name is assigned."""
         if isinstance(piece, ast.Name):
             self.assign(piece.id, value)
             return value
-        if any(self._is_live(part) for part in self.program.parts.get(id(piece), ())):
-            self._live.add(id(piece))
-        if isinstance(value, self.tensor):
-            name = self._by_tensor.get(id(value)) or self._new(piece, value)
-            if name is not None:
-                self._written[id(piece)] = ast.Name(name)
-        elif isinstance(value, int | float) and not isinstance(value, bool) and len(self._text(piece)) > MAX_FOLDED:
-            number = ast.Name(repr(abs(value)))  # as it came out
-            self._written[id(piece)] = ast.UnaryOp(ast.USub(), number) if value < 0 else number
+        text, name = self._text(piece), None
+        if isinstance(value, Tensor):
+            name = self._by_tensor.get(id(value))
+            if name is None and piece in self._live and piece not in self._outermost:
+                name = self._add(next(self._letters), value, text)
+        elif isinstance(value, int | float) and not isinstance(value, bool) and len(text) > MAX_FOLDED:
+            self._written[piece] = ast.parse(repr(value), mode="eval").body  # as it came out
+        if name or len(text) == MAX_TEXT:
+            self._written[piece] = ast.Name(name or text)
         return value
 
-    def _new(self, piece: ast.expr, tensor: Any) -> str | None:
-        """The next letter for a tensor that is made from names; of a constant with a long text, the text's ends."""
-        if id(piece) in self._outermost:
-            return None
-        text = self._text(piece)
-        if id(piece) not in self._live:
-            return text if len(text) == MAX_TEXT else None
-        return self._add(next(letter for letter in self._letters if letter not in self._taken), tensor, text)
-
     def root(self, value: Any) -> str:
-        """The name of the root, which the last statement has come to: its last name, ``graph`` if it has none.
+        """Return the name of the root, which the last statement has come to: its last name, ``graph`` if it has none.
 
         Raises:
             SourceError: there is no tensor in it.
@@ -97,49 +93,34 @@ class Names:
         statement = self.program.statements[-1]
         if isinstance(statement, ast.Expr):
             text = self._text(_without_plus(statement.value))
-            if not isinstance(value, self.tensor):
+            if not isinstance(value, Tensor):
                 raise self._no_root(value, text)
             numbered = (f"{ROOT_NAME}{number}" if number > 1 else ROOT_NAME for number in count(1))
             return self._by_tensor.get(id(value)) or self._add(next(n for n in numbered if n not in self._taken), value, text)
         names = [node.id for target in statement.targets for node in ast.walk(target) if isinstance(node, ast.Name)]
-        tensors = [name for name in reversed(names) if isinstance(self._values[name], self.tensor)]
+        tensors = [name for name in reversed(names) if isinstance(self._values[name], Tensor)]
         if not tensors:
             raise self._no_root(value, names[-1])
-        return next((name for name in tensors if self._values[name].requires_grad), tensors[0])
+        return next((name for name in tensors if self.tensors[name].requires_grad), tensors[0])
 
-    def _no_root(self, value: Any, name: str) -> SourceError:
-        """The answer to a last statement that makes no tensor."""
-        statement, hint = self.program.statements[-1], "write a name and give it a value: y=x*2 x=3"
+    def _no_root(self, value: object, name: str) -> SourceError:
+        """Return the answer to a last statement that makes no tensor."""
+        statement, hint = self.program.statements[-1], "write a formula of names, and their values: y=x*2 x=3"
         what = f"{name} must be a Tensor, not {type(value).__name__}"
-        tensors = parts_of(value, name) if isinstance(value, tuple | list) else []
+        tensors = parts_of(value, name)
         if tensors:
             what = f"{name} is several tensors, a root is one"
             hint = f"take one of them: {' or '.join(text for _, text in tensors[:3])}"
             if isinstance(statement.value, ast.Tuple):
                 hint = f"a comma makes a tuple: write a decimal point as . (1.5); else {hint}"
+        elif isinstance(value, list):
+            hint = "a list of numbers is the value of a name: y=W*2 W=[1,2]"
         return SourceError(what, place=self.program.source.place(statement), hint=hint)
 
-    # -------------------------------------------------------------- texts
     def _text(self, piece: ast.expr) -> str:
-        text = ast.unparse(self._tree(piece))
+        """Return a piece as people write it, with what is written for its parts."""
+        text = ast.unparse(_with(self._written, piece))
         return text if len(text) <= MAX_TEXT else shorten(text, MAX_TEXT, middle=True, mark=" … ")
-
-    def _tree(self, piece: ast.expr) -> ast.expr:
-        """A piece with what is written for its parts."""
-        if id(piece) in self._written:
-            return self._written[id(piece)]
-        word = self.program.words.get(id(piece))
-        if isinstance(piece, ast.Name | ast.Constant) or (word and not isinstance(piece, ast.Call)):
-            return ast.Name(word) if word else piece
-        return with_parts(piece, [self._tree(part) for part in self.program.parts.get(id(piece), ())], word)
-
-    def _is_live(self, piece: ast.expr) -> bool:
-        """Whether a name takes part in a piece; what none takes part in is a constant."""
-        if isinstance(piece, ast.Name):
-            return piece.id in self._values
-        if isinstance(piece, ast.List | ast.Tuple | ast.Slice):
-            return any(self._is_live(part) for part in self.program.parts.get(id(piece), ()))
-        return id(piece) in self._live
 
     # -------------------------------------------------------------- names
     @property
@@ -153,12 +134,11 @@ class Names:
         A name that is assigned again belongs to the later tensor; the earlier one becomes ``x (1st)``.
         """
         self._values[name] = value
-        if isinstance(value, self.tensor):
+        if isinstance(value, Tensor):
             self._assign(name, value)
-        elif isinstance(value, tuple | list):
-            for part, text in parts_of(value, name):
-                if id(part) not in self._by_tensor:
-                    self._assign(text, part)
+        for part, text in parts_of(value, name):
+            if id(part) not in self._by_tensor:
+                self._assign(text, part)
 
     def _add(self, name: str, tensor: Any, text: str) -> str:
         """Give a tensor an automatic name, which stands for a text."""
@@ -189,16 +169,21 @@ def _without_plus(node: ast.expr) -> ast.expr:
     return node
 
 
-def parts_of(value: tuple[Any, ...] | list[Any], name: str) -> list[tuple[Any, str]]:
-    """The tensors in a tuple, each with how it is written: ``m.values`` where it has a field's name, else ``m[0]``."""
-    fields = {
-        id(getattr(value, field)): field for field in sorted(FIELDS) if isinstance(value, tuple) and hasattr(value, field)
-    }
-    return [
-        (part, f"{name}.{fields[id(part)]}" if id(part) in fields else f"{name}[{number}]")
-        for number, part in enumerate(value)
-        if is_tensor(part)
-    ]
+def _with(written: Mapping[ast.AST, ast.expr], node: Any) -> Any:
+    """Return syntax with what is written for some of its pieces."""
+    if isinstance(node, list):
+        return [_with(written, part) for part in node]
+    if not isinstance(node, ast.AST):
+        return node
+    return written.get(node) or type(node)(*(_with(written, value) for _, value in ast.iter_fields(node)))
+
+
+def parts_of(value: object, name: str) -> list[tuple[Tensor, str]]:
+    """Return the tensors in a tuple or list, each as it is written: ``m.values`` if it has a field's name, else ``m[0]``."""
+    if not isinstance(value, list | tuple):
+        return []
+    fields = {id(getattr(value, field)): f"{name}.{field}" for field in sorted(FIELDS) if hasattr(value, field)}
+    return [(part, fields.get(id(part), f"{name}[{number}]")) for number, part in enumerate(value) if isinstance(part, Tensor)]
 
 
 def letters() -> Iterator[str]:

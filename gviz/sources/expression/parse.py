@@ -1,6 +1,6 @@
-"""Text to statements: Python's own parser behind a guard, so that any text comes back as statements or as a SourceError.
+"""Text to a program: Python's own parser behind a guard, the check, and an answer with a caret for what they refuse.
 
-The parser is recursive C code with limits of its own; what it cannot take is said with a caret and a way out.
+The parser is recursive C code with limits of its own; a text beyond them gets an answer with a way out.
 """
 
 from __future__ import annotations
@@ -8,10 +8,15 @@ from __future__ import annotations
 import ast
 import sys
 import warnings
+from typing import TYPE_CHECKING
 
 from gviz.errors import Place, SourceError
+from gviz.sources.expression.check import Program, RefusedError
 
-__all__ = ["MAX_CHARACTERS", "Source", "parse"]
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+__all__ = ["MAX_CHARACTERS", "Source", "read"]
 
 MAX_CHARACTERS = 50_000
 """An expression longer than that is a program, and belongs into a file."""
@@ -87,48 +92,47 @@ class Source:
         return offset if text.isascii() else len(text.encode("utf-8", "replace")[:offset].decode("utf-8", "ignore"))
 
 
-def parse(source: Source, limit: int = MAX_CHARACTERS) -> list[ast.stmt]:
-    """The statements of a source; an empty list if there are none.
+def read(source: Source, given: Collection[str] = (), limit: int = MAX_CHARACTERS) -> Program:
+    """Return a source's statements, looked through.
 
     Args:
         source: the text.
+        given: names that have a value, which win over functions and constants.
         limit: how many characters it may have.
 
     Raises:
-        SyntaxError: the parser's own.
-        SourceError: it is too long, too deep, or has characters that stand for nothing.
+        SourceError: it is empty, cannot be read, or has something that is not a part of an expression; with its place.
     """
     _check_characters(source, limit)
-    limit_before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit_before, PARSER_DEPTH))
+    try:
+        statements = _parsed(source.code)
+        if not source.code.isascii():
+            from gviz.sources.expression.advice import refuse_characters
+
+            refuse_characters(source)
+        if not statements:
+            raise SourceError("the expression is empty", hint='write one, as in gviz render "y=(x+w)*(w+1)" x=2 w=1')
+        return Program(source, statements, given)
+    except RefusedError as error:
+        from gviz.sources.expression.advice import refused  # only an error needs it
+
+        raise refused(error.node, error.program) from None
+    except (SyntaxError, RecursionError, MemoryError) as error:
+        from gviz.sources.expression.advice import unreadable
+
+        raise unreadable(source, error) from None
+
+
+def _parsed(code: str) -> list[ast.stmt]:
+    """Return the statements of a text, read with more room for nested brackets."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, PARSER_DEPTH))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the parser's remarks on style, such as "invalid decimal literal"
-            return ast.parse(source.code).body
-    except (RecursionError, MemoryError):
-        raise too_deep(source) from None
+            return ast.parse(code).body
     finally:
-        sys.setrecursionlimit(limit_before)
-
-
-def too_deep(source: Source) -> SourceError:
-    """The error for a source that is nested, or chained, beyond what the parser takes."""
-    return SourceError(
-        "the expression is too long or too deeply nested to be read in one piece",
-        place=source.place_of(_deepest(source.code)),
-        hint="split it into several statements, as in: s = x + w; s = s + x; y = s*2; or write a script: gviz render file.py",
-    )
-
-
-def _deepest(code: str) -> int:
-    """Where the brackets are nested deepest; without brackets, half-way into the longest line."""
-    most, place, depth = 1, -1, 0
-    for index, character in enumerate(code):
-        depth += (character in "([{") - (character in ")]}")
-        if depth > most:
-            most, place = depth, index
-    longest = max(code.split("\n"), key=len)
-    return place if place >= 0 else code.index(longest) + len(longest) // 2
+        sys.setrecursionlimit(limit)
 
 
 def _check_characters(source: Source, limit: int) -> None:

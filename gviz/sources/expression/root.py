@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import math
 from typing import TYPE_CHECKING, Any
 
+from gviz import engine
 from gviz.errors import SourceError
 from gviz.sources.expression.limits import Budget
 from gviz.sources.expression.naming import ROOT_NAME
@@ -62,7 +62,7 @@ def retain(names: Sequence[str], tensors: Mapping[str, Any]) -> Iterator[Note]:
             raise SourceError(f"--retain {name}: {error}", hint="nothing that it is made from requires gradients") from error
 
 
-def run_backward(engine: Any, program: Program, options: SourceOptions, roots: Mapping[str, Any]) -> Iterator[Note]:
+def run_backward(program: Program, options: SourceOptions, roots: Mapping[str, Any]) -> Iterator[Note]:
     """Run backward from each root, the graph retained, and say from which one it cannot run.
 
     Raises:
@@ -75,7 +75,7 @@ def run_backward(engine: Any, program: Program, options: SourceOptions, roots: M
             )
             continue
         try:
-            root.backward(_grad_output(engine, options.grad_output, root), retain_graph=True)
+            root.backward(_grad_output(options.grad_output, root), retain_graph=True)
         except ENGINE_ERRORS as error:
             if options.grad_output not in (None, "ones"):
                 raise SourceError(str(error), hint=f"--grad-output needs the shape of {name}, {tuple(root.shape)}") from error
@@ -98,12 +98,12 @@ def not_finite(tensors: Mapping[str, Any], expressions: Mapping[str, str]) -> It
             break
 
 
-def _grad_output(engine: Any, text: str | None, root: Any) -> Any:
+def _grad_output(text: str | None, root: Any) -> Any:
     if text is None:
         return None
     if text.strip() == "ones":
         return engine.ones_like(root)
-    return make_value(engine, "--grad-output ", text, root.dtype, requires_grad=False, budget=Budget())
+    return make_value("--grad-output ", text, root.dtype, requires_grad=False, budget=Budget())
 
 
 def _kind(tensor: Any) -> str | None:
@@ -141,19 +141,9 @@ def _no_graph(name: str, program: Program, options: SourceOptions, tensors: Mapp
     others = [other for other, value in tensors.items() if value.requires_grad and not value.is_leaf]
     if others:
         hint = f"{hint}; --root {others[-1]} has a graph"
-    place = program.source.place(_statement(program, name))
+    place = program.source.place(program.assigned.get(name, program.statements[-1]))
     shown = "this expression" if name.startswith(ROOT_NAME) and name not in program.names else name
     return SourceError(f"{shown} has no graph, nothing in it requires gradients: {why}", place=place, hint=hint)
-
-
-def _statement(program: Program, name: str) -> ast.stmt:
-    """The statement that assigns the name last, else the last one."""
-    for statement in reversed(program.statements):
-        if isinstance(statement, ast.Assign) and any(
-            isinstance(node, ast.Name) and node.id == name for target in statement.targets for node in ast.walk(target)
-        ):
-            return statement
-    return program.statements[-1]
 
 
 def _joined(names: Sequence[str]) -> str:

@@ -13,17 +13,15 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gviz import engine
 from gviz import static as tf
 from gviz.errors import SourceError
 from gviz.numbers.shapes import wrap_dim
 from gviz.sources.expression import notes_on_names
 from gviz.sources.expression.allowed import CONSTANTS, DTYPES
-from gviz.sources.expression.compiled import compiled, failed_piece
-from gviz.sources.expression.limits import Budget, TooLargeError, check_power
-from gviz.sources.expression.parse import Source
-from gviz.sources.expression.read import read
-from gviz.sources.expression.run import OPERATORS, takes_number
+from gviz.sources.expression.compiled import compiled
+from gviz.sources.expression.limits import Budget, check_power
+from gviz.sources.expression.parse import Source, read
+from gviz.sources.expression.run import ENGINE_ERRORS, OPERATORS, engine_error, takes_number
 from gviz.sources.expression.values import find_dtype, make_value
 from gviz.sources.options import Note, unused
 from gviz.sources.static import StaticSource
@@ -88,9 +86,9 @@ def look_through(text: str, options: SourceOptions) -> tuple[Program, dict[str, 
         SourceError: it cannot be read.
     """
     program = read(Source(text), options.values)
-    dtype, budget = find_dtype(engine, options.dtype), Budget()
+    dtype, budget = find_dtype(options.dtype), Budget()
     texts = {name: options.values.get(name, "1.0") for name in program.free}
-    make = partial(make_value, engine, dtype=dtype, requires_grad=False, budget=budget)
+    make = partial(make_value, dtype=dtype, requires_grad=False, budget=budget)
     return program, {name: make(name, text) for name, text in texts.items()}
 
 
@@ -110,8 +108,8 @@ class StaticForm:
     def __init__(self, program: Program, roots: Sequence[str] = ()) -> None:
         self.program, self.source = program, program.source
         self.names: dict[str, Any] = {}
-        self.named: dict[int, dict[str, str]] = {}
-        self.copies: dict[int, str] = {}
+        self.named: dict[ast.expr, dict[str, str]] = {}
+        self.copies: dict[ast.expr, str] = {}
         last: str | None = None
         for statement in program.statements:
             last = None
@@ -119,14 +117,15 @@ class StaticForm:
                 if not isinstance(target, ast.Name):
                     raise self.refusal(target, "a static graph's expression assigns one name at a time")
                 last = last or target.id
-                self.named[id(statement.value)] = {"name": in_ascii(last)}
+                self.named[statement.value] = {"name": in_ascii(last)}
                 if isinstance(statement.value, ast.Name):
-                    self.copies[id(target)] = last
+                    self.copies[target] = last
         self.root = roots[0] if roots else last
         names = [*program.free, *program.assigned]
         if roots and self.root not in names:
             raise SourceError(f"--root {self.root}: there is no such name", hint=f"there are {', '.join(names)}")
-        self.forward = compiled(program, self.assign, self.find, self.root)
+        functions = {piece: self.find(word, piece) for piece, word in program.words.items()}
+        self.forward = compiled(program, functions, self.assign, self.root)
 
     def define(self, values: Mapping[str, Any]) -> StaticSource:
         """Return the graph, with placeholders for values of these shapes; nothing else is done here, so that it can be timed.
@@ -143,22 +142,19 @@ class StaticForm:
             try:
                 root = self.forward(*names.values())
                 if isinstance(root, list | tuple):
-                    place, hint = (
-                        self.source.place(self.program.statements[-1]),
-                        "make one of it, as in stack([a, b]) or cat([a, b])",
-                    )
-                    raise SourceError("a list is no tensor", place=place, hint=hint)
+                    place, hint = self.program.statements[-1], "make one of it, as in stack([a, b]) or cat([a, b])"
+                    raise SourceError("a list is not a tensor", place=self.source.place(place), hint=hint)
                 title = self.root or next((name for name, value in names.items() if value is root), "")
                 if not isinstance(root, Tensor):  # a number has a box only where it is what the graph is about
                     root = constant(root, name=in_ascii(title) if title else "Const")
-            except (TypeError, ValueError, LookupError, ArithmeticError, NotImplementedError, TooLargeError) as error:
-                raise SourceError(str(error), place=self.source.place(failed_piece(error))) from None
+            except ENGINE_ERRORS as error:
+                raise engine_error(error, self.source) from None
         return StaticSource(graph, names, root, feeds, title=title)
 
     def assign(self, piece: ast.expr, value: Any) -> Any:
         """Note what a name stands for; the copy of another name is an operation of its own."""
         if isinstance(piece, ast.Name):
-            first = self.copies.get(id(piece))
+            first = self.copies.get(piece)
             if first is not None and isinstance(value, Tensor):
                 value = tf.identity(value, name=in_ascii(first)) if first == piece.id else self.names[first]
             self.names[piece.id] = value
@@ -166,11 +162,11 @@ class StaticForm:
 
     def find(self, word: str, piece: ast.expr) -> Any:
         """Return what a piece calls, or the constant that it is."""
-        named = self.named.get(id(piece), {})
+        named, name = self.named.get(piece, {}), word.lstrip(".")
         if isinstance(piece, ast.Call):
-            if word.lstrip(".") not in FUNCTIONS:
-                raise self.refusal(piece, f"{word.lstrip('.')} is not there in gviz's static graphs")
-            return takes_number(word, partial(self._call, word.lstrip("."), named))
+            if name not in FUNCTIONS:
+                raise self.refusal(piece, f"{name} is not there in gviz's static graphs")
+            return takes_number(word, partial(self._call, name, named))
         if isinstance(piece, ast.UnaryOp) and word in ("+", "-"):
             return partial(self._sign, word, named)
         if isinstance(piece, ast.BinOp | ast.Compare) and word not in ("&", "|", "<<", ">>"):

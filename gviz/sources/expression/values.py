@@ -12,16 +12,17 @@ from itertools import count
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
+from gviz import engine
+from gviz.engine import Tensor
 from gviz.errors import SourceError
-from gviz.sources.expression.limits import Budget, is_tensor
+from gviz.sources.expression.limits import Budget
 from gviz.sources.expression.naming import parts_of
-from gviz.sources.expression.parse import MAX_VALUE_CHARACTERS, Source
-from gviz.sources.expression.read import read
+from gviz.sources.expression.parse import MAX_VALUE_CHARACTERS, Source, read
 from gviz.sources.expression.run import ENGINE_ERRORS, engine_error, run
 from gviz.text import did_you_mean, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from gviz.sources.expression.check import Program
     from gviz.sources.options import SourceOptions
@@ -61,11 +62,11 @@ def normalized(name: str, source: Source | None = None) -> str:
         hint = "call it lam" if plain == "lambda" else f"choose another name, such as {plain}_"
         raise SourceError(f"{plain} is a word of Python's own and cannot be a name", place=place, hint=hint)
     raise SourceError(
-        f"{excerpt(name)} is no name", place=place, hint="a name has letters, digits and _, and begins with no digit"
+        f"{excerpt(name)} is not a name", place=place, hint="a name has letters, digits and _, and begins with no digit"
     )
 
 
-def find_dtype(engine: Any, name: str | None) -> Any:
+def find_dtype(name: str | None) -> Any:
     """The engine's dtype of that name, float32 for None; SourceError for another name, or one without gradients."""
     plain = (name or "float32").removeprefix("torch.")
     plain = OTHER_DTYPES.get(plain, plain)
@@ -77,23 +78,20 @@ def find_dtype(engine: Any, name: str | None) -> Any:
     raise SourceError(f"there is no dtype {excerpt(name or '')}", hint=did_you_mean(plain, FLOATING, there))
 
 
-def make_leaves(engine: Any, free: Sequence[str], options: SourceOptions, budget: Budget) -> dict[str, Any]:
+def make_leaves(free: Iterable[str], options: SourceOptions, budget: Budget) -> dict[str, Any]:
     """The value of each name that needs one, 1.0 where none is given; values that are not needed are read too."""
-    dtype = find_dtype(engine, options.dtype)
+    dtype = find_dtype(options.dtype)
     leaves = {}
     for name in dict.fromkeys([*free, *options.values]):
         text = options.values.get(name, "1.0")
-        leaves[name] = make_value(engine, name, text, dtype, requires_grad=name not in options.frozen, budget=budget)
+        leaves[name] = make_value(name, text, dtype, requires_grad=name not in options.frozen, budget=budget)
     return {name: leaves[name] for name in free}
 
 
-def make_value(
-    engine: Any, name: str, text: str, dtype: Any, *, requires_grad: bool = True, budget: Budget | None = None
-) -> Any:
+def make_value(name: str, text: str, dtype: Any, *, requires_grad: bool = True, budget: Budget | None = None) -> Any:
     """The leaf tensor for a value.
 
     Args:
-        engine: the engine's module.
         name: shown in front of the value in errors; an option such as ``--grad-output `` ends in a space.
         text: the value as typed.
         dtype: of the tensor.
@@ -108,9 +106,9 @@ def make_value(
     source = Source(text, prefix=name if name.endswith(" ") else f"{name}=")
     program = _expression(source)
     node = program.statements[0].value
-    value = run(engine, program, (), budget or Budget(), lambda _, value: value)
+    value = run(program, (), budget or Budget(), lambda _, value: value)
     try:
-        return _leaf(engine, _numbers(value, source, node), dtype, requires_grad=requires_grad)
+        return _leaf(_numbers(value, source, node), dtype, requires_grad=requires_grad)
     except ENGINE_ERRORS as error:
         raise engine_error(error, source, node) from error
 
@@ -122,12 +120,13 @@ def _expression(source: Source) -> Program:
     program = read(source, limit=MAX_VALUE_CHARACTERS)
     first = program.statements[0]
     if not isinstance(first, ast.Expr):
-        raise SourceError("a value is no assignment", place=source.place(first), hint="write one value, as in x=2")
+        raise SourceError("a value is not an assignment", place=source.place(first), hint="write one value, as in x=2")
     if len(program.statements) > 1:
         raise SourceError("a value is one expression", place=source.place(program.statements[1]), hint="leave the rest out")
     node = first.value
-    if program.free:
-        raise _no_value(source, node, program.free[0])
+    for name, place in program.free.items():
+        hint = "write a number (2, -1, 1e-3, 1/3), a list ([[1,2],[3,4]]), or ones(3,3), arange(6).reshape(2,3) and the like"
+        raise SourceError(f"{name} is not a value", place=source.place(place), hint=hint)
     if isinstance(node, ast.Tuple) and source.segment(node)[:1] not in ("(", ""):
         parts = [source.segment(part) for part in node.elts]
         hint = (
@@ -139,16 +138,9 @@ def _expression(source: Source) -> Program:
     return program
 
 
-def _no_value(source: Source, root: ast.expr, name: str) -> SourceError:
-    """The error for a name in a value."""
-    node = next(node for node in ast.walk(root) if isinstance(node, ast.Name) and node.id == name)
-    hint = "write a number (2, -1, 1e-3, 1/3), a list ([[1,2],[3,4]]), or ones(3,3), arange(6).reshape(2,3) and the like"
-    return SourceError(f"{name} is no value", place=source.place(node), hint=hint)
-
-
-def _leaf(engine: Any, value: Any, dtype: Any, *, requires_grad: bool) -> Any:
+def _leaf(value: Any, dtype: Any, *, requires_grad: bool) -> Any:
     """A tensor of its own with the value's numbers."""
-    if not is_tensor(value):
+    if not isinstance(value, Tensor):
         return engine.tensor(value, dtype=dtype, requires_grad=requires_grad)
     # A result of reshape would be a view, with a base in the picture: its numbers are what was asked for.
     leaf = value.detach().to(dtype).clone()
@@ -157,16 +149,16 @@ def _leaf(engine: Any, value: Any, dtype: Any, *, requires_grad: bool) -> Any:
 
 def _numbers(value: Any, source: Source, node: ast.expr) -> Any:
     """The value, if it is a tensor, a number, or a list of numbers."""
-    if is_tensor(value) or isinstance(value, int | float):
+    if isinstance(value, Tensor | int | float):
         return value
     if not isinstance(value, list | tuple):
-        what = f"{excerpt(source.segment(node))} is no value"
+        what = f"{excerpt(source.segment(node))} is not a value"
         raise SourceError(what, place=source.place(node), hint="write a number or a list of numbers")
     tensors = parts_of(value, source.segment(node))
     if tensors:
         written = isinstance(node, ast.List | ast.Tuple)
         hint = "join them: stack([...]) or cat([...])" if written else f"take one of them: {tensors[0][1]}"
-        raise SourceError("several tensors are no value", place=source.place(node), hint=hint)
+        raise SourceError("several tensors are not one value", place=source.place(node), hint=hint)
     _check_rows(value, source, node)
     return value
 

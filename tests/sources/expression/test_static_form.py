@@ -67,9 +67,9 @@ def test_the_root_is_the_last_value_or_the_name_that_is_asked_for() -> None:
         ("y=~x", "~x: a static graph's expression has no such form", 2, 2),
         ("a, b = x", "a static graph's expression assigns one name at a time", 0, 4),
         ("y=x.sum(dtype=float64)", "float64 is not there in a static graph", 14, 7),
-        ("y=x*9**9**9", "this number would have 369,693,100 digits", 4, 7),
+        ("y=x*9**9**9", "too large: this number would have 369,693,100 digits", 4, 7),
         ("y=x*(1/0)", "division by zero", 5, 3),
-        ("y=[x, w]", "a list is no tensor", 0, 8),
+        ("y=[x, w]", "a list is not a tensor", 0, 8),
         ("y=None", "None values not supported.", 0, 6),
     ],
 )

@@ -7,16 +7,15 @@ from typing import Any
 
 import pytest
 
+from gviz import engine
 from gviz.errors import SourceError
 from gviz.sources.expression import evaluate
-from gviz.sources.expression.allowed import load_engine
 from gviz.sources.expression.values import make_value, normalized
 from gviz.sources.options import SourceOptions
 
 
 def value(text: str, **options: Any) -> Any:
-    engine = load_engine()
-    return make_value(engine, "x", text, options.pop("dtype", engine.float32), **options)
+    return make_value("x", text, options.pop("dtype", engine.float32), **options)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +75,7 @@ def test_a_value_is_a_leaf_of_its_own_that_requires_gradients(text: str) -> None
 
 
 def test_a_value_can_have_no_gradient_and_another_dtype() -> None:
-    tensor = value("arange(3)", dtype=load_engine().float64, requires_grad=False)
+    tensor = value("arange(3)", dtype=engine.float64, requires_grad=False)
     assert not tensor.requires_grad
     assert str(tensor.dtype) == "torch.float64"
 
@@ -93,12 +92,12 @@ def test_a_value_of_many_numbers_is_read() -> None:
 @pytest.mark.parametrize(
     ("text", "what", "marked"),
     [
-        ("abc", "abc is no value", "abc"),
-        ("w", "w is no value", "w"),
-        ("[1, w]", "w is no value", "w"),
-        ("None", "None is no value", "None"),
+        ("abc", "abc is not a value", "abc"),
+        ("w", "w is not a value", "w"),
+        ("[1, w]", "w is not a value", "w"),
+        ("None", "None is not a value", "None"),
         ("[1, None]", "must be real number, not NoneType", "None"),
-        ("float64", "float64 is no value", "float64"),
+        ("float64", "float64 is not a value", "float64"),
         ("[1,[2]]", "must be real number, not list", "[2]"),
         ("[[1,2],3]", "not a sequence", "3"),
         ("[[1,2],[3]]", "expected sequence of length 2 at dim 1 (got 1)", "[3]"),
@@ -109,9 +108,9 @@ def test_a_value_of_many_numbers_is_read() -> None:
         ("1,2,3", "a comma makes several values", "1,2,3"),
         ("'a'", "a text is not possible in an expression", "'a'"),
         ("2j", "complex numbers are not possible in an expression", "2j"),
-        ("[ones(2), 2]", "several tensors are no value", "[ones(2), 2]"),
-        ("max(ones(2), dim=0)", "several tensors are no value", "max(ones(2), dim=0)"),
-        ("y=2", "a value is no assignment", "y=2"),
+        ("[ones(2), 2]", "several tensors are not one value", "[ones(2), 2]"),
+        ("max(ones(2), dim=0)", "several tensors are not one value", "max(ones(2), dim=0)"),
+        ("y=2", "a value is not an assignment", "y=2"),
         ("1; 2", "a value is one expression", "2"),
         ("2x", "there is no operator between 2 and x", "x"),
         ("1 2", "there is no operator between 1 and 2", "2"),
@@ -157,5 +156,5 @@ def test_what_a_terminal_cannot_show_is_not_shown() -> None:
 
 
 def test_values_that_are_not_used_are_read_all_the_same() -> None:
-    with pytest.raises(SourceError, match="abc is no value"):
+    with pytest.raises(SourceError, match="abc is not a value"):
         evaluate("y=x", SourceOptions(values={"x": "1", "z": "abc"}))
