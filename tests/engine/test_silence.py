@@ -46,10 +46,6 @@ def test_a_number_taken_out_of_the_graph_is_warned_of_once() -> None:
     assert done.stderr.startswith("<string>:3: UserWarning: ")
 
 
-def test_where_with_one_argument_takes_a_0_d_condition() -> None:
-    assert str(torch.where(torch.tensor(1.0))) == "(tensor([0]),)"
-
-
 @pytest.mark.parametrize("numpy_too", [False, True])
 @pytest.mark.parametrize(
     ("program", "printed"),
