@@ -23,7 +23,7 @@ Loops and branches are in ``control.py``, variables in ``variables.py``, picture
 from __future__ import annotations
 
 import sys
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 from gviz.static import dtypes, errors, functions, variables
@@ -42,32 +42,30 @@ double, half = dtypes.DTYPES["float64"], dtypes.DTYPES["float16"]
 convert_to_tensor = convert
 
 
-class Namespace(SimpleNamespace):
-    """A part of ``tf.``, as ``tf.nn``."""
+def part(name: str, **members: Any) -> Any:
+    """Return a part of ``tf.``, as ``tf.nn``; what it lacks is missing in TensorFlow's words, which are Python's."""
+    module = ModuleType(f"tensorflow.{name}")
+    vars(module).update(members)
+    return module
 
-    def __getattr__(self, name: str) -> Any:
-        """What is not here is missing in TensorFlow's words."""
-        raise AttributeError(f"module 'tensorflow.{self._name}' has no attribute '{name}'")
 
-
-nn = Namespace(_name="nn", **functions.NN)
-math = Namespace(_name="math", **(functions.FUNCTIONS | functions.NN))
-linalg = Namespace(_name="linalg", matmul=functions.matmul, eye=functions.FUNCTIONS["eye"])
-random = Namespace(_name="random", normal=functions.random_normal, uniform=functions.random_uniform)
-train = Namespace(_name="train", GradientDescentOptimizer=variables.GradientDescentOptimizer)
-summary = Namespace(_name="summary", FileWriter=FileWriter)
-initializers = Namespace(_name="initializers", global_variables=variables.FUNCTIONS["global_variables_initializer"])
-compat: Any = ModuleType("tensorflow.compat")
-compat.v1, compat.__path__ = sys.modules[__name__], []  # a package, for import tensorflow.compat.v1
-GraphKeys = Namespace(_name="GraphKeys", GLOBAL_VARIABLES=variables.GLOBAL, TRAINABLE_VARIABLES=variables.TRAINABLE)
-UnconnectedGradients = Namespace(_name="UnconnectedGradients", NONE="none", ZERO="zero")
-logging = Namespace(_name="logging", set_verbosity=lambda level: None, ERROR=40, WARN=30, INFO=20, FATAL=50)
+nn = part("nn", **functions.NN)
+math = part("math", **(functions.FUNCTIONS | functions.NN))
+linalg = part("linalg", matmul=functions.matmul, eye=functions.FUNCTIONS["eye"])
+random = part("random", normal=functions.random_normal, uniform=functions.random_uniform)
+train = part("train", GradientDescentOptimizer=variables.GradientDescentOptimizer)
+summary = part("summary", FileWriter=FileWriter)
+initializers = part("initializers", global_variables=variables.FUNCTIONS["global_variables_initializer"])
+compat = part("compat", v1=sys.modules[__name__], __path__=[])  # a package, for import tensorflow.compat.v1
+GraphKeys = part("GraphKeys", GLOBAL_VARIABLES=variables.GLOBAL, TRAINABLE_VARIABLES=variables.TRAINABLE)
+UnconnectedGradients = part("UnconnectedGradients", NONE="none", ZERO="zero")
+logging = part("logging", set_verbosity=lambda level: None, ERROR=40, WARN=30, INFO=20, FATAL=50)
 newaxis = None
 __version__ = "1.15 (gviz)"
 
 
-def executing_eagerly() -> Any:
-    """No: this is graph mode."""
+def executing_eagerly() -> bool:
+    """Return False: this is graph mode."""
     return False
 
 

@@ -7,7 +7,7 @@ when it is asked. All operations are made by :func:`gviz.static.build.add`, unde
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import count
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
@@ -16,6 +16,7 @@ from gviz.static.shapes import TensorShape, as_shape, leaves, merged, refilled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from numpy.typing import ArrayLike
 
@@ -112,19 +113,9 @@ class Operation:
         self.number = 0  # in the order of making
         self.context = graph.context  # the loop or branch that it is in
 
-    def values(self) -> list[Tensor]:
-        """Return its outputs."""
-        return list(self.outputs)
-
     def _update_input(self, index: int, tensor: Tensor) -> None:
         """Take another tensor as an input, as users do who make a cycle by hand."""
         self.inputs = (*self.inputs[:index], tensor, *self.inputs[index + 1 :])
-
-    def get_attr(self, name: str) -> Any:
-        """Return a fixed parameter; ValueError if it has none of that name."""
-        if name not in self.attrs:
-            raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
-        return self.attrs[name]
 
     def __repr__(self) -> str:
         return f"<tf.Operation '{self.name}' type={self.type}>"
@@ -250,10 +241,9 @@ class Graph:
         finally:
             _stack.pop()
 
-    @contextmanager
-    def device(self, name: object) -> Iterator[None]:
+    def device(self, name: object) -> AbstractContextManager[None]:
         """Accepted, as there is one device only."""
-        yield
+        return nullcontext()
 
     def finalize(self) -> None:
         """Allow no more operations."""

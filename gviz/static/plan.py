@@ -275,8 +275,7 @@ class Plan:
 
     # -------------------------------------------------------------- operations that are no calls
     def _constant(self, op: Operation) -> None:
-        value = op.attrs["value"]
-        self._constants[op.outputs[0]] = value[()] if value.ndim == 0 else value
+        self._constants[op.outputs[0]] = op.attrs["value"][()]
 
     def _unfed(self, op: Operation) -> NoReturn:
         shape = f" and shape {listed(op.attrs['shape'])}" if op.attrs["shape"] else ""
@@ -287,9 +286,6 @@ class Plan:
     def _no_line(self, op: Operation) -> None:
         self.operations.append(op)
 
-    def _is_initialized(self, op: Operation) -> None:
-        self._write(op, f"np.bool_({self._bind(op.inputs[0].op)} in state)")
-
     def _refresh(self, tensors: Iterable[Tensor]) -> None:
         """Read variables where their values are used."""
         for tensor in tensors:
@@ -298,18 +294,15 @@ class Plan:
                 self._line(f"state[{self._bind(tensor.op)}]", tensor.op, name)
                 self._outside.add(name)
 
-    def _stored(self, op: Operation) -> None:
-        """Give a variable a new value."""
-        variable, args = op.inputs[0], [self._text(t) for t in op.inputs[1:]]
-        place, kind = f"state[{self._bind(variable.op)}]", self._bind(variable.dtype.base_dtype.as_numpy_dtype)
-        name = self._write(op, STORED[op.type].format(*args, old=place, kind=kind), args=args)
-        self._outside.add(name)
-        self._line(f"{place} = {name}", op, args=[name])
-
-    def _drawn(self, op: Operation) -> None:
-        """Draw random numbers."""
-        kind, texts = self._bind(op.attrs["dtype"].as_numpy_dtype), [self._text(t) for t in op.inputs]
-        self._write(op, f"random({self._bind(op)}).{DRAWN[op.type].format(*texts, kind=kind)}")
+    def _by_text(self, op: Operation) -> None:
+        """Write an operation that has to do with the state or with random numbers; keep a variable's new value."""
+        args = [self._text(t) for t in op.inputs if not t.dtype.is_ref]
+        names = {"op": self._bind(op), "variable": self._bind(op.inputs[0].op)}
+        names["kind"] = self._bind(op.outputs[0].dtype.base_dtype.as_numpy_dtype)
+        name = self._write(op, TEXTS[op.type].format(*args, **names), args=args)
+        if op.type in STORED:
+            self._outside.add(name)
+            self._line(f"state[{names['variable']}] = {name}", op, args=[name])
 
     # -------------------------------------------------------------- loops and branches
     def _loop(self, loop: Loop) -> None:
@@ -376,18 +369,19 @@ class Plan:
 
 
 STORED = {
-    "Assign": "np.array({0}, {kind})[()]", "AssignAdd": "{old} + {0}", "AssignSub": "{old} - {0}",
-    "ApplyGradientDescent": "{old} - {0} * {1}",
+    "Assign": "np.array({0}, {kind})[()]", "AssignAdd": "state[{variable}] + {0}", "AssignSub": "state[{variable}] - {0}",
+    "ApplyGradientDescent": "state[{variable}] - {0} * {1}",
 }  # fmt: skip
 """What a variable gets."""
-DRAWN = {
-    "RandomStandardNormal": "standard_normal(tuple({0})).astype({kind})", "RandomUniform": "random(tuple({0})).astype({kind})",
-    "RandomUniformInt": "integers({1}, {2}, tuple({0}), {kind})",
-}  # fmt: skip
-"""How a generator draws."""
+TEXTS = STORED | {
+    "IsVariableInitialized": "np.bool_({variable} in state)",
+    "RandomStandardNormal": "random({op}).standard_normal(tuple({0})).astype({kind})",
+    "RandomUniform": "random({op}).random(tuple({0})).astype({kind})",
+    "RandomUniformInt": "random({op}).integers({1}, {2}, tuple({0}), {kind})",
+}
+"""Operations that are not calls, as Python."""
 WRITERS: dict[str, Callable[[Plan, Operation], None]] = {
-    "Const": Plan._constant, "Placeholder": Plan._unfed, "IsVariableInitialized": Plan._is_initialized,
-    **dict.fromkeys(("NoOp", "VariableV2"), Plan._no_line),
-    **dict.fromkeys(STORED, Plan._stored), **dict.fromkeys(DRAWN, Plan._drawn),
+    **dict.fromkeys(TEXTS, Plan._by_text), **dict.fromkeys(("NoOp", "VariableV2"), Plan._no_line),
+    "Const": Plan._constant, "Placeholder": Plan._unfed,
 }  # fmt: skip
 UNITS: dict[type, Callable[[Plan, Any], None]] = {Loop: Plan._loop, BackLoop: Plan._back_loop, Branches: Plan._branches}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 
 from gviz.static.build import convert
-from gviz.static.dtypes import as_dtype, as_value, is_array
+from gviz.static.dtypes import as_dtype, is_array
 from gviz.static.errors import FailedPreconditionError, InvalidArgumentError
 from gviz.static.functions import placeholder
 from gviz.static.graph import Graph, Operation, Tensor, get_default_graph
@@ -22,8 +22,6 @@ from gviz.static.shapes import TensorShape, fits, leaves, listed, refilled
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
     from typing import Self
-
-    from numpy.typing import NDArray
 
     from gviz.static.graph import Node
 
@@ -157,10 +155,11 @@ class Session:
 
     # -------------------------------------------------------------- opening and closing
     def close(self) -> None:
-        """Forget all values; the session runs nothing any more."""
+        """Forget all values; the session runs nothing any more, and is not the default one."""
         self._closed = True
         self._values.clear()
         self._plans.clear()
+        self._entered.close()
 
     @contextmanager
     def as_default(self) -> Iterator[Session]:
@@ -177,7 +176,6 @@ class Session:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        self._entered.close()
         self.close()
 
 
@@ -187,11 +185,6 @@ class InteractiveSession(Session):
     def __init__(self, target: str = "", graph: Graph | None = None, config: object = None) -> None:
         super().__init__(target, graph, config)
         self._entered.enter_context(self.as_default())
-
-    def close(self) -> None:
-        """Close it, and be the default one no more."""
-        super().close()
-        self._entered.close()
 
 
 def get_default_session() -> Session | None:
@@ -277,7 +270,10 @@ def failure(plan: Plan, error: Exception) -> InvalidArgumentError:
     shapes = [listed(np.shape(value)) for value in values]
     if op.type == "Reshape" and "call" not in op.attrs:
         known = constant_value(op.inputs[1])
-        message = refused_shape(np.size(values[0]), values[1] if known is None else known)
+        shape = values[1] if known is None else known
+        needs = "requires a multiple of" if -1 in shape else "has"
+        message = f"Input to reshape is a tensor with {np.size(values[0])} values, but the requested shape {needs} "
+        message += str(np.prod(shape[shape != -1]))
     elif op.type == "AddN":
         message = f"Inputs to operation {op.name} of type AddN {message}"
     elif "ZeroDivision" in message:
@@ -287,13 +283,6 @@ def failure(plan: Plan, error: Exception) -> InvalidArgumentError:
         words = CLASHES.get(op.type, "Incompatible shapes: {one} vs. {other}")
         message = words.format(one=shapes[0], place=place, other=other)
     return InvalidArgumentError(message, op)
-
-
-def refused_shape(size: int, shape: NDArray[Any]) -> str:
-    """Return TensorFlow's words for so many values that do not fit a shape."""
-    count = np.prod(shape[shape != -1])
-    has = f"has {count}" if -1 not in shape else f"requires a multiple of {count}"
-    return f"Input to reshape is a tensor with {size} values, but the requested shape {has}"
 
 
 # ------------------------------------------------------------------ functions that are run as graphs
@@ -311,31 +300,28 @@ class Traced:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given = [list(args), kwargs]
-        if any(isinstance(v, Tensor) for v in leaves(given)):
+        values = list(leaves(given))
+        if any(isinstance(value, Tensor) for value in values):
             return self.python_function(*args, **kwargs)
-        session, inputs, outputs = self.trace(given)
-        return session.run(outputs, dict(zip(inputs, filter(is_array, leaves(given)), strict=True)))
+        kinds = [(v.dtype.name, v.shape) if is_array(v) else (type(v).__name__, v) for v in values]
+        key = (str(refilled(given, repeat(0))), *kinds)
+        if key not in self.traces:
+            self.traces[key] = self.trace(given)
+        session, inputs, outputs = self.traces[key]
+        return session.run(outputs, dict(zip(inputs, filter(is_array, values), strict=True)))
 
     def trace(self, given: Any) -> tuple[Session, list[Tensor], Any]:
         """Return the graph for arguments of this kind: its session, its placeholders and its results."""
-        key = (str(refilled(given, repeat(0))), *map(signature, leaves(given)))
-        if key not in self.traces:
-            with Graph().as_default() as graph:
-                symbolic = [placeholder(as_dtype(v.dtype), v.shape) if is_array(v) else v for v in leaves(given)]
-                args, kwargs = refilled(given, iter(symbolic))
-                result = self.python_function(*args, **kwargs)
-                outputs = refilled(result, (v if v is None else convert(v) for v in leaves(result)))
-            self.traces[key] = Session(graph=graph), [v for v in symbolic if isinstance(v, Tensor)], outputs
-        return self.traces[key]
+        with Graph().as_default() as graph:
+            symbolic = [placeholder(as_dtype(v.dtype), v.shape) if is_array(v) else v for v in leaves(given)]
+            args, kwargs = refilled(given, iter(symbolic))
+            result = self.python_function(*args, **kwargs)
+            outputs = refilled(result, (v if v is None else convert(v) for v in leaves(result)))
+        return Session(graph=graph), [v for v in symbolic if isinstance(v, Tensor)], outputs
 
     def experimental_get_tracing_count(self) -> int:
         """Return how many graphs there are."""
         return len(self.traces)
-
-
-def signature(value: Any) -> Any:
-    """Return what a trace depends on: dtype and shape of an array, anything else itself."""
-    return (as_value(value, None).dtype.name, value.shape) if is_array(value) else (type(value).__name__, value)
 
 
 def function(func: Callable[..., Any] | None = None, **options: Any) -> Any:
