@@ -4,8 +4,7 @@ A graph is a row of :class:`Op`, whoever made it. :func:`graph_def` puts it in p
 tensorflow/core/framework/{graph,node_def,attr_value}.proto, and :func:`event_file` frames it as records with checksums
 (https://www.tensorflow.org/tutorials/load_data/tfrecord).
 
-No clock goes into a file, so the same graph gives the same bytes; by a time that no other program writes, gviz knows its own
-files again. The clock is in their names alone.
+A file has no time in it, so the same graph gives the same bytes, and gviz knows its own files again. Their names have the time.
 """
 
 from __future__ import annotations
@@ -211,9 +210,9 @@ def _first_event(wall_time: float = 0.0) -> bytes:
 
 # ------------------------------------------------------------------ the folder
 def write_events(folder: str | os.PathLike[str], data: bytes) -> str:
-    """Write an event file into a folder, which is made where it is missing, in place of what gviz left there before.
+    """Write an event file into a folder, which is made if it is missing, in place of those that gviz left there before.
 
-    Files of others stay, and so does a file of the same content.
+    Files of others stay.
 
     Args:
         folder: TensorBoard's log directory, or a run's folder in it.
@@ -229,13 +228,11 @@ def write_events(folder: str | os.PathLike[str], data: bytes) -> str:
     check_name(name, "write -o DIR/")
     try:
         os.makedirs(name, exist_ok=True)
-        ours = _own_files(name)
-        kept = next((entry for entry, content in ours.items() if content == data), None)
-        if kept is None:
-            write(os.path.join(name, _file_name(ours)), data)
-        for old in ours:
-            if old != kept:
-                os.unlink(os.path.join(name, old))
+        earlier = [entry for entry in os.listdir(name) if _is_own(name, entry)]
+        times = [int(entry.split(".")[3]) + 1 for entry in earlier]  # TensorBoard reads no name twice
+        write(os.path.join(name, f"events.out.tfevents.{max([int(time.time()), *times])}.gviz"), data)
+        for entry in earlier:
+            os.unlink(os.path.join(name, entry))
     except (FileExistsError, NotADirectoryError):
         raise FileError(f"cannot write into {name}: it is not a folder, or lies in a file", hint="name a folder") from None
     except OSError as error:
@@ -243,20 +240,11 @@ def write_events(folder: str | os.PathLike[str], data: bytes) -> str:
     return name
 
 
-def _file_name(others: Iterable[str] = ()) -> str:
-    """Return the name of a new event file: the time, and later than gviz's others, since TensorBoard reads no name twice."""
-    times = (int(other.split(".")[3]) + 1 for other in others)
-    return f"events.out.tfevents.{max((int(time.time()), *times))}.gviz"
-
-
-def _own_files(folder: str) -> dict[str, bytes]:
-    """Return the event files in a folder that gviz wrote, with their content.
-
-    A machine may be called gviz, too, but what it writes has a time in it.
-    """
-    own, head = {}, _first_event()
-    for entry in filter(_NAME.fullmatch, sorted(os.listdir(folder))):
-        with suppress(OSError), open(os.path.join(folder, entry), "rb") as file:
-            if file.read(len(head)) == head:
-                own[entry] = head + file.read()
-    return own
+def _is_own(folder: str, entry: str) -> bool:
+    """Return whether gviz wrote a file. A machine may be called gviz, too, but what it writes has a time in it."""
+    if not _NAME.fullmatch(entry):
+        return False
+    head = _first_event()
+    with suppress(OSError), open(os.path.join(folder, entry), "rb") as file:
+        return file.read(len(head)) == head
+    return False
