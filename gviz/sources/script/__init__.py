@@ -112,7 +112,7 @@ def _execute(  # noqa: PLR0917 - what a run is made of
         if error is not None:
             failure = describe(error, script)
             if threads():  # they are waited for now, which may take for ever
-                first = failure.str(error).partition("\n")[0]
+                first = str(failure.error).partition("\n")[0]
                 talk.say(Note(f"{first}; waiting for the threads that it started", "warning"))
     _flush()
     static = None
