@@ -7,18 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from gviz.graph import TensorRow
 from gviz.sources import Reading, SourceOptions, read
-from gviz.sources.script.torch_names import lacking
-
-
-def needs(*names: str) -> pytest.MarkDecorator:
-    """Skips a test until the engine has these names of torch."""
-    missing = lacking(dict.fromkeys(names))
-    return pytest.mark.skipif(bool(missing), reason=f"the engine has no {', '.join(missing)} yet")
-
 
 HEAD = "import torch\nx = torch.tensor(2.0, requires_grad=True)\n"
 """Two lines that many scripts begin with."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from program import ROOT
-from scripts import Folder, needs
+from scripts import Folder
 
 from gviz.graph import TensorRow
 
@@ -24,8 +24,7 @@ def recorded() -> list[Any]:
     with RECORDED.open(encoding="utf-8") as lines:
         cases = [json.loads(line) for line in lines]
     chosen = [case for case in cases if case["topic"] in {"seeds", "leaf"} and case["expect"]["names"]]
-    waiting = needs("torch.Tensor.norm")
-    return [pytest.param(case, id=case["id"], marks=waiting if ".norm(" in case["source"] else ()) for case in chosen]
+    return [pytest.param(case, id=case["id"]) for case in chosen]
 
 
 def is_close(value: Any, other: Any) -> bool:

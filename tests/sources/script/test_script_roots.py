@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from scripts import HEAD, Folder, leaves, needs, roots, rows, texts
+from scripts import HEAD, Folder, leaves, roots, rows, texts
 
 from gviz.errors import SourceError
 from gviz.graph import Graph
@@ -127,7 +127,6 @@ def test_for_a_root_made_after_backward_the_names_are_those_of_the_end(folder: F
     assert {node.name: node.value for node in reading.graph.nodes if node.kind == "leaf"} == {"x": 5}
 
 
-@needs("torch.nn.Module", "torch.nn.Linear")
 def test_parameters_of_a_module_have_their_paths_as_names(folder: Folder) -> None:
     text = """
         import torch
