@@ -68,8 +68,6 @@ def add(
     op.inputs = tuple(inputs) if op.context is None else op.context.captured(inputs, op)
     op.outputs = [Tensor(op, i, dtype, dims) for i, (dtype, dims) in enumerate(outputs_of(op))]
     op.number = len(graph)  # what it brings in comes before it
-    if op.context is not None:
-        op.context.entered(op)
     graph.keep(op)
     return op
 

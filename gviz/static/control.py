@@ -7,20 +7,22 @@ plans and gradients treat it so (:func:`unit_of`).
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gviz.static.build import add, constant, convert, make, of_dtype
 from gviz.static.dtypes import bool_, int32
 from gviz.static.errors import DeadlineExceededError
 from gviz.static.graph import Operation, Tensor, get_default_graph
-from gviz.static.shapes import TensorShape, as_shape, described, fits, leaves, refilled, relaxed, same_structure
+from gviz.static.shapes import TensorShape, as_shape, described, leaves, refilled, relaxed, same_structure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gviz.static.graph import Graph
+    from gviz.static.shapes import Dims
 
-__all__ = ["Branches", "Context", "Loop", "Unit", "cond", "refuse_endless", "unit_of", "while_loop"]
+__all__ = ["Branches", "Context", "Loop", "Unit", "cond", "opened", "refuse_endless", "unit_of", "while_loop"]
 
 
 class Context:
@@ -40,7 +42,9 @@ class Context:
         self.pivot: Operation | None = None  # runs whenever the inside runs
 
     def captured(self, inputs: Sequence[Tensor], op: Operation) -> tuple[Tensor, ...]:
-        """Return the inputs of a new operation, those from outside brought in; variables stay where they are."""
+        """Return a new operation's inputs, brought in unless they are variables; one without inputs waits for the inside."""
+        if not inputs and self.pivot is not None and self.pivot not in op.control_inputs:
+            op.control_inputs.append(self.pivot)
         return tuple(t if t.dtype.is_ref else self.bring_in(t, op.name) for t in inputs)
 
     def bring_in(self, tensor: Tensor, name: str) -> Tensor:
@@ -54,33 +58,35 @@ class Context:
             self.captures[tensor] = op.outputs[self.side]
         return self.captures[tensor]
 
-    def entered(self, op: Operation) -> None:
-        """Have an operation without inputs run with the inside, not before it."""
-        op.context = self
-        if not op.inputs and self.pivot is not None and self.pivot not in op.control_inputs:
-            op.control_inputs.append(self.pivot)
-
     def add(self, type: str, inputs: Sequence[Tensor], name: str | None = None, **attrs: Any) -> Operation:
         """Add an operation of the loop's or branch's own machinery: nothing is brought in for it."""
-        graph = self.graph
-        context, graph.context = graph.context, None
-        scope = graph.names.scope
-        if name is not None and "/" in name:
-            graph.names.scope = ""
-        try:
-            op = add(graph, type, inputs, attrs, name)
-        finally:
-            graph.context, graph.names.scope = context, scope
+        scope = self.graph.names.scope if name is None or "/" not in name else ""
+        with opened(self.graph, None), self.graph.name_scope(scope):
+            op = add(self.graph, type, inputs, attrs, name)
         op.context = self
         return op
 
-    def inside(self, function: Callable[..., Any], args: Sequence[Any] = ()) -> Any:
-        """Build what a function builds, inside."""
-        before, self.graph.context = self.graph.context, self
-        try:
-            return function(*args)
-        finally:
-            self.graph.context = before
+    def begin(self, starts: Sequence[Tensor], shapes: Iterable[Dims]) -> list[Operation]:
+        """Bring the first values of a loop's variables in; return what gives the variables, which have these shapes."""
+        enters = [self.add("Enter", [t], "Enter").outputs[0] for t in starts]
+        return [self.add("Merge", [t, t], "Merge", shape=dims) for t, dims in zip(enters, shapes, strict=True)]
+
+    def turn(self, merges: Iterable[Operation], results: Iterable[Tensor], name: str) -> list[Tensor]:
+        """Let what a step of a loop comes to be the variables of the next one; return it as it is inside."""
+        brought = [self.bring_in(t, name) for t in results]
+        for merge, result in zip(merges, brought, strict=True):
+            merge.inputs = (merge.inputs[0], self.add("NextIteration", [result], "NextIteration").outputs[0])
+        return brought
+
+
+@contextmanager
+def opened(graph: Graph, context: Context | None) -> Iterator[None]:
+    """Have what is built belong to the inside of a loop or branch, or to none."""
+    before, graph.context = graph.context, context
+    try:
+        yield
+    finally:
+        graph.context = before
 
 
 class Unit:
@@ -89,12 +95,12 @@ class Unit:
     number = 0
     control_inputs: tuple[Operation, ...] = ()
 
-    def __init__(self, name: str, context: Any = None) -> None:
+    def __init__(self, name: str, context: Context) -> None:
         self.name, self.context = name, context
         self.inputs: list[Tensor] = []
         self.outputs: list[Tensor] = []
-        # of a loop: the variables' first values, their merges, and their values after a step
-        self.starts: list[Tensor] = []
+        # of a loop: the variables' first values, where a step begins, and the variables after a step
+        self.starts: Sequence[Tensor] = ()
         self.merges: list[Operation] = []
         self.results: Any = []
 
@@ -174,67 +180,64 @@ def while_loop(
     if not loop_vars:
         raise ValueError("'loop_vars' must be provided.")
     if maximum_iterations is not None:
-        capped = while_loop(
+        packed = while_loop(
             lambda n, v: make("LogicalAnd", [n < maximum_iterations, cond(*v)]),
             lambda n, v: (n + 1, as_given(loop_vars, body(*v))),
             (constant(0, int32, name="iteration_counter"), loop_vars),
             None if shape_invariants is None else (TensorShape([]), shape_invariants),
             name=name,
         )[1]
-        return capped[0] if len(loop_vars) == 1 and not return_same_structure else capped
-    graph = get_default_graph()
-    with graph.name_scope(name or "while") as scope:
-        starts = [convert(v) for v in leaves(loop_vars)]
-        allowed = [t.shape.dims for t in starts]
-        if shape_invariants is not None:
-            allowed = [as_shape(s) for s in leaves(shape_invariants)]
-        results = build_loop(graph, scope, cond, body, loop_vars, starts, allowed)
-    packed = refilled(loop_vars, iter(results))
+    else:
+        with get_default_graph().name_scope(name or "while") as scope:
+            shapes = None if shape_invariants is None else [as_shape(s) for s in leaves(shape_invariants)]
+            packed = refilled(loop_vars, iter(build_loop(scope, cond, body, loop_vars, shapes)))
     return packed[0] if len(loop_vars) == 1 and not return_same_structure else packed
 
 
 def build_loop(
-    graph: Graph, scope: str, cond: Any, body: Any, shape: Any, starts: list[Tensor], allowed: Sequence[Any]
+    scope: str, cond: Callable[..., Any], body: Callable[..., Any], form: Any, shapes: Sequence[Dims] | None
 ) -> list[Tensor]:
-    """Build the operations of a loop in TensorFlow's order; return its results."""
+    """Build the operations of a loop in TensorFlow's order, for variables in some form; return its results."""
+    graph = get_default_graph()
+    starts = [convert(v) for v in leaves(form)]
+    shapes = [t._dims for t in starts] if shapes is None else shapes
     inside = Context(graph, "Enter")
     loop = Loop(scope.rstrip("/"), inside)
     if inside.outer is not None:
         starts = [inside.outer.bring_in(t, loop.name) for t in starts]
-    loop.starts = starts
-    enters = [inside.add("Enter", [t], "Enter") for t in starts]
-    loop.merges = [inside.add("Merge", [e.outputs[0]] * 2, "Merge", shape=s) for e, s in zip(enters, allowed, strict=True)]
-    variables = [m.outputs[0] for m in loop.merges]
-    loop.condition = inside.inside(lambda: make("LoopCond", [convert(cond(*refilled(shape, iter(variables))))]))
+    loop.starts, loop.merges = starts, inside.begin(starts, shapes)
+    variables = [merge.outputs[0] for merge in loop.merges]
+    with opened(graph, inside):
+        loop.condition = make("LoopCond", [convert(cond(*refilled(form, iter(variables))))])
     loop.switches = [inside.add("Switch", [v, loop.condition], "Switch") for v in variables]
     bodies = [inside.add("Identity", [s.outputs[1]], "Identity").outputs[0] for s in loop.switches]
     inside.pivot = bodies[0].op
-    given = as_given(shape, inside.inside(body, refilled(shape, iter(bodies))))
-    if not isinstance(given, (list, tuple)) or not same_structure(shape, given):
-        both = f"First structure: {described(shape)}\n\nSecond structure: {described(given)}"
-        raise ValueError(f"The two structures don't have the same nested structure.\n\n{both}")
-    loop.results = [inside.bring_in(t, loop.name) for t in [inside.inside(convert, [v]) for v in leaves(given)]]
-    for start, result, dims, merge in zip(starts, loop.results, allowed, loop.merges, strict=True):
+    with opened(graph, inside):
+        given = as_given(form, body(*refilled(form, iter(bodies))))
+        if not isinstance(given, (list, tuple)) or not same_structure(form, given):
+            both = f"First structure: {described(form)}\n\nSecond structure: {described(given)}"
+            raise ValueError(f"The two structures don't have the same nested structure.\n\n{both}")
+        results = [convert(v) for v in leaves(given)]
+    loop.results = inside.turn(loop.merges, results, loop.name)
+    for start, result, dims in zip(starts, loop.results, shapes, strict=True):
         check_variable(start, result, dims)
-        step = inside.add("NextIteration", [result], "NextIteration")
-        merge.inputs = (merge.inputs[0], step.outputs[0])
     exits = [inside.add("Exit", [s.outputs[0]], "Exit") for s in loop.switches]
     loop.close(exits, [*starts, *inside.captures])
     return loop.outputs
 
 
-def as_given(shape: Any, given: Any) -> Any:
-    """What a body gives: of one variable it may come without its list."""
-    return [given] if len(shape) == 1 and not (isinstance(given, (list, tuple)) and same_structure(shape, given)) else given
+def as_given(form: Any, given: Any) -> Any:
+    """Return what a body gives; of one variable it may come without its list."""
+    return [given] if len(form) == 1 and not (isinstance(given, (list, tuple)) and same_structure(form, given)) else given
 
 
-def check_variable(start: Tensor, result: Tensor, dims: Any) -> None:
+def check_variable(start: Tensor, result: Tensor, dims: Dims) -> None:
     """Raise TypeError or ValueError for a loop's variable that has another dtype or shape after a step."""
     before, after = start.dtype.base_dtype.name, result.dtype.base_dtype.name
     if before != after:
         change = f"enters the loop with dtype {before}, but has dtype {after} after one iteration"
         raise TypeError(f"Input tensor '{start.name}' {change}.")
-    if not fits(dims, result._dims) or relaxed(dims, result._dims) != dims:
+    if relaxed(dims, result._dims) != dims:
         raise ValueError(
             f"Input tensor '{start.name}' enters the loop with shape {TensorShape(dims)}, but has shape {result.shape} after "
             "one iteration. To allow the shape to vary across iterations, use the `shape_invariants` argument of tf.while_loop "
@@ -254,7 +257,7 @@ class Branches(Unit):
     """A ``cond``: two insides (the false branch and the true one), of which one runs."""
 
     def __init__(self, name: str, predicate: Tensor, sides: tuple[Context, Context]) -> None:
-        super().__init__(name)
+        super().__init__(name, sides[0])
         self.predicate, self.sides, self.results = predicate, sides, ([], [])
 
     def built_again(self, name: str, copied: Callable[..., list[Tensor]], new: dict[Tensor, Tensor]) -> Any:
@@ -293,29 +296,26 @@ def cond(
         given: dict[int, Any] = {}
         for side in (1, 0):
             sides[side].pivot = pivots[1 - side]
-            given[side] = sides[side].inside(functions[side])
-            unit.results[side].extend(branch_results(sides[side], given[side], unit.name))
+            with opened(graph, sides[side]):
+                given[side] = functions[side]()
+                tensors = [branch_result(value, sides[side], inner) for value in leaves(given[side])]
+            unit.results[side].extend(sides[side].bring_in(t, unit.name) for t in tensors)
         check_results(given, unit)
         merges = [sides[0].add("Merge", pair, "Merge") for pair in zip(*unit.results, strict=True)]
     if merges:
         unit.close(merges, [predicate, inner, *sides[0].captures, *sides[1].captures])
-    kept = given[1] if isinstance(given[1], (list, tuple, dict)) else [given[1]]
-    packed = refilled(kept, iter(unit.outputs))
-    single = not isinstance(given[1], (list, tuple, dict)) or (len(packed) == 1 and not strict and not isinstance(packed, dict))
-    return packed[0] if single else packed
+    packed = refilled(given[1], iter(unit.outputs))
+    return packed[0] if isinstance(packed, (list, tuple)) and len(packed) == 1 and not strict else packed
 
 
-def branch_results(side: Context, given: Any, name: str) -> Iterator[Tensor]:
-    """What a branch gives, all of it inside."""
-    for value in leaves(given):
-        if value is None:
-            raise ValueError(f"'{('false_fn', 'true_fn')[side.side]}' must have a return value.")
-        if isinstance(value, Operation):  # whoever takes the branch's result comes after it
-            with side.graph.control_dependencies([value]):
-                tensor = side.inside(make, ["Identity", [side.predicate]])
-        else:
-            tensor = side.inside(convert, [value])
-        yield side.bring_in(tensor, name)
+def branch_result(value: Any, side: Context, inner: Tensor) -> Tensor:
+    """Return what a branch gives as a tensor; ValueError for None."""
+    if value is None:
+        raise ValueError(f"'{('false_fn', 'true_fn')[side.side]}' must have a return value.")
+    if not isinstance(value, Operation):
+        return convert(value)
+    with side.graph.control_dependencies([value]):  # whoever takes the branch's result comes after it
+        return make("Identity", [inner])
 
 
 def check_results(given: dict[int, Any], unit: Branches) -> None:
@@ -323,8 +323,7 @@ def check_results(given: dict[int, Any], unit: Branches) -> None:
     if not same_structure(given[0], given[1], kinds=True):
         both = f"{described(given[1])} from 'true_fn' and {described(given[0])} from 'false_fn'"
         raise ValueError(f"Outputs of true_fn and false_fn must have the same structure: {both}.")
-    for one, other in zip(*unit.results, strict=True):
-        false, true = one.dtype.base_dtype.name, other.dtype.base_dtype.name
-        if false != true:
-            both = f"Received {true} from 'true_fn' and {false} from 'false_fn'"
+    for false, true in zip(*unit.results, strict=True):
+        if false.dtype.base_dtype != true.dtype.base_dtype:
+            both = f"Received {true.dtype.name} from 'true_fn' and {false.dtype.name} from 'false_fn'"
             raise ValueError(f"Outputs of 'true_fn' and 'false_fn' must have the same type(s). {both}.")

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.static.build import add, alike, apply, cast, constant, convert, graph_of, is_tensor, make, named
-from gviz.static.dtypes import DTYPES, as_dtype, float32, int32
+from gviz.static.dtypes import as_dtype, float32, int32
 from gviz.static.graph import Operation, Tensor, get_default_graph
-from gviz.static.shapes import as_shape
+from gviz.static.shapes import as_shape, leaves
 from gviz.static.table import REDUCTIONS
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ DECLARED = {
     "input dimension/axis:int=0": "argmax:ArgMax",
     "params indices:int axis:int=0": "gather:GatherV2",
     "input dim/axis:int": "expand_dims",
+    "tensor shape:int": "reshape",
+    "dims:int value": "fill",
+    "condition:bool t/x e/y": "where:Select",
 }
 """Parameters: functions, as ``name``, ``name:Type`` or ``name:Type:default name``; what is not said follows from the name.
 
@@ -42,7 +45,18 @@ A parameter is ``label`` as :func:`gviz.static.build.apply` has it, ``label/name
 IN_NN = {"features": "relu elu softplus", "value bias": "bias_add"}
 
 
-def generated(type: str, spec: str, default: str) -> Callable[..., Tensor]:
+def declared(table: dict[str, str]) -> dict[str, Callable[..., Tensor]]:
+    """Return the functions that a table declares."""
+    functions = {}
+    for spec, names in table.items():
+        for entry in names.split():
+            name, _, rest = entry.partition(":")
+            type, _, default = (rest or "".join(part.capitalize() for part in name.split("_"))).partition(":")
+            functions[name] = generated(name, type, spec, default or type)
+    return functions
+
+
+def generated(function: str, type: str, spec: str, default: str) -> Callable[..., Tensor]:
     """Return the function of one operation."""
     entries = [entry.partition("=") for entry in spec.split()]
     defaults = {re.sub("^.*/|[:~].*", "", entry): number for entry, _, number in entries}
@@ -54,23 +68,11 @@ def generated(type: str, spec: str, default: str) -> Callable[..., Tensor]:
         values |= dict(zip([*defaults, "name"], args, strict=False))
         values |= {others.get(name, name): value for name, value in kwargs.items()}
         if defaults.keys() - values or values.keys() - {*defaults, "name"} or len(args) > len(defaults) + 1:
-            raise TypeError(
-                f"tf.{default}() takes {', '.join(defaults)} and name, got {len(args)} by position and {sorted(kwargs)}"
-            )
+            takes = f"tf.{function}() takes {', '.join(defaults)} and name"
+            raise TypeError(f"{takes}, got {len(args)} by position and {sorted(kwargs)}")
         return apply(type, labels, [values[name] for name in defaults], values.get("name"), default)
 
     return build
-
-
-def declared(table: dict[str, str]) -> dict[str, Callable[..., Tensor]]:
-    """Return the functions that a table declares."""
-    functions = {}
-    for spec, names in table.items():
-        for entry in names.split():
-            name, _, rest = entry.partition(":")
-            type, _, default = (rest or "".join(part.capitalize() for part in name.split("_"))).partition(":")
-            functions[name] = generated(type, spec, default or type)
-    return functions
 
 
 # ------------------------------------------------------------------ from nothing
@@ -104,7 +106,7 @@ def filled(default: str, number: int) -> Callable[..., Tensor]:
                     if np.prod(dims) < LARGE:
                         return constant(number, kind, dims, scope)
                     shape = constant(np.array(dims, np.int32), name="shape_as_tensor")
-            return make("Fill", [shape, constant(number, kind)], scope, dtype=kind)
+            return make("Fill", [shape, constant(number, kind)], scope)
 
     return build
 
@@ -129,13 +131,6 @@ def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize:
         result = ones(shape(x), x.dtype.base_dtype if dtype is None else dtype, scope)
         result.set_shape(x.shape)
         return result
-
-
-def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
-    """Return a tensor of that shape with one value everywhere."""
-    with named(graph_of(dims, value), name, "Fill") as scope:
-        size, number = convert(dims, None, "dims", int32), convert(value, name="value")
-        return make("Fill", [size, number], scope, dtype=number.dtype.base_dtype)
 
 
 def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = None) -> Tensor:
@@ -204,10 +199,10 @@ def list_of(type: str, parts: Any) -> list[Tensor]:
     return list(alike(type, "values", [convert(p, None, f"values_{i}", kind) for i, p in enumerate(parts)]))
 
 
-def check_axis(axis: int, size: int | None) -> None:
-    """Raise ValueError for an axis that a tensor of that rank has not."""
-    if size is not None and not -size <= axis < size:
-        raise ValueError(f"Argument `axis` = {axis} not in range [{-size}, {size})")
+def check_axis(axis: int, rank: int | None) -> None:
+    """Raise ValueError for an axis that a tensor of that rank lacks."""
+    if rank is not None and not -rank <= axis < rank:
+        raise ValueError(f"Argument `axis` = {axis} not in range [{-rank}, {rank})")
 
 
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
@@ -216,13 +211,12 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
         return convert(list(values), name=name)
     with named(graph_of(*values), name, "stack") as scope:
         tensors = list_of("Pack", values)
-        rank_of = tensors[0].shape.rank
-        check_axis(axis, None if rank_of is None else rank_of + 1)
+        check_axis(axis, tensors[0].shape.rank and tensors[0].shape.rank + 1)
         return make("Pack", tensors, scope, axis=axis)
 
 
 def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Tensor]:
-    """Return a tensor's parts along an axis; ValueError if how many there are is unknown."""
+    """Return a tensor's parts along an axis; ValueError if there is no such axis, or its length is unknown."""
     x = convert(value)
     check_axis(axis, x.shape.rank)
     count = num if num is not None or x.shape.rank is None else x.shape[axis]
@@ -314,10 +308,8 @@ def matmul(
         return apply(type, "a b", [left, right], scope, transpose_a=transpose_a, transpose_b=transpose_b)
 
 
-QUOTIENTS = {
-    DTYPES[name]: DTYPES["float64" if name in ("int32", "int64") else "float32"]
-    for name in ("uint8", "int8", "int16", "int32", "int64")
-}
+QUOTIENTS = dict.fromkeys(("uint8", "int8", "int16"), "float32") | dict.fromkeys(("int32", "int64"), "float64")
+"""What integers become when they are divided."""
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -325,15 +317,13 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     with named(graph_of(x, y), name, "truediv") as scope:
         one = convert(x, name="x")
         two = convert(y, None, "y", one.dtype.base_dtype)
-        kinds = [t.dtype.base_dtype for t in (one, two)]
-        if kinds[0] != kinds[1]:
-            raise TypeError(f"`x` and `y` must have the same dtype, got {kinds[0]!r} != {kinds[1]!r}.")
-        if kinds[0].is_bool:
-            raise TypeError(
-                f"Invalid dtype {kinds[0]!r} in __truediv__. Expected one of {{{', '.join(map(repr, QUOTIENTS))}}}."
-            )
-        kind = QUOTIENTS.get(kinds[0], kinds[0])
-        return apply("RealDiv", "x y", [cast(one, kind), cast(two, kind)], scope)
+        own, other = one.dtype.base_dtype, two.dtype.base_dtype
+        if own != other:
+            raise TypeError(f"`x` and `y` must have the same dtype, got {own!r} != {other!r}.")
+        if own.is_bool:
+            raise TypeError(f"Invalid dtype {own!r} in __truediv__. Expected one of {{tf.{', tf.'.join(QUOTIENTS)}}}.")
+        dtype = QUOTIENTS.get(own.name, own)
+        return apply("RealDiv", "x y", [cast(one, dtype), cast(two, dtype)], scope)
 
 
 def along_the_last(type: str) -> Callable[..., Tensor]:
@@ -366,33 +356,21 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
     return make("AddN", tensors, name) if len(tensors) > 1 else make("Identity", tensors, name) if name else tensors[0]
 
 
-def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
-    """Return ``x`` if the condition holds, else ``y``; ValueError if one of them is missing."""
-    if x is None or y is None:
-        raise ValueError("x and y must both be non-None or both be None.")
-    return apply("Select", "condition:bool t e", [condition, x, y], name)
-
-
 # ------------------------------------------------------------------ order of running
 def group(*inputs: Any, name: str | None = None) -> Operation:
     """Return an operation that runs all of these; TypeError for what is not a tensor or an operation."""
-    before: list[Operation] = []
-    waiting = list(reversed(inputs))
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, (list, tuple)):
-            waiting.extend(reversed(item))
-            continue
+    before: dict[Operation, None] = {}
+    for item in leaves(inputs):
         op = getattr(getattr(item, "_ref", item), "op", item)
         if not isinstance(op, Operation):
             raise TypeError(f"'inputs' should be zero or more (nested) Tensors. Received '{item}' with type '{type(item)}'.")
-        before.append(op)
-    return add(graph_of(*before), "NoOp", name=name or "group_deps", control=list(dict.fromkeys(before)))
+        before[op] = None
+    return add(graph_of(*before), "NoOp", name=name or "group_deps", control=list(before))
 
 
 HERE = (
-    placeholder, zeros_like, ones_like, fill, random_normal, random_uniform, transpose, concat, stack, unstack, matmul, truediv,
-    clip_by_value, add_n, where, cast, group,
+    placeholder, zeros_like, ones_like, random_normal, random_uniform, transpose, concat, stack, unstack, matmul, truediv,
+    clip_by_value, add_n, cast, group,
 )  # fmt: skip
 FUNCTIONS: dict[str, Any] = {
     **declared(DECLARED),
@@ -404,9 +382,6 @@ FUNCTIONS: dict[str, Any] = {
     ),
     "eye": lambda num_rows, num_columns=None, dtype=float32, name="eye": (
         constant(np.eye(num_rows, num_columns), as_dtype(dtype), name=name)
-    ),
-    "reshape": lambda tensor, shape, name=None: (
-        apply("Reshape", "tensor shape:int", [tensor, getattr(shape, "dims", shape)], name)
     ),
     "squeeze": lambda input, axis=None, name=None, squeeze_dims=(): (
         apply("Squeeze", "input", [input], name, axis=tuple(np.ravel(squeeze_dims if axis is None else axis).tolist()))

@@ -18,7 +18,7 @@ from gviz.autograd.formulas import bind, parameters
 from gviz.ops import ARRAYS, ROWS
 from gviz.static import functions as tf
 from gviz.static.build import add, cast, convert, make
-from gviz.static.control import Branches, Context, Loop, Unit, cond, unit_of
+from gviz.static.control import Branches, Context, Loop, Unit, cond, opened, unit_of
 from gviz.static.graph import Operation, Tensor, refill, tensors_in
 from gviz.static.kernels import KERNELS, function_of
 from gviz.static.shapes import TensorShape
@@ -279,12 +279,10 @@ IN_OPERATIONS: dict[str, Callable[..., Any]] = {
 
 # ------------------------------------------------------------------ branches and loops
 class BackLoop(Unit):
-    """A loop over the steps of another one (``forward``), the last first."""
+    """A loop over the steps of another one, the last first."""
 
-    def __init__(self, name: str, forward: Loop) -> None:
-        super().__init__(name, Context(forward.context.graph, "Enter"))
-        self.forward = forward
-        self.variables: list[Tensor] = []  # the forward loop's, as they were at the step
+    forward: Loop
+    variables: list[Tensor]  # the forward loop's, as they were at the step
 
 
 def copied(results: Sequence[Tensor], inside: Context, given: dict[Tensor, Tensor]) -> list[Tensor]:
@@ -330,34 +328,29 @@ def of_branches(unit: Branches, grads: Sequence[Tensor | None]) -> Iterator[tupl
 def of_loop(loop: Loop, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
     """Return the derivative of a loop with respect to its variables' first values and to what it takes from outside."""
     graph = loop.context.graph
-    back = BackLoop(graph.names.scope.rstrip("/"), loop)
-    inside = back.context
+    inside = Context(graph, "Enter")
+    back = BackLoop(graph.names.scope.rstrip("/"), inside)
+    back.forward = loop
     real = [i for i, t in enumerate(loop.starts) if t.dtype.is_floating]
     outside = [t for t in loop.context.captures if t.dtype.is_floating]
     first = [make("ZerosLike", [loop.outputs[i]]) if grads[i] is None else grads[i] for i in real]
     back.starts = [*(g for g in first if g is not None), *(make("ZerosLike", [t]) for t in outside)]
-    enters = [inside.add("Enter", [t], "Enter") for t in back.starts]
-    back.merges = [inside.add("Merge", [e.outputs[0]] * 2, "Merge") for e in enters]
-    running = [m.outputs[0] for m in back.merges]
+    back.merges = inside.begin(back.starts, [t._dims for t in back.starts])
+    running = [merge.outputs[0] for merge in back.merges]
     bodies = [s.outputs[1].consumers()[0].outputs[0] for s in loop.switches]
     back.variables = [
         inside.add("StackPopV2", [], "StackPopV2", dtype=t.dtype.base_dtype, shape=t.shape.dims).outputs[0] for t in bodies
     ]
     given = dict(zip(bodies, back.variables, strict=True)) | {inner: t for t, inner in loop.context.captures.items()}
 
-    def step() -> list[Tensor]:
+    with opened(graph, inside):
         copies = copied([loop.results[i] for i in real], loop.context, given)
         wanted = [*(back.variables[i] for i in real), *outside]
         found = carried(graph, copies, wanted, running[: len(real)], wanted)
-        before = [make("ZerosLike", [back.variables[i]]) if g is None else g for i, g in zip(real, found, strict=False)]
-        sums = [
-            a if g is None else make("AddV2", [a, g]) for a, g in zip(running[len(real) :], found[len(real) :], strict=True)
-        ]
-        return [*before, *sums]
-
-    back.results = [inside.bring_in(t, back.name) for t in inside.inside(step)]
-    for merge, result in zip(back.merges, back.results, strict=True):
-        merge.inputs = (merge.inputs[0], inside.add("NextIteration", [result], "NextIteration").outputs[0])
+        before = [make("ZerosLike", [t]) if g is None else g for t, g in zip(wanted[: len(real)], found, strict=False)]
+        sums = zip(running[len(real) :], found[len(real) :], strict=True)
+        results = [*before, *(t if g is None else make("AddV2", [t, g]) for t, g in sums)]
+    back.results = inside.turn(back.merges, results, back.name)
     exits = [inside.add("Exit", [m.outputs[0]], "Exit") for m in back.merges]
     if exits:
         back.close(exits, [*back.starts, *inside.captures, *loop.outputs])

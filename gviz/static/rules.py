@@ -21,7 +21,7 @@ from gviz.static.kernels import function_of
 from gviz.static.shapes import ClashError, listed, merged, relaxed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from gviz.static.dtypes import DType
     from gviz.static.graph import Operation
@@ -79,9 +79,9 @@ def clash(op: Operation, problem: ClashError) -> ValueError:
     return ValueError(f"{problem} for '{{{{node {op.name}}}}} = {op.type}{dtype}({inputs})' with input shapes: {sizes}.")
 
 
-def unequal(op: Operation) -> str:
-    """Return TensorFlow's words for the first two lengths of an operation's inputs that differ, "" if none do."""
-    sides = [t._dims or () for t in op.inputs]
+def unequal(op: Operation, operands: Iterable[Tensor]) -> str:
+    """Return TensorFlow's words for the first two lengths of an operation's operands that differ, "" if none do."""
+    sides = [t._dims or () for t in operands]
     is_product = "MatMul" in op.type
     if is_product:
         turned = [op.attrs["transpose_a"], not op.attrs["transpose_b"]]
@@ -114,7 +114,7 @@ def by_example(op: Operation, key: str, args: Any) -> list[tuple[DType, Dims]]:
             except ClashError as error:
                 problem = str(error)
         if not results:
-            raise ClashError(problem if key == "cat" else unequal(op) or problem)
+            raise ClashError(problem if key == "cat" else unequal(op, tensors_in(args)) or problem)
         outputs = zip(*results, strict=True)
         _outputs[place] = [(one[0][0], reduce(relaxed, [dims for _, dims in one])) for one in outputs]
     return _outputs[place]
@@ -215,9 +215,10 @@ def stated(op: Operation) -> Outputs:
 
 
 def sized(op: Operation) -> Outputs:
-    """The shape is a value, the dtype an attribute."""
+    """The shape is a value, the dtype an attribute or that of the value that fills it."""
     wanted = numbers(op.inputs[0])
-    return [(op.attrs["dtype"], None if wanted is None else tuple(wanted))]
+    dtype = op.attrs["dtype"] if "dtype" in op.attrs else op.inputs[1].dtype.base_dtype
+    return [(dtype, None if wanted is None else tuple(wanted))]
 
 
 def ranged(op: Operation) -> Outputs:
