@@ -20,7 +20,7 @@ from gviz.static.gradients import BackLoop
 from gviz.static.graph import Operation, Tensor, refill, tensors_in
 from gviz.static.kernels import function_of
 from gviz.static.shapes import listed
-from gviz.static.table import TOTALS, call_of, type_of
+from gviz.static.table import TOTALS, call_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -115,11 +115,10 @@ class Plan:
         self._outside.update(params)
         with np.errstate(all="ignore"):
             self._emit(fetches)
-        tensors = [fetch for fetch in fetches if isinstance(fetch, Tensor)]
-        self._refresh(tensors)
+        self._refresh(fetch for fetch in fetches if isinstance(fetch, Tensor))
         makers = {step.target: step for step in self.steps}
         results: set[str] = set()
-        values = [self._fetched(tensor, makers, results) for tensor in tensors]
+        values = [self._fetched(f, makers, results) if isinstance(f, Tensor) else "None" for f in fetches]
         lend_memory(self.steps, results, self._bind)
         head = f"def run({', '.join(['state', 'random', *params])}):"
         tail = f"    return {', '.join(values)}{',' if len(values) == 1 else ''}" if values else "    return ()"
@@ -149,7 +148,7 @@ class Plan:
             waiting.extend(unit.control_inputs)
         for unit in sorted(needed, key=lambda u: u.number):
             self._done.add(unit)
-            UNITS.get(type(unit), Plan._operation)(self, unit)
+            WRITERS.get(unit.type if isinstance(unit, Operation) else type(unit), Plan._called)(self, unit)
 
     def _part(self, loop: Loop, result: Operation) -> list[Tensor]:
         """Note that a loop's result is needed; return what comes in for it. A loop inside another one is computed whole."""
@@ -161,16 +160,14 @@ class Plan:
         wanted.update(kept)
         return outside
 
-    def _operation(self, op: Operation) -> None:
-        """Write one operation."""
-        if op.type in WRITERS:
-            WRITERS[op.type](self, op)
-            return
+    def _called(self, op: Operation) -> None:
+        """Write an operation that is a call of a function."""
         key, args = call_of(op)
         self._refresh(op.inputs)
         if key == "pass":
-            for tensor in op.outputs:
-                self._alias(tensor, op.inputs[0])
+            source = op.inputs[0]
+            known: dict[Tensor, Any] = self._names if source in self._names else self._constants
+            known.update(dict.fromkeys(op.outputs, known[source]))
             return
         function, tensors = function_of(key), list(tensors_in(args))
         if all(t in self._constants for t in tensors) and self._fold(op, function, args, tensors):
@@ -184,7 +181,7 @@ class Plan:
             text = f"{self._bind(function, key)}({', '.join(names)})"
         if op.type in TOTALS and op.outputs[0].dtype.is_integer:
             text = f"{text}.astype({self._bind(op.outputs[0].dtype.as_numpy_dtype)})"
-        name = self._write(op, text, function, [self._text(t) for t in tensors], shared=not type_of(op).stateful)
+        name = self._write(op, text, function, [self._text(t) for t in tensors], shared=True)
         if key == "spread_sum" and names[0] in self._outside:
             self._outside.add(name)
 
@@ -197,9 +194,7 @@ class Plan:
         except (ValueError, RuntimeError, TypeError, IndexError, ArithmeticError):
             return False
         for tensor, part in zip(op.outputs, value if op.type == "Unpack" else [value], strict=True):
-            array = np.asarray(part)
-            dtype = tensor.dtype.base_dtype.as_numpy_dtype
-            self._constants[tensor] = (array if array.dtype.kind == "O" else array.astype(dtype, copy=False))[()]
+            self._constants[tensor] = np.asarray(part, tensor.dtype.base_dtype.as_numpy_dtype)[()]
         self.folded.append(op)
         return True
 
@@ -255,13 +250,6 @@ class Plan:
         self, text: str, op: Operation | Unit, target: str = "", args: Sequence[str] = (), function: Any = None
     ) -> None:  # fmt: skip
         self.steps.append(Step(target, text, op, function, args, self._depth))
-
-    def _alias(self, tensor: Tensor, other: Tensor) -> None:
-        """Give a value another name."""
-        if other in self._names:
-            self._names[tensor] = self._names[other]
-        else:
-            self._constants[tensor] = self._constants[other]
 
     def _fetched(self, tensor: Tensor, makers: dict[str, Step], results: set[str]) -> str:
         """Return a result as an array; what lives on elsewhere, or may be a view of that, is copied."""
@@ -380,8 +368,8 @@ TEXTS = STORED | {
     "RandomUniformInt": "random({op}).integers({1}, {2}, tuple({0}), {kind})",
 }
 """Operations that are not calls, as Python."""
-WRITERS: dict[str, Callable[[Plan, Operation], None]] = {
+WRITERS: dict[str | type, Callable[[Plan, Any], None]] = {
     **dict.fromkeys(TEXTS, Plan._by_text), **dict.fromkeys(("NoOp", "VariableV2"), Plan._no_line),
     "Const": Plan._constant, "Placeholder": Plan._unfed,
+    Loop: Plan._loop, BackLoop: Plan._back_loop, Branches: Plan._branches,
 }  # fmt: skip
-UNITS: dict[type, Callable[[Plan, Any], None]] = {Loop: Plan._loop, BackLoop: Plan._back_loop, Branches: Plan._branches}

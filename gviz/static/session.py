@@ -32,6 +32,8 @@ Feeds: TypeAlias = "Mapping[Any, Any]"
 Reader: TypeAlias = "Callable[[Any], Any]"
 """Turns a fed value into what a plan takes."""
 
+PARTS = (Tensor, Operation)
+
 _defaults: list[Session] = []
 
 
@@ -72,31 +74,28 @@ class Session:
             InvalidArgumentError, FailedPreconditionError: a placeholder has no feed; shapes clash; a variable has no value.
         """
         single = fetches.__class__ is Tensor
-        if (
-            single or (fetches.__class__ is list and all(f.__class__ is Tensor for f in fetches))
-        ) and not self.graph.unfeedable:
-            known = self._plans.get((fetches if single else tuple(fetches), *(feed_dict or ())))
+        if (single or (fetches.__class__ is list and all(f.__class__ in PARTS for f in fetches))) and not self.graph.unfeedable:
+            known = self._plans.get(((fetches,) if single else tuple(fetches), *(feed_dict or ())))
             if known is not None:  # all of it was looked up before
                 plan, readers = known
                 values = [read(v) for read, v in zip(readers, feed_dict.values(), strict=True)] if feed_dict else []
-                arrays = self._call(plan, values)
-                return arrays[0] if single else list(arrays)
+                results = self._call(plan, values)
+                return results[0] if single else list(results)
         self._check_open()
         feeds = dict(single_feeds(feed_dict or {}))
         tensors = [self._feed(key) for key in feeds]
         values = [reader(tensor)(value) for tensor, value in zip(tensors, feeds.values(), strict=True)]
-        items = [self._fetch(f) for f in leaves(fetches)]
-        results = iter(self._call(self._plan(fetches, items, tensors), values))
-        return refilled(fetches, iter([next(results) if isinstance(item, Tensor) else None for item in items]))
+        return refilled(fetches, iter(self._call(self._plan(fetches, tensors), values)))
 
     def plan(self, fetches: Any, feeds: Iterable[Node | str] = ()) -> Plan:
         """Return what a run of these fetches with feeds for these tensors becomes."""
         self._check_open()
-        return self._plan(fetches, [self._fetch(f) for f in leaves(fetches)], [self._feed(key) for key in feeds])
+        return self._plan(fetches, [self._feed(key) for key in feeds])
 
-    def _plan(self, fetches: Any, items: list[Tensor | Operation], feeds: list[Tensor]) -> Plan:
-        """Return the plan for some parts of the graph, in the form of ``fetches``; it is made the first time."""
-        key = (tuple(items) if isinstance(fetches, (list, tuple, dict)) else items[0], *feeds)
+    def _plan(self, fetches: Any, feeds: list[Tensor]) -> Plan:
+        """Return the plan; it is made the first time."""
+        items = tuple(self._fetch(f) for f in leaves(fetches))
+        key = (items, *feeds)
         if key not in self._plans:
             self._plans[key] = Plan(items, feeds, self.loop_limit), [reader(t) for t in feeds]
         return self._plans[key][0]

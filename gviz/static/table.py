@@ -43,14 +43,12 @@ class OpType:
         only: the dtypes that its inputs may have, all if it is empty.
         infer: dtypes and shapes of its outputs, if the function does not show them; raises ValueError or TypeError for inputs
             that it cannot take.
-        stateful: whether two runs may differ, so that it is neither folded nor shared.
     """
 
     call: str | Callable[[Operation], Call] | None
     gradient: str = "row"
     only: str = ""
     infer: rule.Rule | None = None
-    stateful: bool = False
 
 
 def reduction(key: str) -> Callable[[Operation], Call]:
@@ -168,14 +166,12 @@ TYPES: dict[str, OpType] = {
     # what the plan writes itself
     "Const": OpType(None, "", infer=lambda op: [(op.attrs["dtype"], op.attrs["value"].shape)]),
     "Placeholder": OpType(None, "", infer=rule.stated),
-    "NoOp": OpType(None, "", infer=lambda op: [], stateful=True),
-    "VariableV2": OpType(None, "", infer=lambda op: [(op.attrs["dtype"].ref, op.attrs["shape"])], stateful=True),
-    **dict.fromkeys(("Assign", "AssignAdd", "AssignSub"), OpType(None, "", infer=rule.assigned, stateful=True)),
-    "IsVariableInitialized": OpType(None, "", infer=lambda op: [(bool_, ())], stateful=True),
-    "ApplyGradientDescent": OpType(None, "", infer=rule.same, stateful=True),
-    **dict.fromkeys(
-        ("RandomStandardNormal", "RandomUniform", "RandomUniformInt"), OpType(None, "", infer=rule.sized, stateful=True)
-    ),
+    "NoOp": OpType(None, "", infer=lambda op: []),
+    "VariableV2": OpType(None, "", infer=lambda op: [(op.attrs["dtype"].ref, op.attrs["shape"])]),
+    **dict.fromkeys(("Assign", "AssignAdd", "AssignSub"), OpType(None, "", infer=rule.assigned)),
+    "IsVariableInitialized": OpType(None, "", infer=lambda op: [(bool_, ())]),
+    "ApplyGradientDescent": OpType(None, "", infer=rule.same),
+    **dict.fromkeys(("RandomStandardNormal", "RandomUniform", "RandomUniformInt"), OpType(None, "", infer=rule.sized)),
     # loops and branches (gviz.static.control)
     **dict.fromkeys(("Enter", "Exit", "NextIteration"), OpType("pass", "pass", infer=rule.same)),
     "LoopCond": OpType("pass", "", infer=rule.loop_condition),
