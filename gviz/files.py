@@ -159,11 +159,11 @@ def parse_json(text: str, file: str, hint: str | None = None) -> Any:
         return json.loads(text.lstrip("\ufeff"))
     except json.JSONDecodeError as error:
         lines = error.doc.rstrip().split("\n")  # as the parser counts lines
-        is_cut = not error.doc[error.pos :].strip()
+        is_cut = not error.doc[error.pos :].strip() or error.msg.startswith("Unterminated")
         line, column = (len(lines), len(lines[-1])) if is_cut else (error.lineno, error.colno - 1)
         place = Place(lines[line - 1], column=column, file=file, line=line)
         cut = "the file ends in the middle: was it written whole?" if is_cut else None
-        raise FileError(f"this is not JSON: {error.msg}", place=place, hint=hint or cut) from None
+        raise FileError(f"this is not JSON: {error.msg.removesuffix(' starting at')}", place=place, hint=hint or cut) from None
     except RecursionError:
         raise FileError(f"{file}: the JSON is nested too deeply") from None
     except ValueError:

@@ -72,7 +72,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line.
 
     Args:
-        arguments: the words behind the program's name.
+        arguments: the words after the program's name.
 
     Returns:
         The exit status: 0, 1 (the input is wrong) or 2 (usage).
@@ -96,7 +96,7 @@ def run(arguments: Sequence[str]) -> int:
     except GvizError as error:
         streams.complain(str(error))
         return error.exit_code
-    except Exception as error:  # noqa: BLE001 the last line of defence: what is left is the system's fault, or gviz's own
+    except Exception as error:  # noqa: BLE001 the last line of defence: any other error is the system's, or gviz's own
         streams.complain(_explained(error))
         return EXIT_ERROR
     return status
@@ -104,7 +104,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _invoke(arguments: list[str]) -> int:
     """Run the command; return its status."""
-    if "_GVIZ_COMPLETE" in os.environ:  # the shell asks what Tab may offer
+    if "_GVIZ_COMPLETE" in os.environ:  # the shell asks for the words that Tab offers
         try:
             main.main(arguments, prog_name="gviz")
         except KeyError as error:
@@ -117,7 +117,7 @@ def _invoke(arguments: list[str]) -> int:
 
 
 def _explained(error: Exception) -> str:
-    """Return the words for an error of the system, such as a full disk, or of gviz itself."""
+    """Return the message for an error of the system, such as a full disk, or of gviz itself."""
     if isinstance(error, MemoryError):
         return "there is not enough memory for this"
     if isinstance(error, ImportError) and not (error.name or "").startswith("gviz"):
@@ -140,18 +140,14 @@ def _explained(error: Exception) -> str:
 
 
 def _refuse_command(context: click.Context, name: str) -> NoReturn:
-    """Say what was probably meant: another command, or `gviz render` with this as its source."""
+    """Refuse a word, with the command that was probably meant, or `gviz render` if the word is a source."""
     from gviz.sources.source import looks_like_a_file
-    from gviz.text import closest
+    from gviz.text import did_you_mean
 
-    meant = closest(name, COMMANDS)
-    if meant:
-        hint = f"Did you mean {meant!r}?"
-    elif "=" in name or looks_like_a_file(name):
-        hint = f'To draw it: gviz render "{name}"'
-    else:
-        hint = f"The commands are {', '.join(COMMANDS)}."
-    raise click.UsageError(f"there is no command {name!r}. {hint}", context)
+    hint = did_you_mean(name, COMMANDS, f"the commands are {', '.join(COMMANDS)}")
+    if "=" in name or looks_like_a_file(name):
+        hint = f'to draw it: gviz render "{name}"'
+    raise click.UsageError(f"there is no command {name!r}: {hint}", context)
 
 
 if sys.platform == "win32":  # a console in an old code page still gets what it can show

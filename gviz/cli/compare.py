@@ -22,7 +22,6 @@ __all__ = ["compare"]
 
 MOST_RUNS = 10_000
 RUNS = 50
-KINDS = {"script": "script", "graph": "saved graph"}
 WIDEST = 80
 """Columns of the bars, however wide the terminal is."""
 
@@ -86,8 +85,8 @@ def programs(source: Source | None, options: SourceOptions, runs: int, feeds: st
         if source is None:
             return articles(runs)
         if source.kind != "expression":
-            hint = 'as in gviz compare "e=a*b+log(d)*c" a=2 b=3 c=5 d=10'
-            raise SourceError(f"gviz compare takes an expression, not a {KINDS[source.kind]}", hint=hint)
+            other, hint = source.kind.replace("graph", "saved graph"), 'as in gviz compare "e=a*b+log(d)*c" a=2 b=3 c=5 d=10'
+            raise SourceError(f"gviz compare takes an expression, not a {other}", hint=hint)
         rows = [] if feeds is None else read_feeds(feeds, MOST_RUNS)
         pair, notes = of_expression(source.text, options, runs=runs, feeds=rows)
     for note in notes:

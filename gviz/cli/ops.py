@@ -79,7 +79,7 @@ def _refuse(pattern: str) -> None:
             hint = "gviz render draws the nodes that a call of it makes, if it makes any"
             raise SourceError(f"{name} is in the engine, but has no row of its own in the table of operations", hint=hint)
     names = {name for operation in operations() for name in operation.names()}
-    hint = did_you_mean(pattern, names, "gviz ops lists all; gviz ops --missing torch.Tensor what is missing")
+    hint = did_you_mean(pattern, names, "gviz ops lists all operations; gviz ops --missing torch.Tensor lists what is missing")
     raise SourceError(f"the engine has no operation {excerpt(pattern)!r}", hint=hint)
 
 

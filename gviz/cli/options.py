@@ -1,4 +1,4 @@
-"""SOURCE [NAME=VALUE ...] and the options with which it is read: one decorator for all commands that read a source."""
+"""SOURCE [NAME=VALUE ...] and the options of reading it: one decorator for all commands that read a source."""
 
 from __future__ import annotations
 
@@ -14,29 +14,31 @@ Command: TypeAlias = Callable[..., int]
 
 
 class SourceCommand(click.Command):
-    """A command whose words are SOURCE, then NAME=VALUE; what follows ``--`` is kept apart from them.
+    """A command whose words are SOURCE, then NAME=VALUE; the words after ``--`` are kept apart from them.
 
     ``--`` is the place for an expression that begins with a minus sign, and for a script's own arguments.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Split at the first ``--`` before click drops it."""
-        after: list[str] = []
-        if "--" in args:
-            cut = args.index("--")
-            args, after = args[:cut], args[cut + 1 :]
-        rest = super().parse_args(ctx, args)
-        ctx.params["after"] = tuple(after)
+        cut = args.index("--") if "--" in args else len(args)
+        try:
+            rest = super().parse_args(ctx, args[:cut])
+        except click.NoSuchOption as error:
+            if not error.option_name.startswith("--"):
+                error.message += " An expression that begins with a minus sign comes after --."
+            raise
+        ctx.params["after"] = tuple(args[cut + 1 :])
         return rest
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """The usage line, with what may follow ``--``."""
+        """Return the parts of the usage line, with the words after ``--``."""
         return [*super().collect_usage_pieces(ctx), "[-- ARGUMENT...]"]
 
 
-def _names(_context: click.Context, _parameter: click.Parameter, given: Sequence[str]) -> tuple[str, ...]:
+def _names(_context: click.Context, _parameter: click.Parameter, texts: Sequence[str]) -> tuple[str, ...]:
     """Return the names of an option that may be repeated and may have commas, each once."""
-    return tuple(dict.fromkeys(name for text in given for name in split_names(text)))
+    return tuple(dict.fromkeys(name for text in texts for name in split_names(text)))
 
 
 def split_names(text: str) -> tuple[str, ...]:
@@ -77,7 +79,7 @@ OPTIONS = {
     "on_error": click.option("--on-error", type=click.Choice(["draw", "stop"]), default="draw", show_default=True,
                              help="If a script raises an error: draw the graph up to there, or stop."),
 }  # fmt: skip
-"""The options with which a source is read."""
+"""The options of reading a source."""
 
 
 def takes_source(*names: str, required: bool = True) -> Callable[[Command], Command]:
@@ -92,21 +94,21 @@ def takes_source(*names: str, required: bool = True) -> Callable[[Command], Comm
 
     def decorate(command: Command) -> Command:
         @wraps(command)
-        def with_source(**given: Any) -> int:
+        def with_source(**params: Any) -> int:
             from gviz.cli.values import read_words
             from gviz.sources import SourceOptions
 
-            words, after = given.pop("words"), given.pop("after")
-            own = {name: given.pop(name) for name in names or OPTIONS}
+            words, after = params.pop("words"), params.pop("after")
+            own = {name: params.pop(name) for name in names or OPTIONS}
             if not words and not after and not required:
                 unused = next((name for name, value in own.items() if value), None)
                 if unused is not None:
                     raise click.UsageError(f"--{unused.replace('_', '-')} needs a SOURCE.")
-                return command(source=None, options=SourceOptions(), **given)
+                return command(source=None, options=SourceOptions(), **params)
             source, values, argv = read_words(words, after, own.pop("values"))
             roots, backward = own.pop("root", ()), not own.pop("no_backward")
             options = SourceOptions(values=values, argv=argv, roots=roots, backward=backward, **own)
-            return command(source=source, options=options, **given)
+            return command(source=source, options=options, **params)
 
         decorated: Command = with_source
         for name in reversed(names or tuple(OPTIONS)):

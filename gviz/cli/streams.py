@@ -147,7 +147,7 @@ def product_alone() -> Iterator[None]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let Ctrl-C raise KeyboardInterrupt, so that a script can tidy up; elsewhere it ends gviz at once."""
+    """Let Ctrl-C raise KeyboardInterrupt, so that a script can tidy up; without this it ends gviz at once."""
     before = signal.getsignal(signal.SIGINT)
     if before is signal.SIG_IGN:  # the program that started gviz ignores Ctrl-C
         yield
@@ -175,7 +175,7 @@ def abandon(*streams: TextIO | None) -> None:
 
 
 def replace_unprintable() -> None:
-    """Print ``?`` for what the console's code page lacks, rather than failing."""
+    """Print ``?`` for a character that the console's code page lacks."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")

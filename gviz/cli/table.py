@@ -106,7 +106,7 @@ def fit(columns: Mapping[str, list[str]], width: int) -> tuple[dict[str, list[st
 
 def width_of(columns: Mapping[str, list[str]]) -> int:
     """Return the terminal columns that a table takes, with one space between two columns."""
-    return sum(max(map(display_width, (*HEADINGS[key].split("\n"), *cells))) + 1 for key, cells in columns.items()) - 1
+    return sum(max(map(display_width, (*HEADINGS.get(key, key).split("\n"), *cells))) + 1 for key, cells in columns.items()) - 1
 
 
 def shortened(columns: Mapping[str, list[str]], most: int) -> dict[str, list[str]]:
@@ -139,19 +139,22 @@ def ruled(padding: int | tuple[int, int] = (0, 1)) -> Table:
 def print_rows(
     headings: Sequence[str], rows: Sequence[Sequence[str]], *, whole: Sequence[str] = (), dim: Container[str] = ()
 ) -> None:
-    """Print rows: aligned in a pipe; on a narrow terminal columns are folded, but those headed ``whole``.
+    """Print rows: aligned in a pipe; on a narrow terminal without some columns, the others folded but those headed ``whole``.
 
     Rows whose last cell is one of ``dim`` are of less interest.
     """
     if not streams.is_terminal(sys.stdout):
         streams.write_product(aligned([headings, *rows]))
         return
-    table = ruled()
-    for heading in headings:
+    terminal, table = console(), ruled()
+    columns, remarks = fit({key: [row[i] for row in rows] for i, key in enumerate(headings)}, terminal.width)
+    for heading in columns:
         table.add_column(heading, no_wrap=heading in whole, overflow="fold")
-    for row in rows:
+    for row in zip(*columns.values(), strict=True):
         table.add_row(*row, style="dim" if row[-1] in dim else "")
-    console().print(table)
+    terminal.print(table)
+    for remark in remarks:
+        terminal.print(remark, style="dim")
 
 
 def cut(text: str, most: int) -> str:

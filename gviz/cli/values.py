@@ -1,4 +1,4 @@
-"""The words of a command line and the files of values, as the texts that a source reads: ``{"x": "2"}``."""
+"""The words of a command line and the files of values, as texts by name: ``{"x": "2"}``."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def _read_pairs(word: str, pairs: Sequence[str], kind: str) -> dict[str, str]:
 
 
 def _advice(word: str, pair: str, kind: str) -> str:
-    """Return what was probably meant."""
+    """Return a sentence on the word that was probably meant."""
     if kind == "script":
         return f" A script's own arguments come after --: gviz ... {word} -- {pair}"
     if not pair[:1].isalnum() or not word.isascii() or word.isidentifier():
         return " To write the picture to standard output: -o -" if pair == "-" else ' Put the expression in quotes: "y = x + w"'
-    return ""
+    return f" Write a value as in {pair if pair.isidentifier() else 'x'}=2"
 
 
 def read_values(file: str) -> dict[str, str]:

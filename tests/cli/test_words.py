@@ -39,9 +39,9 @@ def test_no_command_is_a_usage_error_that_shows_the_help(gviz: Program) -> None:
 @pytest.mark.parametrize(
     ("words", "phrase"),
     [
-        (["rendr", "y=x"], "Did you mean 'render'?"),
+        (["rendr", "y=x"], "there is no command 'rendr': did you mean render?"),
         (["y=x+w"], 'gviz render "y=x+w"'),
-        (["frobnicate"], "The commands are render, inspect, static, compare, ops, formats."),
+        (["frobnicate"], "the commands are render, inspect, static, compare, ops, formats."),
         (["render"], "Missing argument 'SOURCE'"),
         (["render", "y=x", "--foo"], "No such option"),
         (["static", "-o"], "requires an argument.\ngviz static --help"),
@@ -52,7 +52,8 @@ def test_no_command_is_a_usage_error_that_shows_the_help(gviz: Program) -> None:
         (["render", "y=x", "--on-error", "ignore"], "--on-error"),
         (["render", "y=x", "--graphviz", "other"], "--graphviz"),
         (["render", "y", "=", "x"], "Put the expression in quotes"),
-        (["render", "y=x", "2"], '"2" is not NAME=VALUE'),
+        (["render", "y=x", "2"], '"2" is not NAME=VALUE. Write a value as in x=2'),
+        (["render", "-x+w"], "An expression that begins with a minus sign comes after --"),
         (["render", "y=x", "2x=3"], '"2x=3" is not NAME=VALUE'),
         (["render", "y=x", "x=1", "x=2"], "x has two values"),
         (["inspect", "train.py", "epochs"], "arguments come after --"),
