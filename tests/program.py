@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +57,19 @@ def clean_environment(home: Path, **extra: str) -> dict[str, str]:
     """An environment in which nothing of this machine's settings shows, and gviz is the one of this tree."""
     kept = {key: value for key, value in os.environ.items() if key in KEPT}
     return {**kept, "HOME": str(home), "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", **extra}
+
+
+def python(code: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Run a program in an interpreter of its own, in which gviz is the one of this tree."""
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        cwd=folder,
+        env=clean_environment(Path("/nonexistent")),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
 
 
 class Program:

@@ -7,13 +7,11 @@ import os
 import signal
 import stat
 import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import pytest
 from graphs import article
-from program import ROOT
+from program import python
 
 from gviz import files
 from gviz.errors import FileError
@@ -188,13 +186,6 @@ def test_a_disk_that_fills_up_while_writing_leaves_nothing(folder: Path) -> None
     done = python(code, folder)
     assert done.stdout == "cannot write a: File too large\n"
     assert os.listdir(folder) == []
-
-
-def python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
 
 
 @needs_posix

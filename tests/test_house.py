@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from program import ROOT, clean_environment
+from program import ROOT, python
 
 from gviz.cli import COMMANDS
 from gviz.cli.reading import one_thread
@@ -186,8 +185,8 @@ def test_the_core_knows_no_operation_and_the_table_no_face() -> None:
 
 def loaded_by(code: str) -> set[str]:
     """The modules that a fresh Python has loaded after the code."""
-    line = [sys.executable, "-c", f"import sys\n{code}\nsys.stderr.write('\\n'.join(sys.modules))"]
-    done = subprocess.run(line, capture_output=True, env=clean_environment(Path("/nonexistent")), text=True, check=True)
+    done = python(f"import sys\n{code}\nsys.stderr.write('\\n'.join(sys.modules))")
+    assert done.returncode == 0, done.stderr
     return set(done.stderr.split())
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from program import ROOT, clean_environment
+from program import python
 
 LENGTH = 1_000_000
 DEEP = 100_000
@@ -97,12 +95,5 @@ del y
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit on memory is Linux's")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_deep_graph_is_built_run_and_freed(name: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", HEAD + PROGRAMS[name]],
-        capture_output=True,
-        cwd=ROOT,
-        env=clean_environment(Path("/nonexistent")),
-        text=True,
-        check=False,
-    )
+    done = python(HEAD + PROGRAMS[name])
     assert (done.returncode, done.stderr) == (0, "")

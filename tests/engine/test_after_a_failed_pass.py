@@ -41,9 +41,3 @@ def test_operations_are_recorded_after_it(program: Callable[[], None], message: 
     assert y.requires_grad
     assert x.grad == 2
     assert torch.is_grad_enabled()
-
-
-@pytest.mark.parametrize(("call", "message"), [(torch.exp, "input"), (lambda: torch.sin(3.0), "input")])
-def test_a_hot_function_refuses_a_wrong_call_as_any_other(call: Callable[[], None], message: str) -> None:
-    with pytest.raises(TypeError, match=message):
-        call()

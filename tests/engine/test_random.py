@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import random as python_random
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from program import python
 
 from gviz import engine
 from gviz.numbers import random
@@ -15,7 +14,7 @@ from gviz.numbers import random
 
 def test_numpy_random_is_not_loaded_before_the_first_draw() -> None:
     code = "import gviz.numbers.random, sys; sys.exit('numpy.random' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert python(code).returncode == 0
 
 
 @pytest.mark.torch

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import warnings
 from typing import Any
 
 import numpy as np
 import pytest
+from program import python
 
 from gviz import engine
 
@@ -40,7 +39,7 @@ def test_the_mean_of_nothing_is_not_a_number_without_a_word(recwarn: pytest.Warn
 
 
 def test_a_number_taken_out_of_the_graph_is_warned_of_once() -> None:
-    done = subprocess.run([sys.executable, "-c", NUMBERS], capture_output=True, text=True, check=True)
+    done = python(NUMBERS)
 
     assert done.stderr.count("Converting a tensor with requires_grad=True to a scalar") == 1
     assert done.stderr.startswith("<string>:3: UserWarning: ")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import builtins
 import dis
-import subprocess
-import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pkgutil import iter_modules
@@ -14,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from program import python
 from table_samples import NO_SLOPE, ONCE, SAMPLES, sample
 
 from gviz import engine, ops
@@ -146,4 +145,4 @@ def test_importing_the_table_only_stores_rows_but_for_the_hot_ones() -> None:
         "sys.exit(any('cls' in vars(row) for key, row in ROWS.items() if key not in HOT)"
         " or any(name in sys.modules for name in ('gviz.engine.nn', 'gviz.engine.optim', 'gviz.engine.linalg')))"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert python(code).returncode == 0

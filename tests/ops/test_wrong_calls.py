@@ -120,6 +120,8 @@ CALLS: list[tuple[str, type[Exception], str]] = [
     ("torch.reshape(m, 3, 4)", TypeError, "reshape"),
     ("pow(f, 2, 3)", TypeError, ""),
     # calls that fit no form, or none of several
+    ("torch.exp()", TypeError, "input"),
+    ("torch.sin(3.0)", TypeError, "input"),
     ("torch.exp(2)", TypeError, "exp(): argument 'input' (position 1) must be Tensor, not int"),
     ("torch.transpose(m)", TypeError, 'transpose() missing 2 required positional arguments: "dim0", "dim1"'),
     ("torch.exp(f, foo=3)", TypeError, "exp() got an unexpected keyword argument 'foo'"),
