@@ -13,7 +13,7 @@ from program import Program, clean_environment
 
 @pytest.fixture(scope="session")
 def forks() -> Iterator[Forks | None]:
-    """What runs gviz quickly, on Linux; elsewhere libraries may not bear to be forked."""
+    """The runner of commands in forks, on Linux; None elsewhere: libraries may not bear to be forked."""
     if sys.platform != "linux":
         yield None
         return

@@ -32,7 +32,7 @@ from typing import Any
 TIMEOUT = 120
 
 LIBRARIES = ("numpy.random", "pygraphviz._graphviz", "rich.console", "rich.table", "rich.text", "rich.tree")
-"""What commands import, beside gviz itself."""
+"""Modules that commands import, beside gviz's own."""
 
 FORGOTTEN = ("gviz.__main__", "gviz.sources.script")
 """The first is what a command runs; by the second it knows at its end that it has run a script, and takes its time to end."""

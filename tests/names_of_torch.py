@@ -16,13 +16,13 @@ MODULES = (
     "torch.nn.parameter", "torch.nn.utils", "torch.nn.utils.rnn", "torch.optim", "torch.optim.lr_scheduler", "torch.random",
     "torch.sparse", "torch.special", "torch.utils", "torch.utils.data",
 )  # fmt: skip
-"""What scripts name; ``torch.Tensor`` is a class."""
+"""The modules that scripts name; ``torch.Tensor`` is a class."""
 
 HELPERS = frozenset({
     "Tensor", "assert_int_or_pair", "handle_torch_function", "has_torch_function", "has_torch_function_unary",
     "has_torch_function_variadic",
 })  # fmt: skip
-"""What PyTorch's modules import into themselves."""
+"""Names that PyTorch's modules import into themselves."""
 
 NAMED_CLASSES = "Generator", "Size", "Stream", "Event"
 """The classes made in C++ that people name, beside the old tensor types; the others belong to PyTorch's compiler."""
@@ -44,7 +44,7 @@ def public_names(module: str) -> list[str]:
 
 
 def is_own(module: str, name: str, value: Any, *, any_other: bool) -> bool:
-    """Whether a value belongs to the module in whose namespace it is."""
+    """Return whether a value belongs to the module in whose namespace it is."""
     if isinstance(value, ModuleType):  # others are there only once they are imported
         return f"{module}.{name}" in MODULES
     home = getattr(value, "__module__", None) or ""

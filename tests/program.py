@@ -112,7 +112,7 @@ class Program:
         return {row["name"]: row for row in done.json()["tensors"]}
 
     def graph(self, *arguments: object) -> dict[str, Any]:
-        """What ``gviz render -o graph.json`` writes; the command must succeed."""
+        """The graph that ``gviz render -o graph.json`` writes; the command must succeed."""
         done = self("render", *arguments, "-o", "graph.json")
         assert done.status == 0, done.err
         graph: dict[str, Any] = json.loads((self.folder / "graph.json").read_text(encoding="utf-8"))

@@ -25,12 +25,12 @@ def programs() -> list[str]:
 
 
 def recorded() -> list[str]:
-    """What PyTorch printed for each."""
+    """The text that PyTorch printed for each."""
     return RECORDED.read_text(encoding="utf-8").rstrip("\n").split("\n%%\n")
 
 
 def transcript(torch: Any, program: str) -> str:
-    """What a program prints, the error that ends it and the warnings it gives, without addresses and places in files."""
+    """Return what a program prints, the error that ends it and the warnings it gives, without addresses and places in files."""
     out = io.StringIO()
 
     def show(*values: Any) -> None:

@@ -293,7 +293,7 @@ def sample(row: Any, number: int, random: Any) -> tuple[Any, ...]:
 
 
 def argument(word: Any, random: Any) -> Any:
-    """The argument that a word of a sample stands for; what is no word stands for itself."""
+    """The argument that a word of a sample stands for; anything else stands for itself."""
     if isinstance(word, str) and word in SIZES:
         return letter(word, random)
     return WORDS[word](random) if isinstance(word, str) and word in WORDS else word

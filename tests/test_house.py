@@ -80,7 +80,7 @@ HELD_ROOMS = ("gviz.numbers", "gviz.autograd", "gviz.ops", "gviz.static", "gviz.
 """Rooms whose files import nothing late."""
 
 LOWER_ROOMS = ("gviz.numbers", "gviz.autograd", "gviz.ops")
-"""What the faces (engine, static) stand on: read from the first file to the last, it never looks back."""
+"""The ground of the faces (engine, static): read from the first file to the last, it never looks back."""
 
 
 def modules() -> Iterator[tuple[str, Path]]:
@@ -154,7 +154,7 @@ def imports_of_files() -> dict[str, set[str]]:
 
 
 def is_for_types(node: ast.AST) -> bool:
-    """Whether a statement is the ``if TYPE_CHECKING`` of a module: what it imports is not there when the program runs."""
+    """Return whether a statement is the ``if TYPE_CHECKING`` of a module, whose imports are not there when it runs."""
     return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 

@@ -26,10 +26,10 @@ WRITE = os.environ.get("GVIZ_GOLD") == "write"
 RENEW = "`make docs` writes what commands print, and the pictures, anew"
 
 SHELL = re.compile(r"[|>\n]")
-"""What only a shell does."""
+"""Signs for things that only a shell does."""
 
 EATEN = re.compile(r"[][(){}*?;&<$!#\\]")
-"""What a shell does not hand over as it is written, outside quotes."""
+"""Characters that a shell does not hand over as they are written, outside quotes."""
 
 
 def fences(kind: str, *pages: Path) -> list[tuple[str, str]]:

@@ -20,7 +20,7 @@ def leaf(value: Any, **options: Any) -> Any:
 
 
 def label(node: Any) -> str | None:
-    """The name that a node has in pictures, None where there is no node."""
+    """The name that a node has in pictures, None without a node."""
     return None if node is None else type(node).__name__
 
 

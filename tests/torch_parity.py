@@ -100,7 +100,7 @@ class Program:
         return not outcomes[0]
 
     def new(self, expression: str) -> str | None:
-        """Assign an expression to a fresh name; the name, None where it raised or is no tensor."""
+        """Assign an expression to a fresh name; the name, None if it raised or is not a tensor."""
         self.count += 1
         name = f"t{self.count}"
         if not self.do(f"{name} = {expression}"):
@@ -161,7 +161,7 @@ class Program:
             self.check(f"graph of {name}", *graphs, graphs[0] == graphs[1])
 
     def is_mixed(self) -> bool:
-        """Whether something was computed in float32."""
+        """Return whether something was computed in float32."""
         return any(isinstance(v, self.torch.Tensor) and v.dtype != self.torch.float64 for v in self.theirs.values())
 
     def values(self, name: str, theirs: Any, ours: Any, rtol: float, atol: float) -> None:
@@ -226,7 +226,7 @@ class Program:
         return name
 
     def element(self, dtype: str) -> Callable[[], Any]:
-        """What makes one element."""
+        """Return a function that makes one element."""
         if dtype == "torch.bool":
             return lambda: self.chance(0.5)
         if dtype in FLOATS:
@@ -259,7 +259,7 @@ def plain_text(text: str) -> str:
 
 
 def from_torch(warning: Any) -> bool:
-    """Whether a warning is the engine's: numpy's own are silenced by a filter that is not there while they are recorded."""
+    """Return whether a warning is the engine's; numpy's own are silenced by a filter that recording removes."""
     return warning.category is not RuntimeWarning
 
 
@@ -280,7 +280,7 @@ def read_it(fact: str, tensor: Any) -> str:
 
 
 def has_node(tensor: Any) -> bool:
-    """Whether an operation made it, as far as one can know."""
+    """Return whether an operation made it, as far as one can know."""
     try:
         return tensor.grad_fn is not None
     except RuntimeError:
@@ -294,7 +294,7 @@ def strides(tensor: Any) -> str:
 
 
 def close(one: Any, other: Any, rtol: float, atol: float) -> bool:
-    """Whether numbers agree; nan equals nan."""
+    """Return whether numbers agree; nan equals nan."""
     a, b = np.asarray(one), np.asarray(other)
     return a.shape == b.shape and bool(np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import warnings
+import weakref
 from typing import Any
 
 import pytest
@@ -155,12 +156,6 @@ def no_collector() -> Any:
     gc.enable()
 
 
-def watched(tensor: Any) -> Any:
-    import weakref
-
-    return weakref.ref(tensor)
-
-
 def live(kind: type) -> int:
     """How many nodes of a class there are (they take no weak references, as PyTorch's)."""
     return sum(type(one) is kind for one in gc.get_objects())
@@ -186,7 +181,7 @@ def test_a_dropped_result_and_its_leaf_are_collected_at_once(program: Any, no_co
     y = program(x)
     kind = type(y.grad_fn)
     before = live(kind)
-    ends = [watched(x), watched(y)]
+    ends = [weakref.ref(x), weakref.ref(y)]
     del y
     assert ends[1]() is None
     assert live(kind) == before - 1
@@ -199,7 +194,7 @@ def test_a_leaf_with_a_gradient_is_collected_at_once(no_collector: None) -> None
     x = leaf([1.0, 2.0])
     y = (x * x).sum()
     y.backward()
-    gone = [watched(x), watched(y), watched(x.grad)]
+    gone = [weakref.ref(x), weakref.ref(y), weakref.ref(x.grad)]
     del x, y
     assert [w() for w in gone] == [None] * 3
 
@@ -208,7 +203,7 @@ def test_a_leaf_with_a_gradient_is_collected_at_once(no_collector: None) -> None
 def test_a_graph_keeps_its_leaves(no_collector: None) -> None:
     x = leaf([1.0, 2.0])
     y = x * 2
-    gone = watched(x)
+    gone = weakref.ref(x)
     del x
     assert gone() is y.grad_fn.next_functions[0][0].variable
     del y

@@ -1,4 +1,4 @@
-"""What nodes save: ``_saved_*`` before and after backward."""
+"""The ``_saved_*`` of nodes, before and after backward."""
 
 from __future__ import annotations
 

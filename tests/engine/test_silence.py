@@ -1,4 +1,4 @@
-"""What the engine says unasked: PyTorch's warnings, and none of numpy's."""
+"""The engine's warnings: PyTorch's, and none of numpy's."""
 
 from __future__ import annotations
 

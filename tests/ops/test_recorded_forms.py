@@ -57,7 +57,7 @@ def leaf(name: str, shape: tuple[int, ...]) -> Any:
 
 
 def constants(call: str, shapes: Shapes) -> dict[str, Any]:
-    """What a call names beside its operands: indices, targets, masks, weights."""
+    """Return what a call names beside its operands: indices, targets, masks, weights."""
     shape = shapes.get("x", ())
     length = shapes.get("w", (2,))[0]
     along = [[0, 1], [1, 0]] if len(shape) == 2 else [0, 1, 0, 1][:length]

@@ -38,7 +38,7 @@ def tensors_of(row: Row, args: tuple[Any, ...]) -> Iterator[Any]:
 
 
 def moved(row: Row, args: tuple[Any, ...], directions: list[Any], step: float) -> tuple[Any, ...]:
-    """The same arguments, the differentiable ones moved along their directions; fresh leaves that require gradients."""
+    """Return the arguments, the differentiable ones moved along their directions; fresh leaves that require gradients."""
     waiting = iter(directions)
 
     def move(value: Any) -> Any:

@@ -9,7 +9,7 @@ from tested import IS_GVIZ, torch
 
 F: Any = torch.nn.functional
 ABSENT = NotImplementedError
-"""What a dtype is refused by for which PyTorch has no kernel."""
+"""Raised for a dtype for which PyTorch has no kernel."""
 
 
 def operands() -> dict[str, Any]:
@@ -130,7 +130,7 @@ CALLS: list[tuple[str, type[Exception], str]] = [
     ("f.backward(foo=1)", TypeError, "Tensor.backward() got an unexpected keyword argument 'foo'"),
     ("torch.nn.ReLU()(3.0)", TypeError, "relu(): argument 'input' (position 1) must be Tensor, not float"),
     *((call, TypeError, "() received an invalid combination of arguments - got (") for call in UNFIT),
-    # what is no tensor, and lists that are empty
+    # things that are not tensors, and lists that are empty
     ("torch.meshgrid(1, 2)", TypeError, "element 0"),
     ("torch.meshgrid([f, 2])", TypeError, "element 1"),
     ("torch.meshgrid(f, m)", RuntimeError, "meshgrid"),

@@ -50,7 +50,7 @@ def samples(torch: Any, op: Any, dtype: Any) -> Iterator[Any]:
 
 
 def is_plain(torch: Any, value: Any) -> bool:
-    """Whether all tensors in a value are dense and real, and none is without elements."""
+    """Return whether all tensors in a value are dense and real, and none is without elements."""
     if isinstance(value, torch.Tensor):
         known = value.dtype not in (torch.float16, torch.bfloat16) and not value.dtype.is_complex
         return bool(value.layout == torch.strided and known and not value.is_quantized and value.numel())
@@ -76,7 +76,7 @@ def translated(torch: Any, value: Any, space: Any, leaves: list[Any]) -> Any:
 
 
 def computed(torch: Any, space: Any, function: Any, sample: Any, twice: bool) -> list[tuple[str, Any]]:
-    """What comes of a call: (what it is, its numbers)."""
+    """Return the numbers that come of a call: (result or gradient, array)."""
     leaves: list[Any] = []
     args = [translated(torch, one, space, leaves) for one in (sample.input, *sample.args)]
     kwargs = {name: translated(torch, one, space, leaves) for name, one in sample.kwargs.items()}
@@ -102,7 +102,7 @@ def tensors(result: Any, space: Any) -> list[Any]:
 
 
 def same(theirs: Any, ours: Any) -> bool:
-    """Whether two arrays agree in dtype, shape and numbers; small ones by the largest of them."""
+    """Return whether two arrays agree in dtype, shape and numbers; small ones by the largest of them."""
     if theirs is None or ours is None:
         return theirs is ours
     if theirs.dtype != ours.dtype or theirs.shape != ours.shape:
