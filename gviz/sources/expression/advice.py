@@ -6,6 +6,7 @@ Read only where an expression is refused. Every answer has the place and, where 
 from __future__ import annotations
 
 import ast
+import builtins
 from keyword import iskeyword
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,8 @@ def unreadable(source: Source, error: Exception) -> SourceError:  # noqa: PLR091
         if token.kind == "name" and iskeyword(token.text) and not token.is_word and token.text not in JOINING:
             hint = f"as a name, write {token.text}_ or {token.text}1; a program goes into a file: gviz render file.py"
             return _on(source, token, f"{token.text} is a word of Python's own and cannot be a name", hint)
+        if token.text == "|" and hint and ("abs(" in hint or "norm(" in hint):
+            return _on(source, token, "| | are not brackets: |x| is written abs(x), the length of a vector norm(x)", hint)
     pair = _wrong_pair(found) if what.startswith("invalid") else None
     if pair is not None:
         return _on(source, pair[0], pair[1], hint or pair[2])
@@ -147,6 +150,7 @@ def _missing(before: Token | None, token: Token) -> str | None:
 
 
 # ------------------------------------------------------------------ what is no part of an expression
+FILE = "gviz render file.py"
 SCRIPT = "an expression has assignments and formulas only; for a whole program: gviz render file.py"
 IN_PLACE = "that changes it in place; use a script: gviz render file.py"
 ONE_BY_ONE = "write the arguments one by one"
@@ -285,6 +289,8 @@ def _called(node: ast.Call, program: Program) -> tuple[str, str]:
         return f"{name} {kind}: it is no function", suggestion(source, but=name) or f"to multiply, write {name}*(...)"
     if name in CALLED:
         return CALLED[name]
+    if hasattr(builtins, name):
+        return f"{name} is not allowed in an expression", "a script can do it: gviz render file.py"
     hint = f"write {OTHER_NAMES[name]}(...)" if name in OTHER_NAMES else f"write x.{name}(...)" if name in methods() else ""
     multiplied = suggestion(source) if len(name) == 1 or name in OTHER_NAMES else None
     if multiplied:
@@ -319,7 +325,7 @@ def _method(function: ast.Attribute, is_of_torch: bool) -> tuple[str, str]:
     if name in functions():
         return f"{name} is a function, not a method", f"write {name}(x, ...)"
     if name != plain and plain in methods():
-        return f"{name} changes a tensor in place", f"write .{plain}(...), which makes a new one"
+        return f"{name} changes a tensor in place", f"write .{plain}(...), which makes a new one, or use a script: {FILE}"
     if name in ATTRIBUTES:
         return f"{name} is no method", f"write .{name} without brackets"
     hint = did_you_mean(name, methods(), "tensors have PyTorch's methods, as in x.exp() or x.sum()")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from keyword import iskeyword
 from typing import TYPE_CHECKING
 from unicodedata import decomposition, normalize
@@ -52,6 +52,9 @@ _MEANT = {
 """What a character of typeset mathematics is in an expression; full-width ones and superscripts follow from Unicode."""
 
 _ENDS_OPERAND = (")", "]")
+_BRACKETS = {"(": ")", "[": "]"}
+_BINDING = ("^", "**", ".", "[")
+_OPERATORS = {"^": "**", "=>": ">=", "<>": "!=", ":=": "="}
 _WORDS = ("True", "False", "None")
 _PREFIXES = ("+", "-", "~", "(", "[", "{", "...", ")", "]", "}", ",", ";", "\n", ":", "=", "*", "**", ".")
 
@@ -61,7 +64,7 @@ class Token:
     """A piece of a source.
 
     Args:
-        kind: number, name, string, operator or newline.
+        kind: number, name, string, operator or newline; function for a name that is known to be one.
         text: as typed.
         line: 1-based.
         column: 0-based.
@@ -80,7 +83,7 @@ class Token:
     @property
     def starts_operand(self) -> bool:
         """Whether a value starts here."""
-        return self.kind in ("number", "string") or self.is_word or self.text == "("
+        return self.kind in ("number", "string", "function") or self.is_word or self.text == "("
 
     @property
     def is_word(self) -> bool:
@@ -163,14 +166,62 @@ def foreign(code: str) -> Iterator[tuple[int, int, str]]:
 
 
 def rewrite(code: str, known: Collection[str] | None = None) -> str:
-    """The source as an expression would have it: every sign replaced, products and calls written out.
+    """Return the source as an expression would have it: signs replaced, products and calls written out, brackets closed.
 
     The result is a suggestion; whoever shows it has to see whether it can be read.
 
-    >>> rewrite("y = 2x^2 + sin x（w＋1）")
-    'y = 2*x**2 + sin(x*(w+1))'
+    >>> rewrite("y = 2x^2 + sin x（w＋1"), rewrite("sin 2x cos x")
+    ('y = 2*x**2 + sin(x*(w+1))', 'sin(2*x)*cos(x)')
     """
-    return _Rewriter(tokens(_bars(_plain(code))), functions() if known is None else known).text()
+    typed = tokens(_bars(_plain(code)))
+    found = _with_functions(typed, functions() if known is None else known)
+    text, open_brackets = "", ""
+    applied: list[int] = []  # how many brackets were open where a function without brackets began
+    for at, token in enumerate(found):
+        before = found[at - 1] if at else Token("newline", "", 0, 0)
+        is_applied = token.kind == "function" and found[at + 1].text != "("
+        while applied and applied[-1] == len(open_brackets) and not _goes_on(before, token, is_applied=is_applied):
+            text += ")"
+            applied.pop()
+        if before.ends_operand and token.starts_operand and not (before.kind == "number" and token.text.startswith(".")):
+            text += "*"
+        elif at and _is_apart(typed[at - 1], typed[at]) and not text.endswith("("):
+            text += " "
+        is_top = at == 1 or (at > 1 and found[at - 2].text in (";", "\n"))
+        text += "=" if token.text == "==" and is_top else _OPERATORS.get(token.text, token.text)
+        if is_applied:
+            text += "("
+            applied.append(len(open_brackets))
+        if token.text in _BRACKETS:
+            open_brackets += _BRACKETS[token.text]
+        elif token.text in _ENDS_OPERAND:
+            open_brackets = open_brackets[:-1]
+    return (text + ")" * len(applied) + open_brackets[::-1]).strip()
+
+
+def _with_functions(found: list[Token], known: Collection[str]) -> list[Token]:
+    """Return the tokens, with another kind and the engine's name for a function with its argument behind it."""
+    marked = [*found]
+    for at, (before, token, after) in enumerate(zip([None, *found], found, [*found[1:], None], strict=False)):
+        is_member, is_called = before is not None and before.text == ".", after is not None and after.text == "("
+        takes = after is not None and after.kind in ("name", "number") and not iskeyword(after.text)
+        name = OTHER_NAMES.get(token.text, token.text)
+        if token.kind == "name" and is_member and is_called:
+            marked[at] = replace(token, kind="function")
+        elif token.kind == "name" and not is_member and name in known and (is_called or takes):
+            marked[at] = replace(token, kind="function", text=name)
+    return marked
+
+
+def _goes_on(before: Token, token: Token, *, is_applied: bool) -> bool:
+    """Whether a token belongs to the argument without brackets that comes before it: a power, a part, or a factor does."""
+    if before.kind == "function" or token.text in _BINDING or before.text in _BINDING[:-1]:
+        return True
+    return token.starts_operand and not is_applied
+
+
+def _is_apart(before: Token, token: Token) -> bool:
+    return before.line == token.line and before.column + len(before.text) < token.column
 
 
 def _plain(code: str) -> str:
@@ -192,91 +243,3 @@ def _bars(code: str) -> str:
     """``|x|`` as ``abs(x)`` and ``||x||`` as ``norm(x)``."""
     code = re.sub(r"\|\|([^|\n]+)\|\|", r"norm(\1)", code)
     return re.sub(r"\|([^|\n]+)\|", r"abs(\1)", code)
-
-
-class _Rewriter:
-    """Writes tokens out again with the operators that mathematics leaves out."""
-
-    def __init__(self, found: list[Token], functions: Collection[str]) -> None:
-        self.found, self.functions = found, functions
-        self.parts: list[str] = []
-        self.at = 0
-        self.last: Token | None = None
-
-    def text(self) -> str:
-        while self.at < len(self.found):
-            token = self.found[self.at]
-            if self._is_application(self.at):
-                self._lead(token)
-                self._application()
-            else:
-                self._emit(token)
-        return "".join(self.parts).strip()
-
-    def _is_application(self, at: int) -> bool:
-        """Whether a function's name is followed by its argument without brackets: ``sin x``."""
-        token, after = self.found[at], self._get(at + 1)
-        dotted = at > 0 and self.found[at - 1].text == "."
-        known = token.kind == "name" and self._name(token) in self.functions and not dotted
-        return known and after is not None and after.kind in ("name", "number") and not iskeyword(after.text)
-
-    def _application(self) -> None:
-        """Write ``sin 2x`` as ``sin(2*x)``; at a function whose argument has no brackets."""
-        opened = 0
-        while self._is_application(self.at):
-            self.parts += [self._name(self.found[self.at]), "("]
-            self.at += 1
-            opened += 1
-        self.last = None
-        while (token := self._get(self.at)) is not None and self._belongs(token):
-            depth = 0
-            while (token := self._get(self.at)) is not None:  # a bracket is taken whole
-                depth += (token.text in ("(", "[")) - (token.text in _ENDS_OPERAND)
-                self._emit(token)
-                if depth <= 0:
-                    break
-        self.parts.append(")" * opened)
-        self.last = Token("operator", ")", 0, 0)
-
-    def _belongs(self, token: Token) -> bool:
-        if self.last is None:
-            return True
-        power = token.text in ("^", "**", ".", "[") or self.last.text in ("^", "**", ".")
-        return power or (token.starts_operand and not self._is_application(self.at))
-
-    def _emit(self, token: Token) -> None:
-        self._lead(token)
-        top = self.at == 1 or (self.at > 1 and self.found[self.at - 2].text in (";", "\n"))
-        text = {"^": "**", "=>": ">=", "<>": "!=", ":=": "="}.get(token.text, token.text)
-        self.parts.append("=" if token.text == "==" and top else self._name(token) if self._is_called() else text)
-        self.last = token
-        self.at += 1
-
-    def _lead(self, token: Token) -> None:
-        """Write what comes before a token: a ``*`` that is missing, else the space that was typed."""
-        before = self.found[self.at - 1] if self.at else None
-        is_product = self.last is not None and self.last.ends_operand and token.starts_operand
-        if is_product and (token.text != "(" or not self._is_call(self.at - 1)):
-            self.parts.append("*")
-            return
-        spaced = before is not None and before.line == token.line and before.column + len(before.text) < token.column
-        if spaced and self.parts and not self.parts[-1].endswith("("):
-            self.parts.append(" ")
-
-    def _is_call(self, at: int) -> bool:
-        """Whether the token is a name that a bracket calls, rather than multiplies."""
-        token = self.found[at]
-        dotted = at > 0 and self.found[at - 1].text == "."
-        return token.kind == "name" and (dotted or self._name(token) in self.functions)
-
-    def _is_called(self) -> bool:
-        after = self._get(self.at + 1)
-        return self.found[self.at].kind == "name" and after is not None and after.text == "("
-
-    def _name(self, token: Token) -> str:
-        """The engine's name for a function."""
-        meant = OTHER_NAMES.get(token.text, token.text)
-        return meant if meant in self.functions else token.text
-
-    def _get(self, at: int) -> Token | None:
-        return self.found[at] if 0 <= at < len(self.found) else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
 from typing import TYPE_CHECKING, Any
 
 from gviz import engine
@@ -59,6 +60,9 @@ OF_NUMBERS: dict[str, Callable[[float], float]] = {"abs": abs} | {
 }  # fmt: skip
 """Functions that people write of a number, as in ``x * sqrt(2)``; PyTorch has them for tensors only, Python in ``math``."""
 
+LISTS = "add tensors with x + w, join them with stack([x, w]), write tensor([1, 2]) for numbers"
+"""What to do with a list that a function does not take."""
+
 HINTS: dict[type[BaseException], str] = {
     MemoryError: "take smaller tensors",
     OverflowError: "the largest number is about 1.8e308",
@@ -96,6 +100,8 @@ def engine_error(error: BaseException, source: Source, piece: ast.AST | None = N
     )
     what = text.partition(", but expected one of:")[0]  # a list of call forms is too long for one line
     hint = "of a tensor it would be nan or inf: give the number a name" if what.startswith("math ") else HINTS.get(type(error))
+    if isinstance(error, TypeError) and re.search(r"not list$|got \(list", what):
+        hint = LISTS
     return SourceError(what or type(error).__name__, place=place, hint=hint)
 
 

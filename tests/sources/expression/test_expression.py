@@ -329,7 +329,9 @@ def test_a_root_without_a_graph_is_explained(text: str, options: dict[str, Any],
 @pytest.mark.parametrize(
     ("text", "phrases"),
     [
-        ("y=2*3", ["y must be a Tensor, not int"]),
+        ("y=2*3", ["y must be a Tensor, not int", "y=x*2 x=3"]),
+        ("y=None", ["y must be a Tensor, not NoneType", "y=x*2 x=3"]),
+        ("y=[1, 2]", ["y must be a Tensor, not list", "y=W*2 W=[1,2]"]),
         ("x.shape", ["x.shape must be a Tensor, not Size"]),
         ("y=[x, x]", ["y is several tensors", "y[0] or y[1]"]),
         ("y=max(x, dim=0)", ["y is several tensors", "y.values or y.indices"]),
@@ -495,6 +497,20 @@ def test_an_error_of_the_engine_shows_pytorchs_text_and_the_failing_piece(text: 
     assert place is not None
     assert place.column is not None
     assert place.text[place.column : place.column + place.length] == marked
+
+
+@pytest.mark.parametrize("text", ["sum([x, x])", "exp([x, 2])"])
+def test_a_list_that_a_function_does_not_take_is_answered_with_what_to_write(text: str) -> None:
+    with pytest.raises(SourceError, match="list") as error:
+        run(f"y={text}*2")
+    place = error.value.place
+    assert place is not None
+    assert (place.column, place.length) == (2, len(text))
+    assert str(error.value.hint).startswith("add tensors with x + w, join them with stack([x, w])")
+
+
+def test_detach_is_a_function_as_in_pytorch() -> None:
+    assert grads(run("y=detach(x)*x", "x=3")) == {"x": 3.0}
 
 
 def test_an_error_in_a_later_line_shows_that_line() -> None:

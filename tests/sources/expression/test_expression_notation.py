@@ -64,6 +64,10 @@ def marked(error: SourceError) -> str:
         ("{x+1}*2", "{x+1}", "round ones"),
         ("[x+1]*2", "[x+1]", "round ones"),
         ("|x|", "|", "abs(x)"),
+        ("||x||", "|", "norm(x)"),
+        ("(x+w", "(", "write (x+w)"),
+        ("y=log((x)", "(", "write y=log((x))"),
+        ("y=x[log(w", "(", "write y=x[log(w)]"),
         ("2*|x-1|+1", "|", "2*abs(x-1)+1"),
         # other characters
         ("（x＋w）＊２", "（", "(x+w)*2"),
@@ -115,6 +119,7 @@ def test_mathematics_is_answered_with_what_to_write(text: str, mark: str, sugges
         ("5%", "%", "there is nothing after %"),
         ("x;;y", ";", "there is nothing before ;"),
         (";x", ";", "there is nothing before ;"),
+        ("|x|", "|", "| | are not brackets: |x| is written abs(x), the length of a vector norm(x)"),
         ("(x", "(", "'(' was never closed"),
         ("y=log((x)", "(", "'(' was never closed"),
         ("x)", ")", "unmatched ')'"),
@@ -150,6 +155,11 @@ def test_what_cannot_be_read_is_said_with_its_place(text: str, mark: str, what: 
     error = refusal(text)
     assert error.what.startswith(what)
     assert marked(error).startswith(mark)
+
+
+def test_a_number_has_one_decimal_point() -> None:
+    error = refusal("y=1.2.3*x")
+    assert (marked(error), error.hint) == (".3", "a number has one decimal point")
 
 
 def test_the_right_line_is_shown_and_the_column_counts_its_indentation() -> None:
