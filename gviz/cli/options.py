@@ -25,9 +25,9 @@ class SourceCommand(click.Command):
         try:
             rest = super().parse_args(ctx, args[:cut])
         except click.NoSuchOption as error:
-            if not error.option_name.startswith("--"):
-                error.message += " An expression that begins with a minus sign comes after --."
-            raise
+            if error.option_name.startswith("--"):
+                raise
+            raise click.UsageError(f"{error.message} An expression that begins with a minus sign comes after --.") from None
         ctx.params["after"] = tuple(args[cut + 1 :])
         return rest
 

@@ -41,7 +41,7 @@ def test_no_command_is_a_usage_error_that_shows_the_help(gviz: Program) -> None:
     [
         (["rendr", "y=x"], "there is no command 'rendr': did you mean render?"),
         (["y=x+w"], 'gviz render "y=x+w"'),
-        (["frobnicate"], "the commands are render, inspect, static, compare, ops, formats."),
+        (["frobnicate"], "the commands are render, inspect, static, compare, ops, formats"),
         (["render"], "Missing argument 'SOURCE'"),
         (["render", "y=x", "--foo"], "No such option"),
         (["static", "-o"], "requires an argument.\ngviz static --help"),
