@@ -157,22 +157,19 @@ class Names:
 
     def of_operation(self, name: str) -> str:
         """Return the whole name of a new operation; ``name/`` stands as it is. ValueError if TensorFlow allows no such name."""
-        if name.endswith("/"):
-            return name[:-1]
-        check = SCOPED if self.scope else ROOT
-        if not name or not check.match(name):
-            raise ValueError(f"'{name}' is not a valid node name. Accepted names conform to Regex /{check.pattern}/")
-        return self.unique(name)
+        return name[:-1] if name.endswith("/") else self.unique(self._checked(name, "node name"))
 
     def of_scope(self, name: str | None) -> str:
         """Return the prefix of a new scope: "" for the root, else ``name/``, which re-enters one; ValueError as above."""
         if not name or name.endswith("/"):
             return name or ""
-        check, noun = (SCOPED, "scope name") if self.scope else (ROOT, "root scope name")
-        if not check.match(name):
-            rule = f"A {noun} has to match the following pattern: {check.pattern}"
-            raise ValueError(f"'{name}' is not a valid {noun}. {rule}")
-        return self.unique(name) + "/"
+        return self.unique(self._checked(name, "scope name" if self.scope else "root scope name")) + "/"
+
+    def _checked(self, name: str, noun: str) -> str:
+        rule = SCOPED if self.scope else ROOT
+        if not rule.match(name):
+            raise ValueError(f"'{name}' is not a valid {noun}. Accepted names conform to Regex /{rule.pattern}/")
+        return name
 
 
 # ------------------------------------------------------------------ the graph
@@ -317,7 +314,7 @@ class Graph:
         self.collections.setdefault(name, []).append(value)
 
     def get_collection(self, name: str) -> list[Any]:
-        """What is kept under a name."""
+        """Return what is kept under a name."""
         return list(self.collections.get(name, ()))
 
 
