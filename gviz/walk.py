@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import math
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
 from gviz.graph import Edge, Graph, Node, TensorRow, Value, to_value
@@ -237,6 +238,7 @@ class Walker:
         TorchViz adds the edge to an input first and what is below that input then; so does this.
         """
         ids, add_edge = self.ids, self.edges.append
+        new_edge = partial(tuple.__new__, Edge)  # all fields at once: half the time of Edge(...), of which there are most
         if id(start) in ids:
             return
         here, below = self.enter(start)
@@ -248,7 +250,7 @@ class Walker:
                 source, below = ids.get(id(node)), ()
                 if source is None:
                     source, below = self.enter(node)
-                add_edge(Edge(source, here, slot, "", "data", output))
+                add_edge(new_edge((source, here, slot, "", "data", output)))
                 if below:
                     stack.append((here, slots))
                     here, slots = source, enumerate(below)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Any
 
@@ -20,14 +19,14 @@ GRAPH = Graph(
     tensors=(ROW,),
     title="y",
 )
+HEAD = '{"format": "gviz-graph", "version": 1, '
 
 
-def test_json_and_back_is_the_same_graph() -> None:
-    assert Graph.from_json(GRAPH.to_json()) == GRAPH
-
-
-def test_the_same_graph_gives_the_same_bytes() -> None:
-    assert GRAPH.to_json() == Graph.from_json(GRAPH.to_json()).to_json()
+@pytest.mark.parametrize("graph", [GRAPH, Graph(nodes=(Node("n0", "placeholder", shape=(None, 3)),), kind="static")])
+def test_json_and_back_is_the_same_graph_and_the_same_bytes(graph: Graph) -> None:
+    back = Graph.from_json(graph.to_json())
+    assert back == graph
+    assert back.to_json() == graph.to_json()
 
 
 def test_json_holds_no_infinity_that_other_programs_refuse() -> None:
@@ -36,32 +35,10 @@ def test_json_holds_no_infinity_that_other_programs_refuse() -> None:
     assert json.loads(text)["nodes"][0]["value"] == ["inf", "-inf", "nan"]
 
 
-def test_a_graph_cannot_be_changed() -> None:
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        GRAPH.title = "z"  # type: ignore[misc]
-
-
-@pytest.mark.parametrize("record", [LEAF, GRAPH.edges[0], ROW])
+@pytest.mark.parametrize("record", [LEAF, GRAPH.edges[0], ROW, GRAPH])
 def test_a_record_cannot_be_changed(record: Any) -> None:
     with pytest.raises(AttributeError):
-        record.name = "z"
-
-
-def test_a_negative_slot_or_output_is_refused() -> None:
-    for wrong in (Edge("n1", "n1", slot=-1), Edge("n1", "n1", output=-1)):
-        with pytest.raises(ValueError, match="negative slot or output"):
-            Graph(nodes=(LEAF,), edges=(wrong,))
-    with pytest.raises(ValueError, match="-1 slots"):
-        Graph(nodes=(Node("n0", "operation", slots=-1),))
-
-
-def test_a_length_that_is_unknown_comes_back_from_json() -> None:
-    graph = Graph(nodes=(Node("n0", "placeholder", shape=(None, 3)),), kind="static")
-    assert Graph.from_json(graph.to_json()) == graph
-
-
-def test_both_edges_between_two_nodes_are_kept() -> None:
-    assert [edge.slot for edge in Graph.from_json(GRAPH.to_json()).edges if edge.target == "n2"] == [0, 1]
+        setattr(record, next(iter(record.__match_args__)), "z")
 
 
 @pytest.mark.parametrize(
@@ -71,21 +48,16 @@ def test_both_edges_between_two_nodes_are_kept() -> None:
         ({"nodes": (LEAF,), "edges": (Edge("n1", "n9"),)}, "there is no node 'n9'"),
         ({"nodes": (LEAF,), "edges": (Edge("n8", "n1"),)}, "there is no node 'n8'"),
         ({"nodes": (LEAF,), "roots": ("n7",)}, "there is no node 'n7' to be a root"),
+        ({"nodes": (Node("n0", "box"),)}, "unknown kind 'box'"),
+        ({"nodes": (Node("n0", "operation", slots=-1),)}, "-1 slots"),
+        ({"nodes": (LEAF,), "edges": (Edge("n1", "n1", kind="line"),)}, "unknown kind 'line'"),
+        ({"nodes": (LEAF,), "edges": (Edge("n1", "n1", slot=-1),)}, "negative slot or output"),
+        ({"nodes": (LEAF,), "edges": (Edge("n1", "n1", output=-1),)}, "negative slot or output"),
     ],
 )
 def test_a_graph_that_does_not_hold_together_is_refused(parts: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Graph(**parts)
-
-
-def test_a_node_of_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown kind 'box'"):
-        Graph(nodes=(Node("n0", "box"),))
-
-
-def test_an_edge_of_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown kind 'line'"):
-        Graph(nodes=(LEAF,), edges=(Edge("n1", "n1", kind="line"),))
 
 
 @pytest.mark.parametrize(
@@ -95,9 +67,9 @@ def test_an_edge_of_an_unknown_kind_is_refused() -> None:
         ("{}", "not a graph of gviz"),
         ('{"format": "gviz-graph", "version": 99}', "version 99; this gviz reads version 1"),
         ('{"format": "gviz-graph", "version": 1}', 'there is no "nodes" in this graph'),
-        ('{"format": "gviz-graph", "version": 1, "nodes": [{"id": "n0", "kind": "leaf", "wings": 2}], "edges": []}', "wings"),
-        ('{"format": "gviz-graph", "version": 1, "nodes": [3], "edges": []}', r"nodes\[0\] is 3, not a record"),
-        ('{"format": "gviz-graph", "version": 1, "nodes": 3, "edges": []}', '"nodes" is 3, not a list'),
+        (HEAD + '"nodes": [{"id": "n0", "kind": "leaf", "wings": 2}], "edges": []}', "wings"),
+        (HEAD + '"nodes": [3], "edges": []}', r"nodes\[0\] is 3, not a record"),
+        (HEAD + '"nodes": 3, "edges": []}', '"nodes" is 3, not a list'),
         ("[" * 100_000, "nested too deeply"),
         ("{", "."),
     ],

@@ -15,44 +15,37 @@ from program import ROOT
 import gviz.render
 from gviz.errors import RenderError
 from gviz.graph import Graph
-from gviz.render import FormatRow, RenderOptions, find, formats, render
+from gviz.render import FormatRow, find, formats, render
 
 
-@pytest.mark.parametrize("suffix", ["pdf", "PDF", "svg", "png", "dot", "gv", "json", "txt"])
+@pytest.mark.parametrize("suffix", ["pdf", "PDF", "svg", "png", "dot", "gv", "json", "txt", "tree", "terminal"])
 def test_a_format_is_found_by_its_suffix(suffix: str) -> None:
     assert suffix.lower() in find(suffix).SUFFIXES
 
 
-def test_an_unknown_suffix_is_refused_with_what_there_is() -> None:
+def test_an_unknown_suffix_is_refused_with_the_formats_that_there_are() -> None:
     with pytest.raises(RenderError) as caught:
         find("pfd")
     assert caught.value.what == "there is no format 'pfd'"
     assert str(caught.value.hint).startswith("Did you mean pdf? The formats are bmp, dot, eps, ")
-
-
-def test_any_other_word_is_graphviz_s_business_where_a_format_is_named() -> None:
-    with pytest.raises(RenderError, match="there is no Graphviz here that makes zzz"):
-        render(article(), "zzz")
-    for word in ("vrml", "xlib", "pfd"):
-        with pytest.raises(RenderError, match="there is no format"):
-            render(article(), word)
-
-
-def test_a_name_without_a_suffix_is_refused() -> None:
     with pytest.raises(RenderError, match="the file's name has no suffix") as caught:
         find("")
     assert "pdf" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [("zzz", "there is no Graphviz here that makes zzz"), *((word, "there is no format") for word in ("vrml", "xlib", "pfd"))],
+)
+def test_any_other_word_is_graphviz_s_business_where_a_format_is_named(word: str, said: str) -> None:
+    with pytest.raises(RenderError, match=said):
+        render(article(), word)
 
 
 def test_a_suffix_may_have_a_dot_of_its_own(tmp_path: Path) -> None:
     for version in ("1.2", "1.4"):
         drawn = Path(gviz.render.save(article(), tmp_path / f"y.b.xdot{version}")).read_text()
         assert "_draw_=" in drawn
-
-
-def test_no_suffix_is_served_twice() -> None:
-    suffixes = [row.suffix for row in formats()]
-    assert len(suffixes) == len(set(suffixes))
 
 
 def test_a_new_module_in_the_folder_is_a_new_format(tmp_path: Path) -> None:
@@ -87,10 +80,12 @@ def test_json_is_the_graph_and_comes_back() -> None:
 
 def test_formats_says_what_makes_each() -> None:
     rows = {row.suffix: row for row in formats()}
+    assert len(rows) == len(formats()), "a suffix is served twice"
     assert rows["dot"] == FormatRow("dot", rows["dot"].description, "gviz", works=True)
+    assert rows["tensorboard"].made_by == "gviz"
     assert rows["pdf"].works
     assert "Graphviz" in rows["pdf"].made_by
-    assert all(row.works == bool(row.made_by) for row in rows.values())
+    assert all(row.works == bool(row.made_by) and row.description for row in rows.values())
 
 
 def test_no_format_writes_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,26 +111,7 @@ def test_a_picture_loads_what_it_needs_and_no_more() -> None:
         check=True,
     )
     loaded = set(done.stdout.split())
-    unwanted = {
-        "graphviz",
-        "pygraphviz",
-        "numpy",
-        "rich",
-        "subprocess",
-        "tempfile",
-        "pathlib",
-        "shutil",
-        "inspect",
-        "zlib",
-        "difflib",
-        "json",
-    }
-    assert not loaded & unwanted
+    unwanted = "graphviz pygraphviz numpy rich subprocess tempfile pathlib shutil inspect zlib difflib json"
+    assert not loaded & set(unwanted.split())
     wanted = {"dot", "image", "labels", "look", "marks", "options"}
     assert {name.removeprefix("gviz.render.") for name in loaded if name.startswith("gviz.render.")} == wanted
-
-
-def test_the_options_have_the_defaults_that_the_help_tells() -> None:
-    options = RenderOptions()
-    assert (options.show, options.rankdir, options.graphviz, options.width) == (("value", "grad"), "TB", "auto", 80)
-    assert gviz.render.RenderOptions is RenderOptions

@@ -16,8 +16,10 @@ import time
 import warnings
 import xml.etree.ElementTree as ET
 import zlib
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from graphs import article, chain, every_kind, loop, named
@@ -28,9 +30,9 @@ from gviz.errors import RenderError
 from gviz.graph import Graph, Node
 from gviz.layout import RenderWarning, embedded
 from gviz.layout.graphviz import DrawingError, NoEngineError, draw
-from gviz.layout.plan import make_plan
+from gviz.layout.plan import Plan, make_plan
 from gviz.render import RenderOptions, formats, image, render
-from gviz.render.image import FORMATS, SUFFIXES, TEXTS, without_date
+from gviz.render.image import SUFFIXES, TEXTS, without_date
 from gviz.render.labels import lines
 from gviz.render.marks import has_mark
 
@@ -38,6 +40,10 @@ SMALL_LINES = "\n" * 6_000
 """A graph of so many lines counts as a large one."""
 
 HERE = [row for row in formats() if row.works and row.suffix in SUFFIXES]
+
+BEGAN = time.monotonic()
+PICTURES = {row.suffix: render(article(), row.suffix) for row in HERE}
+"""Drawn before all tests, so that pictures of another second can be compared with them."""
 
 
 def as_bytes(drawn: str | bytes) -> bytes:
@@ -68,31 +74,24 @@ def test_the_usual_formats_are_made_in_this_process() -> None:
         assert made[suffix].startswith("embedded Graphviz "), suffix
 
 
-@pytest.mark.parametrize(
-    "suffix", [*(row.suffix for row in HERE), "svgz", "svg_inline", "plain-ext", "xdot1.2", "json0", "pic"]
-)
+STARTS = {
+    "pdf": b"%PDF-",
+    "png": b"\x89PNG\r\n",
+    "jpg": b"\xff\xd8\xff\xe0",
+    "gif": b"GIF8",
+    "ps": b"%!PS-Adobe",
+    "eps": b"%!PS-Adobe-3.0 EPSF",
+    "svg": b"<?xml",
+    "svgz": b"\x1f\x8b",
+}
+
+
+@pytest.mark.parametrize("suffix", [*PICTURES, "svgz", "svg_inline", "plain-ext", "xdot1.2", "json0", "pic"])
 def test_a_format_that_is_said_to_work_does(suffix: str) -> None:
     drawn = render(article(), suffix)
     assert isinstance(drawn, str) is (suffix in TEXTS)
     assert len(drawn) > 100
-    assert drawn == render(article(), suffix)
-
-
-@pytest.mark.parametrize(
-    ("suffix", "start"),
-    [
-        ("pdf", b"%PDF-"),
-        ("png", b"\x89PNG\r\n"),
-        ("jpg", b"\xff\xd8\xff\xe0"),
-        ("gif", b"GIF8"),
-        ("ps", b"%!PS-Adobe"),
-        ("eps", b"%!PS-Adobe-3.0 EPSF"),
-        ("svg", b"<?xml"),
-        ("svgz", b"\x1f\x8b"),
-    ],
-)
-def test_a_file_begins_as_its_format_does(suffix: str, start: bytes) -> None:
-    assert as_bytes(render(article(), suffix)).startswith(start)
+    assert as_bytes(drawn).startswith(STARTS.get(suffix, b""))
 
 
 def test_a_pdf_is_one_page_with_every_text_of_the_boxes() -> None:
@@ -109,11 +108,8 @@ def test_an_svg_has_a_box_per_node_and_an_arrow_per_edge() -> None:
         assert f'fill="{colour}"' in drawn
 
 
-def test_compressed_svg_is_svg() -> None:
+def test_graphviz_s_own_formats_hold_the_graph() -> None:
     assert b"MulBackward0" in gzip.decompress(as_bytes(render(article(), "svgz")))
-
-
-def test_graphviz_s_json_has_positions() -> None:
     assert len(json.loads(render(article(), "json0"))["objects"]) == 8
 
 
@@ -132,23 +128,25 @@ NAMES = [
     "%s $x",
 ]
 BEYOND = ["naïve", "β→∑", "Ж"]
+CONTROLS = {
+    "two\nlines": "two\nlines",
+    "nul\x00": "nul\\x00",
+    "tab\t": "tab\\t",
+    "\ud800": "\\ud800",
+    "\ufffe": "\\ufffe",
+    "\u202eturned": "\\u202eturned",
+}
+"""Names with a newline, which is a new line, and with characters that no picture can show, which are written out."""
 
 
 @pytest.mark.parametrize("suffix", ["svg", "pdf"])
 def test_any_name_is_shown_as_it_is(suffix: str) -> None:
-    drawn = render(named(*NAMES, *BEYOND), suffix)
-    shown = "\n".join(svg_texts(drawn)) if suffix == "svg" else pdf_text(drawn)
-    for name in (*NAMES, *BEYOND):
-        assert f"{name} = 1" in shown, name
-
-
-@pytest.mark.parametrize("suffix", ["svg", "pdf"])
-def test_a_newline_in_a_name_is_a_new_line_and_other_controls_are_told(suffix: str) -> None:
-    drawn = render(named("two\nlines", "nul\x00", "tab\t", "\ud800", "\ufffe", "\u202eturned"), suffix)
-    shown = "\n".join(svg_texts(drawn)) if suffix == "svg" else pdf_text(drawn)
-    assert "two = 1" not in shown
-    for line in ("two", "lines = 1", "nul\\x00 = 1", "tab\\t = 1", "\\ud800 = 1", "\\ufffe = 1", "\\u202eturned = 1"):
-        assert line in shown
+    wanted = {name: name for name in (*NAMES, *BEYOND)} | CONTROLS
+    drawn = render(named(*wanted), suffix)
+    text = "\n".join(svg_texts(drawn)) if suffix == "svg" else pdf_text(drawn)
+    for name in wanted.values():
+        assert all(line in text for line in f"{name} = 1".split("\n")), name
+    assert "two = 1" not in text
 
 
 def test_a_title_may_be_anything() -> None:
@@ -157,25 +155,19 @@ def test_a_title_may_be_anything() -> None:
         assert len(svg_texts(drawn)) == 13
 
 
-def test_a_very_long_name_does_not_stretch_the_picture() -> None:
-    drawn = str(render(named("x" * 100_000), "svg"))
-    width = re.search(r'width="(\d+)pt"', drawn)
-    assert width is not None
-    assert int(width[1]) < 500
-
-
-def test_torchviz_s_own_label_is_cut_only_where_nobody_would_read_it() -> None:
+def test_a_very_long_name_or_title_does_not_stretch_the_picture() -> None:
+    for show in ((), ("value",), ("shape",)):
+        node = Node("n0", "leaf", name="x" * 40_000, shape=tuple([10**500] * 100) if show else ())
+        drawn = str(render(Graph((node,), (), ("n0",), title="k" * 100_000), "svg", RenderOptions(show=show)))
+        width = re.search(r'width="(\d+)pt"', drawn)
+        assert width is not None
+        assert int(width[1]) < 1500
+        assert len(drawn) < 10_000
     plain = RenderOptions(show=())
     assert "x" * 200 in str(render(named("x" * 200), "svg", plain))
     drawn = str(render(named("x" * 40_000), "svg", plain))
     assert "x" * 90 + "..." + "x" * 90 in drawn
     assert "x" * 200 not in drawn
-
-
-def test_huge_titles_and_shapes_are_cut() -> None:
-    node = Node("n0", "leaf", shape=tuple([10**500] * 100))
-    drawn = str(render(Graph((node,), (), ("n0",), title="k" * 100_000), "svg", RenderOptions(show=("shape",))))
-    assert len(drawn) < 10_000
 
 
 @pytest.mark.parametrize("graph", [Graph(), named(), named("w")])
@@ -185,29 +177,6 @@ def test_small_graphs_are_pictures_too(graph: Graph) -> None:
 
 
 # The same bytes
-
-
-def test_the_time_of_day_and_the_time_zone_leave_no_trace(tmp_path: Path) -> None:
-    code = """
-        import sys
-        from graphs import article
-        from gviz.render import render
-        for suffix in ("pdf", "ps", "eps", "png", "svg", "jpg", "gif", "svgz"):
-            drawn = render(article(), suffix)
-            open(sys.argv[1] + suffix, "wb").write(drawn if isinstance(drawn, bytes) else drawn.encode())
-    """
-    folders = []
-    for zone in ("UTC", "Asia/Tokyo"):
-        folder = tmp_path / zone.replace("/", "")
-        folder.mkdir()
-        done = run(f"import sys; sys.argv = ['', {str(folder) + os.sep!r}]\n" + textwrap.dedent(code), TZ=zone)
-        assert (done.returncode, done.stderr) == (0, "")
-        folders.append(folder)
-        time.sleep(1.1)
-    first, second = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders)
-    assert len(first) == 8
-    assert first == second
-    assert b"20000101000000" in first["pdf"]
 
 
 def test_a_date_among_compressed_objects_is_overwritten_too() -> None:
@@ -222,14 +191,10 @@ def test_a_date_among_compressed_objects_is_overwritten_too() -> None:
     assert b"(D:20000101000000+01'00)" in zlib.decompressobj().decompress(inside[1])
 
 
-def test_a_picture_says_that_gviz_made_it_and_stays_valid() -> None:
-    for suffix in ("pdf", "svg", "png", "ps", "eps", "jpg", "gif"):
-        assert has_mark(as_bytes(render(article(), suffix))), suffix
-    assert as_bytes(render(article(), "pdf")).rstrip().endswith(b"%%EOF")
-
-
 def test_a_pdf_to_which_a_reader_added_notes_is_the_reader_s() -> None:
     drawn = as_bytes(render(article(), "pdf"))
+    assert has_mark(drawn)
+    assert drawn.rstrip().endswith(b"%%EOF")
     assert not has_mark(drawn + b"9 0 obj << >> endobj\nxref\ntrailer << >>\nstartxref\n1234\n%%EOF\n")
 
 
@@ -248,28 +213,24 @@ def test_a_png_is_intact_with_its_mark() -> None:
 # Engines
 
 
-def test_a_dot_program_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/nowhere")
-    assert render(article(), "pdf", RenderOptions(graphviz="embedded"))
-    with pytest.raises(NoEngineError, match="there is no dot program") as caught:
-        render(article(), "pdf", RenderOptions(graphviz="system"))
-    assert "DOT, JSON and the tree need no Graphviz" in str(caught.value.hint)
+def nothing_here() -> None:
+    raise NoEngineError("no wheel fits", hint="pip install pygraphviz")
 
 
 def test_each_way_out_stands_on_a_line_that_can_be_read_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nothing_here() -> None:
-        raise NoEngineError("no wheel fits", hint="pip install pygraphviz")
-
-    def hint(using: str) -> list[str]:
+    def refused(using: str) -> tuple[str, list[str]]:
         with pytest.raises(NoEngineError) as caught:
             draw("digraph {}", "svg", using=using)
-        return [line.partition(" (")[0] for line in str(caught.value.hint).split("\n")]
+        reason = caught.value.what.partition(": ")[2]
+        return reason, [line.partition(" (")[0] for line in str(caught.value.hint).split("\n")]
 
     monkeypatch.setenv("PATH", "/nowhere")
+    assert draw("digraph {}", "svg", using="embedded")
     monkeypatch.setattr(embedded, "_load", nothing_here)
     last = "DOT, JSON and the tree need no Graphviz: -o graph.dot"
-    assert hint("auto") == ["pip install pygraphviz", "or install Graphviz itself", last]
-    assert hint("system") == ["install Graphviz itself", last]
+    ways = ["pip install pygraphviz", "or install Graphviz itself", last]
+    assert refused("auto") == ("no wheel fits; there is no dot program", ways)
+    assert refused("system") == ("there is no dot program", ["install Graphviz itself", last])
 
 
 FAKE_DOT = """\
@@ -309,9 +270,6 @@ def test_the_system_s_dot_is_used_on_demand_with_gviz_s_font(fake_dot: Path) -> 
 
 @pytest.mark.filterwarnings("ignore::gviz.layout.RenderWarning")
 def test_the_system_s_dot_is_fallen_back_to(fake_dot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def nothing_here() -> None:
-        raise NoEngineError("no wheel fits", hint="pip install pygraphviz")
-
     monkeypatch.setattr(embedded, "_load", nothing_here)
     assert "<svg/>" in str(render(article(), "svg"))
     with pytest.raises(RenderError, match="no wheel fits; the system's dot does not make gif"):
@@ -323,34 +281,30 @@ def test_the_system_s_dot_is_fallen_back_to(fake_dot: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize(
-    ("error", "what", "hint"),
+    ("error", "reason", "hint"),
     [
         (
-            ImportError("libXrender.so.1: cannot open shared object file"),
-            "libXrender.so.1",
-            "libxrender1 libglib2.0-0 libexpat1",
+            ImportError("libXrender.so.1: cannot open"),
+            "cannot be loaded (libXrender.so.1: cannot open)",
+            "libxrender1 libglib2.0-0",
         ),
         (ModuleNotFoundError("No module named 'pygraphviz'"), "is not installed", "pip install pygraphviz"),
     ],
 )
-def test_without_any_graphviz_the_message_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, error: Exception, what: str, hint: str
+def test_without_pygraphviz_the_message_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str, hint: str
 ) -> None:
     def fail() -> None:
         raise error
 
-    monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(embedded._State, "module", None)
     monkeypatch.delitem(sys.modules, "pygraphviz._graphviz", raising=False)
     monkeypatch.setattr(embedded, "_load_compiled", fail)
-    with pytest.raises(RenderError) as caught:
-        render(article(), "pdf")
-    report = str(caught.value)
-    assert what in report
-    assert "apt-get install graphviz" in report
-    assert "-o graph.dot" in report
+    with pytest.raises(NoEngineError) as caught:
+        render(article(), "pdf", RenderOptions(graphviz="embedded"))
+    assert reason in str(caught.value)
     if sys.platform == "linux" or "pip" in hint:
-        assert hint in report
+        assert hint in str(caught.value.hint)
     assert str(render(article(), "dot")).startswith("digraph")
 
 
@@ -374,22 +328,20 @@ def test_pygraphviz_can_be_imported_before_and_after() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["digraph {", "digraph { a -> }", "", "no dot at all", 'digraph { a [label="', "\ufeffdigraph {}{"]
+    ("text", "said"),
+    [
+        *(
+            (text, "Graphviz cannot draw this")
+            for text in ("digraph {", "digraph { a -> }", "", "no dot", 'digraph { a [label="')
+        ),
+        ("digraph { a \0 }", "NUL"),
+        ("digraph { layout=foo a }", 'Layout type: "foo" not recognized'),
+    ],
 )
-def test_what_is_no_dot_is_an_error(text: str, capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(DrawingError, match="Graphviz cannot draw this"):
+def test_a_text_that_is_not_dot_is_an_error(text: str, said: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(DrawingError, match=said):
         draw(text, "svg")
     assert capfd.readouterr().err == ""
-
-
-def test_a_nul_in_dot_is_an_error_and_no_shorter_graph() -> None:
-    with pytest.raises(DrawingError, match="NUL"):
-        draw("digraph { a \0 }", "svg")
-
-
-def test_an_unknown_layout_is_an_error() -> None:
-    with pytest.raises(RenderError):
-        draw("digraph { a }", "svg", program="sideways")
 
 
 def test_graphviz_s_remarks_become_warnings(capfd: pytest.CaptureFixture[str]) -> None:
@@ -421,13 +373,13 @@ def test_drawing_leaves_no_descriptor_and_no_memory_behind() -> None:
     def memory() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1])
 
-    for _ in range(50):
+    for _ in range(20):
         render(article(), "pdf")
     open_before, before = len(os.listdir("/proc/self/fd")), memory()
-    for _ in range(300):
+    for _ in range(150):
         render(article(), "pdf")
     assert len(os.listdir("/proc/self/fd")) == open_before
-    assert (memory() - before) * 4096 < 300 * 20_000
+    assert (memory() - before) * 4096 < 150 * 20_000
 
 
 def test_threads_may_draw_at_once() -> None:
@@ -441,29 +393,53 @@ def test_threads_may_draw_at_once() -> None:
     assert "FONTCONFIG_FILE" not in os.environ
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals are different there")
-def test_an_interrupt_ends_a_long_layout_at_once() -> None:
-    code = """
-        import signal, sys
-        from gviz.layout.graphviz import draw
-        signal.signal(signal.SIGINT, lambda *_: print("too late"))
-        edges = "".join(f"a{i} -> a{i * 7919 % 900}; a{i} -> a{i * 104729 % 900};" for i in range(900))
-        print("drawing", flush=True)
-        draw("digraph {" + edges + "}", "svg")
-    """
+LONG_LAYOUT = """
+    import signal
+    from gviz.layout.graphviz import draw
+    draw("digraph {}", "svg")
+    signal.signal(signal.SIGINT, lambda *_: print("too late"))
+    edges = "".join(f"a{i} -> a{i * 7919 % 900}; a{i} -> a{i * 104729 % 900};" for i in range(900))
+    print("drawing", flush=True)
+    draw("digraph {" + edges + LINES + "}", "svg")
+"""
+
+
+def drawing(lines: str) -> subprocess.Popen[str]:
+    """A process that has begun a layout of minutes."""
     environment = {**clean_environment(Path("/nonexistent")), "PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code)], env=environment, stdout=subprocess.PIPE, text=True
-    )
+    code = textwrap.dedent(LONG_LAYOUT).replace("LINES", repr(lines))
+    process = subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "drawing\n"
-    time.sleep(1)
+    return process
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are different there")
+def test_an_interrupt_ends_a_long_layout_at_once() -> None:
+    process = drawing("")
+    time.sleep(0.3)
     assert process.poll() is None, "the layout should take longer than this"
-    sent = time.monotonic()
     process.send_signal(signal.SIGINT)
-    rest, _ = process.communicate(timeout=20)
+    rest, _ = process.communicate(timeout=5)
     assert (process.returncode, rest) == (-signal.SIGINT, "")
-    assert time.monotonic() - sent < 5
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere the other process ends when it is done")
+def test_whoever_kills_gviz_kills_the_process_that_draws() -> None:
+    def eventually(condition: Callable[[], Any]) -> None:
+        end = time.monotonic() + 20
+        while not condition():
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+    process = drawing(SMALL_LINES)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    eventually(lambda: children.read_text(encoding="ascii"))
+    status = Path(f"/proc/{children.read_text(encoding='ascii').strip()}/status")
+    eventually(lambda: "Threads:\t2" in status.read_text(encoding="utf-8"))  # it draws on a thread with a deep stack
+    process.kill()
+    process.communicate(timeout=20)
+    eventually(lambda: not status.exists() or "zombie" in status.read_text(encoding="utf-8"))
 
 
 def test_python_s_handler_is_back_after_the_layout() -> None:
@@ -475,10 +451,12 @@ def test_python_s_handler_is_back_after_the_layout() -> None:
 # Large graphs
 
 
+def plan_of(graph: Graph) -> Plan:
+    return make_plan([node.id for node in graph.nodes], [(edge.source, edge.target) for edge in graph.edges])
+
+
 def test_a_small_graph_is_laid_out_as_graphviz_does_by_itself() -> None:
-    graph = every_kind()
-    plan = make_plan([node.id for node in graph.nodes], [(edge.source, edge.target) for edge in graph.edges])
-    assert (plan.attributes, plan.long, plan.is_slow) == ({}, frozenset(), False)
+    assert plan_of(every_kind()) == ({}, frozenset(), False)
 
 
 def test_a_loop_of_400_steps_is_drawn_with_every_arrow() -> None:
@@ -491,20 +469,18 @@ def test_a_loop_of_400_steps_is_drawn_with_every_arrow() -> None:
 
 def test_every_node_keeps_its_place_when_long_arrows_are_left_out() -> None:
     graph = loop(2_000)
-    edges = [(edge.source, edge.target) for edge in graph.edges]
-    plan = make_plan([node.id for node in graph.nodes], edges)
-    kept = [edge for index, edge in enumerate(edges) if index not in plan.long]
-    assert 0 < len(plan.long) < len(edges)
-    assert {source for source, _ in kept} == {source for source, _ in edges}
+    plan = plan_of(graph)
+    kept = [edge for index, edge in enumerate(graph.edges) if index not in plan.long]
+    assert 0 < len(plan.long) < len(graph.edges)
+    assert {edge.source for edge in kept} == {edge.source for edge in graph.edges}
     assert plan.is_slow
+    assert make_plan(["a", "b"], [("a", "b"), ("b", "a")]).long == frozenset()  # a circle has a plan, too
 
 
-def test_a_circle_has_a_plan_too() -> None:
-    assert make_plan(["a", "b"], [("a", "b"), ("b", "a")]).long == frozenset()
-
-
-def test_names_survive_the_second_step_of_a_large_layout() -> None:
-    graph, odd = loop(150), 'W "q" & \\N <b>'
+def test_names_survive_the_second_step_of_a_large_layout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gviz.layout.plan._MOST_PLACES", 100)
+    graph, odd = loop(50), 'W "q" & \\N <b>'
+    assert plan_of(graph).long
     nodes = tuple(node._replace(name=odd) if node.id == "w" else node for node in graph.nodes)
     assert f"{odd} = 1" in svg_texts(render(replace(graph, nodes=nodes), "svg"))
 
@@ -512,10 +488,6 @@ def test_names_survive_the_second_step_of_a_large_layout() -> None:
 def test_a_deep_chain_does_not_overflow_the_stack() -> None:
     with pytest.warns(RenderWarning, match="12001 boxes"):
         assert len(render(chain(12_000), "plain")) > 100_000
-
-
-def test_every_kind_of_picture_has_a_line_of_help() -> None:
-    assert all(description and "\n" not in description for description in FORMATS.values())
 
 
 @pytest.mark.skipif(os.name == "nt", reason="shell scripts are programs elsewhere")
@@ -552,34 +524,17 @@ def test_another_process_draws_the_same_and_knows_the_formats(monkeypatch: pytes
         draw("digraph {}", "foo", using="embedded")
 
 
-def test_an_unknown_layout_is_not_taken_for_an_unknown_format() -> None:
-    with pytest.raises(DrawingError, match='Layout type: "foo" not recognized'):
-        draw("digraph { layout=foo a }", "pdf")
-
-
 def test_looking_for_formats_repeats_no_remark_of_graphviz(fake_dot: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert image._can_draw("system", "svg")
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere the other process ends when it is done")
-def test_whoever_kills_gviz_kills_the_process_that_draws() -> None:
-    code = """
-        from gviz.layout.graphviz import draw
-        edges = "".join(f"a{i} -> a{i * 7919 % 900}\\n a{i} -> a{i * 104729 % 900}\\n" for i in range(900))
-        print("drawing", flush=True)
-        draw("digraph {" + edges + "\\n" * 6000 + "}", "svg")
-    """
-    environment = {**clean_environment(Path("/nonexistent")), "PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], env=environment, stdout=subprocess.PIPE)
-    listed, children, start = Path(f"/proc/{process.pid}/task/{process.pid}/children"), list[str](), time.monotonic()
-    while not children and time.monotonic() - start < 20:
-        children = listed.read_text(encoding="ascii").split()
-    time.sleep(1)  # it has to ask for its end first
-    assert len(children) == 1
-    process.kill()
-    process.communicate(timeout=20)
-    time.sleep(0.3)
-    status = Path(f"/proc/{children[0]}/status")
-    assert not status.exists() or "zombie" in status.read_text(encoding="utf-8")
+# At last, when a second has passed
+
+
+def test_the_time_of_day_and_the_time_zone_leave_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.sleep(max(1.1 - (time.monotonic() - BEGAN), 0))
+    assert {suffix: render(article(), suffix) for suffix in PICTURES} == PICTURES
+    assert b"20000101000000" in as_bytes(PICTURES["pdf"])

@@ -57,18 +57,10 @@ def test_pytorch_s_tensors_are_drawn_as_torchviz_draws_them(name: str) -> None:
     assert statements(make_dot(**program)) == statements(torchviz.make_dot(**program)) == DRAWN[name]
 
 
-def test_the_article_s_figure_has_8_boxes_and_8_arrows(picture: Any) -> None:
-    assert sum("->" in line for line in picture.body) == 8
-    assert len(picture.body) == 16
-
-
 def test_the_look_is_torchviz_s(picture: Any) -> None:
     look = {"style": "filled", "shape": "box", "align": "left", "fontsize": "10"}
     assert picture.node_attr == {**look, "ranksep": "0.1", "height": "0.2", "fontname": "monospace"}
     assert picture.graph_attr == {"size": "12,12"}
-
-
-def test_a_large_graph_gets_a_large_picture() -> None:
     assert make_dot(**PROGRAMS["chain"](engine)).graph_attr == {"size": "23.25,23.25"}
 
 
@@ -113,10 +105,19 @@ def test_a_long_attribute_is_cut() -> None:
     assert "..." in short
 
 
-@pytest.mark.parametrize("given", [{"var": 3}, {"var": [engine.ones(1), "x"]}, {"var": engine.ones(1), "params": {"w": 1.0}}])
-def test_what_is_no_tensor_is_refused(given: dict[str, Any]) -> None:
-    with pytest.raises(TypeError, match="make_dot draws tensors"):
-        make_dot(**given)
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"var": 3}, "make_dot draws tensors; var is of type int"),
+        ({"var": [engine.ones(1), "x"]}, "make_dot draws tensors; var is of type str"),
+        ({"params": {"w": 1.0}}, "make_dot draws tensors; w is of type float"),
+        ({"params": 3}, "params is a dictionary"),
+        ({"max_attr_chars": None}, "max_attr_chars is a whole number"),
+    ],
+)
+def test_arguments_of_a_wrong_type_are_refused(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        make_dot(**{"var": engine.ones(1), **given})
 
 
 # Files, as the graphviz package makes them
@@ -154,6 +155,7 @@ def test_a_path_of_windows_makes_one_file_and_a_remark(picture: Any, no_dot_prog
 
 def test_pipe_and_notebooks_need_no_dot(picture: Any, no_dot_program: Path) -> None:
     assert picture.pipe()[:5] == b"%PDF-"
+    assert b"20000101000000" in picture.pipe()
     assert "<svg" in picture.pipe(format="svg", encoding="utf-8")
     bundle = picture._repr_mimebundle_()
     assert "MulBackward0" in bundle["image/svg+xml"]
@@ -163,10 +165,6 @@ def test_an_existing_result_can_be_kept(picture: Any, no_dot_program: Path) -> N
     picture.render(outfile="h.png")
     with pytest.raises(graphviz.FileExistsError):
         picture.render(outfile="h.png", raise_if_result_exists=True)
-
-
-def test_two_renderings_have_the_same_bytes(picture: Any) -> None:
-    assert picture.pipe(format="pdf") == picture.pipe(format="pdf")
 
 
 def test_making_a_dot_needs_neither_torch_nor_a_drawing_library_until_it_is_drawn() -> None:
@@ -184,15 +182,6 @@ def test_quiet_keeps_graphviz_s_remarks_away(picture: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         picture.pipe(format="svg", quiet=True)
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [({"params": 3}, "params is a dictionary"), ({"max_attr_chars": None}, "max_attr_chars is a whole number")],
-)
-def test_other_arguments_of_a_wrong_type_are_refused(given: dict[str, Any], said: str) -> None:
-    with pytest.raises(TypeError, match=said):
-        make_dot(engine.ones(1), **given)
 
 
 def test_a_very_long_name_is_cut_in_its_middle() -> None:
@@ -226,28 +215,29 @@ def shared(steps: int) -> Any:
     return make_dot(y, params={"w": w})
 
 
-def test_a_long_loop_has_every_box_and_arrow_soon_and_its_source_as_it_was() -> None:
-    long = shared(1_000)
+def test_a_long_loop_has_every_box_and_arrow_soon_and_its_source_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gviz.layout.plan._SLOW", 500)
+    monkeypatch.setattr("gviz.layout.plan._MOST_PLACES", 500)
+    long = shared(300)
     before = long.source
     start = time.monotonic()
     with pytest.warns(RenderWarning, match="its arrows are so long that they are drawn straight"):
         drawn = long.pipe(format="svg", encoding="utf-8")
     assert time.monotonic() - start < 60  # by itself Graphviz takes many minutes
-    assert (drawn.count('class="node"'), drawn.count('class="edge"')) == (1_003, 2_002)
+    assert (drawn.count('class="node"'), drawn.count('class="edge"')) == (303, 602)
     assert long.source == before
 
 
-def test_what_the_user_adds_to_a_large_graph_is_drawn_too() -> None:
-    long = shared(150)
+def test_what_the_user_adds_to_a_large_graph_is_drawn_too_and_a_saved_file_the_same(
+    no_dot_program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gviz.layout.plan._MOST_PLACES", 100)
+    long = shared(40)
     long.edge("only here", "n0", color="red")
     long.node("note", 'a -> b "quoted" [x]')
     long.attr(nslimit="1")
     drawn = long.pipe(format="svg", encoding="utf-8")
-    assert (drawn.count('class="node"'), drawn.count('class="edge"')) == (155, 303)
+    assert (drawn.count('class="node"'), drawn.count('class="edge"')) == (45, 83)
     assert "only here" in drawn
-
-
-def test_a_saved_file_of_a_large_graph_is_drawn_by_the_same_plan(no_dot_program: Path) -> None:
-    long = shared(150)
     assert long.render("h", format="svg") == "h.svg"
-    assert (no_dot_program / "h.svg").read_bytes() == long.pipe(format="svg")
+    assert (no_dot_program / "h.svg").read_text(encoding="utf-8") == drawn
