@@ -16,9 +16,10 @@ from gviz.cli import streams
 EMPTY = {"format": "gviz-graph", "version": 1, "nodes": [], "edges": []}
 
 
-def shell(gviz: Program, script: str, line: str) -> Finished:
-    """Write net.py and run a line of a shell in which gviz is the program."""
-    (gviz.folder / "net.py").write_text(HEAD + "y = x * 2\n" + script, encoding="utf-8")
+def shell(gviz: Program, line: str, script: str | None = None) -> Finished:
+    """Write net.py, if there is a script, and run a line of a shell in which gviz is the program."""
+    if script is not None:
+        (gviz.folder / "net.py").write_text(f"{HEAD}y = x * 2\n{script}\n", encoding="utf-8")
     environment = clean_environment(gviz.home, PYTHON=sys.executable)
     line = f'gviz() {{ "$PYTHON" -m gviz "$@"; }}; {line}'
     done = subprocess.run(["bash", "-c", line], cwd=gviz.folder, env=environment, capture_output=True, timeout=60, check=False)
@@ -27,19 +28,19 @@ def shell(gviz: Program, script: str, line: str) -> Finished:
 
 def test_a_reader_that_leaves_ends_a_script_in_silence(gviz: Program) -> None:
     script = "for i in range(100000): print(i)\nraise SystemExit(5)\n"
-    done = shell(gviz, script, 'gviz render net.py -o y.dot | head -1; exit "${PIPESTATUS[0]}"')
+    done = shell(gviz, 'gviz render net.py -o y.dot | head -1; exit "${PIPESTATUS[0]}"', script)
     assert (done.status, done.out, done.err) == (0, "0\n", "")
 
 
 def test_standard_output_that_a_script_wraps_still_takes_the_product(gviz: Program) -> None:
     wrapped = "import io, sys; sys.stdout = io.TextIOWrapper(sys.stdout.buffer, encoding='utf-8')\n"
-    done = shell(gviz, wrapped, "gviz render net.py")
+    done = shell(gviz, "gviz render net.py", wrapped)
     assert (done.status, done.out) == (0, "y.pdf\n")
 
 
 @pytest.mark.parametrize(("script", "line"), [("", "2>/dev/full"), ("import sys; sys.stderr.close()", "")])
 def test_talk_that_cannot_be_written_does_not_cost_the_picture(gviz: Program, script: str, line: str) -> None:
-    done = shell(gviz, script + "\n", f"gviz render net.py -o y.dot {line}")
+    done = shell(gviz, f"gviz render net.py -o y.dot {line}", script)
     assert (done.status, done.err) == (0, "")
     assert done.files() == ["net.py", "y.dot"]
 
@@ -49,14 +50,50 @@ def test_control_characters_are_shown_and_not_obeyed(capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err == "error: a\\x1b[2J\\rb\n        é\n"
 
 
-@pytest.mark.parametrize("words", ["--help", "--version", "render --help"])
-def test_help_on_a_full_disk_says_so(gviz: Program, words: str) -> None:
-    done = shell(gviz, "", f"gviz {words} >/dev/full")
-    assert (done.status, done.err) == (1, "error: cannot write to standard output: No space left on device\n")
+@pytest.mark.parametrize("words", ["--help", "--version", "render --help", "render y=x -o -", "inspect y=x"])
+def test_a_full_disk_is_an_error_in_a_line(gviz: Program, words: str) -> None:
+    done = shell(gviz, f"gviz {words} >/dev/full")
+    assert done.status == 1
+    assert done.err.removeprefix("x not given: 1.0 used\n") == (
+        "error: cannot write to standard output: No space left on device\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "gviz render 'y=x*w' -o - | head -1",
+        "gviz inspect 'y=x*w' --json | head -c 1",
+        "gviz render 'y=x*w' x=1 w=1 -o - | true",
+        "gviz formats | true",
+        "gviz --help | true",
+        "(gviz render 'y=x*w' -o - 2>&1) | true",
+    ],
+)
+def test_a_closed_pipe_is_silent(gviz: Program, line: str) -> None:
+    done = shell(gviz, f'{line}; exit "${{PIPESTATUS[0]}}"')
+    assert (done.status, done.err.removeprefix("x, w not given: 1.0 used\n")) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ("gviz render 'y=x' x=1 -o - >&-", "error: standard output is closed\nname a file with -o FILE\n"),
+        ("gviz render - <&-", "error: standard input cannot be read: it is closed\n"),
+    ],
+)
+def test_a_closed_stream_that_is_needed_is_an_error(gviz: Program, line: str, error: str) -> None:
+    assert (shell(gviz, line).status, shell(gviz, line).err) == (1, error)
+
+
+def test_closed_standard_error_does_not_stop_the_picture(gviz: Program) -> None:
+    done = shell(gviz, "gviz render 'y=x*w' -o - 2>&-")
+    assert done.status == 0
+    assert done.out.startswith("digraph")
 
 
 def test_completion_without_a_shell_is_a_wrong_use(gviz: Program) -> None:
-    done = shell(gviz, "", "_GVIZ_COMPLETE=bash_complete gviz")
+    done = shell(gviz, "_GVIZ_COMPLETE=bash_complete gviz")
     assert done.status == 2
     assert "COMP_WORDS" in done.err
 
@@ -76,6 +113,6 @@ def test_half_a_pair_as_a_name_is_written_as_its_code(gviz: Program) -> None:
     row = {"name": "\ud800", "shape": [], "dtype": "float32", "requires_grad": True, "is_leaf": True, "retains_grad": False}
     graph = {**EMPTY, "tensors": [{**row, "grad_fn": None, "value": 1.0}]}
     (gviz.folder / "g.json").write_text(json.dumps(graph), encoding="utf-8")
-    done = shell(gviz, "", "gviz inspect g.json")
+    done = shell(gviz, "gviz inspect g.json")
     assert done.status == 0, done.err
     assert "\\ud800" in done.out
