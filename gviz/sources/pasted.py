@@ -9,11 +9,16 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gviz.errors import Place, SourceError
 from gviz.sources.options import Note
 from gviz.text import joined
+
+if TYPE_CHECKING:
+    from types import CodeType
 
 __all__ = ["Parsed", "parse", "syntax_error", "unwrap"]
 
@@ -31,32 +36,35 @@ class Parsed:
 
     Args:
         tree: its syntax tree.
+        code: the same, compiled.
         text: what was parsed; as many lines as were given.
         notes: what was taken off.
     """
 
     tree: ast.Module
+    code: CodeType
     text: str
     notes: tuple[Note, ...] = ()
 
 
-def parse(text: str, file: str) -> Parsed:
-    """Return the syntax tree of a script, or of a snippet pasted from a page or a session.
+def parse(text: str, file: str, code_file: str = "") -> Parsed:
+    """Return the syntax tree and the code of a script, or of a snippet pasted from a page or a session.
 
     Args:
         text: the script, its line ends as newlines.
         file: its name, for messages.
+        code_file: its name in its code, if that is another.
 
     Raises:
         SourceError: it is not Python even without prompts and fences; with the place and a caret.
     """
+    bare, notes = unwrap(text)
     try:
-        try:
-            return Parsed(ast.parse(text, file), text)
-        except SyntaxError:
-            bare, notes = unwrap(text)
-            return Parsed(ast.parse(bare, file), bare, notes)
+        tree = ast.parse(bare, file)
+        return Parsed(tree, compile(tree, code_file or file, "exec", dont_inherit=True), bare, notes)
     except SyntaxError as error:
+        if not error.text and error.lineno:  # the compiler had only the tree
+            error.text = bare.split("\n")[error.lineno - 1]
         raise syntax_error(error, file) from None
     except (RecursionError, MemoryError):
         raise SourceError(f"{file} is nested too deeply for Python to read") from None
@@ -77,23 +85,28 @@ def _lookalike_hint(character: str) -> str | None:
     """Return what to write instead of a character that only looks like Python's."""
     from gviz.sources.expression.notation import replacement
 
-    right = None if character.isascii() else replacement(character)
-    if right == "" or (character.isspace() and not character.isascii()):
+    if character.isascii():
+        return None
+    right = "" if character.isspace() else replacement(character)
+    if right == "":
         return "an invisible character came with the paste: write an ordinary space, or none"
     return f"write {right} instead of {character}" if right else None
 
 
 def unwrap(text: str) -> tuple[str, tuple[Note, ...]]:
-    r"""Return the text without what surrounds pasted code, and a note for each thing taken off.
+    r"""Return the text without what surrounds pasted code, and a note for each thing taken off; Python stays as it is.
 
     The text has as many lines as before: what is left out leaves an empty line.
 
     >>> unwrap(">>> y = 2\n>>> y\n2")[0]
     'y = 2\ny\n'
     """
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        ast.parse(text)
+        return text, ()
     notes = []
-    for step in (_take_fences, _take_backticks, _take_prompts, _take_indent, _take_magics):
-        text, note = step(text)
+    for step in (_take_fences, _take_backticks, _take_prompts, _take_magics):
+        text, note = step(textwrap.dedent(text))
         if note:
             notes.append(Note(note))
     return text, tuple(notes)
@@ -102,25 +115,16 @@ def unwrap(text: str) -> tuple[str, tuple[Note, ...]]:
 def _take_fences(text: str) -> tuple[str, str]:
     """Keep what stands between fences; a single fence is only taken off."""
     fences, parts = FENCE.findall(text), FENCE.split(text)
-    outside = parts[::2] if len(fences) > 1 else []
+    outside = parts[::2] if len(fences) > 1 else parts[:0]
     left_out = sum(bool(line.strip()) for part in outside for line in part.split("\n"))
-    for number, part in enumerate(outside):
-        parts[2 * number] = "\n" * part.count("\n")
+    parts[: 2 * len(outside) : 2] = ["\n" * part.count("\n") for part in outside]
     return "".join(parts), f"took the fences ({fences[0].strip()}) off{_beside(left_out, 'outside of them')}" if fences else ""
 
 
 def _take_backticks(text: str) -> tuple[str, str]:
     """Take backticks off that enclose the whole text, or each line."""
-    if not text.strip().startswith("`") or not text.strip().endswith("`"):
-        return text, ""
-    return BACKTICKS.sub("", text), "took the enclosing backticks off"
-
-
-def _take_indent(text: str) -> tuple[str, str]:
-    """Take off the indentation that all lines share."""
-    bare = textwrap.dedent(text)
-    is_less = any(line and line != old for line, old in zip(bare.split("\n"), text.split("\n"), strict=True))
-    return (bare, "took off the indentation that all lines share") if is_less else (text, "")
+    is_enclosed = text.strip()[:1] == text.strip()[-1:] == "`"
+    return (BACKTICKS.sub("", text), "took the enclosing backticks off") if is_enclosed else (text, "")
 
 
 def _take_prompts(text: str) -> tuple[str, str]:
@@ -130,10 +134,9 @@ def _take_prompts(text: str) -> tuple[str, str]:
     comes before the next ``Out`` or ``In``.
     """
     lines = text.split("\n")
-    signs = [PROMPT.match(line) or OUTPUT.match(line) for line in lines]
-    first = next((number for number, sign in enumerate(signs) if sign), 0)
-    sign = signs[first]
-    if sign is None or _is_open(lines[:first]):  # the prompts of a docstring, in a script that is wrong elsewhere
+    signs = ((number, PROMPT.match(line) or OUTPUT.match(line)) for number, line in enumerate(lines))
+    first, sign = next((pair for pair in signs if pair[1]), (0, None))
+    if sign is None or _goes_on(lines[:first], ">>>"):  # the prompts of a docstring, in a script that is wrong elsewhere
         return text, ""
     typed, in_cell, left_out = list[str](), False, 0
     for number, line in enumerate(lines[first:], first):
@@ -153,13 +156,10 @@ def _take_prompts(text: str) -> tuple[str, str]:
 
 def _goes_on(typed: list[str], line: str) -> bool:
     """Return whether a line without a prompt belongs to the statement typed before it: to its bracket, or its block."""
-    return bool(typed) and (_is_open(typed) or (line[:1].isspace() and typed[-1][:1].isspace()))
-
-
-def _is_open(typed: list[str]) -> bool:
-    """Return whether the statement typed so far needs more lines."""
     from codeop import compile_command
 
+    if typed and typed[-1][:1].isspace() and line[:1].isspace():
+        return True
     try:
         return compile_command("\n".join([*typed, ""]), symbol="exec") is None
     except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError):

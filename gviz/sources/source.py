@@ -84,7 +84,7 @@ class Source:
         from gviz.sources.pasted import unwrap
 
         text, notes = unwrap(text)
-        if file is None and kind_of(text, files.STDIN) == "script":
+        if kind_of(text, files.STDIN) == "script":
             hint = "save it in a file and name that, or pipe it into gviz with - as SOURCE"
             raise SourceError("this is a pasted script: as a word, SOURCE is an expression", hint=hint)
         return cls(kind, text, file, notes)

@@ -96,6 +96,7 @@ def test_a_file_is_told_from_an_expression(folder: Folder, source: str, *, is_fi
         ('[{"a": 1}, {"a": 2}]', "graph"),
         ("So we write\n```\ny = x * 2\n```", "expression"),
         ("So we write\n```python\nimport torch\n```", "script"),
+        ('"""As in\n```\ny = x\n```\n"""\nimport torch', "script"),
     ],
 )
 def test_standard_input_is_told_apart_by_its_text(text: str, kind: str) -> None:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from gviz.errors import SourceError
 from gviz.files import STDIN
-from gviz.sources import pasted as snippet
 from gviz.sources.options import Note, unused
+from gviz.sources.pasted import parse
 from gviz.sources.reading import Reading, find_aliases
 from gviz.sources.script import torch_names
 from gviz.sources.script.failure import Script, describe
-from gviz.sources.script.names import Classes, named, with_names_of_the_picture
+from gviz.sources.script.names import named, with_names_of_the_picture
 from gviz.sources.script.process import ENGINE, EngineFinder, as_main
 from gviz.sources.script.roots import Left, choose_roots, why_no_root
 from gviz.sources.script.watch import backward_watched
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from gviz.graph import Graph
     from gviz.sources.options import SourceOptions
+    from gviz.sources.pasted import Parsed
     from gviz.sources.reading import Talk
 
 __all__ = ["run"]
@@ -76,18 +77,18 @@ def run(
     if not text.strip():
         raise SourceError(f"{file} is empty: there is nothing to run")
     talk.say(*unused(options, INSTEAD))
-    parsed = snippet.parse(text, file)
+    code_file = file if file == STDIN else os.path.abspath(file)  # as Python: a script may change the current folder
+    parsed = parse(text, file, code_file)
     talk.say(*parsed.notes)
     folder = os.getcwd() if file == STDIN else os.path.dirname(os.path.abspath(file))
     engine, note = torch_names.choose(parsed.tree, folder, options.engine)
     talk.say(*filter(None, [note]))
-    code_file = file if file == STDIN else os.path.abspath(file)  # as Python: a script may change the current folder
     script = Script(file, code_file, folder, engine)
     return _read(_execute(parsed, script, options, talk, stdout, make_dot), options, talk, rootless=rootless)
 
 
 def _execute(  # noqa: PLR0917 - what a run is made of
-    parsed: snippet.Parsed,
+    parsed: Parsed,
     script: Script,
     options: SourceOptions,
     talk: Talk,
@@ -95,7 +96,6 @@ def _execute(  # noqa: PLR0917 - what a run is made of
     make_dot: Callable[..., Any] | None,
 ) -> Left:
     """Run the program; return what it left behind, and what it raised."""
-    code = _compile(parsed, script)
     if "gviz.static" in sys.modules:
         sys.modules["gviz.static"].reset_default_graph()
     engine = torch_names.load(script.engine)
@@ -105,14 +105,14 @@ def _execute(  # noqa: PLR0917 - what a run is made of
         space["__file__"] = script.code_file
     torch = engine if script.engine == "gviz" else None
     process = as_main(main, script.folder, (script.file, *options.argv), EngineFinder(torch, make_dot), stdout)
-    failure = None
+    error = line = None
     watch = backward_watched(engine, script.code_file, space)
     with _kept(engine, script.code_file, parsed.text), watch as last, process as threads:
-        error = _run(code, space)
-        if error is not None:
-            failure = describe(error, script)
+        raised = _run(parsed.code, space)
+        if raised is not None:
+            error, line = describe(raised, script)
             if threads():  # they are waited for now, which may take for ever
-                first = str(failure.error).partition("\n")[0]
+                first = str(error).partition("\n")[0]
                 talk.say(Note(f"{first}; waiting for the threads that it started", "warning"))
     _flush()
     static = None
@@ -121,20 +121,10 @@ def _execute(  # noqa: PLR0917 - what a run is made of
 
         title = "" if script.file == STDIN else os.path.splitext(os.path.basename(script.file))[0]
         static = static_source.left_in(space, options.graph, title)
-    classes, call = _classes(engine), next(iter(last), None)
-    return Left(parsed.tree, named(space, classes), call, named(call.names, classes) if call else {}, failure, static)
-
-
-def _compile(parsed: snippet.Parsed, script: Script) -> Any:
-    """Return the program's code; SourceError for what only the compiler notices, such as a return outside of a function."""
-    try:
-        return compile(parsed.tree, script.code_file, "exec", dont_inherit=True)
-    except SyntaxError as error:
-        if not error.text and error.lineno:
-            error.text = parsed.text.split("\n")[error.lineno - 1]
-        raise snippet.syntax_error(error, script.file) from None
-    except (RecursionError, MemoryError):
-        raise SourceError(f"{script.file} is nested too deeply for Python to compile") from None
+    libraries = {engine, sys.modules.get(ENGINE, engine)}  # a script on PyTorch may use gviz.engine as well
+    call = next(iter(last), None)
+    then = named(call.names, libraries) if call else {}
+    return Left(parsed.tree, named(space, libraries), call, then, error, line, static)
 
 
 def _run(code: Any, space: dict[str, Any]) -> BaseException | None:
@@ -192,35 +182,28 @@ def _kept(engine: Any, file: str, text: str) -> Iterator[None]:
         engine.set_printoptions(profile="default")
 
 
-def _classes(engine: Any) -> Classes:
-    """Return the classes of tensors and modules; this looks at what is loaded, and loads nothing."""
-    libraries = {engine, sys.modules.get(ENGINE, engine)}  # a script on PyTorch may use gviz.engine as well
-    layers = [sys.modules.get(f"{library.__name__}.nn") for library in libraries]
-    return Classes(tuple(library.Tensor for library in libraries), tuple(nn.Module for nn in layers if nn is not None))
-
-
 def _read(left: Left, options: SourceOptions, talk: Talk, *, rootless: bool) -> Reading:
     """Return the graph of what a script left behind.
 
     Raises:
         SourceError: there is none; the script's own error if it failed, and nothing is to be drawn or can be.
     """
-    failure, is_static = left.failure, left.static is not None and (options.static or not left.names)
+    is_static = left.static is not None and (options.static or not left.names)
     try:
         roots, note = ({}, None) if is_static else _roots(left, options, rootless=rootless)
     except SourceError as error:  # a name may be one that the script did not come to
-        raise (error if failure is None else failure.error) from None
-    if failure is not None and options.on_error == "stop":
-        raise failure.error
-    if failure is not None:
-        talk.say(Note(str(failure.error), "error"))
+        raise left.error or error from None
+    if left.error is not None:
+        if options.on_error == "stop":
+            raise left.error
+        talk.say(Note(str(left.error), "error"))
     if is_static:
         from gviz.sources import static as static_source
 
-        return static_source.reading(left.static, talk, failed=failure is not None)
+        return static_source.reading(left.static, talk, failed=left.error is not None)
     talk.say(*filter(None, [note]))
-    graph, is_failed = _graph(roots, left, saved=options.saved), failure is not None
-    return Reading(graph, tuple(talk.notes), failed=is_failed, aliases=find_aliases(left.names))
+    graph = _graph(roots, left, saved=options.saved)
+    return Reading(graph, tuple(talk.notes), failed=left.error is not None, aliases=find_aliases(left.names))
 
 
 def _roots(left: Left, options: SourceOptions, *, rootless: bool) -> tuple[dict[str, Any], Note | None]:
@@ -231,7 +214,7 @@ def _roots(left: Left, options: SourceOptions, *, rootless: bool) -> tuple[dict[
     if roots:
         return roots, why
     missing = why_no_root(left.names)
-    if not rootless or (left.failure is not None and not left.names):
+    if not rootless or (left.error is not None and not left.names):
         raise missing
     return {}, Note(missing.what, "warning")
 

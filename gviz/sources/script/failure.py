@@ -19,7 +19,7 @@ from gviz.text import did_you_mean, shorten
 if TYPE_CHECKING:
     from traceback import FrameSummary
 
-__all__ = ["Failure", "Script", "describe"]
+__all__ = ["Script", "describe"]
 
 PYTHON = os.path.join(os.path.dirname(os.__file__), "")
 """Where Python's own library is."""
@@ -74,21 +74,8 @@ class Script:
         return os.path.join(os.path.dirname(self.file), os.path.relpath(code_file, self.folder))
 
 
-@dataclass(frozen=True)
-class Failure:
-    """What a script raised.
-
-    Args:
-        error: as a message for the user.
-        line: the script's own line that was running; None if there was none.
-    """
-
-    error: SourceError
-    line: int | None
-
-
-def describe(error: BaseException, script: Script) -> Failure:
-    """Return the message for an error that a script raised, or for its exit: the place, the text, and what was meant."""
+def describe(error: BaseException, script: Script) -> tuple[SourceError, int | None]:
+    """Return the message for an error that a script raised, or for its exit, and the script's own line that was running."""
     frames = [frame for frame in extract_tb(error.__traceback__) if script.is_ours(frame.filename)]
     here = next((frame.lineno for frame in reversed(frames) if frame.filename == script.code_file), None)
     place = _place(frames[-1], script) if frames else None
@@ -102,7 +89,7 @@ def describe(error: BaseException, script: Script) -> Failure:
         message = SourceError(what, hint=_other_name(error, what, script) or _lacks_brackets(error))
     is_elsewhere = place is not None and here is not None and place.file != script.file
     hints = [f"called from {script.file}:{here}" if is_elsewhere else None, message.hint]
-    return Failure(SourceError(message.what, place=place, hint="\n".join(filter(None, hints)) or None), here)
+    return SourceError(message.what, place=place, hint="\n".join(filter(None, hints)) or None), here
 
 
 def _place(frame: FrameSummary, script: Script) -> Place:

@@ -7,12 +7,13 @@ program's globals may be anything.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+import sys
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["Classes", "assigned", "graph_nodes", "last_made", "named", "shallow", "with_names_of_the_picture"]
+__all__ = ["assigned", "graph_nodes", "last_made", "named", "shallow", "with_names_of_the_picture"]
 
 Names: TypeAlias = "dict[str, Any]"
 """Name -> tensor, in the order of first assignment."""
@@ -24,31 +25,31 @@ MAX_COPIED = 1000
 """Items of a list that are remembered at a backward call; a longer list is data, not parameters."""
 
 
-class Classes(NamedTuple):
-    """The classes of tensors and modules. Nothing of an object's own class is asked: it may be the program's."""
-
-    tensors: tuple[type, ...]
-    modules: tuple[type, ...] = ()
-
-
-def named(namespace: Mapping[str, Any], classes: Classes) -> Names:
+def named(namespace: Mapping[str, Any], libraries: Iterable[Any]) -> Names:
     """Return every tensor that a name of the namespace reaches: ``x``, ``parts[0]``, ``d['k']``, ``net.fc.weight``.
 
-    Containers are looked into one level deep.
+    Containers are looked into one level deep. Nothing of an object's own class is asked: it may be the program's.
+
+    Args:
+        namespace: what there is by name.
+        libraries: what the program may know as torch, loaded already; nothing is loaded for this.
     """
+    tensors = tuple(library.Tensor for library in libraries)
+    layers = (sys.modules.get(f"{library.__name__}.nn") for library in libraries)
+    modules = tuple(nn.Module for nn in layers if nn is not None)
     names: Names = {}
     for name, value in [pair for pair in namespace.items() if type(pair[0]) is str and not pair[0].startswith("__")]:
         own = type(value)
-        if issubclass(own, classes.tensors):
+        if issubclass(own, tensors):
             names[name] = value
         elif issubclass(own, list | tuple):
             items = list.copy(value) if issubclass(own, list) else list(tuple.__iter__(value))
-            inside = {of for of in set(map(type, items)) if issubclass(of, classes.tensors)}  # of a million numbers: at once
+            inside = {of for of in set(map(type, items)) if issubclass(of, tensors)}  # of a million numbers: at once
             names.update({f"{name}[{i}]": item for i, item in enumerate(items) if type(item) in inside} if inside else {})
         elif issubclass(own, dict):
-            pairs = [pair for pair in dict.items(value) if issubclass(type(pair[1]), classes.tensors)]
+            pairs = [pair for pair in dict.items(value) if issubclass(type(pair[1]), tensors)]
             names.update({f"{name}[{_written(key)}]": item for key, item in pairs})
-        elif issubclass(own, classes.modules):
+        elif issubclass(own, modules):
             names.update({f"{name}.{path}": item for path, item in _parameters(value)})
     return names
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Mapping, Sequence
 
-    from gviz.sources.script.failure import Failure
     from gviz.sources.script.watch import BackwardCall
 
 __all__ = ["Left", "choose_roots", "why_no_root"]
@@ -34,7 +33,8 @@ class Left:
         names: its named tensors at the end.
         call: its last call of ``backward()``, if there was one.
         then: its named tensors at that call, those of the function that called included.
-        failure: what it raised, if it did.
+        error: what it raised, if it did.
+        line: the script's own line that raised it.
         static: the static graph that it has built, if it has.
     """
 
@@ -42,7 +42,8 @@ class Left:
     names: Names
     call: BackwardCall | None = None
     then: Names = field(default_factory=dict)
-    failure: Failure | None = None
+    error: SourceError | None = None
+    line: int | None = None
     static: Any = None
 
 
@@ -67,7 +68,7 @@ def choose_roots(left: Left, wanted: Sequence[str]) -> tuple[Names, Note | None]
         roots = _by_name([tensor for tensor in call.tensors if _has_graph(tensor)], left)
         where = "" if call.line is None else f" at line {call.line}"
         return roots, _note(roots, f"backward called{where}")
-    lines = assigned(left.tree, left.failure.line if left.failure else None)
+    lines = assigned(left.tree, left.line)
     rank = {name: number for number, name in enumerate(lines)}
     order = sorted(left.names, key=lambda name: rank.get(_base(name), -1))  # what no line assigns came by a function
     last = last_made(left.names, order)
