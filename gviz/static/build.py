@@ -139,8 +139,6 @@ def apply(
     """
     graph = graph_of(*values)
     with named(graph, name, default or type) as scope:
-        if graph.promotes:
-            values = promoted(spec, values)
         shared: dict[str, DType] = {}  # the first input that has a say, and its dtype
         tensors = []
         for entry, value in zip(spec.split(), values, strict=True):
@@ -151,13 +149,6 @@ def apply(
             tensors.append(beside(type, shared, label.rstrip("~"), value, by_hint=label.endswith("~")))
             shared = shared or {label: tensors[-1].dtype.base_dtype}
         return add(graph, type, tensors, attrs, scope).outputs[0]
-
-
-def promoted(spec: str, values: Sequence[TensorLike]) -> Sequence[TensorLike]:
-    """Return operands of a derivative, in which booleans and integers count as numbers of the dtype beside them."""
-    real = next((v.dtype.base_dtype for v in values if isinstance(v, Tensor) and v.dtype.is_floating), None)
-    pairs = zip(spec.split(), values, strict=True)
-    return [v if real is None or ":" in entry or not isinstance(v, Tensor) else cast(v, real) for entry, v in pairs]
 
 
 def of_dtype(type: str, label: str, value: TensorLike, dtype: DType) -> Tensor:

@@ -208,7 +208,7 @@ def build_loop(
     loop.starts, loop.merges = starts, inside.begin(starts, shapes)
     variables = [merge.outputs[0] for merge in loop.merges]
     with opened(graph, inside):
-        loop.condition = make("LoopCond", [convert(cond(*refilled(form, iter(variables))))])
+        loop.condition = make("LoopCond", [of_dtype("LoopCond", "input", cond(*refilled(form, iter(variables))), bool_)])
     loop.switches = [inside.add("Switch", [v, loop.condition], "Switch") for v in variables]
     bodies = [inside.add("Identity", [s.outputs[1]], "Identity").outputs[0] for s in loop.switches]
     inside.pivot = bodies[0].op

@@ -22,7 +22,7 @@ from gviz.static.control import Branches, Context, Loop, Unit, cond, opened, uni
 from gviz.static.graph import Operation, Tensor, refill, tensors_in
 from gviz.static.kernels import KERNELS, function_of
 from gviz.static.shapes import TensorShape
-from gviz.static.table import KEYS, call_of, type_of
+from gviz.static.table import FLAT, KEYS, call_of, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -134,10 +134,11 @@ def operations_between(ys: Sequence[Tensor], xs: Sequence[Tensor], stopped: Sequ
 # ------------------------------------------------------------------ one operation
 def of_operation(op: Operation, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
     """Return the gradient of each input; LookupError if its function has no derivative."""
-    gradient = type_of(op).gradient
-    if gradient == "pass":
+    own = type_of(op).call
+    if op.type in FLAT or (own is None and op.type != "Merge"):
+        return
+    if own in (None, "pass"):  # also one of a loop's or a branch's own, with several outputs
         yield op.inputs[0], next(g for g in grads if g is not None)
-    if gradient != "row":
         return
     key, args = call_of(op)
     row = KERNELS.get(key) or ROWS.get(key)
@@ -150,18 +151,9 @@ def of_operation(op: Operation, grads: Sequence[Tensor | None]) -> Iterator[tupl
         if any(isinstance(t, Tensor) and t.dtype.is_floating for t in into):
             # what a formula asks of a tensor, its sizes or dtype, is there when the graph runs: the tensor stands for it
             needs = [values[name.partition("_sym_")[0]] for name in parameters(formula)[1:]]
-            parts = promoting(op.graph, bind(formula, symbols()), grads if row.outputs else grads[0], *needs)
+            parts = bind(formula, symbols())(grads if row.outputs else grads[0], *needs)
             parts = parts if isinstance(parts, (list, tuple)) else [parts]
             yield from ((t, fitted(part, t)) for t, part in zip(into, parts, strict=True) if isinstance(t, Tensor))
-
-
-def promoting(graph: Graph, function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function whose operators take several dtypes."""
-    graph.promotes = True
-    try:
-        return function(*args)
-    finally:
-        graph.promotes = False
 
 
 def fitted(grad: Any, into: Tensor) -> Tensor:
@@ -173,14 +165,9 @@ def fitted(grad: Any, into: Tensor) -> Tensor:
 
 # ------------------------------------------------------------------ formulas that write graphs
 TYPE_OF = {key: name for name, key in KEYS.items() if name not in ("Rint", "BiasAdd")} | {
-    "choose": "Select", "div_mode": "FloorDiv", "elu_backward": "EluGrad", "getitem": "StridedSlice",
-    "give_back": "UnsortedSegmentSum", "inverse_of": "InvertPermutation", "leaky_relu_backward": "LeakyReluGrad",
-    "log_softmax_row": "LogSoftmax", "mm": "MatMul", "others": "Cumprod", "permute": "Transpose", "piece": "Slice",
-    "power": "Pow", "put_back": "StridedSliceGrad", "put_back_by": "StridedSliceGrad", "put_piece": "Pad", "sgn": "Sign",
-    "shape_like": "Reshape", "sigmoid_backward": "SigmoidGrad", "slice_by": "StridedSlice", "softmax_row": "Softmax",
-    "softplus_backward": "SoftplusGrad", "spread_like": "Tile", "spread_sum": "Sum", "sum_dim": "Sum",
-    "tanh_backward": "TanhGrad", "threshold_backward": "ReluGrad", "transpose": "Transpose", "unreduced": "Reshape",
-    "unsqueeze": "ExpandDims", "where": "Select",
+    "div_mode": "FloorDiv", "leaky_relu_backward": "LeakyReluGrad", "permute": "Transpose", "power": "Pow", "sgn": "Sign",
+    "sigmoid_backward": "SigmoidGrad", "softplus_backward": "SoftplusGrad", "sum_dim": "Sum", "tanh_backward": "TanhGrad",
+    "threshold_backward": "ReluGrad", "where": "Select", **{key: str(row.node) for key, row in KERNELS.items()},
 }  # fmt: skip
 """TensorFlow's type for a function of the table: Neg for ``neg``. What it has no operation for is its SymbolicGradient."""
 WRITTEN_OUT = ("div_backward_other", "maybe_multiply", "pow_backward")
@@ -264,15 +251,11 @@ def unbind_backward(grads: Sequence[Tensor | None], axis: int, x: Tensor) -> Ten
 
 
 IN_OPERATIONS: dict[str, Callable[..., Any]] = {
+    **{f.__name__: f for f in (extreme_backward, products_backward, reduced_count, sum_backward, unbind_backward)},
     "cast_like": lambda x, other: cast(x, other.dtype),
     "cat_backward": lambda grad, axis, parts: [call("piece", (grad, parts, i, axis)) for i in range(len(parts))],
-    "extreme_backward": extreme_backward,
-    "products_backward": products_backward,
-    "reduced_count": reduced_count,
     "stack_backward": lambda grad, axis, count: add(grad.graph, "Unpack", [grad], {"axis": axis, "num": count}).outputs,
-    "sum_backward": sum_backward,
     "to_dtype": lambda x, dtype: cast(x, dtype.dtype if isinstance(dtype, Tensor) else dtype),
-    "unbind_backward": unbind_backward,
 }
 """What formulas call and TensorFlow writes in operations of its own. For sizes they take the tensor that has them."""
 

@@ -179,7 +179,6 @@ class Graph:
     def __init__(self) -> None:
         self.names = Names()
         self.finalized = False
-        self.promotes = False  # while a derivative is built: its operators take several dtypes
         self.context: Context | None = None  # the loop or branch that is being built
         self.collections: dict[str, list[Any]] = {}
         self.unfeedable: set[Tensor] = set()

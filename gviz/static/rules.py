@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from gviz.static.dtypes import as_dtype, bool_, int32
+from gviz.static.dtypes import as_dtype, int32
 from gviz.static.graph import Tensor, refill, tensors_in
 from gviz.static.kernels import function_of
-from gviz.static.shapes import ClashError, listed, merged, relaxed
+from gviz.static.shapes import ClashError, listed, relaxed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -106,7 +106,7 @@ def by_example(op: Operation, key: str, args: Any) -> list[tuple[DType, Dims]]:
     if place not in _outputs:
         ranks = [len(dims) for _, dims in forms if dims is not None]
         results, problem = [], ""
-        for rank in range(max([2, *ranks]) + 2) if len(ranks) < len(forms) else [0]:  # an unknown one is each of these
+        for rank in range(max([4, *ranks]) + 2) if len(ranks) < len(forms) else [0]:  # an unknown one is each of these
             try:
                 results.append(
                     examples(key, args, [(dtype, (None,) * rank if dims is None else dims) for dtype, dims in forms])
@@ -153,25 +153,21 @@ def examples(key: str, args: Any, forms: Sequence[tuple[Any, tuple[int | None, .
 
 
 # ------------------------------------------------------------------ by rule
-def same(op: Operation) -> Outputs:
-    """The first input's."""
-    return op.inputs[0]._dims
-
-
 def reshaped(op: Operation) -> Outputs:
     """Into a given shape, in which -1 stands for what is left."""
     wanted, have = numbers(op.inputs[1]), op.inputs[0].shape.num_elements()
-    if wanted is None or None in wanted:
-        return None if wanted is None else tuple(None if n == -1 else n for n in wanted)
+    if wanted is None:
+        return None
     if wanted.count(-1) > 1:
         raise ClashError("Only one input size may be -1")
+    if have is None or None in wanted:
+        return tuple(None if n == -1 else n for n in wanted)
     known = math.prod(n for n in wanted if n not in (-1, None))
-    if have is not None and -1 not in wanted and have != known:
+    if -1 not in wanted and have != known:
         raise ClashError(f"Cannot reshape a tensor with {have} elements to shape {listed(wanted)} ({known} elements)")
-    if have is not None and -1 in wanted and (not known or have % known):
+    if -1 in wanted and (not known or have % known):
         raise ClashError(f"Dimension size must be evenly divisible by {known} but is {have}")
-    left = have // known if have is not None and known else None
-    return tuple(left if n == -1 else n for n in wanted)
+    return tuple(have // known if n == -1 else n for n in wanted)
 
 
 def unpacked(op: Operation) -> Outputs:
@@ -209,11 +205,6 @@ def sliced(op: Operation) -> Outputs:
     return (*out, *(size for _, size in rest))
 
 
-def stated(op: Operation) -> Outputs:
-    """As the operation says."""
-    return [(op.attrs["dtype"] if "dtype" in op.attrs else op.inputs[0].dtype.base_dtype, op.attrs.get("shape"))]
-
-
 def sized(op: Operation) -> Outputs:
     """The shape is a value, the dtype an attribute or that of the value that fills it."""
     wanted = numbers(op.inputs[0])
@@ -227,21 +218,6 @@ def ranged(op: Operation) -> Outputs:
     return (None,) if any(e is None for e in ends) else np.arange(*ends).shape
 
 
-def assigned(op: Operation) -> Outputs:
-    """A variable's own tensor; the value that it gets has to fit."""
-    ref, value = op.inputs
-    merged(ref._dims, value._dims)
-    return [(ref.dtype, ref._dims)]
-
-
-def loop_condition(op: Operation) -> Outputs:
-    """A boolean; TypeError for anything else."""
-    dtype = op.inputs[0].dtype.base_dtype
-    if not dtype.is_bool:
-        raise TypeError(f"Input 'input' of 'LoopCond' Op has type {dtype.name} that does not match expected type of bool.")
-    return [(bool_, op.inputs[0]._dims)]
-
-
 def of_either(op: Operation) -> Outputs:
     """What two have in common, and which of them it was."""
     dims = op.attrs["shape"] if "shape" in op.attrs else reduce(relaxed, [t._dims for t in op.inputs])
@@ -249,12 +225,6 @@ def of_either(op: Operation) -> Outputs:
 
 
 # ------------------------------------------------------------------ by the arguments of a function
-def permuted(x: Tensor, order: Tensor) -> Dims:
-    """Dims in an order that is known only when the graph runs."""
-    rank = x.shape.rank or (order._dims[0] if order._dims else None)
-    return None if rank is None else (None,) * rank
-
-
 def unreduced(part: Tensor, x: Tensor, axes: tuple[int, ...] | None) -> Dims:
     """Return the shape of a reduction's result with a length of one for each axis that was reduced."""
     if x._dims is None:
@@ -266,7 +236,7 @@ def unreduced(part: Tensor, x: Tensor, axes: tuple[int, ...] | None) -> Dims:
 OF_ARGUMENTS: dict[str, Callable[..., Dims]] = {
     "pass": lambda x: x._dims,
     "squeeze_all": lambda x: None if x._dims is None or None in x._dims else tuple(n for n in x._dims if n != 1),
-    "transpose": permuted,
+    "transpose": lambda x, order: (None,) * x.shape.rank if x.shape.rank is not None else None,
     "unreduced": unreduced,
     "piece": lambda part, parts, place, axis: parts[place]._dims,
     **dict.fromkeys(

@@ -55,14 +55,10 @@ class TensorShape:
         return fits(self.dims, as_shape(other))
 
     def __iter__(self) -> Iterator[int | None]:
-        if self.dims is None:
-            raise ValueError("Cannot iterate over a shape with unknown rank.")
-        return iter(self.dims)
+        return iter(self.as_list())
 
     def __len__(self) -> int:
-        if self.dims is None:
-            raise ValueError("Cannot take the length of shape with unknown rank.")
-        return len(self.dims)
+        return len(self.as_list())
 
     def __getitem__(self, place: Any) -> Any:
         if self.dims is None:
@@ -96,7 +92,7 @@ def as_shape(value: Any) -> Dims:
     if isinstance(value, TensorShape):
         return value.dims
     if isinstance(value, (list, tuple)):
-        return tuple(None if n is None or getattr(n, "value", n) is None or n == -1 else int(n) for n in value)
+        return tuple(None if n is None or n == -1 else int(n) for n in value)
     try:
         return (int(value),)
     except (TypeError, ValueError):

@@ -17,7 +17,7 @@ from gviz.static import rules as rule
 from gviz.static.dtypes import DTYPES, bool_
 from gviz.static.kernels import index_of
 from gviz.static.rules import axes_of, constant_value, integers
-from gviz.static.shapes import ClashError
+from gviz.static.shapes import ClashError, merged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gviz.static.graph import Operation
     from gviz.static.shapes import Dims
 
-__all__ = ["KEYS", "REDUCTIONS", "TOTALS", "TYPES", "OpType", "call_of", "outputs_of", "type_of"]
+__all__ = ["FLAT", "KEYS", "REDUCTIONS", "TOTALS", "TYPES", "OpType", "call_of", "outputs_of", "type_of"]
 
 Call: TypeAlias = "tuple[str, tuple[Any, ...]]"
 
@@ -38,15 +38,12 @@ class OpType:
     Args:
         call: the function that computes it, by its key, for its inputs; or a function that returns the key and the arguments,
             tensors among them; None for what the plan writes itself.
-        gradient: how ``tf.gradients`` goes on: "row" by the derivative of that function, "pass" on to the first input, "" not
-            at all.
         only: the dtypes that its inputs may have, all if it is empty.
         infer: dtypes and shapes of its outputs, if the function does not show them; raises ValueError or TypeError for inputs
             that it cannot take.
     """
 
     call: str | Callable[[Operation], Call] | None
-    gradient: str = "row"
     only: str = ""
     infer: rule.Rule | None = None
 
@@ -71,9 +68,7 @@ def shaped(known: str, unknown: str) -> Callable[[Operation], Call]:
     """Return the call of a function of a shape or an order, which may be known while building."""
 
     def call(op: Operation) -> Call:
-        wanted, rank = integers(op.inputs[1]), op.inputs[0].shape.rank
-        if known == "permute" and isinstance(wanted, tuple) and rank not in (None, len(wanted)):
-            raise ClashError(f"Dimension must be {rank} but is {len(wanted)}")
+        wanted = integers(op.inputs[1])
         return (known if isinstance(wanted, tuple) else unknown), (op.inputs[0], wanted)
 
     return call
@@ -98,46 +93,38 @@ def axis_of(op: Operation) -> int:
 REALS = "bfloat16, float16, float32, float64"
 COMPLEX = ", complex64, complex128"
 NUMBERS = f"{REALS}, uint8, uint16, uint32, uint64, int8, int16, int32, int64{COMPLEX}"
-FAMILIES = (
-    ("Log Exp Sqrt Rsqrt Sin Cos Tanh Sigmoid Log1p Expm1 Asin Acos Atan Sinh Cosh Tan Reciprocal", "row", REALS + COMPLEX),
-    ("Erf Softplus Elu", "row", REALS),
-    ("Floor Ceil Rint", "", REALS),
-    ("Neg Abs Sign Relu Square AddV2 BiasAdd Sub Mul RealDiv Pow FloorMod SquaredDifference Maximum Minimum", "row", NUMBERS),
-    ("Round FloorDiv Less LessEqual Greater GreaterEqual", "", NUMBERS),
-    ("ZerosLike OnesLike LogicalNot Equal NotEqual LogicalAnd LogicalOr LogicalXor IsNan", "", ""),
-)
-"""Types that are a function of their inputs: how their gradient goes on, and the dtypes that they take."""
-OTHER_KEYS = {
-    "Abs": "absolute", "AddV2": "add", "BiasAdd": "add", "FloorDiv": "floor_divide", "FloorMod": "remainder", "IsNan": "isnan",
-    "Pow": "pow_tensor", "RealDiv": "div", "Rint": "round_even", "Round": "round_even",
-}  # fmt: skip
-KEYS = {
-    name: OTHER_KEYS.get(name) or re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower()
-    for names, *_ in FAMILIES
-    for name in names.split()
+FAMILIES = {
+    "Log Exp Sqrt Rsqrt Sin Cos Tanh Sigmoid Log1p Expm1 Asin Acos Atan Sinh Cosh Tan Reciprocal": REALS + COMPLEX,
+    "Erf Softplus Elu Floor Ceil Rint:round_even": REALS,
+    "Neg Abs:absolute Sign Relu Square AddV2:add BiasAdd:add Sub Mul RealDiv:div Pow:pow_tensor FloorMod:remainder": NUMBERS,
+    "SquaredDifference Maximum Minimum Round:round_even FloorDiv:floor_divide Less LessEqual Greater GreaterEqual": NUMBERS,
+    "ZerosLike OnesLike LogicalNot Equal NotEqual LogicalAnd LogicalOr LogicalXor IsNan:isnan": "",
 }
-"""The function that each of them is: named alike, but for some."""
+"""Types that are a function of their inputs, with its name if that is another one, and the dtypes that they take."""
+FAMILY = {
+    name: OpType(key or re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower(), only)
+    for names, only in FAMILIES.items()
+    for name, _, key in (word.partition(":") for word in names.split())
+}
+KEYS = {name: str(kind.call) for name, kind in FAMILY.items()}
+FLAT = ("Floor", "Ceil", "Rint", "Round", "FloorDiv", "ZerosLike", "OnesLike", "StopGradient", "Fill", "Range")
+"""Types through which no gradient goes."""
 TOTALS = ("Sum", "Mean", "Prod")
 """Reductions of integers that give the same integers; numpy's give longer ones."""
-REDUCTIONS = (*TOTALS, "Max", "Min", "All", "Any")
+REDUCTIONS = {
+    "Sum": "sum_dim", "Mean": "mean_dim", "Prod": "prod_axes", "Max": "amax", "Min": "amin", "All": "all_of", "Any": "any_of",
+}  # fmt: skip
 
 TYPES: dict[str, OpType] = {
-    **{name: OpType(KEYS[name], back, only) for names, back, only in FAMILIES for name in names.split()},
-    "Sum": OpType(reduction("sum_dim"), only=NUMBERS),
-    "Mean": OpType(reduction("mean_dim"), only=NUMBERS),
-    "Prod": OpType(reduction("prod_axes"), only=NUMBERS),
-    "Max": OpType(reduction("amax"), only=NUMBERS),
-    "Min": OpType(reduction("amin"), only=NUMBERS),
-    "All": OpType(reduction("all_of"), "", "bool"),
-    "Any": OpType(reduction("any_of"), "", "bool"),
-    "ArgMax": OpType(lambda op: ("argmax", (op.inputs[0], axis_of(op))), "", NUMBERS),
-    "LeakyRelu": OpType(lambda op: ("leaky_relu", (op.inputs[0], op.attrs["alpha"])), only=REALS),
-    "Softmax": OpType(lambda op: ("softmax_row", (op.inputs[0], -1)), only=REALS),
-    "LogSoftmax": OpType(lambda op: ("log_softmax_row", (op.inputs[0], -1)), only=REALS),
-    "SoftmaxCrossEntropyWithLogits": OpType("cross_entropy", only=REALS),
-    "AddN": OpType(lambda op: ("add_n", (op.inputs,)), only=NUMBERS),
-    "MatMul": OpType(product, only=NUMBERS),
-    "BatchMatMulV2": OpType(product, only=NUMBERS),
+    **FAMILY,
+    **{name: OpType(reduction(key), "bool" if key.endswith("_of") else NUMBERS) for name, key in REDUCTIONS.items()},
+    "ArgMax": OpType(lambda op: ("argmax", (op.inputs[0], axis_of(op))), NUMBERS),
+    "LeakyRelu": OpType(lambda op: ("leaky_relu", (op.inputs[0], op.attrs["alpha"])), REALS),
+    "Softmax": OpType(lambda op: ("softmax_row", (op.inputs[0], -1)), REALS),
+    "LogSoftmax": OpType(lambda op: ("log_softmax_row", (op.inputs[0], -1)), REALS),
+    "SoftmaxCrossEntropyWithLogits": OpType("cross_entropy", REALS),
+    "AddN": OpType(lambda op: ("add_n", (op.inputs,)), NUMBERS),
+    **dict.fromkeys(("MatMul", "BatchMatMulV2"), OpType(product, NUMBERS)),
     "Select": OpType("choose"),
     "Cast": OpType(
         lambda op: ("to_dtype", (op.inputs[0], np.dtype(op.attrs["DstT"].as_numpy_dtype))),
@@ -155,30 +142,30 @@ TYPES: dict[str, OpType] = {
     "Squeeze": OpType(
         lambda op: ("squeeze", (*op.inputs, op.attrs["axis"])) if op.attrs["axis"] else ("squeeze_all", op.inputs)
     ),
-    "Fill": OpType("fill", "", infer=rule.sized),
-    "Shape": OpType(lambda op: ("shape_of", (op.inputs[0], op.attrs["out_type"].as_numpy_dtype)), ""),
-    "Rank": OpType("rank_of", ""),
-    "Size": OpType(lambda op: ("size_of", (op.inputs[0], op.attrs["out_type"].as_numpy_dtype)), ""),
-    "Range": OpType("range", "", infer=rule.ranged),
-    "Identity": OpType("pass", "pass", infer=rule.same),
-    "PlaceholderWithDefault": OpType("pass", "pass", infer=rule.stated),
-    "StopGradient": OpType("pass", "", infer=rule.same),
+    "Fill": OpType("fill", infer=rule.sized),
+    "Shape": OpType(lambda op: ("shape_of", (op.inputs[0], op.attrs["out_type"].as_numpy_dtype))),
+    "Rank": OpType("rank_of"),
+    "Size": OpType(lambda op: ("size_of", (op.inputs[0], op.attrs["out_type"].as_numpy_dtype))),
+    "Range": OpType("range", infer=rule.ranged),
+    "Identity": OpType("pass"),
+    "PlaceholderWithDefault": OpType("pass", infer=lambda op: op.attrs["shape"]),
+    "StopGradient": OpType("pass"),
     # what the plan writes itself
-    "Const": OpType(None, "", infer=lambda op: [(op.attrs["dtype"], op.attrs["value"].shape)]),
-    "Placeholder": OpType(None, "", infer=rule.stated),
-    "NoOp": OpType(None, "", infer=lambda op: []),
-    "VariableV2": OpType(None, "", infer=lambda op: [(op.attrs["dtype"].ref, op.attrs["shape"])]),
-    **dict.fromkeys(("Assign", "AssignAdd", "AssignSub"), OpType(None, "", infer=rule.assigned)),
-    "IsVariableInitialized": OpType(None, "", infer=lambda op: [(bool_, ())]),
-    "ApplyGradientDescent": OpType(None, "", infer=rule.same),
-    **dict.fromkeys(("RandomStandardNormal", "RandomUniform", "RandomUniformInt"), OpType(None, "", infer=rule.sized)),
+    "Const": OpType(None, infer=lambda op: [(op.attrs["dtype"], op.attrs["value"].shape)]),
+    **dict.fromkeys(("Placeholder", "StackPopV2"), OpType(None, infer=lambda op: [(op.attrs["dtype"], op.attrs["shape"])])),
+    "NoOp": OpType(None, infer=lambda op: []),
+    "VariableV2": OpType(None, infer=lambda op: [(op.attrs["dtype"].ref, op.attrs["shape"])]),
+    **dict.fromkeys(("Assign", "AssignAdd", "AssignSub"), OpType(
+        None, infer=lambda op: [(op.inputs[0].dtype, merged(op.inputs[0]._dims, op.inputs[1]._dims))]
+    )),
+    "IsVariableInitialized": OpType(None, infer=lambda op: [(bool_, ())]),
+    "ApplyGradientDescent": OpType(None, infer=lambda op: op.inputs[0]._dims),
+    **{f"Random{name}": OpType(None, infer=rule.sized) for name in ("StandardNormal", "Uniform", "UniformInt")},
     # loops and branches (gviz.static.control)
-    **dict.fromkeys(("Enter", "Exit", "NextIteration"), OpType("pass", "pass", infer=rule.same)),
-    "LoopCond": OpType("pass", "", infer=rule.loop_condition),
-    "Switch": OpType("pass", "pass", infer=lambda op: [(op.inputs[0].dtype.base_dtype, op.inputs[0]._dims)] * 2),
-    "Merge": OpType(None, "pass", infer=rule.of_either),
-    "StackPopV2": OpType(None, "", infer=rule.stated),
-}
+    **dict.fromkeys(("Enter", "Exit", "NextIteration", "LoopCond"), OpType("pass")),
+    "Switch": OpType("pass", infer=lambda op: [(op.inputs[0].dtype.base_dtype, op.inputs[0]._dims)] * 2),
+    "Merge": OpType(None, infer=rule.of_either),
+}  # fmt: skip
 
 CALL = OpType(lambda op: op.attrs["call"](op))
 """A call of a function as a derivative makes it, with what TensorFlow's type for it takes as inputs or not."""
