@@ -421,10 +421,6 @@ def operator(type: str, default: str, *, swapped: bool = False) -> Callable[[Any
 
     def build(self: Any, other: Any) -> Any:
         me = convert(self)
-        if me.graph.promotes and not me.dtype.is_floating and not is_tensor(other):
-            me = cast(
-                me, np.int32 if isinstance(other, int) and not me.dtype.is_integer else convert(other, hint=me.dtype).dtype
-            )
         with named(me.graph, None, default) as scope:
             pair = [convert(other, me.dtype.base_dtype, "x"), me] if swapped else [me, other]
             return OWN_RULES[type](*pair, name=scope) if type in OWN_RULES else apply(type, spec, pair, scope)
