@@ -294,9 +294,9 @@ class Plan:
 
     # -------------------------------------------------------------- loops and branches
     def _loop(self, loop: Loop) -> None:
-        """``while True``, left where the condition fails."""
+        """Write ``while True``, left if the condition fails."""
         kept, outside = loop.needs(self._wanted[loop])
-        merges, switches, results = ([group[i] for i in kept] for group in (loop.merges, loop.switches, loop.results))
+        merges, switches = ([group[i] for i in kept] for group in (loop.merges, loop.switches))
         names = [self._new("loop") for _ in kept]
         used = [self._text(t) for t in outside]
         self._line(", ".join(self._text(loop.starts[i]) for i in kept), loop, ", ".join(names), used)
@@ -306,50 +306,47 @@ class Plan:
         if trace:
             self._line(f"{trace} = []", loop)
         self._line("while True:", loop)
-        with self._block([loop.outputs[i] for i in kept], names):
+        with self._block(loop, [loop.outputs[i] for i in kept], names, [loop.results[i] for i in kept]):
             self._names.update((m.outputs[0], name) for m, name in zip(merges, names, strict=True))
             self._done.update(merges)
             self._emit([loop.condition])
             self._line(f"if not {self._text(loop.condition)}: break", loop, args=used)
+            refuse = self._bind(refuse_endless, "refuse_endless")
+            self._line(f"{steps} += 1", loop)
+            self._line(f"if {steps} > {self.limit}: {refuse}({loop.name!r}, {self.limit})", loop)
             self._names.update((s.outputs[1], name) for s, name in zip(switches, names, strict=True))
             self._done.update(switches)
             if trace:
                 self._line(f"{trace}.append(({', '.join(names)},))", loop)
-            self._emit(results)
-            self._line(", ".join(self._text(t) for t in results), loop, ", ".join(names))
-            refuse = self._bind(refuse_endless, "refuse_endless")
-            self._line(f"{steps} += 1", loop)
-            self._line(f"if {steps} > {self.limit}: {refuse}({loop.name!r}, {self.limit})", loop)
 
     def _back_loop(self, loop: BackLoop) -> None:
-        """``for`` the forward loop's steps, the last first."""
+        """Write ``for`` over the forward loop's steps, the last first."""
         names = [self._new("loop") for _ in loop.merges]
         variables = [self._new("then") for _ in loop.variables]
         used = [self._text(t) for t in loop.inputs]
         self._line(", ".join(self._text(t) for t in loop.starts), loop, ", ".join(names), used)
         self._line(f"for {', '.join(variables)}, in reversed({self._traces[loop.forward]}):", loop)
-        with self._block(loop.outputs, names):
+        with self._block(loop, loop.outputs, names, loop.results):
             self._names.update((m.outputs[0], name) for m, name in zip(loop.merges, names, strict=True))
             self._done.update(loop.merges)
             self._names.update(zip(loop.variables, variables, strict=True))
-            self._emit(loop.results)
-            self._line(", ".join(self._text(t) for t in loop.results), loop, ", ".join(names))
 
     def _branches(self, unit: Branches) -> None:
-        """``if`` and ``else``."""
+        """Write ``if`` and ``else``."""
         names = [self._new() for _ in unit.outputs]
         for side, word in ((1, f"if {self._text(unit.predicate)}:"), (0, "else:")):
             self._line(word, unit, args=[self._text(t) for t in unit.inputs])
-            with self._block(unit.outputs, names):
-                self._emit(unit.results[side])
-                self._line(", ".join(self._text(t) for t in unit.results[side]), unit, ", ".join(names))
+            with self._block(unit, unit.outputs, names, unit.results[side]):
+                pass  # there are but results
 
     @contextmanager
-    def _block(self, outputs: Sequence[Tensor], names: Sequence[str]) -> Iterator[None]:
-        """Indented lines: what is computed inside is not there outside, but for the outputs under these names."""
+    def _block(self, unit: Unit, outputs: Sequence[Tensor], names: Sequence[str], results: Sequence[Tensor]) -> Iterator[None]:
+        """Indent lines, the last of which computes results; nothing of them is there outside, but for the outputs by name."""
         kept = dict(self._names), dict(self._calls), set(self._done)
         self._depth += 1
         yield
+        self._emit(results)
+        self._line(", ".join(self._text(t) for t in results), unit, ", ".join(names))
         self._depth -= 1
         self._names, self._calls, self._done = kept
         self._names.update(zip(outputs, names, strict=True))
