@@ -67,7 +67,7 @@ BUDGETS = {
     "compare": 566,
     "sources/expression": 2519,
     "sources/static.py": 150,
-    "sources/script": 1320,
+    "sources/script": 1296,
     "sources/pasted.py": 176,
     "layout": 839,
     "render": 1578,

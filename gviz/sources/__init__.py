@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["Note", "Reading", "Source", "SourceOptions", "read"]
 
 
-SAVED = "values roots frozen retain dtype grad_output backward"
-"""The options that a saved graph has no use for."""
-
-
 def read(
     source: str | os.PathLike[str] | Source,
     options: SourceOptions | None = None,
@@ -110,5 +106,6 @@ def _saved(text: str, file: str, options: SourceOptions, talk: Talk, *, rootless
     graph = saved.load(text, file)
     if not graph.nodes and not rootless:
         raise SourceError(f"{file} has no nodes: there is nothing to draw", hint="gviz inspect lists the tensors in it")
-    talk.say(*unused(options, {SAVED: "a saved graph is shown as it was saved; give them to its expression"}))
+    fields = "values roots frozen retain dtype grad_output backward"
+    talk.say(*unused(options, {fields: "a saved graph is shown as it was saved; give them to its expression"}))
     return Reading(graph, tuple(talk.notes))

@@ -70,9 +70,9 @@ class Talk:
         self.notes: list[Note] = []
         self.listener = listener
 
-    def say(self, *notes: Note) -> None:
-        """Take the notes, in order."""
-        self.notes.extend(notes)
-        if self.listener is not None:
-            for note in notes:
+    def say(self, *notes: Note | None) -> None:
+        """Take the notes, in order; None is nothing to say."""
+        for note in filter(None, notes):
+            self.notes.append(note)
+            if self.listener is not None:
                 self.listener(note)

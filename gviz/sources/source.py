@@ -91,7 +91,7 @@ class Source:
 
 
 def looks_like_a_file(word: str) -> bool:
-    """Whether the word names a file: it exists, or ends as file names do and holds nothing that formulas do.
+    """Return whether the word names a file: it exists, or ends as file names do and holds nothing that formulas do.
 
     >>> looks_like_a_file("nett.py"), looks_like_a_file("y=(x+w)*(w+1)"), looks_like_a_file("a/b")
     (True, False, False)

@@ -6,7 +6,7 @@ import importlib
 import linecache
 import os
 import sys
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TextIO
@@ -82,7 +82,7 @@ def run(
     talk.say(*parsed.notes)
     folder = os.getcwd() if file == STDIN else os.path.dirname(os.path.abspath(file))
     engine, note = torch_names.choose(parsed.tree, folder, options.engine)
-    talk.say(*filter(None, [note]))
+    talk.say(note)
     script = Script(file, code_file, folder, engine)
     return _read(_execute(parsed, script, options, talk, stdout, make_dot), options, talk, rootless=rootless)
 
@@ -114,7 +114,8 @@ def _execute(  # noqa: PLR0917 - what a run is made of
             if threads():  # they are waited for now, which may take for ever
                 first = str(error).partition("\n")[0]
                 talk.say(Note(f"{first}; waiting for the threads that it started", "warning"))
-    _flush()
+    with suppress(AttributeError, OSError, ValueError):  # a notebook's stream, a closed one, a full disk: its owner meets it
+        sys.stdout.flush()  # what the script printed comes before what is said about it
     static = None
     if "gviz.static" in sys.modules:
         from gviz.sources import static as static_source
@@ -155,16 +156,6 @@ def _is_unread(stream: Any) -> bool:
         return False
 
 
-def _flush() -> None:
-    """Let what the script printed come before what is said about it."""
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except (AttributeError, OSError, ValueError):  # a notebook's stream, a closed one, or a full disk: its owner meets it
-        return
-
-
 @contextmanager
 def _kept(engine: Any, file: str, text: str) -> Iterator[None]:
     """Let tracebacks show the lines that run, also of a pasted session; put back what a script switches for the process."""
@@ -201,7 +192,7 @@ def _read(left: Left, options: SourceOptions, talk: Talk, *, rootless: bool) -> 
         from gviz.sources import static as static_source
 
         return static_source.reading(left.static, talk, failed=left.error is not None)
-    talk.say(*filter(None, [note]))
+    talk.say(note)
     graph = _graph(roots, left, saved=options.saved)
     return Reading(graph, tuple(talk.notes), failed=left.error is not None, aliases=find_aliases(left.names))
 

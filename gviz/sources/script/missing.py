@@ -60,7 +60,7 @@ def torch_names() -> dict[str, tuple[str, ...]]:
 
 
 def is_here(name: str) -> bool:
-    """Whether the engine has ``torch.fft.rfft`` or the like."""
+    """Return whether the engine has ``torch.fft.rfft`` or the like."""
     return lacking_part(name) is None
 
 

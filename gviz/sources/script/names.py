@@ -1,4 +1,4 @@
-"""Which tensors of a program have which names, and which of them is the root.
+"""The names of a program's tensors: at one moment, and in the picture.
 
 Tensors are known by their type alone: nothing of an object that is not a tensor is called or looked at, for a
 program's globals may be anything.
@@ -6,20 +6,16 @@ program's globals may be anything.
 
 from __future__ import annotations
 
-import ast
 import sys
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["assigned", "graph_nodes", "last_made", "named", "shallow", "with_names_of_the_picture"]
+__all__ = ["Names", "grad_fn", "graph_nodes", "named", "shallow", "with_names_of_the_picture"]
 
 Names: TypeAlias = "dict[str, Any]"
 """Name -> tensor, in the order of first assignment."""
-
-OWN_NAMES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.comprehension)
-"""Code whose assignments are not the script's globals."""
 
 MAX_COPIED = 1000
 """Items of a list that are remembered at a backward call; a longer list is data, not parameters."""
@@ -104,19 +100,6 @@ def graph_nodes(roots: Iterable[Any]) -> dict[Any, Any]:
     return seen
 
 
-def last_made(names: Names, order: Sequence[str]) -> str | None:
-    """Return the name of the last assigned tensor that no other named tensor was made from.
-
-    Args:
-        names: all named tensors.
-        order: the names, last assigned last.
-    """
-    nodes = graph_nodes(names.values())
-    inner = {following for node in nodes for following, _ in node.next_functions}
-    ends = [name for name in order if (node := grad_fn(names[name])) is not None and node not in inner]
-    return ends[-1] if ends else None
-
-
 def with_names_of_the_picture(first: Names, second: Names, roots: Iterable[Any]) -> Names:
     """Return the names that a picture needs: those of two moments, of which what is in the picture wins.
 
@@ -136,26 +119,3 @@ def with_names_of_the_picture(first: Names, second: Names, roots: Iterable[Any])
         return id(tensor) in leaves or grad_fn(tensor) in nodes
 
     return result | {name: second[name] for name in moved if is_inside(second[name]) and not is_inside(first[name])}
-
-
-def assigned(tree: ast.Module, until: int | None = None) -> dict[str, int]:
-    """Return the global names in the order of their last assignment in the text, each with its line.
-
-    Args:
-        tree: the script.
-        until: the line at which it stopped; what is assigned further down was never reached.
-    """
-    places: dict[str, tuple[int, int]] = {}
-    todo: list[ast.AST] = [tree]
-    while todo:
-        node = todo.pop()
-        target = node
-        while isinstance(target, ast.Subscript):  # parts[0] = ... assigns to parts
-            target = target.value
-        if isinstance(target, ast.Name) and isinstance(getattr(node, "ctx", None), ast.Store):
-            place = (target.lineno, target.col_offset)
-            if until is None or place[0] <= until:
-                places[target.id] = max(place, places.get(target.id, place))
-        if not isinstance(node, OWN_NAMES):
-            todo.extend(ast.iter_child_nodes(node))
-    return {name: line for name, (line, _) in sorted(places.items(), key=lambda pair: pair[1])}

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
 from gviz.sources.options import Note
-from gviz.sources.script.names import assigned, grad_fn, last_made
+from gviz.sources.script.names import grad_fn, graph_nodes
 from gviz.text import did_you_mean, joined
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Mapping, Sequence
 
+    from gviz.sources.script.names import Names
     from gviz.sources.script.watch import BackwardCall
 
 __all__ = ["Left", "choose_roots", "why_no_root"]
 
-Names = dict[str, Any]
+OWN_NAMES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.comprehension)
+"""Code whose assignments are not the script's globals."""
 
 UNNAMED = "graph"
-"""What a root is called that no name of the script reaches."""
+"""The name of a root that no name of the script reaches."""
 
 
 @dataclass(frozen=True)
 class Left:
-    """What a script left behind.
+    """A script after its run.
 
     Args:
         tree: the script.
@@ -70,13 +72,37 @@ def choose_roots(left: Left, wanted: Sequence[str]) -> tuple[Names, Note | None]
         return roots, _note(roots, f"backward called{where}")
     lines = assigned(left.tree, left.line)
     rank = {name: number for number, name in enumerate(lines)}
-    order = sorted(left.names, key=lambda name: rank.get(_base(name), -1))  # what no line assigns came by a function
-    last = last_made(left.names, order)
-    if last is None:
+    inner = {following for node in graph_nodes(left.names.values()) for following, _ in node.next_functions}
+    ends = [name for name, tensor in left.names.items() if (node := grad_fn(tensor)) is not None and node not in inner]
+    if not ends:
         return {}, None
+    last = max(reversed(ends), key=lambda name: rank.get(_base(name), -1))  # what no line assigns came by a function
     line = lines.get(_base(last))
     where = "" if line is None else f" at line {line}"
     return {last: left.names[last]}, _note({last: None}, f"the last tensor assigned{where} that no other was made from")
+
+
+def assigned(tree: ast.Module, until: int | None = None) -> dict[str, int]:
+    """Return the global names in the order of their last assignment in the text, each with its line.
+
+    Args:
+        tree: the script.
+        until: the line at which it stopped; what is assigned further down was never reached.
+    """
+    places: dict[str, tuple[int, int]] = {}
+    todo: list[ast.AST] = [tree]
+    while todo:
+        node = todo.pop()
+        target = node
+        while isinstance(target, ast.Subscript):  # parts[0] = ... assigns to parts
+            target = target.value
+        if isinstance(target, ast.Name) and isinstance(getattr(node, "ctx", None), ast.Store):
+            place = (target.lineno, target.col_offset)
+            if until is None or place[0] <= until:
+                places[target.id] = max(place, places.get(target.id, place))
+        if not isinstance(node, OWN_NAMES):
+            todo.extend(ast.iter_child_nodes(node))
+    return {name: line for name, (line, _) in sorted(places.items(), key=lambda pair: pair[1])}
 
 
 def _note(roots: Mapping[str, Any], why: str) -> Note:

@@ -58,9 +58,8 @@ def backward_watched(engine: Any, script: str, namespace: Mapping[str, Any]) -> 
                 return original(*args, **kwargs)
             roots = args[0] if args else kwargs.get("tensors")
             tensors = tuple(roots) if isinstance(roots, list | tuple) else (roots,)
-            if tensors and all(
-                issubclass(type(tensor), engine.Tensor) for tensor in tensors
-            ):  # else the engine says what is wrong
+            is_right = all(issubclass(type(tensor), engine.Tensor) for tensor in tensors)  # else the engine says what is wrong
+            if tensors and is_right:
                 last[:] = [_call(tensors, script, namespace)]  # before it is made: it may raise
             running = True
             try:
