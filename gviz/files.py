@@ -24,6 +24,9 @@ __all__ = ["STDIN", "check_name", "decode", "explained", "parse_json", "read_fil
 STDIN = "<stdin>"
 """What messages call standard input, as Python does."""
 
+OPEN = {"/dev/stdout": 1, "/dev/stderr": 2} | {f"/dev/fd/{number}": number for number in range(64)}
+"""Names of files that are open already, each with its number: behind them may be a file that others write to as well."""
+
 MAX_BYTES = 256 * 1024 * 1024
 """A larger file is neither a script nor a graph: /dev/zero, or a disk image."""
 
@@ -36,7 +39,6 @@ HINTS = {
 """What to do if a file cannot be written, by the system's error."""
 
 
-# ------------------------------------------------------------------ reading
 def read_file(path: str) -> bytes:
     """Return the bytes of a file; FileError for a folder, and for what is not there, not readable or without end."""
     try:
@@ -67,9 +69,8 @@ def reason(error: OSError) -> str:
 def folder_hint(path: str) -> str | None:
     """Return a hint with a script or a graph in the folder, to name instead."""
     with suppress(OSError):
-        for name in sorted(os.listdir(path)):
-            if name.endswith((".py", ".json")):
-                return f"name a file in it, such as {os.path.join(path, name)}"
+        names = sorted(name for name in os.listdir(path) if name.endswith((".py", ".json")))
+        return f"name a file in it, such as {os.path.join(path, names[0])}" if names else None
     return None
 
 
@@ -135,8 +136,7 @@ def read_stdin(stdin: TextIO | None) -> str:
         check_size(data, STDIN)
         text = data if isinstance(data, str) else decode(data, STDIN)
     except (OSError, ValueError) as error:  # ValueError: it was closed later
-        said = reason(error) if isinstance(error, OSError) else error
-        raise FileError(f"standard input cannot be read: {said}") from None
+        raise FileError(f"standard input cannot be read: {reason(error) if isinstance(error, OSError) else error}") from None
     if not text.strip():
         raise FileError("standard input is empty", hint="pipe an expression, a script or a saved graph into it")
     return text
@@ -171,11 +171,10 @@ def parse_json(text: str, file: str, hint: str | None = None) -> Any:
         raise FileError(what, hint="write it as a decimal number, as in 1e30") from None
 
 
-# ------------------------------------------------------------------ writing
 def write(path: str | os.PathLike[str], data: str | bytes) -> str:
     """Write a file: atomically, through links to the file they point to, with the permissions that the old one had.
 
-    A device or a pipe (``/dev/null``) is written to as it is.
+    A device or a pipe (``/dev/null``) is written to as it is; what is open already (``/dev/stdout``) goes on where it stands.
 
     Args:
         path: where to.
@@ -190,11 +189,12 @@ def write(path: str | os.PathLike[str], data: str | bytes) -> str:
     name = os.fspath(path)
     raw = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
     try:
-        _check(name)
-        if os.path.isfile(name) or not os.path.exists(name):
+        if name not in OPEN:
+            _check(name)
+        if name not in OPEN and (os.path.isfile(name) or not os.path.exists(name)):
             _replace(os.path.realpath(name), raw)
         else:
-            with open(name, "wb") as there:
+            with open(os.dup(OPEN[name]) if name in OPEN else name, "wb") as there:
                 there.write(raw)
     except BrokenPipeError:
         raise

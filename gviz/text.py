@@ -117,14 +117,14 @@ def joined(items: Iterable[str], most: int = 6) -> str:
 def closest(name: str, among: Iterable[str]) -> str | None:
     """Return the name that was probably meant: in another case, with the same letters in another order, or alike; or None.
 
-    >>> closest("sigmiod", ["sigmoid", "sin"]), closest("LOG", ["log"]), closest("smu", ["sum"]), closest("foo", ["floor"])
+    >>> closest("sigmiod", ["sigmoid", "sin"]), closest("LOG", ["log"]), closest("smu", ["Sum", "sum"]), closest("fo", ["log"])
     ('sigmoid', 'log', 'sum', None)
     """
     names = sorted(among)
     letters = sorted(name.lower())
     same = [other for other in names if sorted(other.lower()) == letters]
     if same:
-        return min(same, key=lambda other: other.lower() != name.lower())
+        return min(same, key=lambda other: (other.lower() != name.lower(), sorted(other) != sorted(name)))
     from difflib import get_close_matches  # only an error needs it
 
     return next(iter(get_close_matches(name, names, n=1, cutoff=ALIKE)), None)

@@ -7,11 +7,12 @@ import os
 import signal
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from graphs import article
-from program import python
+from program import ROOT, python
 
 from gviz import files
 from gviz.errors import FileError
@@ -87,6 +88,19 @@ def test_a_pipe_is_written_to(folder: Path) -> None:
     reader = subprocess.Popen(["cat", str(folder / "pipe")], stdout=subprocess.PIPE)
     write(folder / "pipe", b"new")
     assert reader.communicate(timeout=10)[0] == b"new"
+
+
+@needs_posix
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1"])
+def test_what_is_open_already_is_written_on_where_it_stands(folder: Path, name: str) -> None:
+    with (folder / "log").open("wb") as log:
+        log.write(b"before\n")
+        log.flush()
+        code = f"from gviz.files import write; write({name!r}, 'new\\n')"
+        subprocess.run([sys.executable, "-c", code], cwd=ROOT, stdout=log, check=True)
+        log.seek(0, os.SEEK_END)
+        log.write(b"after\n")
+    assert (folder / "log").read_bytes() == b"before\nnew\nafter\n"
 
 
 def test_a_missing_folder_is_named(folder: Path) -> None:
@@ -243,7 +257,13 @@ def test_a_format_in_the_options_wins(folder: Path) -> None:
 # Whose file is it?
 
 
-@pytest.mark.parametrize("suffix", ["pdf", "svg", "png", "ps", "eps", "jpg", "gif", "dot", "json"])
+@pytest.mark.parametrize(
+    "suffix",
+    [
+        "pdf", "svg", "png", "ps", "eps", "jpg", "gif", "dot", "json", "txt", "tree", "terminal", "plain", "plain-ext", "xdot",
+        "canon", "svgz", "svg_inline", "dot_json", "json0",
+    ],
+)  # fmt: skip
 def test_gviz_knows_its_own_files(folder: Path, suffix: str) -> None:
     file = folder / f"y.{suffix}"
     save(article(), file)
@@ -251,7 +271,16 @@ def test_gviz_knows_its_own_files(folder: Path, suffix: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"%PDF-1.4 three years of work", b"digraph { a -> b }", b'{"format": "other"}', b"\x00" * 9000]
+    "content",
+    [
+        b"",
+        b"%PDF-1.4 three years of work",
+        b"digraph { a -> b }",
+        b'{"format": "other"}',
+        b"\x00" * 9000,
+        b"notes\n",
+        b"graph x\n",
+    ],
 )
 def test_other_files_are_not_gviz_s(folder: Path, content: bytes) -> None:
     (folder / "y.pdf").write_bytes(content)

@@ -57,7 +57,7 @@ def compare(
     if source is None and (root or feeds):
         raise click.UsageError(f"--{'root' if root else 'feeds'} needs a SOURCE.")
     if picture is not None:
-        picture.check()
+        picture.check(source)
     pairs = programs(source, replace(options, roots=(root,) if root else ()), runs or RUNS, feeds)
     from gviz.compare import compare as measure
     from gviz.compare import report

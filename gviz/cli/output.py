@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from gviz.cli.options import Command
     from gviz.graph import Graph
+    from gviz.sources import Source
 
 __all__ = ["Output", "default_stem", "makes_picture"]
 
@@ -67,8 +68,10 @@ class Output:
             raise FileError(f"{self.file} is a folder", hint=hint)
         return suffix
 
-    def check(self) -> None:
-        """Refuse a format that is unknown, or that a terminal cannot show, before a script runs for an hour."""
+    def check(self, source: Source | None) -> None:
+        """Refuse a file that is the source, a format that is unknown or one that no terminal shows: before a script runs."""
+        if source is not None and _is_one_file(self.file, source.file):
+            raise FileError(f"-o {self.file} is SOURCE: the picture would replace it", hint="give the picture another name")
         on_terminal = self.is_stdout and streams.is_terminal(sys.stdout)
         module = find(self.format, any_word=bool(self.suffix))
         if on_terminal and self.format not in module.TEXTS:
@@ -143,6 +146,14 @@ def makes_picture(rankdir: str, by_name: str = "ROOT.pdf") -> Callable[[Command]
         return decorated
 
     return decorate
+
+
+def _is_one_file(one: str | None, other: str | None) -> bool:
+    """Return True if both names lead to the same file."""
+    try:
+        return one is not None and other is not None and os.path.samefile(one, other)
+    except (OSError, ValueError):  # one is not there
+        return False
 
 
 def lines_of(show: str) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
 
     Missing values default to 1.0. Without -o the picture is ROOT.pdf in the current folder.
     """
-    picture.check()
+    picture.check(source)
     reading = read_source(source, replace(options, saved="saved" in picture.show), product_on_stdout=picture.is_stdout)
     picture.write(reading.graph)
     return int(reading.failed)

@@ -66,14 +66,14 @@ DTYPES = {
 
 float32, int32, bool_ = DTYPES["float32"], DTYPES["int32"], DTYPES["bool"]
 
-PYTHON = {float: float32, int: int32, bool: bool_, str: DTYPES["string"], bytes: DTYPES["string"]}
+PYTHON = {float: float32, "float": float32, int: int32, bool: bool_, str: DTYPES["string"], bytes: DTYPES["string"]}
 
 
 def as_dtype(value: DTypeLike) -> DType:
     """Return the dtype of that name, number type or array; TypeError if TensorFlow has none for it."""
     if isinstance(value, DType):
         return value
-    if isinstance(value, type) and value in PYTHON:
+    if isinstance(value, type | str) and value in PYTHON:
         return PYTHON[value]
     try:
         name = np.dtype(value).name

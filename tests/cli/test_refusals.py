@@ -80,6 +80,15 @@ def test_a_folder_is_no_source(gviz: Program) -> None:
     gviz("render", "nets").assert_refused("nets is a folder", files=("nets",))
 
 
+@pytest.mark.parametrize("file", ["net.py", "link.svg"])
+def test_the_source_is_not_replaced_by_its_picture(gviz: Program, file: str) -> None:
+    (gviz.folder / "net.py").write_text("import torch")
+    (gviz.folder / "link.svg").symlink_to("net.py")
+    done = gviz("render", "net.py", "--format", "svg", "-o", file)
+    done.assert_refused(f"-o {file} is SOURCE", "another name", files=("link.svg", "net.py"))
+    assert (gviz.folder / "net.py").read_text() == "import torch"
+
+
 # What is written, and where to
 
 

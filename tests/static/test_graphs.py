@@ -65,6 +65,14 @@ def test_control_inputs_are_left_out_where_an_input_brings_them(graph: Any) -> N
 
 # ------------------------------------------------------------------ dtypes and shapes
 @pytest.mark.parametrize(
+    ("text", "dtype"),
+    [("float", tf.float32), ("double", tf.float64), ("half", tf.float16), ("int", tf.int64), ("float32", tf.float32)],
+)
+def test_a_text_names_tensorflow_s_dtype(text: str, dtype: Any) -> None:
+    assert tf.placeholder(text).dtype == dtype
+
+
+@pytest.mark.parametrize(
     ("build", "text"),
     [
         (lambda f, i: f + i, "Input 'y' of 'AddV2' Op has type int32 that does not match type float32 of argument 'x'."),

@@ -107,11 +107,11 @@ def _grad_output(text: str | None, root: Any) -> Any:
 
 
 def _kind(tensor: Any) -> str | None:
-    """``NaN`` or ``inf`` if the tensor has one such element, else None."""
+    """``NaN``, ``inf`` or ``-inf`` if the tensor has one such element, else None."""
     if "float" not in str(tensor.dtype) or not tensor.numel():
         return None
-    largest = tensor.detach().abs().max().item()  # NaN where there is one, else infinite where there is one
-    return None if math.isfinite(largest) else "NaN" if math.isnan(largest) else "inf"
+    ends = tensor.detach().max().item(), tensor.detach().min().item()  # both are NaN if there is one
+    return next((str(end).replace("nan", "NaN") for end in ends if not math.isfinite(end)), None)
 
 
 def _unknown(name: str, option: str, tensors: Mapping[str, Any]) -> SourceError:

@@ -453,6 +453,7 @@ def test_a_gradient_that_is_no_value_is_shown_with_its_option() -> None:
         ("y=log(x)", "-1", ["y is NaN: the first tensor that is not finite"]),
         ("y=exp(log(x)*2)", "-1", ["a = log(x) is NaN: the first tensor that is not finite", "the gradient of x is NaN"]),
         ("y=x/0", "1", ["y is inf: the first tensor that is not finite", "the gradient of x is inf"]),
+        ("y=-x/0", "1", ["y is -inf: the first tensor that is not finite", "the gradient of x is -inf"]),
         ("y=sqrt(x)", "0", ["the gradient of x is inf"]),
         ("y=x*2", "nan", ["x is NaN: the first tensor that is not finite"]),
         ("y=x.sum()", "[inf,nan,1]", ["x is NaN: the first tensor that is not finite"]),
