@@ -121,7 +121,7 @@ class Operation:
         return f"<tf.Operation '{self.name}' type={self.type}>"
 
 
-def tensors_in(args: Any) -> Iterator[Tensor]:
+def tensors_in(args: object) -> Iterator[Tensor]:
     """Return tensors among nested arguments."""
     return (item for item in leaves(args) if isinstance(item, Tensor))
 
@@ -308,7 +308,7 @@ class Graph:
             raise ValueError(f"{kind} {obj if kind == 'Tensor' else obj.name} is not an element of this graph.")
         return obj
 
-    def add_to_collection(self, name: str, value: Any) -> None:
+    def add_to_collection(self, name: str, value: object) -> None:
         """Keep something under a name."""
         self.collections.setdefault(name, []).append(value)
 

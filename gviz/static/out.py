@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
+    from gviz.static.dtypes import Array
     from gviz.static.graph import Operation, Tensor
 
 __all__ = ["FileWriter", "graph_def", "picture"]
@@ -24,7 +25,7 @@ __all__ = ["FileWriter", "graph_def", "picture"]
 KINDS = {"Placeholder": "placeholder", "PlaceholderWithDefault": "placeholder", "VariableV2": "variable", "Const": "constant"}
 
 
-def picture(graph: Graph, *, values: Mapping[Tensor, Any] | None = None, title: str = "") -> Picture:
+def picture(graph: Graph, *, values: Mapping[Tensor, Array] | None = None, title: str = "") -> Picture:
     """Return the whole graph as data to draw, in the order of making.
 
     A node for each operation, with its scope and the value that a run gave it; an edge for each input, with the tensor's shape;
@@ -42,7 +43,7 @@ def picture(graph: Graph, *, values: Mapping[Tensor, Any] | None = None, title: 
     return Picture(tuple(node(op, ids[op], values or {}) for op in operations), tuple(edges), roots, title=title, kind="static")
 
 
-def node(op: Operation, name: str, values: Mapping[Tensor, Any]) -> Node:
+def node(op: Operation, name: str, values: Mapping[Tensor, Array]) -> Node:
     """Return an operation's box."""
     first = op.outputs[0] if op.outputs else None
     value: Any = op.attrs.get("value") if op.type == "Const" else values.get(first) if first is not None else None
@@ -117,7 +118,7 @@ class FileWriter:
     The graph is written as it is when it is given; the file that gviz wrote there before is replaced. The folder is made.
     """
 
-    def __init__(self, logdir: str | os.PathLike[str], graph: Graph | None = None, **_ignored: Any) -> None:
+    def __init__(self, logdir: str | os.PathLike[str], graph: Graph | None = None, **_ignored: object) -> None:
         self._folder = logdir
         if graph is not None:
             self.add_graph(graph)
@@ -126,7 +127,7 @@ class FileWriter:
         """Return the folder."""
         return self._folder
 
-    def add_graph(self, graph: Graph, _global_step: Any = None) -> None:
+    def add_graph(self, graph: Graph, _global_step: object = None) -> None:
         """Write a graph; FileError where that cannot be done, TypeError for what is no graph."""
         if not isinstance(graph, Graph):
             raise TypeError("The passed graph must be an instance of `Graph` or the deprecated `GraphDef`")

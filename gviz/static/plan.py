@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     from gviz.static.control import Unit
+    from gviz.static.dtypes import Array
 
 __all__ = ["Plan"]
 
@@ -57,7 +58,7 @@ class Step:
         return "    " * self.depth + (f"{self.target} = {self.text}" if self.target else self.text)
 
 
-def lend_memory(steps: Sequence[Step], results: set[str], bind: Callable[[Any, str], str]) -> None:
+def lend_memory(steps: Sequence[Step], results: set[str], bind: Callable[[object, str], str]) -> None:
     """Write results over operands that nobody needs any more.
 
     Only between elementwise functions of one known shape and dtype, of operands that such a function has made and only
@@ -101,7 +102,7 @@ class Plan:
         self.steps: list[Step] = []
         self.operations, self.folded, self.shared = list[Operation](), list[Operation](), list[Operation]()
         self._names: dict[Tensor, str] = {}
-        self._constants: dict[Tensor, Any] = {}
+        self._constants: dict[Tensor, Array] = {}
         self._space: dict[str, Any] = {"np": np}  # what the function's names are
         self._bound: dict[Hashable, str] = {}
         self._calls: dict[str, str] = {}  # results by the text of their calls
@@ -124,7 +125,7 @@ class Plan:
         tail = f"    return {', '.join(values)}{',' if len(values) == 1 else ''}" if values else "    return ()"
         self.source = "\n".join([head, *(s.line() for s in self.steps), tail]) + "\n"
         exec(compile(self.source, "<plan>", "exec"), self._space)  # noqa: S102 - our own text, of our own names
-        self.call: Callable[..., tuple[Any, ...]] = self._space["run"]
+        self.call: Callable[..., tuple[Array | None, ...]] = self._space["run"]
 
     # -------------------------------------------------------------- which operations, in which order
     def _emit(self, targets: Iterable[Tensor | Operation]) -> None:
@@ -185,7 +186,7 @@ class Plan:
         if key == "spread_sum" and names[0] in self._outside:
             self._outside.add(name)
 
-    def _fold(self, op: Operation, function: Callable[..., Any], args: Any, tensors: Sequence[Tensor]) -> bool:
+    def _fold(self, op: Operation, function: Callable[..., Any], args: object, tensors: Sequence[Tensor]) -> bool:
         """Compute an operation on constants now; return whether that went well (else a run shall say what is wrong)."""
         if any((t.shape.num_elements() or 0) > FOLDED_SIZE for t in op.outputs):
             return False
@@ -203,9 +204,9 @@ class Plan:
         self._count += 1
         return f"{letter}{self._count}"
 
-    def _bind(self, value: Any, hint: str = "") -> str:
+    def _bind(self, value: object, hint: str = "") -> str:
         """Return a name for an object that the function uses; equal arrays have one."""
-        key: Any = id(value)
+        key: Hashable = id(value)
         if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind != "O" and value.size <= SHARED_SIZE:
             key = (value.dtype, value.shape, value.tobytes())
         if key not in self._bound:
@@ -214,7 +215,7 @@ class Plan:
             self._bound[key] = name
         return self._bound[key]
 
-    def _text(self, value: Any) -> str:
+    def _text(self, value: object) -> str:
         """Return an argument as Python: a name for a tensor, numbers as they are."""
         if isinstance(value, Tensor):
             if value in self._names:

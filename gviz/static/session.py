@@ -20,16 +20,18 @@ from gviz.static.rules import constant_value
 from gviz.static.shapes import TensorShape, fits, leaves, listed, refilled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
     from typing import Self
 
+    from gviz.static.dtypes import Array
     from gviz.static.graph import Node
 
 __all__ = ["InteractiveSession", "Session", "function", "get_default_session", "session_for"]
 
-Feeds: TypeAlias = "Mapping[Any, Any]"
+Fetches: TypeAlias = "Node | str | Sequence[Fetches] | Mapping[str, Fetches]"
+Feeds: TypeAlias = "Mapping[Any, object]"
 """Values for tensors, for variables, for names, or for tuples of them."""
-Reader: TypeAlias = "Callable[[Any], Any]"
+Reader: TypeAlias = "Callable[[object], Array]"
 """Turns a fed value into what a plan takes."""
 
 PARTS = (Tensor, Operation)
@@ -52,14 +54,14 @@ class Session:
     ) -> None:
         self.graph = get_default_graph() if graph is None else graph
         self.loop_limit = loop_limit
-        self._values: dict[Operation, Any] = {}
+        self._values: dict[Operation, Array] = {}
         self._plans: dict[Hashable, tuple[Plan, list[Reader]]] = {}
         self._random: dict[Operation, np.random.Generator] = {}
         self._closed = False
         self._entered = ExitStack()
 
     # -------------------------------------------------------------- running
-    def run(self, fetches: Any, feed_dict: Feeds | None = None, options: object = None, run_metadata: object = None) -> Any:
+    def run(self, fetches: Fetches, feed_dict: Feeds | None = None, options: object = None, run_metadata: object = None) -> Any:
         """Return the values of some tensors, in the form of ``fetches``.
 
         Args:
@@ -73,26 +75,29 @@ class Session:
             TypeError, ValueError: a fetch or a feed's key is not a part of this graph; a feed has another shape.
             InvalidArgumentError, FailedPreconditionError: a placeholder has no feed; shapes clash; a variable has no value.
         """
-        single = fetches.__class__ is Tensor
-        if (single or (fetches.__class__ is list and all(f.__class__ in PARTS for f in fetches))) and not self.graph.unfeedable:
-            known = self._plans.get(((fetches,) if single else tuple(fetches), *(feed_dict or ())))
-            if known is not None:  # all of it was looked up before
-                plan, readers = known
-                values = [read(v) for read, v in zip(readers, feed_dict.values(), strict=True)] if feed_dict else []
-                results = self._call(plan, values)
-                return results[0] if single else list(results)
+        flat: tuple[object, ...] = ()
+        if isinstance(fetches, Tensor):
+            flat = (fetches,)
+        elif type(fetches) is list and all(type(part) in PARTS for part in fetches):
+            flat = tuple(fetches)
+        known = self._plans.get((flat, *(feed_dict or ()))) if flat and not self.graph.unfeedable else None
+        if known is not None:  # all of it was looked up before
+            plan, readers = known
+            values = [read(v) for read, v in zip(readers, feed_dict.values(), strict=True)] if feed_dict else []
+            results = self._call(plan, values)
+            return list(results) if isinstance(fetches, list) else results[0]
         self._check_open()
         feeds = dict(single_feeds(feed_dict or {}))
         tensors = [self._feed(key) for key in feeds]
         values = [reader(tensor)(value) for tensor, value in zip(tensors, feeds.values(), strict=True)]
         return refilled(fetches, iter(self._call(self._plan(fetches, tensors), values)))
 
-    def plan(self, fetches: Any, feeds: Iterable[Node | str] = ()) -> Plan:
+    def plan(self, fetches: Fetches, feeds: Iterable[Node | str] = ()) -> Plan:
         """Return what a run of these fetches with feeds for these tensors becomes."""
         self._check_open()
         return self._plan(fetches, [self._feed(key) for key in feeds])
 
-    def _plan(self, fetches: Any, feeds: list[Tensor]) -> Plan:
+    def _plan(self, fetches: Fetches, feeds: list[Tensor]) -> Plan:
         """Return the plan; it is made the first time."""
         items = tuple(self._fetch(f) for f in leaves(fetches))
         key = (items, *feeds)
@@ -107,7 +112,7 @@ class Session:
         if not len(self.graph):
             raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
 
-    def _call(self, plan: Plan, values: Iterable[Any]) -> tuple[Any, ...]:
+    def _call(self, plan: Plan, values: Iterable[Array]) -> tuple[Array | None, ...]:
         """Run a plan; what numpy raises is told with the operation that it happened in."""
         try:
             with np.errstate(all="ignore"):
@@ -209,7 +214,7 @@ Tensor.eval, Operation.run = running("evaluate tensor", "eval"), running("execut
 
 
 # ------------------------------------------------------------------ feeds
-def single_feeds(feed_dict: Feeds) -> Iterator[tuple[Node | str, Any]]:
+def single_feeds(feed_dict: Feeds) -> Iterator[tuple[Node | str, object]]:
     """Return each tensor's key with its value; a tuple of keys has as many values, else ValueError. TypeError for no dict."""
     if not isinstance(feed_dict, dict):
         raise TypeError("input must be a dictionary")
@@ -323,6 +328,6 @@ class Traced:
         return len(self.traces)
 
 
-def function(func: Callable[..., Any] | None = None, **options: Any) -> Any:
+def function(func: Callable[..., Any] | None = None, **options: object) -> Any:
     """Trace a Python function to a graph, once per signature; also as a decorator with options (which are accepted)."""
     return Traced(func) if func is not None else Traced
