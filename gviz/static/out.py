@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FileWriter", "graph_def", "picture"]
 
+MOST_VALUES = 1_000
 KINDS = {"Placeholder": "placeholder", "PlaceholderWithDefault": "placeholder", "VariableV2": "variable", "Const": "constant"}
 
 
@@ -44,24 +46,15 @@ def picture(graph: Graph, *, values: Mapping[Tensor, Array] | None = None, title
 
 
 def node(op: Operation, name: str, values: Mapping[Tensor, Array]) -> Node:
-    """Return an operation's box."""
-    first = op.outputs[0] if op.outputs else None
-    value: Any = op.attrs.get("value") if op.type == "Const" else values.get(first) if first is not None else None
-    return Node(
-        name,
-        KINDS.get(op.type, "operation"),
-        op.type,
-        op.name,
-        None if first is None else first.shape.dims,
-        None if first is None else first.dtype.base_dtype.name,
-        to_value(value.tolist()) if hasattr(value, "tolist") and value.size <= MOST_VALUES else None,
-        slots=len(op.inputs),
-        scope=op.name.rpartition("/")[0],
-    )
-
-
-MOST_VALUES = 1_000
-"""Larger values are left out."""
+    """Return an operation's box; large values are left out."""
+    shape = dtype = value = None
+    if op.outputs:
+        first = op.outputs[0]
+        shape, dtype = first.shape.dims, first.dtype.base_dtype.name
+        value = op.attrs["value"] if op.type == "Const" else values.get(first)
+    number = None if value is None or np.size(value) > MOST_VALUES else to_value(np.asarray(value).tolist())
+    kind, scope = KINDS.get(op.type, "operation"), op.name.rpartition("/")[0]
+    return Node(name, kind, op.type, op.name, shape, dtype, number, slots=len(op.inputs), scope=scope)
 
 
 def size_text(tensor: Tensor) -> str:
@@ -112,7 +105,7 @@ def attr(name: str, value: Any) -> bytes | None:
     return events.plain_attr(value.item() if isinstance(value, np.generic) else value)
 
 
-class FileWriter:
+class FileWriter(AbstractContextManager["FileWriter"]):
     """Writes a graph where TensorBoard finds it: ``tensorboard --logdir LOGDIR`` shows it.
 
     The graph is written as it is when it is given; the file that gviz wrote there before is replaced. The folder is made.
@@ -128,7 +121,7 @@ class FileWriter:
         return self._folder
 
     def add_graph(self, graph: Graph, _global_step: object = None) -> None:
-        """Write a graph; FileError where that cannot be done, TypeError for what is no graph."""
+        """Write a graph; FileError if that cannot be done, TypeError for anything else."""
         if not isinstance(graph, Graph):
             raise TypeError("The passed graph must be an instance of `Graph` or the deprecated `GraphDef`")
         write_events(self._folder, events.event_file(graph_def(graph)))
@@ -137,9 +130,6 @@ class FileWriter:
         """Nothing is left to be written."""
 
     close = reopen = flush
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *raised: object) -> None:
         self.close()

@@ -272,9 +272,6 @@ class Plan:
             f"You must feed a value for placeholder tensor '{op.name}' with dtype {op.attrs['dtype'].cpp}{shape}", op
         )
 
-    def _no_line(self, op: Operation) -> None:
-        self.operations.append(op)
-
     def _refresh(self, tensors: Iterable[Tensor]) -> None:
         """Read variables where their values are used."""
         for tensor in tensors:
@@ -367,7 +364,7 @@ TEXTS = STORED | {
 }
 """Operations that are not calls, as Python."""
 WRITERS: dict[str | type, Callable[[Plan, Any], None]] = {
-    **dict.fromkeys(TEXTS, Plan._by_text), **dict.fromkeys(("NoOp", "VariableV2"), Plan._no_line),
+    **dict.fromkeys(TEXTS, Plan._by_text), **dict.fromkeys(("NoOp", "VariableV2"), lambda plan, op: plan.operations.append(op)),
     "Const": Plan._constant, "Placeholder": Plan._unfed,
     Loop: Plan._loop, BackLoop: Plan._back_loop, Branches: Plan._branches,
 }  # fmt: skip

@@ -6,7 +6,7 @@ import functools
 from contextlib import ExitStack, contextmanager
 from itertools import repeat
 from traceback import walk_tb
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 
 import numpy as np
 
@@ -39,6 +39,13 @@ PARTS = (Tensor, Operation)
 _defaults: list[Session] = []
 
 
+class State(dict[Operation, "Array"]):
+    """The values of variables."""
+
+    def __missing__(self, op: Operation) -> NoReturn:
+        raise FailedPreconditionError(f"Attempting to use uninitialized value {op.name}", op)
+
+
 class Session:
     """Runs a graph.
 
@@ -54,7 +61,7 @@ class Session:
     ) -> None:
         self.graph = get_default_graph() if graph is None else graph
         self.loop_limit = loop_limit
-        self._values: dict[Operation, Array] = {}
+        self._values = State()
         self._plans: dict[Hashable, tuple[Plan, list[Reader]]] = {}
         self._random: dict[Operation, np.random.Generator] = {}
         self._closed = False
@@ -117,11 +124,6 @@ class Session:
         try:
             with np.errstate(all="ignore"):
                 return plan.call(self._values, self._drawing, *values)
-        except KeyError as error:
-            op = error.args[0]
-            if not isinstance(op, Operation):
-                raise
-            raise FailedPreconditionError(f"Attempting to use uninitialized value {op.name}", op) from None
         except (ValueError, RuntimeError, TypeError, IndexError, ArithmeticError) as error:
             raise failure(plan, error) from error
 
