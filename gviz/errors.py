@@ -79,6 +79,12 @@ class GvizError(Exception):
         self.place = place
         self.hint = hint
 
+    def in_short(self) -> str:
+        """Return the line that it is about, and the sentence below it."""
+        place = self.place
+        where = "" if place is None else f"line {place.line}  {place.text}" if place.line else place.text
+        return f"{where}\n{self.what}"
+
     def __str__(self) -> str:
         """Return the whole message, several lines: what happened, the source with a caret, what to do."""
         where = str(self.place or "")

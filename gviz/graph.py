@@ -57,6 +57,8 @@ class Node(NamedTuple):
         slots: how many inputs the operation has, empty ones (constants, frozen inputs) included.
         attrs: what the operation saved, (name, text) in order of the names, as in ``("alpha", "1")``.
         scope: the name scope of a static graph's operation, as in ``outer/inner``.
+        expression: what an operation computes, in the program's names, as in ``x + w``; "" where that is not known.
+        arrives: the gradient that arrives at an operation when backward runs; None where that was not asked for.
     """
 
     id: str
@@ -71,6 +73,8 @@ class Node(NamedTuple):
     slots: int = 0
     attrs: tuple[tuple[str, str], ...] = ()
     scope: str = ""
+    expression: str = ""
+    arrives: Value = None
 
 
 class Edge(NamedTuple):
@@ -83,6 +87,9 @@ class Edge(NamedTuple):
         label: text on the arrow, such as a local derivative; "" for none.
         kind: one of :data:`EDGE_KINDS`.
         output: which output of ``source`` is used (``unbind`` has several), counted from 0.
+        symbol: the local derivative of ``target`` for this input, as in ``b`` for a * b; "" where that was not asked for.
+        local: its value, if it is a factor for each element.
+        handed: the gradient that ``target`` hands on to this input.
     """
 
     source: str
@@ -91,6 +98,9 @@ class Edge(NamedTuple):
     label: str = ""
     kind: str = "data"
     output: int = 0
+    symbol: str = ""
+    local: Value = None
+    handed: Value = None
 
 
 class TensorRow(NamedTuple):
@@ -132,6 +142,7 @@ class Graph:
         tensors: the program's named tensors, in the order of their first assignment.
         title: of the picture; usually the roots' names.
         kind: "autograd" for a graph that was recorded, "static" for one that was defined to be run later.
+        error: why the program stopped, its line and the message, if it did; the picture says so.
 
     Raises:
         ValueError: an id twice, an edge or root without its node.
@@ -143,6 +154,7 @@ class Graph:
     tensors: tuple[TensorRow, ...] = ()
     title: str = ""
     kind: str = "autograd"
+    error: str = ""
 
     def __post_init__(self) -> None:
         """Refuse what no renderer could draw; the records themselves are not checked, since walks make very many of them."""
@@ -157,7 +169,7 @@ class Graph:
             if node.slots < 0:
                 raise ValueError(f"node {node.id!r} has {node.slots} slots")
             ids.add(node.id)
-        for source, target, slot, _, kind, output in self.edges:
+        for source, target, slot, _, kind, output, *_ in self.edges:
             if source not in ids or target not in ids:
                 raise ValueError(f"edge {source} -> {target}: there is no node {target if source in ids else source!r}")
             if kind not in EDGE_KINDS:
@@ -213,6 +225,7 @@ class Graph:
             "version": VERSION,
             "title": self.title,
             **({} if self.kind == "autograd" else {"kind": self.kind}),
+            **({"error": self.error} if self.error else {}),
             "roots": list(self.roots),
             "nodes": [_record(node) for node in self.nodes],
             "edges": [_record(edge) for edge in self.edges],
@@ -254,6 +267,7 @@ class Graph:
             tensors=tuple(_read(TensorRow, row, f"tensors[{number}]") for number, row in _rows(data, "tensors")),
             title=_checked(data.get("title", ""), "str", "title"),
             kind=_checked(data.get("kind", "autograd"), "str", "kind"),
+            error=_checked(data.get("error", ""), "str", "error"),
         )
 
 

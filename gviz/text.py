@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import count, product
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 __all__ = [
-    "aligned", "closest", "did_you_mean", "display_width", "excerpt", "joined", "legible", "printable", "shorten", "visible",
+    "aligned", "closest", "did_you_mean", "display_width", "excerpt", "joined", "letters", "legible", "printable", "shorten", "visible",
 ]  # fmt: skip
 
 ALIKE = 0.78
@@ -138,3 +139,15 @@ def did_you_mean(name: str, among: Iterable[str], otherwise: str = "") -> str:
     """
     meant = closest(name, among)
     return f"did you mean {meant}?" if meant else otherwise
+
+
+def letters() -> Iterator[str]:
+    """Yield a, b, ... z, aa, ab, ... without end.
+
+    >>> from itertools import islice
+    >>> list(islice(letters(), 25, 29))
+    ['z', 'aa', 'ab', 'ac']
+    """
+    for length in count(1):
+        for combination in product("abcdefghijklmnopqrstuvwxyz", repeat=length):
+            yield "".join(combination)

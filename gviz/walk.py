@@ -11,14 +11,14 @@ import gc
 import math
 import warnings
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeGuard
 
 from gviz.graph import Edge, Graph, Node, TensorRow, Value, to_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["NodeLike", "TensorLike", "graph", "is_tensor", "tensor_row", "walk"]
+__all__ = ["Flow", "NodeLike", "TensorLike", "graph", "is_tensor", "tensor_row", "walk"]
 
 SAVED = "_saved_"
 FREED = "freed"
@@ -86,6 +86,20 @@ class TensorLike(Protocol):
         """Return a number, or nested lists of numbers."""
 
 
+class Flow(NamedTuple):
+    """What happens at one operation when backward runs.
+
+    Args:
+        arrives: the gradient that arrives, the sum of what its users hand on; None if it has several outputs.
+        factors: for each input what the operation gives for a gradient of ones; None where no gradient goes.
+        handed: for each input the gradient that is handed on; None likewise.
+    """
+
+    arrives: Any
+    factors: Sequence[Any]
+    handed: Sequence[Any]
+
+
 def walk(
     roots: Mapping[str, TensorLike],
     names: Mapping[str, TensorLike] | None = None,
@@ -94,6 +108,7 @@ def walk(
     expressions: Mapping[str, str] | None = None,
     values: bool = True,
     detailed: float = DETAILED,
+    flow: Mapping[NodeLike, Flow] | None = None,
 ) -> Graph:
     """Return the graph below the roots.
 
@@ -104,6 +119,7 @@ def walk(
         expressions: the expression of an intermediate that gviz named, by its name.
         values: read the values and gradients of tensors.
         detailed: how many of the first nodes list what they saved.
+        flow: how the gradient flows through the operations, from :func:`gviz.flow.flow`.
 
     Returns:
         A graph with TorchViz's nodes and edges, and a row for each named tensor.
@@ -120,6 +136,8 @@ def walk(
     finally:
         if collects:
             gc.enable()
+    if flow:
+        walker.add_flow(flow)
     return Graph(
         nodes=tuple(walker.nodes),
         edges=tuple(walker.edges),
@@ -315,6 +333,19 @@ class Walker:
                     label = key if index is None else f"{key}[{index}]"
                     known = self.ids.get(id(item)) or self.add_tensor(item, "saved", label=label)
                     self.edges.append(Edge(known, node_id, label=label, kind="saved"))
+
+
+    def add_flow(self, flow: Mapping[NodeLike, Flow]) -> None:
+        """Add what arrives at the operations, and what they hand on."""
+        flows = {self.ids[id(node)]: one for node, one in flow.items() if id(node) in self.ids}
+        for position, node in enumerate(self.nodes):
+            if node.id in flows and flows[node.id].arrives is not None:
+                self.nodes[position] = node._replace(arrives=numbers(flows[node.id].arrives))
+        for position, edge in enumerate(self.edges):
+            if edge.kind == "data" and edge.target in flows:
+                factor, handed = (each[edge.slot] for each in (flows[edge.target].factors, flows[edge.target].handed))
+                local, given = (None if value is None else numbers(value) for value in (factor, handed))
+                self.edges[position] = edge._replace(local=local, handed=given)
 
 
 def saved_value(node: NodeLike, attribute: str) -> object:

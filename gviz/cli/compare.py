@@ -32,7 +32,7 @@ WIDEST = 80
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--root", metavar="NAME", help="The root.")
 @takes_source("values", "frozen", "dtype", "no_backward", required=False)
-@makes_picture("BT", by_name="")
+@makes_picture(by_name="")
 def compare(
     *, source: Source | None, options: SourceOptions, root: str | None, runs: int | None, feeds: str | None, as_json: bool,
     picture: Output | None,

@@ -13,7 +13,7 @@ import click
 from gviz.cli import streams
 from gviz.errors import FileError
 from gviz.render import RenderOptions, find, render, save, suffix_of
-from gviz.render.options import ENGINES, RANKDIRS, SHOWABLE
+from gviz.render.options import ENGINES, RANKDIRS, SHOWABLE, THEMES, VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,23 +31,24 @@ LONGEST_STEM = 100
 """Characters of a file name that is made from a root's name."""
 
 
+LOOK = ("view", "theme", "precision", "legend", "rankdir", "graphviz")
+"""Options of a command that are fields of :class:`gviz.RenderOptions`."""
+
+VIEW = click.option("--view", type=click.Choice(VIEWS), default="torchviz", show_default=True,
+                    help="The backward graph as TorchViz draws it, or the formula with its local derivatives.")  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Output:
     """A picture that was asked for.
 
     Args:
         file: its file, - for standard output, None for ROOT.pdf in the current folder.
-        suffix: its format, None for the suffix of the file.
-        show: the lines in the boxes, of :data:`gviz.render.options.SHOWABLE`.
-        rankdir: the sides of the leaves and of the root.
-        graphviz: the program that makes images.
+        options: how it is drawn; their format is "" for the suffix of the file.
     """
 
     file: str | None
-    suffix: str | None
-    show: tuple[str, ...]
-    rankdir: str
-    graphviz: str
+    options: RenderOptions
 
     @property
     def is_stdout(self) -> bool:
@@ -57,8 +58,8 @@ class Output:
     @cached_property
     def format(self) -> str:
         """The format that is asked for; FileError for a folder."""
-        if self.suffix or self.file is None:
-            return self.suffix or "pdf"
+        if self.options.format or self.file is None:
+            return self.options.format or "pdf"
         if self.is_stdout:
             return "txt" if streams.is_terminal(sys.stdout) else "dot"
         suffix = suffix_of(self.file)
@@ -73,7 +74,7 @@ class Output:
         if source is not None and _is_one_file(self.file, source.file):
             raise FileError(f"-o {self.file} is SOURCE: the picture would replace it", hint="give the picture another name")
         on_terminal = self.is_stdout and streams.is_terminal(sys.stdout)
-        module = find(self.format, any_word=bool(self.suffix))
+        module = find(self.format, any_word=bool(self.options.format))
         if on_terminal and self.format not in module.TEXTS:
             ways = f"Name a file (-o FILE.{self.format}), or send it on (-o - --format {self.format} | ...)."
             raise click.UsageError(f"{self.format} is binary, which a terminal cannot show. {ways}")
@@ -94,11 +95,6 @@ class Output:
                 streams.write_product(render(graph, "txt", replace(for_terminal(self.options), max_lines=TREE_LINES)))
             streams.write_product(f"{file}\n")
 
-    @property
-    def options(self) -> RenderOptions:
-        """How the picture is drawn."""
-        return RenderOptions(self.show, self.rankdir, self.graphviz, self.format)
-
     def write_events(self, data: bytes, graph: Graph) -> None:
         """Write an event file for TensorBoard into the folder that was asked for."""
         from gviz.events import write_events
@@ -111,11 +107,11 @@ class Output:
             streams.write_product(f"{folder}\n")
 
 
-def makes_picture(rankdir: str, by_name: str = "ROOT.pdf") -> Callable[[Command], Command]:
+def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Callable[[Command], Command]:
     """Give a command the options of a picture: it is called with ``picture``, an :class:`Output`.
 
     Args:
-        rankdir: the default of ``--rankdir``.
+        has_views: whether it draws a graph that backward goes through, which has more than one view.
         by_name: the file without ``--output``; "" if there is no picture then, and ``picture`` is None.
     """
     default = f" [default: {by_name}]" if by_name else ""
@@ -125,20 +121,28 @@ def makes_picture(rankdir: str, by_name: str = "ROOT.pdf") -> Callable[[Command]
         click.option("-o", "--output", "file", metavar="FILE",
                      help=f"The file; its suffix is the format, and - is standard output.{default}"),
         click.option("--format", "suffix", metavar="SUFFIX", help="The format, if it is not the suffix of the file."),
-        click.option("--rankdir", type=click.Choice(RANKDIRS, case_sensitive=False), default=rankdir,
-                     metavar="TB|BT|LR|RL", show_default=True,
-                     help="The direction of the arrows: from top to bottom (TB), from left to right (LR) ..."),
+        click.option("--theme", type=click.Choice(THEMES), default="torchviz", show_default=True,
+                     help="The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer."),
+        click.option("--precision", type=click.IntRange(0, 9), default=4, show_default=True, metavar="N",
+                     help="The decimals of a number in a box."),
+        click.option("--legend/--no-legend", default=True, help="Say below the picture what its boxes are, or not."),
+        click.option("--rankdir", type=click.Choice(RANKDIRS, case_sensitive=False),
+                     metavar="TB|BT|LR|RL", help="The direction of the arrows: from top to bottom (TB), from left to right (LR) ..."
+                     " [default: that of the view]" if has_views else " [default: TB]"),
         click.option("--graphviz", type=click.Choice(ENGINES), default="auto", show_default=True,
                      help="The program that makes images: the Graphviz that came with gviz, or the system's dot."),
     )  # fmt: skip
+    if has_views:
+        options = (VIEW, *options)
 
     def decorate(command: Command) -> Command:
         @wraps(command)
-        def with_picture(*, show: str, file: str | None, suffix: str | None, rankdir: str, graphviz: str, **others: Any) -> int:
-            picture = Output(file, suffix, lines_of(show), rankdir, graphviz)
+        def with_picture(*, show: str, file: str | None, suffix: str | None, **given: Any) -> int:
+            look = {name: value for name in LOOK if (value := given.pop(name, None)) is not None}
+            picture = Output(file, RenderOptions(lines_of(show), format=suffix or "", **look))
             if file is None and not by_name and suffix is not None:
                 raise click.UsageError("--format is for a picture: name its file, -o FILE.")
-            return command(picture=picture if file is not None or by_name else None, **others)
+            return command(picture=picture if file is not None or by_name else None, **given)
 
         decorated: Command = with_picture
         for option in reversed(options):

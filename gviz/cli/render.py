@@ -20,7 +20,7 @@ __all__ = ["render"]
 
 @click.command(cls=SourceCommand)
 @takes_source()
-@makes_picture("TB")
+@makes_picture(has_views=True)
 def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
     """Draw the graph of SOURCE.
 
@@ -30,12 +30,15 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
     Examples:
       gviz render "y=(x+w)*(w+1)" x=2 w=1                  # y.pdf
       gviz render "h=w*x+b" --frozen x --rankdir LR -o h.svg
+      gviz render "y=(x+w)*(w+1)" x=2 w=1 --view dataflow -o y.png
       gviz render train.py --root loss -o loss.png -- --epochs 1
       gviz render -o - -- "-x + w" | dot -Tpng > neg.png
 
     Missing values default to 1.0. Without -o the picture is ROOT.pdf in the current folder.
     """
     picture.check(source)
-    reading = read_source(source, replace(options, saved="saved" in picture.show), product_on_stdout=picture.is_stdout)
+    look = picture.options
+    options = replace(options, saved="saved" in look.show, flow=look.view != "torchviz")
+    reading = read_source(source, options, product_on_stdout=picture.is_stdout)
     picture.write(reading.graph)
     return int(reading.failed)

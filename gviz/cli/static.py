@@ -21,7 +21,7 @@ __all__ = ["static"]
 
 @click.command(cls=SourceCommand)
 @takes_source()
-@makes_picture("BT")
+@makes_picture()
 @click.option("--gradients", is_flag=True, help="Add the operations of the root's derivatives, in a scope of their own.")
 @click.option("--collapse", metavar="SCOPE", multiple=True, help="Draw a name scope, as in gradients, as one box; repeatable.")
 @click.option("--graph", metavar="NAME", default="", help="Draw the script's graph of that name, not the default graph.")
@@ -48,7 +48,7 @@ def static(
     is_text = as_plan or as_table
     if not is_text:
         picture.check(source)
-    elif (as_plan and as_table) or collapse or picture.suffix or picture.file not in {None, "-"}:
+    elif (as_plan and as_table) or collapse or picture.options.format or picture.file not in {None, "-"}:
         text, others = ("--plan", "--table, ") if as_plan else ("--table", "")
         raise click.UsageError(f"{text} prints text: it cannot be combined with {others}-o FILE, --format or --collapse.")
     options = replace(options, static=True, graph=graph)

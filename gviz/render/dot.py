@@ -1,4 +1,4 @@
-"""Graphviz's DOT language, in TorchViz's look: the same boxes, colours and arrows, and more text in the boxes.
+"""Graphviz's DOT language: the boxes and arrows that TorchViz draws, in a theme, or as TorchViz draws them.
 
 The text is the same for equal graphs, needs no Graphviz, and is made in one pass over the nodes and one over the edges.
 Source: the DOT grammar, https://graphviz.org/doc/info/lang.html, and escString, https://graphviz.org/docs/attr-types/escString/.
@@ -9,21 +9,28 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gviz.render.labels import texts
+from gviz.passes.expressions import UNKNOWN, with_expressions
+from gviz.render import html
+from gviz.render.labels import boxes
 from gviz.render.look import ARROWS, BOX, BOXES, CLUSTER, LABEL, LONGEST_LINE, LONGEST_PIECE, picture_size
+from gviz.render.theme import FONT, THEMES, box_attributes, edge_attributes, error_attributes
 from gviz.text import shorten, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from gviz.graph import Graph
     from gviz.render.options import RenderOptions
+    from gviz.render.theme import Theme
 
-__all__ = ["edge_lines", "quote", "render"]
+__all__ = ["edge_lines", "is_large", "quote", "render"]
 
 SUFFIXES = ("dot", "gv")
 TEXTS = SUFFIXES
 DESCRIPTION = "Graphviz's language, in TorchViz's look; dot and other programs draw it"
+
+LARGE = 300
+"""Boxes from which on a picture has TorchViz's size, no legend and one ink: nobody reads it box by box."""
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*|[0-9]+(\.[0-9]+)?")
 _KEYWORDS = frozenset(("node", "edge", "graph", "digraph", "subgraph", "strict"))
@@ -52,23 +59,43 @@ def quote(text: str) -> str:
     return f'"{text.translate(_ESCAPES)}"'
 
 
-def render(graph: Graph, options: RenderOptions, extra: dict[str, str] | None = None) -> str:
+def render(graph: Graph, options: RenderOptions, extra: Mapping[str, str] | None = None) -> str:
     """Return the graph as DOT.
 
     Args:
         graph: any graph.
-        options: ``show``, ``rankdir`` and ``max_chars`` are read.
+        options: ``show``, ``theme``, ``rankdir``, ``legend``, ``precision`` and ``max_chars`` are read.
         extra: further attributes of the graph, for the layout's sake.
 
     Returns:
         Text that begins with ``digraph`` and ends with a newline.
     """
+    if options.view != "torchviz":
+        return _view(graph, options, extra or {})
+    graph = graph if not options.show or is_large(graph) else with_expressions(graph)
     ids = {node.id: _identifier(node.id) for node in graph.nodes}
-    boxes = _boxes(graph, options)
-    statements = [f"{name} {box}" for name, box in zip(ids.values(), boxes, strict=True)]
-    nodes = _clusters(graph, statements, options.rankdir) if graph.kind == "static" else map("    {}".format, statements)
-    parts = [*_head(graph, options, extra or {}), *nodes, *_edges(graph, ids), "}"]
+    statements = [f"{name} {box}" for name, box in zip(ids.values(), _boxes(graph, options), strict=True)]
+    nodes = _clusters(graph, statements, options) if graph.kind == "static" else map("    {}".format, statements)
+    parts = [*_head(graph, options, extra or {}), *nodes, *_edges(graph, options), "}"]
     return "\n".join(parts) + "\n"
+
+
+def _view(graph: Graph, options: RenderOptions, extra: Mapping[str, str]) -> str:
+    from gviz.passes.dataflow import dataflow
+    from gviz.render.formula import statements
+
+    shown = dataflow(graph)
+    lines = [
+        f"    {name} [{_attributes(attributes)}]" if attributes else f"    {name}"
+        for name, attributes in statements(shown, options, THEMES[options.theme])
+    ]
+    space = {"nodesep": "0.16", "ranksep": "0.2"}
+    return "\n".join([*_head(shown, options, {**space, **extra}), *lines, "}"]) + "\n"
+
+
+def is_large(graph: Graph) -> bool:
+    """Return whether a picture has too many boxes for anybody to read them all."""
+    return len(graph.nodes) > LARGE
 
 
 def _identifier(text: str) -> str:
@@ -76,39 +103,63 @@ def _identifier(text: str) -> str:
     return text if text.isidentifier() and text.isascii() and text.lower() not in _KEYWORDS else quote(text)
 
 
-def _head(graph: Graph, options: RenderOptions, extra: dict[str, str]) -> Iterator[str]:
+def _head(graph: Graph, options: RenderOptions, extra: Mapping[str, str]) -> Iterator[str]:
     name = quote(shorten(graph.title.replace("\n", " "), LONGEST_LINE, middle=True)) + " " if graph.title else ""
     yield f"digraph {name}{{"
     yield "    // made by gviz"  # the mark of gviz's own files: see marks.py
-    attributes = {"size": picture_size(len(graph.nodes) + len(graph.edges))}
+    attributes: dict[str, str] = {}
+    if not options.show or is_large(graph):
+        attributes["size"] = picture_size(len(graph.nodes) + len(graph.edges))
     if options.rankdir != "TB":
         attributes["rankdir"] = options.rankdir
-    yield f"    graph [{_attributes({**attributes, **extra})}]"
-    yield f"    node [{_attributes(BOX)}]"
-    if any(edge.label and edge.kind == "data" for edge in graph.edges):
-        yield f"    edge [{_attributes(LABEL)}]"
+    if not options.show:
+        yield f"    graph [{_attributes({**attributes, **extra})}]"
+        yield f"    node [{_attributes(BOX)}]"
+        if any(edge.label and edge.kind == "data" for edge in graph.edges):
+            yield f"    edge [{_attributes(LABEL)}]"
+        return
+    theme = THEMES[options.theme]
+    own = {"bgcolor": theme.page, "fontname": FONT, "fontsize": "9", "fontcolor": theme.muted, "pad": "0.15"}
+    own |= {"nodesep": "0.3", "ranksep": "0.3" if options.rankdir in ("TB", "BT") else "0.4"}
+    if options.legend and not is_large(graph):
+        own |= {"label": _legend(graph, options, theme), "labelloc": "t" if options.rankdir == "BT" else "b"}
+    yield f"    graph [{_attributes({**own, **attributes, **extra})}]"
+    box = {"fontname": FONT, "fontsize": "12", "shape": "box", "style": "filled", "margin": "0.11,0.055", "height": "0.3"}
+    yield f"    node [{_attributes({**box, 'width': '0.3', 'fontcolor': theme.ink})}]"
+    arrow = {"fontname": FONT, "fontsize": "10", "fontcolor": theme.ink, "color": theme.line, "penwidth": "1.1"}
+    yield f"    edge [{_attributes({**arrow, 'arrowsize': '0.6'})}]"
 
 
-def _attributes(attributes: dict[str, str], label: str | None = None) -> str:
-    """Return attributes as they stand between brackets; words and numbers are bare, a label never is."""
-    written = [] if label is None else [f"label={quote(label)}"]
-    written += [f"{key}={value if _WORD.fullmatch(value) else quote(value)}" for key, value in attributes.items()]
+def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> str:
+    kinds = {node.kind for node in graph.nodes} | ({"output"} if graph.roots else set())
+    has_unknown = any(UNKNOWN in node.expression for node in graph.nodes)
+    return html.legend(kinds, theme, options.rankdir, has_unknown=has_unknown, error=graph.error)
+
+
+def _attributes(attributes: Mapping[str, str], label: str | None = None) -> str:
+    """Return attributes as they stand between brackets; words, numbers and HTML-like labels are bare, a plain label never is."""
+    written = [] if label is None else [f"label={label if isinstance(label, html.Html) else quote(label)}"]
+    for key, value in attributes.items():
+        is_bare = isinstance(value, html.Html) or _WORD.fullmatch(value)
+        written.append(f"{key}={value if is_bare else quote(value)}")
     return " ".join(written)
 
 
 def _boxes(graph: Graph, options: RenderOptions) -> list[str]:
-    """Return the attributes of each box; equal ones are written once."""
-    written: dict[tuple[str, str], str] = {}
-    boxes = []
-    for node, text in zip(graph.nodes, texts(graph.nodes, options), strict=True):
-        box = written.get((node.kind, text))
-        if box is None:
-            box = written[node.kind, text] = f"[{_attributes(BOXES[node.kind], text)}]"
-        boxes.append(box)
-    return boxes
+    """Return the attributes of each box; those of equal ones are written once."""
+    drawn, theme = boxes(graph, options), THEMES[options.theme]
+    unique = list(dict.fromkeys(drawn))
+    has_inks = bool(options.show) and not is_large(graph)
+    texts = html.labels(unique, theme) if has_inks else [html.plain(box) for box in unique]
+    looks = {kind: BOXES[kind] if not options.show else box_attributes(kind, theme) for kind in {box.kind for box in unique}}
+    written = {}
+    for box, text in zip(unique, texts, strict=True):
+        look = looks[box.kind] | (error_attributes(theme) if box.is_error else {})
+        written[box] = f"[{_attributes(look, text)}]"
+    return [written[box] for box in drawn]
 
 
-def _clusters(graph: Graph, statements: list[str], rankdir: str) -> Iterator[str]:
+def _clusters(graph: Graph, statements: list[str], options: RenderOptions) -> Iterator[str]:
     """Yield the statements of a static graph's nodes, each name scope a cluster of its own within the one around it."""
     inside: dict[str, list[str]] = {"": []}
     scopes: dict[str, list[str]] = {"": []}
@@ -121,7 +172,8 @@ def _clusters(graph: Graph, statements: list[str], rankdir: str) -> Iterator[str
                 scopes[path], inside[path] = [], []
     for node, statement in zip(graph.nodes, statements, strict=True):  # a node with a scope's name is in it, as its helpers are
         inside[node.name if node.name in scopes else node.scope].append(statement)
-    look = {**CLUSTER, "labelloc": "b"} if rankdir == "BT" else CLUSTER  # BT turns the picture over: at the top all the same
+    look = {**CLUSTER, "color": THEMES[options.theme].line} if options.show else CLUSTER
+    look = {**look, "labelloc": "b" if options.rankdir == "BT" else "t"}  # BT turns the picture over: at the top all the same
     waiting: list[tuple[str, bool]] = [("", False)]
     while waiting:  # a stack: scopes nest as deep as they like
         path, is_done = waiting.pop()
@@ -138,19 +190,25 @@ def _clusters(graph: Graph, statements: list[str], rankdir: str) -> Iterator[str
         waiting.extend((scope, False) for scope in reversed(scopes[path]))
 
 
-def edge_lines(graph: Graph) -> list[str]:
+def edge_lines(graph: Graph, options: RenderOptions) -> list[str]:
     """Return the statements for the graph's arrows alone."""
-    return list(_edges(graph, {node.id: _identifier(node.id) for node in graph.nodes}))
+    return list(_edges(graph, options))
 
 
-def _edges(graph: Graph, ids: dict[str, str]) -> Iterator[str]:
+def _edges(graph: Graph, options: RenderOptions) -> Iterator[str]:
     """Yield the statement of each arrow."""
-    looks = {kind: f" [{_attributes(look)}]" if look else "" for kind, look in ARROWS.items()}
+    ids = {node.id: _identifier(node.id) for node in graph.nodes}
+    tensors = {node.id for node in graph.nodes if node.kind == "saved"}
+    looks = edge_attributes(THEMES[options.theme]) if options.show else ARROWS
+    written = {kind: f" [{_attributes(look)}]" if look else "" for kind, look in looks.items()}
     for edge in graph.edges:
         start, end, kind = ids[edge.source], ids[edge.target], edge.kind
         if kind == "saved":  # TorchViz's way round, which puts what is saved below the operation
             start, end = end, start
+            if options.show and edge.source not in tensors:  # but a leaf stays above the operations that keep it
+                yield f"    {start} -> {end} [{_attributes({**looks[kind], 'constraint': 'false'})}]"
+                continue
         if kind == "data" and edge.label:
-            yield f"    {start} -> {end} [{_attributes(ARROWS[kind], shorten(edge.label, LONGEST_LINE, middle=True))}]"
+            yield f"    {start} -> {end} [{_attributes(looks[kind], shorten(edge.label, LONGEST_LINE, middle=True))}]"
         else:
-            yield f"    {start} -> {end}{looks[kind]}"
+            yield f"    {start} -> {end}{written[kind]}"

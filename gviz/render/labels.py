@@ -1,63 +1,119 @@
-"""The text of a box, in lines: one function per kind of box, for pictures and for the terminal.
+"""What a box says, as lines of text in inks: the same in a picture and in the terminal.
 
-A line is plain text; quoting is the business of the format that writes it.
+A line is a list of spans. How an ink looks, and how a text is quoted, is the business of the format that writes it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, NamedTuple
 
-from gviz.render.look import LONGEST_LINE
 from gviz.text import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gviz.graph import Node, Value
+    from gviz.graph import Graph, Node, Value
     from gviz.render.options import RenderOptions
 
-__all__ = ["describe", "lines", "number", "shape_text", "texts", "value_text"]
+__all__ = ["LONGEST_LINE", "Box", "Line", "Span", "boxes", "decimal", "describe", "lines", "number", "shape_text", "value_text"]
 
-OPERATIONS = ("operation", "accumulate")
-"""Kinds of boxes that hold no tensor; one with a name makes the tensor of that name."""
+LONGEST_LINE = 200  # characters, in a box and of a title: a longer one would make the picture too small to be read
 
 MOST_VALUES = 4
 """A tensor of more elements shows its shape instead of its values."""
 
-_DIGITS = (7, 4)
-"""Significant digits: those that a float32 has, and those that are enough where a value would not fit with all of them."""
+LONGEST_NAME, LONGEST_EXPRESSION = 40, 36
+"""Characters of a name and of what an operation computes; of a longer one the middle is left out."""
 
 _NOT_SHOWN = "[saved tensor"
+_NOT_FINITE = ("nan", "inf", "-inf")
 
 
-def number(value: float | str | None, digits: int = 7) -> str:
-    """Return a number as people read it, to the seven digits that a float32 has.
+class Span(NamedTuple):
+    """A piece of a line.
+
+    Args:
+        text: any text.
+        ink: "" for the usual one, ``muted``, ``gradient`` or ``error``.
+        is_bold: as a tensor's name is.
+    """
+
+    text: str
+    ink: str = ""
+    is_bold: bool = False
+
+
+Line = tuple[Span, ...]
+
+
+class Box(NamedTuple):
+    """A box as it is drawn.
+
+    Args:
+        kind: what it looks like, one of :data:`gviz.graph.KINDS`: that of its node, but a root that nothing has made looks
+            like the leaf that it is, and the last operation of a static graph like a root.
+        lines: top line first.
+        is_root: whether it is what the picture is of.
+        is_error: whether one of the lines says that something went wrong.
+    """
+
+    kind: str
+    lines: tuple[Line, ...]
+    is_root: bool = False
+    is_error: bool = False
+
+
+# ------------------------------------------------------------------ numbers
+def number(value: float | str | None) -> str:
+    """Return a number with the seven significant digits that a float32 has.
 
     >>> number(6.0), number(2.302585092994046), number(True), number("nan")
     ('6', '2.302585', 'True', 'nan')
     """
-    return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
+    return f"{value:.7g}" if isinstance(value, float) else str(value)
 
 
-def value_text(value: Value, digits: int = 7) -> str:
+def decimal(value: float | str | None, precision: int = 4) -> str:
+    """Return a number with so many decimals, without zeros at its end; a tiny or huge one with an exponent.
+
+    >>> decimal(6.0), decimal(2.302585092994046), decimal(-0.50004), decimal(-1.5e-5), decimal(1234567.0), decimal("nan")
+    ('6', '2.3026', '-0.5', '-1.5e-05', '1.23e+06', 'nan')
+    """
+    if not isinstance(value, float):
+        return str(value)
+    if value and not 10.0**-precision <= abs(value) < 1e5:
+        return f"{value:.3g}"
+    text = f"{value:.{precision}f}"
+    return text.rstrip("0").rstrip(".") if precision else text
+
+
+def value_text(value: Value, precision: int = 4) -> str:
     """Return a tensor's values: a number, or nested brackets.
 
     >>> value_text(((1.0, 2.0), (3.0, 4.5)))
     '[[1, 2], [3, 4.5]]'
     """
     if isinstance(value, tuple):
-        return f"[{', '.join(value_text(item, digits) for item in value)}]"
-    return number(value, digits)
+        return f"[{', '.join(value_text(item, precision) for item in value)}]"
+    return decimal(value, precision)
 
 
-def fitting_text(value: Value, most: int) -> str:
-    """Return the values with as many digits as so many characters hold; "" where even few digits do not fit: none is ever cut.
+def elements(value: Value) -> list[float | str | None]:
+    """Return the numbers in nested values, first to last."""
+    found, todo = [], [value]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, tuple):
+            todo.extend(reversed(item))
+        else:
+            found.append(item)
+    return found
 
-    >>> fitting_text((0.123456789, 2.0), 15), fitting_text((0.123456789, 2.0), 13), fitting_text((0.123456789, 2.0), 7)
-    ('[0.1234568, 2]', '[0.1235, 2]', '')
-    """
-    texts = (value_text(value, digits) for digits in _DIGITS)
-    return next((text for text in texts if len(text) <= most), "")
+
+def is_finite(value: Value) -> bool:
+    """Return whether none of the numbers is nan or inf."""
+    return not any(item in _NOT_FINITE for item in elements(value) if isinstance(item, str))
 
 
 def shape_text(shape: tuple[int | None, ...]) -> str:
@@ -79,64 +135,100 @@ def size_of(value: Value) -> tuple[int, ...]:
 
 
 def is_small(shape: tuple[int | None, ...]) -> bool:
-    """Return True if the values are few enough to be read in a box.
+    """Return whether the values are few enough to be read in a box.
 
     >>> is_small(()), is_small((2, 2)), is_small((5,)), is_small((0, 3))
     (True, True, False, False)
     """
-    count = 1
-    for size in shape:
-        count *= size or 0
-    return 0 < count <= MOST_VALUES
+    return 0 < math.prod(size or 0 for size in shape) <= MOST_VALUES
 
 
-def lines(node: Node, options: RenderOptions, *, table: bool = True) -> list[str]:
-    """Return the text of a node's box, top line first; the values that it saved as an aligned table, or not.
+# ------------------------------------------------------------------ boxes
+def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[Box]:
+    """Return what each box says, in the order of the nodes; what operations saved in columns, if it is to be a table."""
+    outputs = {node.id for node in graph.nodes if node.kind == "output"}
+    with_boxes = {edge.source for edge in graph.edges if edge.kind == "data" and edge.target in outputs}
+    roots, made = set(graph.roots), {edge.target for edge in graph.edges}
+    born = not_finite_first(graph) if "value" in options.show else set()
+    drawn = []
+    for node in graph.nodes:
+        kind, is_root = node.kind, node.id in roots
+        if kind == "output" and node.id not in made:
+            kind = "leaf"
+        found = lines(node._replace(kind=kind), options, has_box=node.id in with_boxes, table=table)
+        if node.id in born:
+            text = next(item for item in elements(node.value) if item in _NOT_FINITE)
+            found.append((Span(f"{text} begins here", "error", is_bold=True),))
+        is_error = any(span.ink == "error" for line in found for span in line)
+        drawn.append(Box("output" if is_root and kind == "operation" else kind, tuple(found), is_root, is_error))
+    return drawn
+
+
+def not_finite_first(graph: Graph) -> set[str]:
+    """Return the ids of the operations that make nan or inf out of finite inputs, as far as the values are known."""
+    bad = {node.id for node in graph.nodes if not is_finite(node.value)}
+    known = {node.id for node in graph.nodes if node.value is not None or node.kind == "accumulate"}
+    born = {node.id for node in graph.nodes if node.id in bad and node.kind == "operation"}
+    for edge in graph.edges if born else ():
+        if edge.source in bad or edge.source not in known:
+            born.discard(edge.target)
+    return born
+
+
+def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: bool = True) -> list[Line]:
+    """Return what the box of a node says, top line first.
+
+    Args:
+        node: a box of the picture.
+        options: ``show``, ``precision`` and ``max_chars`` are read.
+        has_box: whether what the operation makes has a box of its own, which then tells its name and value.
+        table: whether what the operation saved stands in columns.
 
     >>> from gviz.graph import Node
     >>> from gviz.render.options import RenderOptions
-    >>> lines(Node("n0", "leaf", name="w", shape=(), value=1.0, grad=5.0), RenderOptions())
-    ['w = 1', 'grad 5']
-    >>> lines(Node("n0", "operation", "MulBackward0", name="y", shape=(), value=6.0), RenderOptions())
-    ['MulBackward0', 'y = 6']
+    >>> operation = Node("n0", "operation", "AddBackward0", name="a", shape=(), value=3.0, expression="x + w")
+    >>> [text_of(line) for line in lines(operation, RenderOptions())]
+    ['AddBackward0', 'a = x + w = 3']
+    >>> [text_of(line) for line in lines(Node("n0", "leaf", name="w", shape=(), value=1.0), RenderOptions())]
+    ['w = 1', 'grad = None']
     """
-    if not options.show:
-        return _plain(node)
-    is_operation = node.kind in OPERATIONS
-    rows = [node.label] if node.label and node.kind != "saved" else []
-    if node.name is not None or not is_operation:
-        rows += _tensor(node, options)
-    if "state" in options.show and node.state:
-        rows.append(node.state)
-    if "attrs" in options.show and is_operation:
-        rows += _attributes(node, options.max_chars, table=table)
-    return rows
+    show = options.show
+    if not show:
+        return [(Span(text),) for text in _torchviz(node)]
+    is_operation = node.kind in ("operation", "accumulate")
+    found: list[Line] = [(Span(node.label),)] if node.label and node.kind != "saved" else []
+    if is_operation and (has_box or node.name is None):
+        sizes = shape_text(node.shape) if node.shape and node.kind == "operation" else ""
+        about = short(node.expression, LONGEST_EXPRESSION) or sizes
+        found += [(Span(about, "muted"),)] if about else []
+    else:
+        found += value_lines(node, options)
+        found += gradient_line(node, options) if "grad" in show else []
+    if "state" in show and node.state:
+        found.append((Span(node.state, "muted"),))
+    if "attrs" in show and is_operation:
+        found += [(Span(cell),) for cell in _attributes(node, options.max_chars, table=table)]
+    return found
 
 
-def texts(nodes: Iterable[Node], options: RenderOptions) -> list[str]:
-    """Return the text of each box; operations without a name share theirs, so each of those is made once."""
-    bare = options.show in ((), ("value", "grad"))
-    most = max(LONGEST_LINE, 2 * options.max_chars)
-    known: dict[str, str] = {}
-    result = []
-    for node in nodes:
-        shared = bare and node.name is None and node.kind in OPERATIONS
-        text = known.get(node.label) if shared else None
-        if text is None:
-            text = "\n".join(line if len(line) <= most else shorten(line, most, middle=True) for line in lines(node, options))
-            known.update({node.label: text} if shared else {})
-        result.append(text)
-    return result
+def short(text: str, most: int) -> str:
+    """Return the text, the middle of a longer one left out."""
+    return text if len(text) <= most else shorten(text, most, middle=True, mark="…")
 
 
-def describe(node: Node, options: RenderOptions) -> str:
-    """Return the text of a box on one line, for the terminal."""
-    return "  ".join(line.strip() for line in lines(node, options, table=False)).replace("\n", "\\n")
+def text_of(line: Line) -> str:
+    """Return a line without its inks."""
+    return "".join(span.text for span in line)
 
 
-def _plain(node: Node) -> list[str]:
+def describe(box: Box) -> str:
+    """Return what a box says on one line, for the terminal."""
+    return "  ".join(text_of(line).strip() for line in box.lines).replace("\n", "\\n")
+
+
+def _torchviz(node: Node) -> list[str]:
     """Return TorchViz's own label: the class of an operation; the name of a tensor, known or not, above its shape."""
-    if node.kind in OPERATIONS:
+    if node.kind in ("operation", "accumulate"):
         return [node.label]
     if node.kind in ("placeholder", "variable"):
         return [node.label, _name(node)]
@@ -144,30 +236,48 @@ def _plain(node: Node) -> list[str]:
     return [name or "", f" {shape_text(node.shape if node.shape is not None else ())}"]
 
 
-def _tensor(node: Node, options: RenderOptions) -> list[str]:
-    """Return name, shape, dtype and value, on one line if they fit; then the gradient."""
-    show, most = options.show, options.max_chars
+def value_lines(node: Node, options: RenderOptions) -> list[Line]:
+    """Return name, shape, dtype, expression and value, on one line if they fit."""
+    show = options.show
     shape = node.shape if node.shape is not None or node.value is None else size_of(node.value)
-    text = fitting_text(node.value, most) if "value" in show and node.value is not None and is_small(shape or ()) else ""
-    head = [name if len(name := _name(node)) <= most else shorten(name, most, middle=True)]
-    if shape is not None and ("shape" in show or not text):
-        head.append(shape_text(shape))
-    if "dtype" in show and node.dtype:
-        head.append(node.dtype)
-    first = " ".join(part for part in head if part)
-    rows = [first] if first else []
-    if text:
-        joined = f"{first} = {text}" if first else text
-        rows = [joined] if len(joined) <= most else [first, f"= {text}"]
-    if "grad" in show and node.grad is not None:
-        grad_shape = size_of(node.grad)
-        grad = fitting_text(node.grad, most) if is_small(grad_shape) else ""
-        rows.append(f"grad {grad or shape_text(grad_shape)}")
-    return rows
+    has_value = "value" in show and node.value is not None and is_small(shape or ())
+    text = value_text(node.value, options.precision) if has_value else ""
+    has_value = has_value and len(text) <= options.max_chars
+    name, expression = short(_name(node), LONGEST_NAME), short(node.expression, LONGEST_EXPRESSION)
+    sizes = [shape_text(shape)] if shape and ("shape" in show or not has_value) else []
+    sizes += [node.dtype] if "dtype" in show and node.dtype else []
+    head = [Span(name, is_bold=True)] if name else []
+    if expression and name:
+        head.append(Span(f" = {expression}"))
+    if sizes:
+        head.append(Span((" " if head else "") + " ".join(sizes), "muted"))
+    found: list[Line] = [tuple(head)] if head else []
+    if has_value:
+        ink = "" if is_finite(node.value) else "error"
+        if len(text_of(tuple(head))) + len(text) + 3 <= LONGEST_NAME or not head:
+            found = [(*head, Span(f" = {text}" if head else text, ink))]
+        else:
+            found.append((Span(f"= {text}", ink),))
+    return found
+
+
+def gradient_line(node: Node, options: RenderOptions) -> list[Line]:
+    """Return the line about the gradient: its values, or its norm; None for a leaf that waits for one."""
+    if node.grad is None:
+        return [(Span("grad = None", "muted"),)] if node.kind == "leaf" and node.state != "frozen" else []
+    remark = "  (retained)" if node.kind != "leaf" and node.state == "retained" else ""
+    if not is_finite(node.grad):
+        text = value_text(node.grad) if is_small(size_of(node.grad)) else "not finite"
+        return [(Span(f"grad = {text} ⚠", "error", is_bold=True),)]
+    text = value_text(node.grad, options.precision)
+    if is_small(size_of(node.grad)) and len(text) <= options.max_chars:
+        return [(Span(f"grad = {text}{remark}", "gradient"),)]
+    norm = math.sqrt(math.fsum(float(item) ** 2 for item in elements(node.grad) if isinstance(item, int | float)))
+    return [(Span(f"|grad| = {decimal(norm, options.precision)}{remark}", "gradient"),)]
 
 
 def _name(node: Node) -> str:
-    """Return the name of a tensor (below its scope); for a saved one also the name under which the operation keeps it."""
+    """Return what a tensor is called: its name (below its scope), for a saved one also what the operation keeps it as."""
     if node.kind == "saved" and node.label and node.name and node.name != node.label:
         return f"{node.label}: {node.name}"
     if node.scope and node.name:
@@ -176,7 +286,7 @@ def _name(node: Node) -> str:
 
 
 def _attributes(node: Node, most: int, *, table: bool) -> list[str]:
-    """Return the values that an operation saved; tensors are left to the boxes of ``saved``."""
+    """Return what an operation saved; tensors are left to the boxes of ``saved``."""
     rows = [(key, text) for key, text in node.attrs if not text.startswith(_NOT_SHOWN)]
     width = max((len(key) for key, _ in rows), default=0) if table else 0
     cells = [f"{key:<{width}}: {text if len(text) <= most else shorten(text, most)}" for key, text in rows]

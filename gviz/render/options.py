@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["ENGINES", "RANKDIRS", "SHOWABLE", "RenderOptions"]
+__all__ = ["ENGINES", "RANKDIRS", "SHOWABLE", "THEMES", "VIEWS", "RenderOptions"]
 
 SHOWABLE = ("value", "grad", "shape", "dtype", "state", "saved", "attrs")
 """Further lines of the boxes; without any of them it is TorchViz's own picture."""
@@ -16,13 +16,21 @@ ENGINES = ("auto", "embedded", "system")
 """The program that makes images: the first that works, Graphviz in this process, the system's ``dot``."""
 
 
+THEMES = ("torchviz", "light", "dark", "print")
+"""What a picture looks like: TorchViz's colours, pale ones for slides, light on dark, shades of grey."""
+
+
+VIEWS = {"torchviz": "TB", "dataflow": "LR"}
+"""What a picture shows, the backward graph as TorchViz draws it, or the formula with its local derivatives; and its direction."""
+
+
 @dataclass(frozen=True)
 class RenderOptions:
     """How to draw a graph.
 
     Args:
         show: lines of the boxes, of :data:`SHOWABLE`; ``()`` is plain TorchViz.
-        rankdir: one of :data:`RANKDIRS`.
+        rankdir: one of :data:`RANKDIRS`; "" takes that of the view.
         graphviz: one of :data:`ENGINES`.
         format: the suffix that was asked for; a format module may serve many. "" takes it from the file's name.
         width: columns of the terminal.
@@ -30,13 +38,17 @@ class RenderOptions:
         color: colour the tree with ANSI escapes.
         max_chars: longest line in a box; what is longer is cut, or goes onto a line of its own.
         max_lines: longest tree; 0 is no limit.
+        theme: one of :data:`THEMES`.
+        legend: whether a line below the picture says what its boxes are.
+        precision: decimals of a number in a box.
+        view: one of :data:`VIEWS`.
 
     Raises:
         ValueError: a word that is none of the above.
     """
 
     show: tuple[str, ...] = ("value", "grad")
-    rankdir: str = "TB"
+    rankdir: str = ""
     graphviz: str = "auto"
     format: str = ""
     width: int = 80
@@ -44,13 +56,21 @@ class RenderOptions:
     color: bool = False
     max_chars: int = 50
     max_lines: int = 0
+    theme: str = "torchviz"
+    legend: bool = True
+    precision: int = 4
+    view: str = "torchviz"
 
     def __post_init__(self) -> None:
-        """Refuse what no format would understand."""
+        """Refuse what no format would understand; take the view's direction if none is given."""
+        if not self.rankdir:
+            object.__setattr__(self, "rankdir", VIEWS.get(self.view, "TB"))
         for option, words, known in (
             ("show", self.show, SHOWABLE),
             ("rankdir", (self.rankdir,), RANKDIRS),
             ("graphviz", (self.graphviz,), ENGINES),
+            ("theme", (self.theme,), THEMES),
+            ("view", (self.view,), VIEWS),
         ):
             for word in words:
                 if word not in known:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
-from gviz.render.labels import describe
+from gviz.passes.expressions import with_expressions
+from gviz.render.labels import boxes, describe
 from gviz.render.look import ANSI
 from gviz.text import display_width, visible
 
@@ -80,6 +81,8 @@ class Tree:
         self.guides = _ASCII if options.ascii else _UNICODE
         self.nodes = {node.id: node for node in graph.nodes}
         self.roots = graph.roots
+        named = with_expressions(graph) if options.show else graph
+        self.texts = {node.id: describe(box) for node, box in zip(graph.nodes, boxes(named, options, table=False), strict=True)}
         self.inputs: dict[str, list[Edge]] = {}
         for edge in graph.edges:
             self.inputs.setdefault(edge.target, []).append(edge)
@@ -112,7 +115,7 @@ class Tree:
                 yield self.line(entry.lead, entry.remark + self.title(node), node, f"  {guides.below}[{number}]")
             else:
                 self.seen.add(node.id)
-                yield self.line(entry.lead, entry.remark + describe(node, self.options), node)
+                yield self.line(entry.lead, entry.remark + self.texts[node.id], node)
                 last = len(inputs) - 1
                 stack.extend(
                     Entry(

@@ -89,11 +89,18 @@ def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
 
         return reading(build(text, options), talk)
     from gviz.sources.expression import evaluate
+    from gviz.passes.expressions import with_statements
     from gviz.walk import walk
 
     evaluated = evaluate(text, options)
     talk.say(*evaluated.notes)
-    graph = walk(evaluated.roots, evaluated.names, saved=options.saved, expressions=evaluated.expressions)
+    expressions, flow = evaluated.expressions, evaluated.flow
+    graph = walk(evaluated.roots, evaluated.names, saved=options.saved, expressions=expressions, flow=flow)
+    graph = with_statements(graph, evaluated.statements)
+    if options.flow:
+        from gviz.explain.local import with_symbols
+
+        graph = with_symbols(graph)
     return Reading(graph, tuple(talk.notes), ran_backward=options.backward, aliases=find_aliases(evaluated.names))
 
 

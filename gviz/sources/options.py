@@ -36,6 +36,7 @@ class SourceOptions:
         engine: ``gviz``, ``torch`` or ``auto``; expressions are always gviz's own.
         on_error: ``draw`` a script's graph as far as it came, or ``stop``.
         saved: whether saved tensors become nodes.
+        flow: whether the graph tells local derivatives, and the gradients on their way.
         argv: a script's own arguments.
         static: whether a static graph is wanted, of an expression too.
         graph: name of the static graph that is wanted of a script; "" for the default one.
@@ -51,6 +52,7 @@ class SourceOptions:
     engine: str = "auto"
     on_error: str = "draw"
     saved: bool = False
+    flow: bool = False
     argv: tuple[str, ...] = ()
     static: bool = False
     graph: str = ""
@@ -128,10 +130,14 @@ class Evaluated:
         names: every named tensor, values and intermediates, in the order of first assignment.
         roots: name -> root tensor, in the order asked for.
         expressions: automatically named intermediate -> what it stands for, ``{"a": "x + w"}``.
+        statements: name -> what its tensor was computed by, for these and for assigned names.
+        flow: how the gradient flows through each operation, if that was asked for.
         notes: what there is to say, in order.
     """
 
     names: dict[str, Any]
     roots: dict[str, Any]
     expressions: dict[str, str]
+    statements: dict[str, str]
+    flow: Mapping[Any, Any] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()

@@ -58,11 +58,11 @@ def node(op: Operation, name: str, values: Mapping[Tensor, Array]) -> Node:
 
 
 def size_text(tensor: Tensor) -> str:
-    """Return the shape on an edge, as TensorBoard writes it: ``?×3``, ``scalar``, nothing if it is unknown."""
+    """Return the shape on an edge, as TensorBoard writes it: ``?×3``; nothing for a scalar, or if it is unknown."""
     dims = tensor.shape.dims
     if dims is None:
         return ""
-    return "×".join("?" if n is None else str(n) for n in dims) or "scalar"
+    return "×".join("?" if n is None else str(n) for n in dims)
 
 
 # ------------------------------------------------------------------ for TensorBoard

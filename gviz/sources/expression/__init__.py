@@ -23,7 +23,7 @@ from gviz.sources.options import Evaluated, Note, SourceOptions
 from gviz.text import did_you_mean, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from gviz.sources.expression.check import Program
 
@@ -62,10 +62,21 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Evaluated:
     tensors = names.tensors
     roots = find_roots(program, options, tensors, last)
     notes += retain(options.retain, tensors)
+    flows = _flow(options, tuple(roots.values()))  # before backward frees the graph
     if options.backward:
         notes += run_backward(program, options, roots)
     notes += not_finite(tensors, names.expressions)
-    return Evaluated(tensors, roots, names.expressions, tuple(notes))
+    return Evaluated(tensors, roots, names.expressions, names.statements, flows, tuple(notes))
+
+
+def _flow(options: SourceOptions, roots: Sequence[Any]) -> Mapping[Any, Any]:
+    """Return how the gradient flows, if that is asked for; the factors alone where backward does not run."""
+    if not options.flow:
+        return {}
+    from gviz.flow import flow
+
+    runs = options.backward and (options.grad_output is not None or all(root.numel() == 1 for root in roots))
+    return flow(engine, roots, has_gradient=runs)
 
 
 def _normalized(options: SourceOptions) -> SourceOptions:

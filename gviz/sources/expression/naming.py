@@ -7,20 +7,20 @@ however long the expression is.
 from __future__ import annotations
 
 import ast
-from itertools import count, product
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from gviz.engine import Tensor
 from gviz.errors import SourceError
 from gviz.sources.expression.allowed import FIELDS
-from gviz.text import shorten
+from gviz.text import letters, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from gviz.sources.expression.check import Program
 
-__all__ = ["ROOT_NAME", "Names", "letters", "parts_of"]
+__all__ = ["ROOT_NAME", "Names", "parts_of"]
 
 ROOT_NAME = "graph"
 """The name of a root that has none."""
@@ -44,6 +44,7 @@ class Names:
     def __init__(self, program: Program, leaves: Mapping[str, Tensor], taken: Iterable[str]) -> None:
         self.program = program
         self.expressions: dict[str, str] = {}
+        self._statements: dict[int, str] = {}
         self._taken = {*program.names, *taken}
         self._letters = (letter for letter in letters() if letter not in self._taken)
         self._records: list[tuple[str, Tensor]] = []
@@ -78,6 +79,8 @@ class Names:
             name = self._by_tensor.get(id(value))
             if name is None and piece in self._live and piece not in self._outermost:
                 name = self._add(next(self._letters), value, text)
+            elif name is None:
+                self._statements[id(value)] = text
         elif isinstance(value, int | float) and not isinstance(value, bool) and len(text) > MAX_FOLDED:
             self._written[piece] = ast.parse(repr(value), mode="eval").body  # as it came out
         if name or len(text) == MAX_TEXT:
@@ -123,6 +126,12 @@ class Names:
         return text if len(text) <= MAX_TEXT else shorten(text, MAX_TEXT, middle=True, mark=" … ")
 
     # -------------------------------------------------------------- names
+    @property
+    def statements(self) -> dict[str, str]:
+        """Name -> what its tensor was computed by."""
+        assigned = {name: self._statements[id(value)] for name, value in self._records if id(value) in self._statements}
+        return {**assigned, **self.expressions}
+
     @property
     def tensors(self) -> dict[str, Any]:
         """Name -> tensor, in the order of first assignment."""
@@ -184,18 +193,6 @@ def parts_of(value: object, name: str) -> list[tuple[Tensor, str]]:
         return []
     fields = {id(getattr(value, field)): f"{name}.{field}" for field in sorted(FIELDS) if hasattr(value, field)}
     return [(part, fields.get(id(part), f"{name}[{number}]")) for number, part in enumerate(value) if isinstance(part, Tensor)]
-
-
-def letters() -> Iterator[str]:
-    """a, b, ... z, aa, ab, ... without end.
-
-    >>> from itertools import islice
-    >>> list(islice(letters(), 25, 29))
-    ['z', 'aa', 'ab', 'ac']
-    """
-    for length in count(1):
-        for combination in product("abcdefghijklmnopqrstuvwxyz", repeat=length):
-            yield "".join(combination)
 
 
 def _ordinal(number: int) -> str:

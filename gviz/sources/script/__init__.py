@@ -21,6 +21,7 @@ from gviz.sources.script.failure import Script, describe
 from gviz.sources.script.names import named, with_names_of_the_picture
 from gviz.sources.script.process import ENGINE, EngineFinder, as_main
 from gviz.sources.script.roots import Left, choose_roots, why_no_root
+from gviz.sources.script.statements import statements
 from gviz.sources.script.watch import backward_watched
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _execute(  # noqa: PLR0917 - what a run is made of
     torch = engine if script.engine == "gviz" else None
     process = as_main(main, script.folder, (script.file, *options.argv), EngineFinder(torch, make_dot), stdout)
     error = line = None
-    watch = backward_watched(engine, script.code_file, space)
+    watch = backward_watched(engine, script.code_file, space, flows=options.flow)
     with _kept(engine, script.code_file, parsed.text), watch as last, process as threads:
         raised = _run(parsed.code, space)
         if raised is not None:
@@ -193,7 +194,9 @@ def _read(left: Left, options: SourceOptions, talk: Talk, *, rootless: bool) -> 
 
         return static_source.reading(left.static, talk, failed=left.error is not None)
     talk.say(note)
-    graph = _graph(roots, left, saved=options.saved)
+    graph = _graph(roots, left, options)
+    if left.error is not None:
+        graph = replace(graph, error=left.error.in_short())
     return Reading(graph, tuple(talk.notes), failed=left.error is not None, aliases=find_aliases(left.names))
 
 
@@ -210,14 +213,23 @@ def _roots(left: Left, options: SourceOptions, *, rootless: bool) -> tuple[dict[
     return {}, Note(missing.what, "warning")
 
 
-def _graph(roots: Mapping[str, Any], left: Left, *, saved: bool) -> Graph:
+def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions) -> Graph:
     """Return the graph below the roots; boxes have the names of the moment of ``backward()``, the table those of the end."""
+    from gviz.passes.expressions import with_statements
     from gviz.walk import tensor_row, walk
 
     is_calls = left.call is not None and any(root is tensor for root in roots.values() for tensor in left.call.tensors)
     moments = (left.then, left.names) if is_calls else (left.names, left.then)
     names = with_names_of_the_picture(*moments, roots.values())
-    graph = walk(roots, names, saved=saved)
+    written_in_place = {name for name, tensor in names.items() if tensor.grad_fn is not None and tensor._version}
+    texts = {name: text for name, text in statements(left.tree).items() if name not in written_in_place}
+    flow = left.call.flow if left.call is not None and is_calls else {}
+    graph = with_statements(walk(roots, names, saved=options.saved, flow=flow), texts)
+    if options.flow:
+        from gviz.explain.local import with_symbols
+        from gviz.passes.expressions import with_letters
+
+        graph = with_symbols(with_letters(graph))
     listed = left.names or names  # of a script that does all in functions, what these functions held
     rows = {row.name: row for row in graph.tensors if names.get(row.name) is listed.get(row.name)}
     return replace(graph, tensors=tuple(rows.get(name) or tensor_row(name, tensor) for name, tensor in listed.items()))

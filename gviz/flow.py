@@ -1,0 +1,95 @@
+"""How a gradient flows back: what arrives at each operation, the factor of each input, and what is handed on.
+
+A recorded operation, gviz's or PyTorch's, can be called with a gradient. So this goes through the graph as backward does, without
+touching any ``.grad``, as long as the graph has not been freed.
+"""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+from gviz.walk import Flow
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gviz.walk import NodeLike, TensorLike
+
+__all__ = ["flow"]
+
+MOST = 300
+"""Operations of a graph that is looked at; nobody reads the derivatives of a larger one."""
+
+
+def flow(engine: Any, roots: Sequence[TensorLike], gradients: Sequence[Any] = (), *, has_gradient: bool = True) -> dict[NodeLike, Flow]:
+    """Return the flow of gradients from the roots.
+
+    Args:
+        engine: the module that the tensors are of: gviz's engine, or torch.
+        roots: the tensors that backward starts from.
+        gradients: what each root starts with; ones where there is none.
+        has_gradient: whether backward is going to run; else there are the factors alone.
+
+    Returns:
+        An entry for each operation; nothing for one that has been freed, that refuses, or that is the user's own Function,
+        whose code is not run a second time, and for those below it.
+    """
+    order = users_first([root.grad_fn for root in roots if root.grad_fn is not None])
+    waiting: dict[NodeLike, dict[int, Any]] = {node: {} for node in order}
+    result: dict[NodeLike, Flow] = {}
+    with engine.no_grad():
+        for root, gradient in zip_longest(roots, gradients[: len(roots)]):
+            if root.grad_fn in waiting:
+                start = engine.ones_like(root) if gradient is None else gradient
+                add(waiting[root.grad_fn], getattr(root, "output_nr", 0), start)
+        for node in order:
+            arrived = waiting.pop(node)
+            if not arrived or type(node).__name__ == "AccumulateGrad" or hasattr(type(node), "saved_tensors"):
+                continue
+            count = len(getattr(node, "_input_metadata", ())) or 1
+            grads: list[Any] = [arrived.get(number) for number in range(count)]
+            try:
+                handed = as_tuple(node(*grads))  # type: ignore[operator]
+                factors = as_tuple(node(*[engine.ones_like(grads[0])])) if count == 1 else (None,) * len(handed)  # type: ignore[operator]
+            except (RuntimeError, TypeError):
+                continue
+            arrives = grads[0] if count == 1 else None
+            result[node] = Flow(arrives, factors, handed) if has_gradient else Flow(None, factors, (None,) * len(handed))
+            for (following, number), grad in zip(node.next_functions, handed, strict=False):
+                if following is not None and grad is not None:
+                    add(waiting[following], number, grad)
+    return result
+
+
+def as_tuple(result: Any) -> tuple[Any, ...]:
+    """Return what an operation hands on, always as one gradient for each input."""
+    return result if isinstance(result, tuple) else (result,)
+
+
+def add(arrived: dict[int, Any], number: int, grad: Any) -> None:
+    """Add a gradient to what has arrived for an output."""
+    arrived[number] = grad if number not in arrived else arrived[number] + grad
+
+
+def users_first(starts: Sequence[NodeLike]) -> list[NodeLike]:
+    """Return the operations below some, each after all of its users; none if they are too many."""
+    users: dict[NodeLike, int] = dict.fromkeys(starts, 0)
+    todo = list(users)
+    for node in todo:  # grows while it is read
+        for following, _ in node.next_functions:
+            if following is not None:
+                if following not in users:
+                    users[following] = 0
+                    todo.append(following)
+                users[following] += 1
+        if len(todo) > MOST:
+            return []
+    ready = [node for node in todo if not users[node]]
+    for node in ready:
+        for following, _ in node.next_functions:
+            if following is not None:
+                users[following] -= 1
+                if not users[following]:
+                    ready.append(following)
+    return ready

@@ -1,0 +1,62 @@
+"""The graph as the formula is read: operations between values, without AccumulateGrad and with the constants.
+
+Each operation holds the name, value and gradient of its result; each edge the local derivative. A constant, or an input that
+needs no gradient, is a node of its own, as far as the expression of its operation names it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gviz.graph import Edge, Node
+from gviz.passes.expressions import UNKNOWN, operator_of, words_of
+
+if TYPE_CHECKING:
+    from gviz.graph import Graph
+
+__all__ = ["dataflow"]
+
+
+def dataflow(graph: Graph) -> Graph:
+    """Return the graph of the values.
+
+    >>> from gviz.graph import Edge, Graph, Node
+    >>> nodes = Node("n0", "output", name="y"), Node("n1", "operation", "MulBackward0", slots=2, expression="2 * x"), \
+            Node("n2", "accumulate", "AccumulateGrad"), Node("n3", "leaf", name="x")
+    >>> edges = Edge("n1", "n0"), Edge("n2", "n1", 1), Edge("n3", "n2")
+    >>> [(node.kind, node.label, node.name) for node in dataflow(Graph(nodes, edges, ("n0",))).nodes]
+    [('operation', '×', 'y'), ('constant', '', '2'), ('leaf', '', 'x')]
+    """
+    nodes = {node.id: node for node in graph.nodes}
+    words, rows = words_of(graph), {row.name: row for row in graph.tensors}
+    stands_for = {edge.target: edge.source for edge in graph.edges if nodes[edge.target].kind == "accumulate"}
+    results = {edge.source: nodes[edge.target] for edge in graph.edges if nodes[edge.target].kind == "output"}
+    made: list[Node] = []
+    edges: list[Edge] = []
+    constants = 0
+    for node in graph.nodes:
+        if node.kind in ("accumulate", "saved", "intermediate") or node.id in {result.id for result in results.values()}:
+            continue
+        if node.kind != "operation":
+            made.append(node._replace(kind="leaf") if node.kind == "output" else node)
+            continue
+        told, result = words[node.id], results.get(node.id, node)
+        made.append(
+            node._replace(label=operator_of(node.label), name=result.name, shape=result.shape, value=result.value, grad=result.grad)
+        )
+        for slot, operand in enumerate(told.operands):
+            if operand == UNKNOWN or any(edge.target == node.id and edge.slot == slot for edge in graph.edges):
+                continue
+            row = rows.get(operand)
+            name, kind = f"c{constants}", "constant" if row is None else "frozen"
+            constants += 1
+            made.append(Node(name, kind, name=operand, shape=row and row.shape, value=row and row.value))
+            edges.append(Edge(name, node.id, slot))
+    kept = {node.id for node in made}
+    for edge in graph.edges:
+        source = stands_for.get(edge.source, edge.source)
+        if edge.kind == "data" and source in kept and edge.target in kept:
+            edges.append(edge._replace(source=source))
+    made_by = {result.id: node for node, result in results.items()}
+    return replace(graph, nodes=tuple(made), edges=tuple(edges), roots=tuple(made_by.get(root, root) for root in graph.roots))

@@ -1,0 +1,211 @@
+"""What each operation computes, in the names of the program: ``x + w`` for an AddBackward0 between x and w.
+
+:func:`with_statements` takes it from the program, where a statement gives a name to what it computes;
+:func:`with_expressions` reads the rest off the graph, so that it serves saved graphs and PyTorch's as well.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from gviz.text import letters
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from gviz.graph import Edge, Graph, Node
+
+__all__ = ["UNKNOWN", "Words", "operator_of", "with_expressions", "with_letters", "with_statements", "words_of"]
+
+UNKNOWN = "□"
+"""An operand that needs no gradient: the graph does not have it."""
+
+SIGNS = {
+    "Add": ("+", 1), "Sub": ("-", 1), "Rsub": ("-", 1), "Mul": ("*", 2), "Div": ("/", 2), "Mm": ("@", 2), "Mv": ("@", 2),
+    "Dot": ("@", 2), "Bmm": ("@", 2), "Pow": ("**", 4),
+}  # fmt: skip
+"""The sign of an operation, and how strongly it binds."""
+
+MINUS, WHOLE = 3, 5
+"""How strongly a sign before one operand binds, and what needs no brackets anywhere."""
+
+MOST_OPERANDS = 3
+LONGEST_PART = 16
+"""Characters of an operation without a name, when it stands inside the expression of another one."""
+
+_GRAD_FN = re.compile(r"(\w+?)Backward(\d*)")
+_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+class Text(NamedTuple):
+    """An expression, and how strongly the last of its operations binds."""
+
+    text: str
+    level: int = WHOLE
+
+
+class Words(NamedTuple):
+    """What is said of an operation.
+
+    Args:
+        expression: what it computes; "" if too little of it is known.
+        operands: what each of its inputs is called, or how it is computed; :data:`UNKNOWN` where that is not known.
+        result: what it makes is called; "" for nothing.
+    """
+
+    expression: str
+    operands: tuple[str, ...]
+    result: str
+
+
+def with_expressions(graph: Graph) -> Graph:
+    """Return the graph with an expression for each operation whose operands have names.
+
+    >>> from gviz.graph import Edge, Graph, Node
+    >>> nodes = Node("n0", "operation", "AddBackward0", name="a", slots=2), Node("n1", "leaf", name="x")
+    >>> with_expressions(Graph(nodes, (Edge("n1", "n0"),))).nodes[0].expression
+    'x + □'
+    """
+    words = words_of(graph)
+    return replace(
+        graph,
+        nodes=tuple(
+            node._replace(expression=words[node.id].expression) if node.id in words else node for node in graph.nodes
+        ),
+    )
+
+
+def words_of(graph: Graph) -> dict[str, Words]:
+    """Return what is said of each operation, by its id."""
+    inputs: dict[str, list[Edge]] = {node.id: [] for node in graph.nodes}
+    outputs: dict[str, str] = {}
+    kinds = {node.id: node for node in graph.nodes}
+    for edge in graph.edges:
+        if edge.kind == "data":
+            inputs[edge.target].append(edge)
+            if kinds[edge.target].kind == "output":
+                outputs[edge.source] = kinds[edge.target].name or ""
+    texts: dict[str, Text] = {}
+    words: dict[str, Words] = {}
+    for node in inputs_first(graph, inputs):
+        operands = {edge.slot: texts[edge.source] for edge in inputs[node.id]}
+        text = Text(node.name or "")
+        if node.kind == "accumulate":
+            text = operands.get(0, text)
+        elif node.kind == "operation":
+            found = Text(node.expression) if node.expression else expression_of(node, operands)
+            parts = [(operands[slot].text or UNKNOWN) if slot in operands else UNKNOWN for slot in range(node.slots)]
+            words[node.id] = Words(found.text, with_constants(parts, operands, found.text), node.name or outputs.get(node.id, ""))
+            if not text.text and len(found.text) <= LONGEST_PART:
+                text = found
+        texts[node.id] = text
+    return words
+
+
+def with_constants(parts: list[str], known: Collection[int], expression: str) -> tuple[str, ...]:
+    """Return the operands with those that the graph lacks read off an expression with a sign between two.
+
+    >>> with_constants(["w", "□"], {0}, "w + 1"), with_constants(["□", "w"], {1}, "10 - w*2")
+    (('w', '1'), ('10', 'w'))
+    """
+    if len(parts) == 2 and len(known) == 1:
+        try:
+            tree = ast.parse(expression, mode="eval").body
+        except SyntaxError:
+            return tuple(parts)
+        if isinstance(tree, ast.BinOp):
+            sides = (tree.left, tree.right)
+            return tuple(part if slot in known else ast.unparse(sides[slot]) for slot, part in enumerate(parts))
+    return tuple(parts)
+
+
+def with_statements(graph: Graph, statements: Mapping[str, str]) -> Graph:
+    """Return the graph with the right side of the statement that made each tensor of these names."""
+    nodes = (
+        node._replace(expression=statements[node.name]) if node.kind == "operation" and node.name in statements else node
+        for node in graph.nodes
+    )
+    return replace(graph, nodes=tuple(nodes))
+
+
+def with_letters(graph: Graph) -> Graph:
+    """Return the graph with a letter for each operation whose result has no name, as formulas need one."""
+    nodes = {node.id: node for node in graph.nodes}
+    taken = {node.name for node in graph.nodes} | {row.name for row in graph.tensors}
+    named = {edge.source for edge in graph.edges if nodes[edge.target].kind == "output"}
+    free = (letter for letter in letters() if letter not in taken)
+    inputs: dict[str, list[Edge]] = {node.id: [] for node in graph.nodes}
+    for edge in graph.edges:
+        inputs[edge.target].append(edge)
+    for node in inputs_first(graph, inputs):
+        if node.kind == "operation" and node.name is None and node.id not in named:
+            nodes[node.id] = node._replace(name=next(free))
+    return replace(graph, nodes=tuple(nodes.values()))
+
+
+def inputs_first(graph: Graph, inputs: dict[str, list[Edge]]) -> Iterator[Node]:
+    """Yield the nodes, each after those that it is made from."""
+    nodes = {node.id: node for node in graph.nodes}
+    waiting = {node: len(edges) for node, edges in inputs.items()}
+    users: dict[str, list[str]] = {node: [] for node in nodes}
+    for edges in inputs.values():
+        for edge in edges:
+            users[edge.source].append(edge.target)
+    ready = [node for node, count in waiting.items() if not count]
+    for node in ready:  # grows while it is read
+        yield nodes[node]
+        for user in users[node]:
+            waiting[user] -= 1
+            if not waiting[user]:
+                ready.append(user)
+
+
+def expression_of(node: Node, operands: dict[int, Text]) -> Text:
+    """Return what an operation computes from the texts of its operands; an empty text if too little of it is known."""
+    parts = [operands.get(slot, Text(UNKNOWN)) for slot in range(node.slots)]
+    named, options = _GRAD_FN.fullmatch(node.label), dict(node.attrs)
+    is_known = all(part.text for part in parts) and any(part.text != UNKNOWN for part in parts)
+    if named is None or not is_known or len(parts) > MOST_OPERANDS or options.get("alpha", "1") != "1":
+        return Text("")
+    name, overload = named.groups()
+    if name == "Neg":
+        return Text(f"-{within(parts[0], MINUS)}", MINUS)
+    if name == "T":
+        return Text(f"{within(parts[0], WHOLE)}.T")
+    if name not in SIGNS:
+        function = _WORDS.sub("_", name).lower() if overload else name  # a user's own Function has no number
+        return Text(f"{function}({', '.join(part.text for part in parts)})")
+    sign, level = SIGNS[name]
+    left, right = parts if len(parts) == 2 else (parts[0], Text(options.get("exponent", UNKNOWN)))
+    if name == "Rsub":
+        left, right = right, left
+    return Text(f"{within(left, level + (name == 'Pow'))} {sign} {within(right, level + (sign not in '+*'))}", level)
+
+
+def within(part: Text, level: int) -> str:
+    """Return an operand as it stands inside an operation that binds so strongly.
+
+    >>> within(Text("x + w", 1), 2), within(Text("x * w", 2), 1)
+    ('(x + w)', 'x * w')
+    """
+    return part.text if part.level >= level else f"({part.text})"
+
+
+def operator_of(label: str) -> str:
+    """Return the sign, or the function, of an operation: as it is read in a formula.
+
+    >>> operator_of("MulBackward0"), operator_of("RsubBackward1"), operator_of("LogBackward0"), operator_of("Cube")
+    ('×', '-', 'log', 'Cube')
+    """
+    named = _GRAD_FN.fullmatch(label)
+    if named is None:
+        return label
+    name, overload = named.groups()
+    if name in SIGNS:
+        return {"*": "×", "/": "÷", "**": "^"}.get(SIGNS[name][0], SIGNS[name][0])
+    if name == "Neg":
+        return "-"
+    return _WORDS.sub("_", name).lower() if overload else name

@@ -1,0 +1,104 @@
+"""The look of the view ``dataflow``: circles with signs, name and value below, the local derivative on each line."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from gviz.render import html
+from gviz.render.labels import Span, gradient_line, is_small, size_of, value_lines, value_text
+from gviz.render.theme import box_attributes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gviz.graph import Edge, Graph, Node
+    from gviz.render.labels import Line
+    from gviz.render.options import RenderOptions
+    from gviz.render.theme import Theme
+
+__all__ = ["statements"]
+
+Statement = tuple[str, dict[str, str]]
+"""A box's name, or an arrow, with its attributes."""
+
+CIRCLE, HEIGHT, WIDTH = 0.5, 0.42, 0.115
+"""Inches: of a circle, and of a rounded box for a longer word (its width for each letter)."""
+
+SIGN, WORD, PLATE = 22, 13, 11
+"""Points: of a sign in a circle, of a function's name, of a local derivative."""
+
+MOST_EDGES = 6
+"""Lines from which on a local derivative stands on two lines."""
+
+SIDES = {"LR": ("e", "w"), "RL": ("w", "e"), "TB": ("s", "n"), "BT": ("n", "s")}
+
+
+def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
+    """Yield the boxes and the lines."""
+    nodes = {node.id: node for node in graph.nodes}
+    sums: dict[str, list[Edge]] = {}
+    for edge in graph.edges:
+        sums.setdefault(edge.source, []).append(edge)
+    root = nodes[graph.roots[0]].name if len(graph.roots) == 1 else ""
+    for node in graph.nodes:
+        lines = [*value_lines(node._replace(expression=""), options), *gradient_lines(node, sums.get(node.id, []), root or "root", options)]
+        if node.kind == "operation":
+            yield node.id, circle(node, lines, options, theme, is_root=node.id in graph.roots)
+        else:
+            look = box_attributes(node.kind, theme)
+            yield node.id, {**look, "label": html.box(lines, theme)}
+    out, into = SIDES[options.rankdir]
+    is_two = sum(1 for edge in graph.edges if edge.symbol or edge.local is not None) > MOST_EDGES
+    for number, edge in enumerate(graph.edges):
+        start, end = f"{edge.source}:{out}", f"{edge.target}:{into}"
+        if nodes[edge.source].kind in ("constant", "frozen"):
+            yield f"{start} -> {end}", {"style": "dashed", "color": theme.boxes["dashed"].pen, "arrowhead": "none"}
+            continue
+        line = derivative(edge, nodes, options)
+        if not line:
+            yield f"{start} -> {end}", {}
+            continue
+        rows: list[Line] = [(Span(part, "muted"),) for part in (line if is_two else (" = ".join(line),))]
+        look = {"shape": "box", "fillcolor": theme.page, "penwidth": "0", "margin": "0.02,0.01", "height": "0.1", "width": "0.1"}
+        yield f"p{number}", {**look, "fontsize": str(PLATE), "label": html.box(rows, theme, padding="0.5")}
+        yield f"{start} -> p{number}:{into}", {"arrowhead": "none"}
+        yield f"p{number}:{out} -> {end}", {}
+
+
+def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tuple[str, ...]:
+    """Return the local derivative of a line: the quotient, then its symbol and number; nothing if neither is known."""
+    source, target = (nodes[end].name or "·" for end in (edge.source, edge.target))
+    number = value_text(edge.local, options.precision) if edge.local is not None and is_small(size_of(edge.local)) else ""
+    told = dict.fromkeys(part for part in (edge.symbol, number) if part)
+    return (f"∂{target}/∂{source}", " = ".join(told)) if told else ()
+
+
+def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptions) -> Iterator[Line]:
+    """Yield the gradient of a node; and the sum, where it arrives in several ways."""
+    if node.kind == "leaf":
+        yield from gradient_line(node, options)
+    elif node.kind == "operation" and node.arrives is not None:
+        yield (Span(f"∂{root}/∂{node.name or '·'} = {short(node.arrives, options)}", "gradient"),)
+    parts = [edge.handed for edge in uses if edge.handed is not None]
+    if len(parts) > 1 and all(is_small(size_of(part)) for part in parts):
+        texts = [value_text(part, options.precision) for part in parts]
+        yield (Span("= " + " + ".join(f"({text})" if text.startswith("-") else text for text in texts), "gradient"),)
+
+
+def short(value: object, options: RenderOptions) -> str:
+    """Return a gradient's values, or its size."""
+    return value_text(value, options.precision) if is_small(size_of(value)) else "×".join(map(str, size_of(value)))  # type: ignore[arg-type]
+
+
+def circle(node: Node, lines: list[Line], options: RenderOptions, theme: Theme, *, is_root: bool) -> dict[str, str]:
+    """Return the look of an operation: its sign in the middle, with as much room above as the lines below take."""
+    sign = node.label
+    size = SIGN if len(sign) == 1 else WORD
+    label = html.centred((Span(sign, is_bold=True),), lines, size, theme)
+    fill, pen = theme.boxes["output" if is_root else "operation"]
+    look = {"fillcolor": fill, "color": pen, "penwidth": "2.4" if is_root else "1.2", "fixedsize": "shape", "label": label}
+    if len(sign) <= 3:
+        return {**look, "shape": "circle", "width": str(CIRCLE), "height": str(CIRCLE)}
+    width = f"{math.ceil((WIDTH * len(sign) + 0.2) * 100) / 100:g}"
+    return {**look, "shape": "box", "style": "rounded,filled", "width": width, "height": str(HEIGHT)}

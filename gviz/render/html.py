@@ -1,0 +1,162 @@
+"""Graphviz's HTML-like labels: the lines of a box in their inks, and the legend with the remark on a failed backward.
+
+Source: https://graphviz.org/doc/info/shapes.html#html.
+"""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from gviz.render.labels import Span
+from gviz.text import shorten, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence, Set
+
+    from gviz.render.labels import Box, Line
+    from gviz.render.theme import Theme
+
+__all__ = ["Html", "box", "centred", "labels", "legend", "plain"]
+
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": " "})
+
+LONGEST = 16_000
+"""Characters of a label: Graphviz reads no longer ones."""
+
+LEGEND = {
+    "leaf": "leaf: made by you, keeps its grad",
+    "operation": "operation (its grad_fn)",
+    "output": "root",
+    "intermediate": "base of a view",
+    "saved": "saved for backward",
+    "frozen": "needs no gradient",
+    "placeholder": "placeholder: gets its value at each run",
+    "variable": "variable: keeps its value between runs",
+    "constant": "constant",
+}
+"""What the legend says of each kind of box."""
+
+_PLAIN = 'BORDER="1"'
+_SWATCHES = {
+    "leaf": 'BORDER="2" STYLE="ROUNDED"',
+    "intermediate": 'BORDER="1" STYLE="ROUNDED"',
+    "frozen": 'BORDER="1" STYLE="ROUNDED,DASHED"',
+    "placeholder": 'BORDER="2" STYLE="ROUNDED"',
+    "variable": 'BORDER="2" STYLE="ROUNDED"',
+    "constant": 'BORDER="1" STYLE="DASHED"',
+}
+_ARROWS = {"TB": ("↓", "↑"), "BT": ("↑", "↓"), "LR": ("→", "←"), "RL": ("←", "→")}
+BANNER, MOST_LINES = 60, 3
+"""Characters of a line, and lines, that are told of an error's message."""
+
+COLUMNS = {"TB": 2, "BT": 2, "LR": 4, "RL": 4}
+
+
+class Html(str):
+    """A label that stands in DOT between angle brackets rather than quotes."""
+
+    __slots__ = ()
+
+
+def escaped(text: str) -> str:
+    """Return a text that shows as it is.
+
+    >>> escaped("a < b & c")
+    'a &lt; b &amp; c'
+    """
+    return (text if text.isprintable() else visible(text)).translate(_ESCAPES)
+
+
+def span_text(span: Span, theme: Theme) -> str:
+    """Return a span in its ink."""
+    text = escaped(span.text)
+    if span.is_bold:
+        text = f"<B>{text}</B>"
+    colour = {"muted": theme.muted, "gradient": theme.gradient, "error": theme.boxes["error"].pen}.get(span.ink)
+    return f'<FONT COLOR="{colour}">{text}</FONT>' if colour else text
+
+
+def rows(lines: Iterable[Line], theme: Theme) -> str:
+    """Return a row of a table for each line: a line break alone would set them solid."""
+    return "".join(f"<TR><TD>{''.join(span_text(span, theme) for span in line)}</TD></TR>" for line in lines)
+
+
+def labels(boxes: Iterable[Box], theme: Theme) -> list[str]:
+    """Return the label of each box: plain text where it is one line in the usual ink, or too long for Graphviz otherwise."""
+    made = []
+    for each in boxes:
+        is_plain = len(each.lines) == 1 and all(not (span.ink or span.is_bold) for span in each.lines[0])
+        label = framed(each.lines, theme) if each.is_root else box(each.lines, theme) if not is_plain else ""
+        made.append(label if 0 < len(label) <= LONGEST else plain(each))
+    return made
+
+
+def plain(box: Box) -> str:
+    """Return the label of a box in one ink."""
+    return "\n".join("".join(span.text for span in line) for line in box.lines)
+
+
+def box(lines: Iterable[Line], theme: Theme, *, padding: str = "1.5") -> Html:
+    """Return the label of a box."""
+    return Html(f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="{padding}">{rows(lines, theme)}</TABLE>>')
+
+
+def centred(middle: Line, below: Sequence[Line], size: int, theme: Theme) -> Html:
+    """Return a label with a large line in the middle of its shape, and lines that hang out below."""
+    blank = "".join('<TR><TD HEIGHT="15"> </TD></TR>' for _ in below)
+    text = "".join(span_text(span, theme) for span in middle)
+    sign = f'<TR><TD HEIGHT="36" VALIGN="MIDDLE"><FONT POINT-SIZE="{size}">{text}</FONT></TD></TR>'
+    lines = rows(((Span(" "), *line, Span(" ")) for line in below), theme).replace("<TD>", '<TD HEIGHT="15">')
+    return Html(f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0">{blank}{sign}{lines}</TABLE>>')
+
+
+def framed(lines: Iterable[Line], theme: Theme) -> Html:
+    """Return the label of a root: with an inner frame, so that arrows end at the outer one."""
+    pen = theme.boxes["output"].pen
+    inner = f'<TABLE BORDER="1" COLOR="{pen}" CELLBORDER="0" CELLSPACING="0" CELLPADDING="3">'
+    return Html(f"<{inner}{rows(lines, theme)}</TABLE>>")
+
+
+def legend(kinds: Set[str], theme: Theme, rankdir: str, *, has_unknown: bool, error: str = "") -> Html:
+    """Return what stands below a picture: a swatch for each kind of box in it, and which way data and gradients go.
+
+    Args:
+        kinds: the kinds of boxes in the picture.
+        theme: the colours.
+        rankdir: the direction of the picture.
+        has_unknown: whether an expression has an operand that the graph does not know.
+        error: why the program stopped.
+    """
+    cells = [f'{swatch(kind, theme)}<TD ALIGN="LEFT">{text}  </TD>' for kind, text in LEGEND.items() if kind in kinds]
+    cells += ['<TD>□</TD><TD ALIGN="LEFT">an input that needs no grad  </TD>'] if has_unknown else []
+    forward, back = _ARROWS[rankdir]
+    flow = "data" if kinds & {"placeholder", "variable"} else f"data; gradients flow back {back}"
+    cells.append(f'<TD>{forward}</TD><TD ALIGN="LEFT">{flow}</TD>')
+    across = COLUMNS[rankdir]
+    table = "".join(f"<TR>{''.join(cells[i : i + across])}</TR>" for i in range(0, len(cells), across))
+    return Html(f'<<TABLE BORDER="0" CELLSPACING="2" CELLPADDING="1">{banner(error, theme, 2 * across)}{table}</TABLE>>')
+
+
+def banner(error: str, theme: Theme, across: int) -> str:
+    """Return the rows that say why the program stopped, at most so many lines of its message."""
+    if not error:
+        return '<TR><TD HEIGHT="4"></TD></TR>'
+    place, _, message = error.partition("\n")
+    lines = wrap(message, BANNER)
+    if len(lines) > MOST_LINES:
+        lines = [*lines[: MOST_LINES - 1], shorten(" ".join(lines[MOST_LINES - 1 :]), BANNER, mark=" …")]
+    head = f"<B>✗ {escaped(shorten(place, BANNER, mark=' …'))}</B>"
+    text = "".join(f'{line}<BR ALIGN="LEFT"/>' for line in (head, *map(escaped, lines)))
+    look = f'COLSPAN="{across}" ALIGN="LEFT" CELLPADDING="6" BGCOLOR="{theme.boxes["error"].fill}"'
+    return f'<TR><TD {look}><FONT COLOR="{theme.ink}">{text}</FONT></TD></TR><TR><TD HEIGHT="2"></TD></TR>'
+
+
+def swatch(kind: str, theme: Theme) -> str:
+    """Return a cell that looks as the boxes of a kind do."""
+    fill, pen = theme.colours(kind)
+    size = 'FIXEDSIZE="TRUE" WIDTH="{}" HEIGHT="{}"'
+    if kind == "output":
+        inner = f'<TABLE BORDER="1" COLOR="{pen}" BGCOLOR="{fill}" CELLPADDING="0" CELLSPACING="0"><TR>'
+        return f'<TD BORDER="1" COLOR="{pen}">{inner}<TD BORDER="0" {size.format(20, 9)}></TD></TR></TABLE></TD>'
+    return f'<TD {_SWATCHES.get(kind, _PLAIN)} BGCOLOR="{fill}" COLOR="{pen}" {size.format(26, 15)}></TD>'

@@ -1,0 +1,167 @@
+"""How things look: a table of colours for each theme, and one function that turns a kind of box into Graphviz's attributes.
+
+Colour is never the only code. A leaf has round corners and a thick pen, what gets no gradient a dashed pen, a root an inner
+frame, a saved tensor a folded corner; and each kind has a shade of its own, so that a print in grey says the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+__all__ = ["FONT", "THEMES", "Pair", "Theme", "box_attributes", "edge_attributes", "error_attributes"]
+
+FONT = "monospace"
+
+
+class Pair(NamedTuple):
+    """The two colours of a box."""
+
+    fill: str
+    pen: str
+
+
+@dataclass(frozen=True)
+class Theme:
+    """The colours of a picture, each as ``#RRGGBB``.
+
+    Args:
+        page: behind everything.
+        ink: text.
+        muted: text said in passing: shapes, expressions, the legend.
+        gradient: gradients.
+        line: arrows.
+        boxes: fill and pen for each kind of box. ``dashed`` is for whatever gets no gradient, ``error`` for nan and inf.
+    """
+
+    page: str
+    ink: str
+    muted: str
+    gradient: str
+    line: str
+    boxes: dict[str, Pair]
+
+    def colours(self, kind: str) -> Pair:
+        """Return the colours of a kind of box, one of :data:`gviz.graph.KINDS`."""
+        return self.boxes[_ALIKE.get(kind, kind)]
+
+
+_ERROR, _DASHED = Pair("#FBD9D5", "#B00020"), Pair("#FFFFFF", "#6E6E6E")
+
+THEMES = {
+    "torchviz": Theme(
+        page="#FFFFFF",
+        ink="#1A1A1A",
+        muted="#474747",
+        gradient="#8F2B00",
+        line="#404040",
+        boxes={
+            "leaf": Pair("#ADD8E6", "#0B4F8A"),
+            "operation": Pair("#D3D3D3", "#595959"),
+            "accumulate": Pair("#D3D3D3", "#8A8A8A"),
+            "output": Pair("#CAFF70", "#33691E"),
+            "intermediate": Pair("#A2CD5A", "#33691E"),
+            "saved": Pair("#FFA500", "#8A5200"),
+            "dashed": _DASHED,
+            "variable": Pair("#F0E68C", "#6B5E00"),
+            "error": _ERROR,
+        },
+    ),
+    "light": Theme(
+        page="#FFFFFF",
+        ink="#1A1A1A",
+        muted="#555555",
+        gradient="#A63200",
+        line="#404040",
+        boxes={
+            "leaf": Pair("#BBD9F2", "#0B4F8A"),
+            "operation": Pair("#F4F4F4", "#595959"),
+            "accumulate": Pair("#FFFFFF", "#8A8A8A"),
+            "output": Pair("#D3EBBF", "#33691E"),
+            "intermediate": Pair("#E4EFD9", "#55803A"),
+            "saved": Pair("#FFE9C7", "#8A5200"),
+            "dashed": _DASHED,
+            "variable": Pair("#FFF6B8", "#6B5E00"),
+            "error": _ERROR,
+        },
+    ),
+    "dark": Theme(
+        page="#14171A",
+        ink="#F2F2F2",
+        muted="#B8B8B8",
+        gradient="#FFB38A",
+        line="#B8B8B8",
+        boxes={
+            "leaf": Pair("#12456F", "#7FC0F5"),
+            "operation": Pair("#2A2F34", "#9AA3AB"),
+            "accumulate": Pair("#14171A", "#7C858D"),
+            "output": Pair("#2C4A1B", "#A5D67F"),
+            "intermediate": Pair("#24331C", "#8DB173"),
+            "saved": Pair("#4A3413", "#F0B860"),
+            "dashed": Pair("#14171A", "#8C959E"),
+            "variable": Pair("#4A4413", "#E3D36B"),
+            "error": Pair("#5A1420", "#FF8A95"),
+        },
+    ),
+    "print": Theme(
+        page="#FFFFFF",
+        ink="#000000",
+        muted="#4D4D4D",
+        gradient="#000000",
+        line="#000000",
+        boxes={
+            "leaf": Pair("#D9D9D9", "#000000"),
+            "operation": Pair("#FFFFFF", "#000000"),
+            "accumulate": Pair("#FFFFFF", "#7A7A7A"),
+            "output": Pair("#FFFFFF", "#000000"),
+            "intermediate": Pair("#F0F0F0", "#000000"),
+            "saved": Pair("#F0F0F0", "#000000"),
+            "dashed": _DASHED,
+            "variable": Pair("#E6E6E6", "#000000"),
+            "error": Pair("#FFFFFF", "#000000"),
+        },
+    ),
+}
+
+_ALIKE = {"constant": "dashed", "frozen": "dashed", "placeholder": "leaf"}
+"""Kinds that have the colours of another one."""
+
+_SHAPES: dict[str, dict[str, str]] = {
+    "leaf": {"style": "rounded,filled", "penwidth": "2"},
+    "accumulate": {"penwidth": "0.8", "fontsize": "10", "height": "0.22", "margin": "0.08,0.03"},
+    "output": {"penwidth": "1.4", "margin": "0.04,0.04"},
+    "intermediate": {"style": "rounded,filled"},
+    "saved": {"shape": "note", "fontsize": "10"},
+    "frozen": {"style": "rounded,dashed,filled", "penwidth": "1.2"},
+    "constant": {"style": "dashed,filled", "penwidth": "1.2"},
+    "placeholder": {"style": "rounded,filled", "penwidth": "2"},
+    "variable": {"style": "rounded,filled", "penwidth": "2"},
+}
+"""What sets a kind apart from the usual box, besides its colours."""
+
+
+def box_attributes(kind: str, theme: Theme) -> dict[str, str]:
+    """Return Graphviz's attributes for a kind of box, one of :data:`gviz.graph.KINDS`.
+
+    >>> box_attributes("frozen", THEMES["torchviz"])["style"]
+    'rounded,dashed,filled'
+    """
+    fill, pen = theme.colours(kind)
+    attributes = {"fillcolor": fill, "color": pen} | _SHAPES.get(kind, {})
+    return attributes | ({"fontcolor": theme.muted} if kind in ("accumulate", "constant", "frozen") else {})
+
+
+def error_attributes(theme: Theme) -> dict[str, str]:
+    """Return the attributes that a box has besides if it holds nan or inf: the pen says so too."""
+    fill, pen = theme.boxes["error"]
+    return {"fillcolor": fill, "color": pen, "penwidth": "3"}
+
+
+def edge_attributes(theme: Theme) -> dict[str, dict[str, str]]:
+    """Return Graphviz's attributes for each kind of arrow, of :data:`gviz.graph.EDGE_KINDS`."""
+    return {
+        "data": {},
+        "view": {"style": "dotted", "penwidth": "1.6"},
+        "saved": {"style": "dashed", "dir": "none", "color": theme.boxes["saved"].pen},
+        "control": {"style": "dashed", "color": theme.muted},
+    }
