@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import count, product
+from itertools import chain, count, product
+from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -142,12 +143,10 @@ def did_you_mean(name: str, among: Iterable[str], otherwise: str = "") -> str:
 
 
 def letters() -> Iterator[str]:
-    """Yield a, b, ... z, aa, ab, ... without end.
+    """Return a, b, ... z, aa, ab, ... without end.
 
     >>> from itertools import islice
     >>> list(islice(letters(), 25, 29))
     ['z', 'aa', 'ab', 'ac']
     """
-    for length in count(1):
-        for combination in product("abcdefghijklmnopqrstuvwxyz", repeat=length):
-            yield "".join(combination)
+    return map("".join, chain.from_iterable(product(ascii_lowercase, repeat=length) for length in count(1)))

@@ -177,7 +177,10 @@ def sizes(shape: Iterable[int]) -> tuple[int, ...]:
 
 def numbers(tensor: TensorLike) -> Value:
     """Return a tensor's values as a graph holds them; None if they are more than a person or a program will read."""
-    return None if math.prod(sizes(tensor.shape)) > MOST else to_value(tensor.detach().tolist())
+    if math.prod(sizes(tensor.shape)) > MOST:
+        return None
+    value = tensor.detach().tolist()
+    return value if isinstance(value, float) and math.isfinite(value) else to_value(value)
 
 
 def gradient(tensor: TensorLike) -> TensorLike | None:
@@ -268,7 +271,7 @@ class Walker:
                 source, below = ids.get(id(node)), ()
                 if source is None:
                     source, below = self.enter(node)
-                add_edge(new_edge((source, here, slot, "", "data", output)))
+                add_edge(new_edge((source, here, slot, "", "data", output, "", None, None)))
                 if below:
                     stack.append((here, slots))
                     here, slots = source, enumerate(below)

@@ -7,11 +7,12 @@ Source: the DOT grammar, https://graphviz.org/doc/info/lang.html, and escString,
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from gviz.passes.expressions import UNKNOWN, with_expressions
 from gviz.render import html
-from gviz.render.labels import boxes
+from gviz.render.labels import Span, boxes
 from gviz.render.look import ARROWS, BOX, BOXES, CLUSTER, LABEL, LONGEST_LINE, LONGEST_PIECE, picture_size
 from gviz.render.theme import FONT, THEMES, box_attributes, edge_attributes, error_attributes
 from gviz.text import shorten, visible
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from gviz.graph import Graph
     from gviz.render.options import RenderOptions
-    from gviz.render.theme import Theme
 
 __all__ = ["edge_lines", "is_large", "quote", "render"]
 
@@ -31,6 +31,23 @@ DESCRIPTION = "Graphviz's language, in TorchViz's look; dot and other programs d
 
 LARGE = 300
 """Boxes from which on a picture has TorchViz's size, no legend and one ink: nobody reads it box by box."""
+
+LEGEND = {
+    "leaf": "leaf: made by you, keeps its grad",
+    "operation": "operation (its grad_fn)",
+    "output": "root",
+    "intermediate": "base of a view",
+    "saved": "saved for backward",
+    "frozen": "needs no gradient",
+}
+STATIC_LEGEND = {
+    "placeholder": "placeholder: gets its value at each run",
+    "variable": "variable: keeps its value between runs",
+    "constant": "constant",
+    "operation": "operation",
+    "output": "root",
+}
+"""What the legend says of each kind of box."""
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*|[0-9]+(\.[0-9]+)?")
 _KEYWORDS = frozenset(("node", "edge", "graph", "digraph", "subgraph", "strict"))
@@ -81,16 +98,15 @@ def render(graph: Graph, options: RenderOptions, extra: Mapping[str, str] | None
 
 
 def _view(graph: Graph, options: RenderOptions, extra: Mapping[str, str]) -> str:
-    from gviz.passes.dataflow import dataflow
-    from gviz.render.formula import statements
-
-    shown = dataflow(graph)
-    lines = [
+    """Return the graph as DOT in another view than TorchViz's."""
+    view = import_module(f"gviz.views.{options.view}")
+    shown, theme = view.prepare(graph), THEMES[options.theme]
+    legend = {"label": view.legend(shown, options, theme), "labelloc": "b"} if options.legend else {}
+    statements = (
         f"    {name} [{_attributes(attributes)}]" if attributes else f"    {name}"
-        for name, attributes in statements(shown, options, THEMES[options.theme])
-    ]
-    space = {"nodesep": "0.16", "ranksep": "0.2"}
-    return "\n".join([*_head(shown, options, {**space, **extra}), *lines, "}"]) + "\n"
+        for name, attributes in view.statements(shown, options, theme)
+    )
+    return "\n".join([*_themed_head(shown, options, {**view.SPACE, **legend, **extra}), *statements, "}"]) + "\n"
 
 
 def is_large(graph: Graph) -> bool:
@@ -104,36 +120,52 @@ def _identifier(text: str) -> str:
 
 
 def _head(graph: Graph, options: RenderOptions, extra: Mapping[str, str]) -> Iterator[str]:
+    size = {"size": picture_size(len(graph.nodes) + len(graph.edges))}
+    if options.show:
+        own = size if is_large(graph) else {"label": _legend(graph, options)} if options.legend else {}
+        own |= {"ranksep": "0.3" if options.rankdir in ("TB", "BT") else "0.4", "nodesep": "0.3"}
+        yield from _themed_head(graph, options, {**own, **extra})
+        return
+    yield from _opening(graph)
+    yield f"    graph [{_attributes({**size, **_direction(options), **extra})}]"
+    yield f"    node [{_attributes(BOX)}]"
+    if any(edge.label and edge.kind == "data" for edge in graph.edges):
+        yield f"    edge [{_attributes(LABEL)}]"
+
+
+def _opening(graph: Graph) -> Iterator[str]:
     name = quote(shorten(graph.title.replace("\n", " "), LONGEST_LINE, middle=True)) + " " if graph.title else ""
     yield f"digraph {name}{{"
     yield "    // made by gviz"  # the mark of gviz's own files: see marks.py
-    attributes: dict[str, str] = {}
-    if not options.show or is_large(graph):
-        attributes["size"] = picture_size(len(graph.nodes) + len(graph.edges))
-    if options.rankdir != "TB":
-        attributes["rankdir"] = options.rankdir
-    if not options.show:
-        yield f"    graph [{_attributes({**attributes, **extra})}]"
-        yield f"    node [{_attributes(BOX)}]"
-        if any(edge.label and edge.kind == "data" for edge in graph.edges):
-            yield f"    edge [{_attributes(LABEL)}]"
-        return
+
+
+def _direction(options: RenderOptions) -> dict[str, str]:
+    return {} if options.rankdir == "TB" else {"rankdir": options.rankdir}
+
+
+def _themed_head(graph: Graph, options: RenderOptions, own: Mapping[str, str]) -> Iterator[str]:
     theme = THEMES[options.theme]
-    own = {"bgcolor": theme.page, "fontname": FONT, "fontsize": "9", "fontcolor": theme.muted, "pad": "0.15"}
-    own |= {"nodesep": "0.3", "ranksep": "0.3" if options.rankdir in ("TB", "BT") else "0.4"}
-    if options.legend and not is_large(graph):
-        own |= {"label": _legend(graph, options, theme), "labelloc": "t" if options.rankdir == "BT" else "b"}
-    yield f"    graph [{_attributes({**own, **attributes, **extra})}]"
-    box = {"fontname": FONT, "fontsize": "12", "shape": "box", "style": "filled", "margin": "0.11,0.055", "height": "0.3"}
-    yield f"    node [{_attributes({**box, 'width': '0.3', 'fontcolor': theme.ink})}]"
-    arrow = {"fontname": FONT, "fontsize": "10", "fontcolor": theme.ink, "color": theme.line, "penwidth": "1.1"}
-    yield f"    edge [{_attributes({**arrow, 'arrowsize': '0.6'})}]"
+    text = {"fontname": FONT, "fontcolor": theme.ink}
+    page = {"bgcolor": theme.page, **text, "fontcolor": theme.muted, "fontsize": "9", "pad": "0.15"}
+    page["labelloc"] = "t" if options.rankdir == "BT" else "b"  # BT turns the picture over
+    yield from _opening(graph)
+    yield f"    graph [{_attributes({**page, **_direction(options), **own})}]"
+    box = {"fontsize": "12", "shape": "box", "style": "filled", "margin": "0.11,0.055", "height": "0.3", "width": "0.3"}
+    yield f"    node [{_attributes({**text, **box})}]"
+    arrow = {"fontsize": "10", "color": theme.line, "penwidth": "1.1", "arrowsize": "0.6"}
+    yield f"    edge [{_attributes({**text, **arrow})}]"
 
 
-def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> str:
+def _legend(graph: Graph, options: RenderOptions) -> html.Html:
+    """Return the text below the picture: its kinds of boxes, and which way data and gradients go."""
     kinds = {node.kind for node in graph.nodes} | ({"output"} if graph.roots else set())
+    is_static = graph.kind == "static"
+    told = {kind: text for kind, text in (STATIC_LEGEND if is_static else LEGEND).items() if kind in kinds}
+    forward, back = {"TB": "↓↑", "BT": "↑↓", "LR": "→←", "RL": "←→"}[options.rankdir]
     has_unknown = any(UNKNOWN in node.expression for node in graph.nodes)
-    return html.legend(kinds, theme, options.rankdir, has_unknown=has_unknown, error=graph.error)
+    notes = [f"{UNKNOWN} an input that needs no grad"] if has_unknown else []
+    notes.append(f"{forward} data" if is_static else f"{forward} data; gradients flow back {back}")
+    return html.legend(told, [(Span(note),) for note in notes], THEMES[options.theme], options.rankdir, error=graph.error)
 
 
 def _attributes(attributes: Mapping[str, str], label: str | None = None) -> str:

@@ -12,7 +12,7 @@ from gviz.render.labels import Span
 from gviz.text import shorten, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence, Set
+    from collections.abc import Iterable, Mapping, Sequence
 
     from gviz.render.labels import Box, Line
     from gviz.render.theme import Theme
@@ -24,19 +24,6 @@ _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": " "})
 LONGEST = 16_000
 """Characters of a label: Graphviz reads no longer ones."""
 
-LEGEND = {
-    "leaf": "leaf: made by you, keeps its grad",
-    "operation": "operation (its grad_fn)",
-    "output": "root",
-    "intermediate": "base of a view",
-    "saved": "saved for backward",
-    "frozen": "needs no gradient",
-    "placeholder": "placeholder: gets its value at each run",
-    "variable": "variable: keeps its value between runs",
-    "constant": "constant",
-}
-"""What the legend says of each kind of box."""
-
 _PLAIN = 'BORDER="1"'
 _SWATCHES = {
     "leaf": 'BORDER="2" STYLE="ROUNDED"',
@@ -46,7 +33,6 @@ _SWATCHES = {
     "variable": 'BORDER="2" STYLE="ROUNDED"',
     "constant": 'BORDER="1" STYLE="DASHED"',
 }
-_ARROWS = {"TB": ("↓", "↑"), "BT": ("↑", "↓"), "LR": ("→", "←"), "RL": ("←", "→")}
 BANNER, MOST_LINES = 60, 3
 """Characters of a line, and lines, that are told of an error's message."""
 
@@ -118,21 +104,18 @@ def framed(lines: Iterable[Line], theme: Theme) -> Html:
     return Html(f"<{inner}{rows(lines, theme)}</TABLE>>")
 
 
-def legend(kinds: Set[str], theme: Theme, rankdir: str, *, has_unknown: bool, error: str = "") -> Html:
-    """Return what stands below a picture: a swatch for each kind of box in it, and which way data and gradients go.
+def legend(kinds: Mapping[str, str], notes: Iterable[Line], theme: Theme, rankdir: str, *, error: str = "") -> Html:
+    """Return what stands below a picture: a swatch and a text for each kind of box, then further remarks.
 
     Args:
-        kinds: the kinds of boxes in the picture.
+        kinds: what is said of each kind of box in the picture.
+        notes: the remarks.
         theme: the colours.
         rankdir: the direction of the picture.
-        has_unknown: whether an expression has an operand that the graph does not know.
         error: why the program stopped.
     """
-    cells = [f'{swatch(kind, theme)}<TD ALIGN="LEFT">{text}  </TD>' for kind, text in LEGEND.items() if kind in kinds]
-    cells += ['<TD>□</TD><TD ALIGN="LEFT">an input that needs no grad  </TD>'] if has_unknown else []
-    forward, back = _ARROWS[rankdir]
-    flow = "data" if kinds & {"placeholder", "variable"} else f"data; gradients flow back {back}"
-    cells.append(f'<TD>{forward}</TD><TD ALIGN="LEFT">{flow}</TD>')
+    cells = [f'{swatch(kind, theme)}<TD ALIGN="LEFT">{text}  </TD>' for kind, text in kinds.items()]
+    cells += [f'<TD></TD><TD ALIGN="LEFT">{"".join(span_text(span, theme) for span in note)}  </TD>' for note in notes]
     across = COLUMNS[rankdir]
     table = "".join(f"<TR>{''.join(cells[i : i + across])}</TR>" for i in range(0, len(cells), across))
     return Html(f'<<TABLE BORDER="0" CELLSPACING="2" CELLPADDING="1">{banner(error, theme, 2 * across)}{table}</TABLE>>')
@@ -154,7 +137,7 @@ def banner(error: str, theme: Theme, across: int) -> str:
 
 def swatch(kind: str, theme: Theme) -> str:
     """Return a cell that looks as the boxes of a kind do."""
-    fill, pen = theme.colours(kind)
+    fill, pen = theme.boxes[kind]
     size = 'FIXEDSIZE="TRUE" WIDTH="{}" HEIGHT="{}"'
     if kind == "output":
         inner = f'<TABLE BORDER="1" COLOR="{pen}" BGCOLOR="{fill}" CELLPADDING="0" CELLSPACING="0"><TR>'

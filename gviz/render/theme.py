@@ -21,6 +21,10 @@ class Pair(NamedTuple):
     pen: str
 
 
+_ALIKE = {"constant": "dashed", "frozen": "dashed", "placeholder": "leaf"}
+"""Kinds that have the colours of another one."""
+
+
 @dataclass(frozen=True)
 class Theme:
     """The colours of a picture, each as ``#RRGGBB``.
@@ -41,9 +45,9 @@ class Theme:
     line: str
     boxes: dict[str, Pair]
 
-    def colours(self, kind: str) -> Pair:
-        """Return the colours of a kind of box, one of :data:`gviz.graph.KINDS`."""
-        return self.boxes[_ALIKE.get(kind, kind)]
+    def __post_init__(self) -> None:
+        """Give the kinds that look alike the same colours."""
+        self.boxes.update({kind: self.boxes[other] for kind, other in _ALIKE.items()})
 
 
 _ERROR, _DASHED = Pair("#FBD9D5", "#B00020"), Pair("#FFFFFF", "#6E6E6E")
@@ -123,9 +127,6 @@ THEMES = {
     ),
 }
 
-_ALIKE = {"constant": "dashed", "frozen": "dashed", "placeholder": "leaf"}
-"""Kinds that have the colours of another one."""
-
 _SHAPES: dict[str, dict[str, str]] = {
     "leaf": {"style": "rounded,filled", "penwidth": "2"},
     "accumulate": {"penwidth": "0.8", "fontsize": "10", "height": "0.22", "margin": "0.08,0.03"},
@@ -146,7 +147,7 @@ def box_attributes(kind: str, theme: Theme) -> dict[str, str]:
     >>> box_attributes("frozen", THEMES["torchviz"])["style"]
     'rounded,dashed,filled'
     """
-    fill, pen = theme.colours(kind)
+    fill, pen = theme.boxes[kind]
     attributes = {"fillcolor": fill, "color": pen} | _SHAPES.get(kind, {})
     return attributes | ({"fontcolor": theme.muted} if kind in ("accumulate", "constant", "frozen") else {})
 

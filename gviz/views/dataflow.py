@@ -1,10 +1,11 @@
-"""The look of the view ``dataflow``: circles with signs, name and value below, the local derivative on each line."""
+"""The formula, from left to right: circles with signs, name and value below, the local derivative on each line."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
+from gviz.passes.dataflow import dataflow as prepare
 from gviz.render import html
 from gviz.render.labels import Span, gradient_line, is_small, size_of, value_lines, value_text
 from gviz.render.theme import box_attributes
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from gviz.render.options import RenderOptions
     from gviz.render.theme import Theme
 
-__all__ = ["statements"]
+__all__ = ["SPACE", "legend", "prepare", "statements"]
+
+SPACE = {"nodesep": "0.16", "ranksep": "0.2"}
 
 Statement = tuple[str, dict[str, str]]
 """A box's name, or an arrow, with its attributes."""
@@ -102,3 +105,14 @@ def circle(node: Node, lines: list[Line], options: RenderOptions, theme: Theme, 
         return {**look, "shape": "circle", "width": str(CIRCLE), "height": str(CIRCLE)}
     width = f"{math.ceil((WIDTH * len(sign) + 0.2) * 100) / 100:g}"
     return {**look, "shape": "box", "style": "rounded,filled", "width": width, "height": str(HEIGHT)}
+
+
+def legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
+    """Return the text below the picture."""
+    kinds = {"leaf": "leaf", "constant": "constant", "frozen": "frozen"}
+    found = {node.kind for node in graph.nodes}
+    told = {kind: text for kind, text in kinds.items() if kind in found}
+    notes = [(Span("on a line: local derivative"),)] if any(edge.symbol for edge in graph.edges) else []
+    back = {"LR": "right to left", "RL": "left to right", "TB": "upwards", "BT": "downwards"}[options.rankdir]
+    notes += [(Span(f"∂…/∂…, grad: gradient, flows {back}", "gradient"),)] if any(node.arrives is not None for node in graph.nodes) else []
+    return html.legend(told, notes, theme, options.rankdir, error=graph.error)
