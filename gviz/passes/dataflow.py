@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gviz.graph import Edge, Node
-from gviz.passes.expressions import UNKNOWN, operator_of, words_of
+from gviz.passes.expressions import UNKNOWN, words_of
 
 if TYPE_CHECKING:
     from gviz.graph import Graph
@@ -26,7 +26,7 @@ def dataflow(graph: Graph) -> Graph:
             Node("n2", "accumulate", "AccumulateGrad"), Node("n3", "leaf", name="x")
     >>> edges = Edge("n1", "n0"), Edge("n2", "n1", 1), Edge("n3", "n2")
     >>> [(node.kind, node.label, node.name) for node in dataflow(Graph(nodes, edges, ("n0",))).nodes]
-    [('operation', '×', 'y'), ('constant', '', '2'), ('leaf', '', 'x')]
+    [('operation', 'MulBackward0', 'y'), ('constant', '', '2'), ('leaf', '', 'x')]
     """
     nodes = {node.id: node for node in graph.nodes}
     words, rows = words_of(graph), {row.name: row for row in graph.tensors}
@@ -42,9 +42,8 @@ def dataflow(graph: Graph) -> Graph:
             made.append(node._replace(kind="leaf") if node.kind == "output" else node)
             continue
         told, result = words[node.id], results.get(node.id, node)
-        made.append(
-            node._replace(label=operator_of(node.label), name=result.name, shape=result.shape, value=result.value, grad=result.grad)
-        )
+        tensor = {"name": result.name, "shape": result.shape, "value": result.value, "grad": result.grad}
+        made.append(node._replace(**tensor, expression=told.expression))
         for slot, operand in enumerate(told.operands):
             if operand == UNKNOWN or any(edge.target == node.id and edge.slot == slot for edge in graph.edges):
                 continue

@@ -88,6 +88,32 @@ def box(lines: Iterable[Line], theme: Theme, *, padding: str = "1.5") -> Html:
     return Html(f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="{padding}">{rows(lines, theme)}</TABLE>>')
 
 
+def record(cells: Sequence[Line], theme: Theme, look: Mapping[str, str]) -> Html:
+    """Return a label of cells side by side, with lines between."""
+    text = "<VR/>".join(f"<TD>{''.join(span_text(span, theme) for span in cell)}</TD>" for cell in cells)
+    return Html(f'<<TABLE {table_attributes(look)} CELLPADDING="5"><TR>{text}</TR></TABLE>>')
+
+
+def stacked(parts: Sequence[tuple[Iterable[Line], str]], theme: Theme, look: Mapping[str, str]) -> Html:
+    """Return a label of parts above each other, with lines between; each part has its lines and its fill ("" for the box's)."""
+    fills = [f' BGCOLOR="{fill}"' if fill else "" for _, fill in parts]
+    cells = [f"<TR><TD{fill}>{inner(lines, theme)}</TD></TR>" for fill, (lines, _) in zip(fills, parts, strict=True)]
+    return Html(f'<<TABLE {table_attributes(look)} CELLPADDING="4">{"<HR/>".join(cells)}</TABLE>>')
+
+
+def inner(lines: Iterable[Line], theme: Theme) -> str:
+    """Return a table of lines, to stand in a cell."""
+    return f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1">{rows(lines, theme)}</TABLE>'
+
+
+def table_attributes(look: Mapping[str, str]) -> str:
+    """Return the attributes of a table that looks as a box would."""
+    words = [word for word in ("ROUNDED", "DASHED") if word.lower() in look.get("style", "")]
+    border = max(round(float(look.get("penwidth", "1"))), 1)
+    style = f' STYLE="{",".join(words)}"' if words else ""
+    return f'BORDER="{border}"{style} COLOR="{look["color"]}" BGCOLOR="{look["fillcolor"]}" CELLBORDER="0" CELLSPACING="0"'
+
+
 def centred(middle: Line, below: Sequence[Line], size: int, theme: Theme) -> Html:
     """Return a label with a large line in the middle of its shape, and lines that hang out below."""
     blank = "".join('<TR><TD HEIGHT="15"> </TD></TR>' for _ in below)

@@ -143,6 +143,22 @@ def is_small(shape: tuple[int | None, ...]) -> bool:
     return 0 < math.prod(size or 0 for size in shape) <= MOST_VALUES
 
 
+def short_value(value: Value, precision: int = 4) -> str:
+    """Return the values of a small tensor, or the norm of a large one.
+
+    >>> short_value((1.0, 2.5)), short_value((3.0, 4.0, 0.0, 0.0, 0.0))
+    ('[1, 2.5]', '|5|')
+    """
+    if is_small(size_of(value)):
+        return value_text(value, precision)
+    return f"|{decimal(norm(value), precision)}|"
+
+
+def norm(value: Value) -> float:
+    """Return the square root of the sum of the squares."""
+    return math.sqrt(math.fsum(float(item) ** 2 for item in elements(value) if isinstance(item, int | float)))
+
+
 # ------------------------------------------------------------------ boxes
 def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[Box]:
     """Return what each box says, in the order of the nodes; what operations saved in columns, if it is to be a table."""
@@ -272,8 +288,7 @@ def gradient_line(node: Node, options: RenderOptions) -> list[Line]:
     text = value_text(node.grad, options.precision)
     if is_small(size_of(node.grad)) and len(text) <= options.max_chars:
         return [(Span(f"grad = {text}{remark}", "gradient"),)]
-    norm = math.sqrt(math.fsum(float(item) ** 2 for item in elements(node.grad) if isinstance(item, int | float)))
-    return [(Span(f"|grad| = {decimal(norm, options.precision)}{remark}", "gradient"),)]
+    return [(Span(f"|grad| = {decimal(norm(node.grad), options.precision)}{remark}", "gradient"),)]
 
 
 def _name(node: Node) -> str:

@@ -20,7 +20,7 @@ THEMES = ("torchviz", "light", "dark", "print")
 """What a picture looks like: TorchViz's colours, pale ones for slides, light on dark, shades of grey."""
 
 
-VIEWS = {"torchviz": "TB", "dataflow": "LR"}
+VIEWS = {"torchviz": "TB", "dataflow": "LR", "teaching": "TB", "micrograd": "LR"}
 """What a picture shows, the backward graph as TorchViz draws it, or the formula with its local derivatives; and its direction."""
 
 

@@ -6,8 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from gviz.passes.dataflow import dataflow as prepare
+from gviz.passes.expressions import operator_of
 from gviz.render import html
-from gviz.render.labels import Span, gradient_line, is_small, size_of, value_lines, value_text
+from gviz.render.labels import Span, gradient_line, is_small, short_value, size_of, value_lines, value_text
 from gviz.render.theme import box_attributes
 
 if TYPE_CHECKING:
@@ -82,21 +83,16 @@ def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptio
     if node.kind == "leaf":
         yield from gradient_line(node, options)
     elif node.kind == "operation" and node.arrives is not None:
-        yield (Span(f"∂{root}/∂{node.name or '·'} = {short(node.arrives, options)}", "gradient"),)
+        yield (Span(f"∂{root}/∂{node.name or '·'} = {short_value(node.arrives, options.precision)}", "gradient"),)
     parts = [edge.handed for edge in uses if edge.handed is not None]
     if len(parts) > 1 and all(is_small(size_of(part)) for part in parts):
         texts = [value_text(part, options.precision) for part in parts]
         yield (Span("= " + " + ".join(f"({text})" if text.startswith("-") else text for text in texts), "gradient"),)
 
 
-def short(value: object, options: RenderOptions) -> str:
-    """Return a gradient's values, or its size."""
-    return value_text(value, options.precision) if is_small(size_of(value)) else "×".join(map(str, size_of(value)))  # type: ignore[arg-type]
-
-
 def circle(node: Node, lines: list[Line], options: RenderOptions, theme: Theme, *, is_root: bool) -> dict[str, str]:
     """Return the look of an operation: its sign in the middle, with as much room above as the lines below take."""
-    sign = node.label
+    sign = operator_of(node.label)
     size = SIGN if len(sign) == 1 else WORD
     label = html.centred((Span(sign, is_bold=True),), lines, size, theme)
     fill, pen = theme.boxes["output" if is_root else "operation"]
