@@ -192,7 +192,7 @@ def loaded_by(code: str) -> set[str]:
 
 HEAVY = {"numpy", "rich", "graphviz", "pygraphviz"}
 
-PICTURE_WORDS = {"gviz.render.options"}
+PICTURE_WORDS = {"gviz.pictures.options"}
 """Holds the words of ``--show``, ``--rankdir`` and ``--graphviz``, which the help lists."""
 
 

@@ -21,7 +21,7 @@ def rows(graph: Graph) -> list[tuple[str, ...]]:
     >>> rows(Graph(nodes, (Edge("n0", "n1"),), kind="static"))[1]
     ('Log', 'Log', '(?, 2)', 'float32', 'a')
     """
-    from gviz.render.labels import shape_text
+    from gviz.pictures.labels import shape_text
 
     inputs = inputs_of(graph)
     return [

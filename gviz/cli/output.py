@@ -13,7 +13,7 @@ import click
 from gviz.cli import streams
 from gviz.errors import FileError
 from gviz.render import RenderOptions, find, render, save, suffix_of
-from gviz.render.options import ENGINES, RANKDIRS, SHOWABLE, THEMES, VIEWS
+from gviz.pictures.options import ENGINES, RANKDIRS, SHOWABLE, THEMES, VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

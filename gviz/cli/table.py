@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from gviz.cli import streams
-from gviz.render.labels import shape_text, value_text
+from gviz.pictures.labels import shape_text, value_text
 from gviz.text import aligned, display_width, joined
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from gviz.errors import RenderError
 from gviz.layout import RenderWarning
-from gviz.render.options import RenderOptions
+from gviz.pictures.options import RenderOptions
 from gviz.text import closest
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gviz.render.look import picture_size
 from gviz.render.marks import mark
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from gviz.graph import Graph
     from gviz.render import FormatRow
-    from gviz.render.options import RenderOptions
+    from gviz.pictures.options import RenderOptions
 
 DESCRIPTION = "pictures, by Graphviz"
 
@@ -77,18 +76,22 @@ def _drawn(graph: Graph, options: RenderOptions, output: str) -> bytes:
     """Lay the graph out and draw it, in two steps where some of its arrows are too long to be routed."""
     from gviz.layout.graphviz import draw
     from gviz.layout.plan import make_plan
+    from gviz.pictures import Arrow, Shape, picture_of
     from gviz.render import dot
 
-    plan = make_plan([node.id for node in graph.nodes], [(edge.source, edge.target) for edge in graph.edges])
+    picture = picture_of(graph, options)
+    shapes = [one.id for one in picture.statements if isinstance(one, Shape)]
+    arrows = [one for one in picture.statements if isinstance(one, Arrow)]
+    plan = make_plan(shapes, [(arrow.start, arrow.end) for arrow in arrows])
     if plan.is_slow:
-        warn_of_size(len(graph.nodes), len(plan.long), "DOT (-o graph.dot) and the tree (-o graph.txt) are there at once")
+        warn_of_size(len(shapes), len(plan.long), "DOT (-o graph.dot) and the tree (-o graph.txt) are there at once")
     if not plan.long:
-        return draw(dot.render(graph, options, plan.attributes), output, using=options.graphviz)
-    attributes = {**plan.attributes, "size": picture_size(len(graph.nodes) + len(graph.edges))}
-    short, long = ([edge for i, edge in enumerate(graph.edges) if (i in plan.long) is is_long] for is_long in (False, True))
-    placed = draw(dot.render(replace(graph, edges=tuple(short)), options, attributes), "dot", using=options.graphviz)
-    arrows = dot.edge_lines(replace(graph, edges=tuple(long)), options)
-    return draw(with_straight(placed, arrows), output, using=options.graphviz, program="nop2")
+        return draw(dot.text_of(picture, plan.attributes), output, using=options.graphviz)
+    long = {id(arrows[number]) for number in plan.long}
+    kept = replace(picture, statements=[one for one in picture.statements if id(one) not in long])
+    placed = draw(dot.text_of(kept, plan.attributes), "dot", using=options.graphviz)
+    straight = list(dot.statements(one for one in picture.statements if id(one) in long))
+    return draw(with_straight(placed, straight), output, using=options.graphviz, program="nop2")
 
 
 def with_straight(placed: bytes, arrows: list[str]) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gviz.graph import Graph
-    from gviz.render.options import RenderOptions
+    from gviz.pictures.options import RenderOptions
 
 SUFFIXES = ("json",)
 TEXTS = SUFFIXES
@@ -17,7 +17,7 @@ def render(graph: Graph, _options: RenderOptions) -> str:
     r"""Return the graph as :meth:`gviz.graph.Graph.to_json` writes it; a lone surrogate, which no file can hold, as ``\ud800``.
 
     >>> from gviz.graph import Graph
-    >>> from gviz.render.options import RenderOptions
+    >>> from gviz.pictures.options import RenderOptions
     >>> text = render(Graph(title="\ud800"), RenderOptions())
     >>> r"\ud800" in text, Graph.from_json(text).title == "\ud800"
     (True, True)

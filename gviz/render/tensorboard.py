@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from gviz import events
 from gviz.events import write_events as save
-from gviz.render.labels import is_small, size_of, value_text
+from gviz.pictures.labels import is_small, size_of, value_text
 
 if TYPE_CHECKING:
     from gviz.graph import Edge, Graph, Node
-    from gviz.render.options import RenderOptions
+    from gviz.pictures.options import RenderOptions
 
 __all__ = ["DESCRIPTION", "SUFFIXES", "TEXTS", "operations", "render", "save"]
 

@@ -10,15 +10,15 @@ from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from gviz.passes.expressions import with_expressions
-from gviz.render.labels import boxes, describe
-from gviz.render.look import ANSI
+from gviz.pictures.labels import boxes, describe
+from gviz.pictures.look import ANSI
 from gviz.text import display_width, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gviz.graph import Edge, Graph, Node
-    from gviz.render.options import RenderOptions
+    from gviz.pictures.options import RenderOptions
 
 __all__ = ["render"]
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from gviz.render.labels import shape_text
-from gviz.render.look import ARROWS, BOX, BOXES, LONGEST_LINE, LONGEST_PIECE, picture_size
+from gviz.pictures.labels import shape_text
+from gviz.pictures.look import ARROWS, BOX, BOXES, LONGEST_LINE, LONGEST_PIECE, picture_size
 from gviz.text import shorten, visible
 from gviz.walk import FREED, is_tensor, walk
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from gviz.graph import Edge, Graph, Node, Value
 from gviz.render import RenderOptions, render
 from gviz.render.dot import quote
-from gviz.render.labels import lines
-from gviz.render.look import picture_size
+from gviz.pictures.labels import lines
+from gviz.pictures.look import picture_size
 from gviz.text import visible
 
 PLAIN = RenderOptions(show=())

@@ -33,7 +33,7 @@ from gviz.layout.graphviz import DrawingError, NoEngineError, draw
 from gviz.layout.plan import Plan, make_plan
 from gviz.render import RenderOptions, formats, image, render
 from gviz.render.image import SUFFIXES, TEXTS, without_date
-from gviz.render.labels import lines
+from gviz.pictures.labels import lines
 from gviz.render.marks import has_mark
 
 SMALL_LINES = "\n" * 6_000

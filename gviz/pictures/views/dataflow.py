@@ -5,37 +5,43 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from gviz.passes.dataflow import dataflow as prepare
+from gviz.passes.dataflow import dataflow
 from gviz.passes.expressions import operator_of
-from gviz.render import html
-from gviz.render.labels import Span, gradient_line, is_small, short_value, size_of, value_lines, value_text
-from gviz.render.theme import box_attributes
+from gviz.pictures import Arrow, Shape, html
+from gviz.pictures.labels import Span, gradient_line, is_small, short_value, size_of, value_lines, value_text
+from gviz.pictures.page import themed
+from gviz.pictures.theme import THEMES, box_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gviz.pictures import Picture, Statement
     from gviz.graph import Edge, Graph, Node
-    from gviz.render.labels import Line
-    from gviz.render.options import RenderOptions
-    from gviz.render.theme import Theme
+    from gviz.pictures.labels import Line
+    from gviz.pictures.options import RenderOptions
+    from gviz.pictures.theme import Theme
 
-__all__ = ["SPACE", "legend", "prepare", "statements"]
+__all__ = ["picture"]
 
 SPACE = {"nodesep": "0.16", "ranksep": "0.2"}
-
-Statement = tuple[str, dict[str, str]]
-"""A box's name, or an arrow, with its attributes."""
 
 CIRCLE, HEIGHT, WIDTH = 0.5, 0.42, 0.115
 """Inches: of a circle, and of a rounded box for a longer word (its width for each letter)."""
 
-SIGN, WORD, PLATE = 22, 13, 11
-"""Points: of a sign in a circle, of a function's name, of a local derivative."""
+SIGN, WORD = 22, 13
+"""Points: of a sign in a circle, and of a function's name."""
 
 MOST_EDGES = 6
 """Lines from which on a local derivative stands on two lines."""
 
 SIDES = {"LR": ("e", "w"), "RL": ("w", "e"), "TB": ("s", "n"), "BT": ("n", "s")}
+
+
+def picture(graph: Graph, options: RenderOptions) -> Picture:
+    """Return the picture of a graph."""
+    shown, theme = dataflow(graph), THEMES[options.theme]
+    label = {"label": _legend(shown, options, theme)} if options.legend else {}
+    return themed(shown, options, {**SPACE, **label}, list(statements(shown, options, theme)))
 
 
 def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
@@ -48,26 +54,23 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
     for node in graph.nodes:
         lines = [*value_lines(node._replace(expression=""), options), *gradient_lines(node, sums.get(node.id, []), root or "root", options)]
         if node.kind == "operation":
-            yield node.id, circle(node, lines, options, theme, is_root=node.id in graph.roots)
+            yield Shape(node.id, circle(node, lines, theme, is_root=node.id in graph.roots))
         else:
             look = box_attributes(node.kind, theme)
-            yield node.id, {**look, "label": html.box(lines, theme)}
+            yield Shape(node.id, {**look, "label": html.box(lines, theme)})
     out, into = SIDES[options.rankdir]
     is_two = sum(1 for edge in graph.edges if edge.symbol or edge.local is not None) > MOST_EDGES
     for number, edge in enumerate(graph.edges):
-        start, end = f"{edge.source}:{out}", f"{edge.target}:{into}"
-        if nodes[edge.source].kind in ("constant", "frozen"):
-            yield f"{start} -> {end}", {"style": "dashed", "color": theme.boxes["dashed"].pen, "arrowhead": "none"}
-            continue
         line = derivative(edge, nodes, options)
-        if not line:
-            yield f"{start} -> {end}", {}
-            continue
-        rows: list[Line] = [(Span(part, "muted"),) for part in (line if is_two else (" = ".join(line),))]
-        look = {"shape": "box", "fillcolor": theme.page, "penwidth": "0", "margin": "0.02,0.01", "height": "0.1", "width": "0.1"}
-        yield f"p{number}", {**look, "fontsize": str(PLATE), "label": html.box(rows, theme, padding="0.5")}
-        yield f"{start} -> p{number}:{into}", {"arrowhead": "none"}
-        yield f"p{number}:{out} -> {end}", {}
+        if nodes[edge.source].kind in ("constant", "frozen"):
+            look = {"style": "dashed", "color": theme.boxes["dashed"].pen, "arrowhead": "none"}
+            yield Arrow(edge.source, edge.target, look, out, into)
+        elif not line:
+            yield Arrow(edge.source, edge.target, {}, out, into)
+        else:
+            yield Shape(f"p{number}", html.plate([(Span(part, "muted"),) for part in (line if is_two else (" = ".join(line),))], theme))
+            yield Arrow(edge.source, f"p{number}", {"arrowhead": "none"}, out, into)
+            yield Arrow(f"p{number}", edge.target, {}, out, into)
 
 
 def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tuple[str, ...]:
@@ -90,7 +93,7 @@ def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptio
         yield (Span("= " + " + ".join(f"({text})" if text.startswith("-") else text for text in texts), "gradient"),)
 
 
-def circle(node: Node, lines: list[Line], options: RenderOptions, theme: Theme, *, is_root: bool) -> dict[str, str]:
+def circle(node: Node, lines: list[Line], theme: Theme, *, is_root: bool) -> dict[str, str]:
     """Return the look of an operation: its sign in the middle, with as much room above as the lines below take."""
     sign = operator_of(node.label)
     size = SIGN if len(sign) == 1 else WORD
@@ -103,7 +106,7 @@ def circle(node: Node, lines: list[Line], options: RenderOptions, theme: Theme, 
     return {**look, "shape": "box", "style": "rounded,filled", "width": width, "height": str(HEIGHT)}
 
 
-def legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
+def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
     """Return the text below the picture."""
     kinds = {"leaf": "leaf", "constant": "constant", "frozen": "frozen"}
     found = {node.kind for node in graph.nodes}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gviz.graph import Graph, Node, Value
-    from gviz.render.options import RenderOptions
+    from gviz.pictures.options import RenderOptions
 
 __all__ = ["LONGEST_LINE", "Box", "Line", "Span", "boxes", "decimal", "describe", "lines", "number", "shape_text", "value_text"]
 
@@ -201,7 +201,7 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
         table: whether what the operation saved stands in columns.
 
     >>> from gviz.graph import Node
-    >>> from gviz.render.options import RenderOptions
+    >>> from gviz.pictures.options import RenderOptions
     >>> operation = Node("n0", "operation", "AddBackward0", name="a", shape=(), value=3.0, expression="x + w")
     >>> [text_of(line) for line in lines(operation, RenderOptions())]
     ['AddBackward0', 'a = x + w = 3']

@@ -8,18 +8,21 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from gviz.render.labels import Span
+from gviz.pictures.labels import Span
 from gviz.text import shorten, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from gviz.render.labels import Box, Line
-    from gviz.render.theme import Theme
+    from gviz.pictures.labels import Box, Line
+    from gviz.pictures.theme import Theme
 
-__all__ = ["Html", "box", "centred", "labels", "legend", "plain"]
+__all__ = ["BARE", "Html", "box", "centred", "labels", "legend", "plain", "plate", "record", "stacked"]
 
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": " "})
+
+BARE = {"shape": "plain", "style": ""}
+"""The attributes of a box whose label draws its outline."""
 
 LONGEST = 16_000
 """Characters of a label: Graphviz reads no longer ones."""
@@ -86,6 +89,12 @@ def plain(box: Box) -> str:
 def box(lines: Iterable[Line], theme: Theme, *, padding: str = "1.5") -> Html:
     """Return the label of a box."""
     return Html(f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="{padding}">{rows(lines, theme)}</TABLE>>')
+
+
+def plate(lines: Iterable[Line], theme: Theme) -> dict[str, str]:
+    """Return the look of a text that stands on a line, as a box without an outline."""
+    look = {"fillcolor": theme.page, "penwidth": "0", "margin": "0.02,0.01", "height": "0.1", "width": "0.1", "fontsize": "11"}
+    return {"label": box(lines, theme, padding="0.5"), **look}
 
 
 def record(cells: Sequence[Line], theme: Theme, look: Mapping[str, str]) -> Html:

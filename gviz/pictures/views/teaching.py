@@ -6,40 +6,49 @@ that flows back stands on each line, as gradient · local derivative.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gviz.passes.dataflow import dataflow
-from gviz.render import html
-from gviz.render.labels import Span, short_value, value_lines
-from gviz.render.theme import box_attributes
+from gviz.pictures import Arrow, Shape, html
+from gviz.pictures.labels import Span, short_value, value_lines
+from gviz.pictures.page import themed
+from gviz.pictures.theme import THEMES, box_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gviz.pictures import Picture, Statement
     from gviz.graph import Edge, Graph, Node
-    from gviz.render.labels import Line
-    from gviz.render.options import RenderOptions
-    from gviz.render.theme import Theme
+    from gviz.pictures.labels import Line
+    from gviz.pictures.options import RenderOptions
+    from gviz.pictures.theme import Theme
 
-__all__ = ["SPACE", "legend", "prepare", "statements"]
+__all__ = ["picture"]
 
 SPACE = {"nodesep": "0.35", "ranksep": "0.16"}
 SIDES = {"TB": ("s", "n"), "BT": ("n", "s"), "LR": ("e", "w"), "RL": ("w", "e")}
 BACK = {"TB": "↑", "BT": "↓", "LR": "←", "RL": "→"}
+FIRST = ("self", "input")
 KINDS = {"leaf": "leaf", "operation": "grad_fn", "output": "root's grad_fn", "saved": "kept for backward"}
 
 
 def prepare(graph: Graph) -> Graph:
     """Return the graph of the values, without constants: PyTorch's graph has none."""
-    from dataclasses import replace
-
     shown = dataflow(graph)
     kept = {node.id for node in shown.nodes if node.kind in ("leaf", "operation")}
     edges = tuple(edge for edge in shown.edges if edge.source in kept)
     return replace(shown, nodes=tuple(node for node in shown.nodes if node.id in kept), edges=edges)
 
 
-def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[tuple[str, dict[str, str]]]:
+def picture(graph: Graph, options: RenderOptions) -> Picture:
+    """Return the picture of a graph."""
+    shown, theme = prepare(graph), THEMES[options.theme]
+    label = {"label": _legend(shown, options, theme)} if options.legend else {}
+    return themed(shown, options, {**SPACE, **label}, list(statements(shown, options, theme)))
+
+
+def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
     """Yield the boxes and the lines."""
     uses: dict[str, list[Edge]] = {}
     inputs: dict[str, list[Edge]] = {}
@@ -58,28 +67,22 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[t
             parts = [([(Span(node.label),), *value_lines(node, options)], "")]
             kept = saved(node, inputs.get(node.id, []), nodes)
             parts += [([(Span(f"saved: {kept}"),)], theme.boxes["saved"].fill)] if kept else []
-        yield node.id, {"shape": "plain", "label": html.stacked(parts, theme, look)}
+        yield Shape(node.id, {"label": html.stacked(parts, theme, look), **html.BARE})
     out, into = SIDES[options.rankdir]
     for number, edge in enumerate(graph.edges):
         text = product(edge, nodes[edge.target], options)
         if not text:
-            yield f"{edge.source} -> {edge.target}", {}
+            yield Arrow(edge.source, edge.target, {})
             continue
-        yield f"g{number}", plate([(Span(text, "gradient"),)], theme)
-        yield f"{edge.source} -> g{number}:{into}", {"arrowhead": "none"}
-        yield f"g{number}:{out} -> {edge.target}", {}
+        yield Shape(f"g{number}", html.plate([(Span(text, "gradient"),)], theme))
+        yield Arrow(edge.source, f"g{number}", {"arrowhead": "none"}, "", into)
+        yield Arrow(f"g{number}", edge.target, {}, out)
     for root in graph.roots:
         if nodes[root].arrives is not None:
             name = nodes[root].name
             text = f"{BACK[options.rankdir]} ∂{name}/∂{name} = {short_value(nodes[root].arrives, options.precision)}"
-            yield f"start_{root}", plate([(Span(text, "gradient"),), (Span("backward() starts here", "muted"),)], theme)
-            yield f"{root} -> start_{root}", {"dir": "back", "color": theme.gradient}
-
-
-def plate(lines: list[Line], theme: Theme) -> dict[str, str]:
-    """Return the look of a text that stands on a line."""
-    look = {"fillcolor": theme.page, "penwidth": "0", "margin": "0.03,0.01", "height": "0.1", "width": "0.1", "fontsize": "11"}
-    return {**look, "label": html.box(lines, theme, padding="0.5")}
+            yield Shape(f"start_{root}", html.plate([(Span(text, "gradient"),), (Span("backward() starts here", "muted"),)], theme))
+            yield Arrow(root, f"start_{root}", {"dir": "back", "color": theme.gradient})
 
 
 def sum_line(leaf: Node, uses: list[Edge], options: RenderOptions) -> Line:
@@ -95,8 +98,8 @@ def saved(node: Node, inputs: list[Edge], nodes: dict[str, Node]) -> str:
     """Return what an operation keeps for backward: tensors by their names, options by their values."""
     names = {edge.slot: nodes[edge.source].name or "·" for edge in inputs}
     told = []
-    for key, text in node.attrs:
-        if key.endswith(("_sym_sizes", "_sym_strides")) or text == "None":
+    for key, text in sorted(node.attrs, key=lambda pair: pair[0] not in FIRST):
+        if key.endswith(("_sym_sizes", "_sym_strides")) or text == "None" or (key, text) == ("alpha", "1"):
             continue
         if text in ("freed", "[saved tensor] ()") or text.startswith("[saved tensor"):
             source = {"self": 0, "input": 0, "other": 1, "mat2": 1, "tensor": 1, "vec": 1}.get(key)
@@ -116,7 +119,7 @@ def product(edge: Edge, user: Node, options: RenderOptions) -> str:
     return f"{BACK[options.rankdir]} {arrives} · {f'({local})' if local.startswith('-') else local} = {handed}"
 
 
-def legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
+def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
     """Return the text below the picture."""
     kinds = {node.kind for node in graph.nodes} | {"output"} | ({"saved"} if any(node.attrs for node in graph.nodes) else set())
     forward = {"TB": "↓", "BT": "↑", "LR": "→", "RL": "←"}[options.rankdir]

@@ -4,38 +4,47 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gviz.passes.dataflow import dataflow as prepare
+from gviz.passes.dataflow import dataflow
 from gviz.passes.expressions import operator_of
-from gviz.render import html
-from gviz.render.labels import Span, short_value
-from gviz.render.theme import box_attributes
+from gviz.pictures import Arrow, Shape, html
+from gviz.pictures.labels import Span, short_value
+from gviz.pictures.page import themed
+from gviz.pictures.theme import THEMES, box_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gviz.pictures import Picture, Statement
     from gviz.graph import Graph, Node
-    from gviz.render.labels import Line
-    from gviz.render.options import RenderOptions
-    from gviz.render.theme import Theme
+    from gviz.pictures.labels import Line
+    from gviz.pictures.options import RenderOptions
+    from gviz.pictures.theme import Theme
 
-__all__ = ["SPACE", "legend", "prepare", "statements"]
+__all__ = ["picture"]
 
 SPACE = {"nodesep": "0.22", "ranksep": "0.28"}
 
 
-def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[tuple[str, dict[str, str]]]:
+def picture(graph: Graph, options: RenderOptions) -> Picture:
+    """Return the picture of a graph."""
+    shown, theme = dataflow(graph), THEMES[options.theme]
+    label = {"label": _legend(shown, options, theme)} if options.legend else {}
+    return themed(shown, options, {**SPACE, **label}, list(statements(shown, options, theme)))
+
+
+def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
     """Yield the boxes and the lines."""
     operations = {node.id for node in graph.nodes if node.kind == "operation"}
     for node in graph.nodes:
         look = box_attributes("output" if node.id in graph.roots else node.kind, theme)
         if node.id in graph.roots:
             look["penwidth"] = "2"
-        yield node.id, {"shape": "plain", "label": html.record(cells(node, options), theme, look)}
+        yield Shape(node.id, {"label": html.record(cells(node, options), theme, look), **html.BARE})
         if node.id in operations:
-            yield sign_of(node.id), circle(node, theme)
-            yield f"{sign_of(node.id)} -> {node.id}", {}
+            yield Shape(sign_of(node.id), circle(node, theme))
+            yield Arrow(sign_of(node.id), node.id, {})
     for edge in graph.edges:
-        yield f"{edge.source} -> {sign_of(edge.target)}", {}
+        yield Arrow(edge.source, sign_of(edge.target), {})
 
 
 def sign_of(operation: str) -> str:
@@ -65,6 +74,6 @@ def circle(node: Node, theme: Theme) -> dict[str, str]:
     return {**look, **size, "style": "rounded,filled"}
 
 
-def legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
+def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
     """Return the text below the picture: micrograd has none, so there is only the reason of a program that stopped."""
     return html.legend({}, [], theme, options.rankdir, error=graph.error)

@@ -1,0 +1,79 @@
+"""Pictures: which boxes and lines a graph is drawn with, what they say and how they look, before any format writes them.
+
+A :class:`Picture` is Graphviz's words as data. A view makes it from a graph, a layout may add positions, a format writes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+from gviz.pictures.options import RenderOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gviz.graph import Graph
+
+__all__ = ["LARGE", "Arrow", "Frame", "Picture", "RenderOptions", "Shape", "Statement", "is_large", "picture_of"]
+
+class Shape(NamedTuple):
+    """A box, by the id of its node, with Graphviz's attributes."""
+
+    id: str
+    look: Mapping[str, str]
+
+
+class Arrow(NamedTuple):
+    """A line from one box to another; ``tail`` and ``head`` are the sides that it leaves and enters: ``e``, ``n`` ..."""
+
+    start: str
+    end: str
+    look: Mapping[str, str]
+    tail: str = ""
+    head: str = ""
+
+
+class Frame(NamedTuple):
+    """The beginning of a frame around what follows, by its path; without one, the end of the last frame."""
+
+    path: str = ""
+    look: Mapping[str, str] = {}
+
+
+Statement = Shape | Arrow | Frame
+
+LARGE = 300
+"""Boxes from which on a picture has TorchViz's size, no legend and one ink: nobody reads it box by box."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A graph as it is going to be drawn.
+
+    Args:
+        title: its name.
+        graph: attributes of the whole.
+        node: attributes that all boxes have.
+        edge: attributes that all lines have.
+        statements: boxes, frames and arrows, in the order in which they are written.
+    """
+
+    title: str
+    graph: Mapping[str, str]
+    node: Mapping[str, str]
+    edge: Mapping[str, str]
+    statements: Sequence[Statement]
+
+
+def picture_of(graph: Graph, options: RenderOptions) -> Picture:
+    """Return the picture of a graph, in the view that the options name."""
+    view = import_module(f"gviz.pictures.views.{options.view}")
+    picture: Picture = view.picture(graph, options)
+    return picture
+
+
+def is_large(graph: Graph) -> bool:
+    """Return whether a picture has too many boxes for anybody to read them all."""
+    return len(graph.nodes) > LARGE

@@ -1,0 +1,40 @@
+"""The page that all themed views share: the background, the usual box and line, the text below."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gviz.pictures import Picture
+from gviz.pictures.theme import FONT, THEMES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gviz.graph import Graph
+    from gviz.pictures import Statement
+    from gviz.pictures.options import RenderOptions
+
+__all__ = ["direction", "themed"]
+
+
+def themed(graph: Graph, options: RenderOptions, own: Mapping[str, str], statements: Sequence[Statement]) -> Picture:
+    """Return a picture on a theme's page.
+
+    Args:
+        graph: what it is of.
+        options: ``theme`` and ``rankdir`` are read.
+        own: attributes of the whole picture besides: distances, the legend as its label.
+        statements: its boxes and lines.
+    """
+    theme = THEMES[options.theme]
+    text = {"fontname": FONT, "fontcolor": theme.ink}
+    page = {"bgcolor": theme.page, "fontname": FONT, "fontcolor": theme.muted, "fontsize": "9", "pad": "0.15"}
+    page["labelloc"] = "t" if options.rankdir == "BT" else "b"  # BT turns the picture over
+    box = {"fontsize": "12", "shape": "box", "style": "filled", "margin": "0.11,0.055", "height": "0.3", "width": "0.3"}
+    line = {"fontsize": "10", "color": theme.line, "penwidth": "1.1", "arrowsize": "0.6"}
+    return Picture(graph.title, {**page, **direction(options), **own}, {**text, **box}, {**text, **line}, statements)
+
+
+def direction(options: RenderOptions) -> dict[str, str]:
+    """Return the attribute of a picture that does not run from top to bottom."""
+    return {} if options.rankdir == "TB" else {"rankdir": options.rankdir}

@@ -1,0 +1,124 @@
+"""TorchViz's boxes and arrows, nothing more and nothing less, with values in them; or its own picture, to the pixel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gviz.passes.expressions import UNKNOWN, with_expressions
+from gviz.pictures import Arrow, Frame, Picture, Shape, html, is_large
+from gviz.pictures.labels import Span, boxes
+from gviz.pictures.look import ARROWS, BOX, BOXES, CLUSTER, LABEL, LONGEST_LINE, picture_size
+from gviz.pictures.page import direction, themed
+from gviz.pictures.theme import THEMES, box_attributes, edge_attributes, error_attributes
+from gviz.text import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from gviz.graph import Edge, Graph
+    from gviz.pictures import Statement
+    from gviz.pictures.options import RenderOptions
+
+__all__ = ["lines", "picture"]
+
+LEGEND = {
+    "leaf": "leaf: made by you, keeps its grad",
+    "operation": "operation (its grad_fn)",
+    "output": "root",
+    "intermediate": "base of a view",
+    "saved": "saved for backward",
+    "frozen": "needs no gradient",
+}
+STATIC_LEGEND = {
+    "placeholder": "placeholder: gets its value at each run",
+    "variable": "variable: keeps its value between runs",
+    "constant": "constant",
+    "operation": "operation",
+    "output": "root",
+}
+"""What the legend says of each kind of box."""
+
+
+
+def picture(graph: Graph, options: RenderOptions) -> Picture:
+    """Return the picture; ``options.show`` is empty for TorchViz's own."""
+    shown = graph if not options.show or is_large(graph) else with_expressions(graph)
+    drawn = _boxes(shown, options)
+    statements = [*(_clusters(shown, drawn, options) if graph.kind == "static" else drawn), *lines(graph.edges, shown, options)]
+    size = {"size": picture_size(len(graph.nodes) + len(graph.edges))}
+    if not options.show:
+        label = LABEL if any(edge.label and edge.kind == "data" for edge in graph.edges) else {}
+        return Picture(graph.title, {**size, **direction(options)}, BOX, label, statements)
+    own = size if is_large(graph) else {"label": _legend(shown, options)} if options.legend else {}
+    space = {"ranksep": "0.3" if options.rankdir in ("TB", "BT") else "0.4", "nodesep": "0.3"}
+    return themed(graph, options, {**own, **space}, statements)
+
+
+def _legend(graph: Graph, options: RenderOptions) -> html.Html:
+    """Return the text below the picture: its kinds of boxes, and which way data and gradients go."""
+    kinds = {node.kind for node in graph.nodes} | ({"output"} if graph.roots else set())
+    is_static = graph.kind == "static"
+    told = {kind: text for kind, text in (STATIC_LEGEND if is_static else LEGEND).items() if kind in kinds}
+    forward, back = {"TB": "↓↑", "BT": "↑↓", "LR": "→←", "RL": "←→"}[options.rankdir]
+    has_unknown = any(UNKNOWN in node.expression for node in graph.nodes)
+    notes = [f"{UNKNOWN} an input that needs no grad"] if has_unknown else []
+    notes.append(f"{forward} data" if is_static else f"{forward} data; gradients flow back {back}")
+    return html.legend(told, [(Span(note),) for note in notes], THEMES[options.theme], options.rankdir, error=graph.error)
+
+
+def _boxes(graph: Graph, options: RenderOptions) -> list[Shape]:
+    """Return the boxes; equal ones share their attributes."""
+    drawn, theme = boxes(graph, options), THEMES[options.theme]
+    unique = list(dict.fromkeys(drawn))
+    has_inks = bool(options.show) and not is_large(graph)
+    texts = html.labels(unique, theme) if has_inks else [html.plain(box) for box in unique]
+    looks = {kind: BOXES[kind] if not options.show else box_attributes(kind, theme) for kind in {box.kind for box in unique}}
+    made = {
+        box: {"label": text, **looks[box.kind], **(error_attributes(theme) if box.is_error else {})}
+        for box, text in zip(unique, texts, strict=True)
+    }
+    return [Shape(node.id, made[box]) for node, box in zip(graph.nodes, drawn, strict=True)]
+
+
+def _clusters(graph: Graph, shapes: list[Shape], options: RenderOptions) -> Iterator[Statement]:
+    """Yield the boxes of a static graph, each name scope a frame of its own within the one around it."""
+    inside: dict[str, list[Shape]] = {"": []}
+    scopes: dict[str, list[str]] = {"": []}
+    for node in graph.nodes:
+        path = ""
+        for part in node.scope.split("/") if node.scope else ():
+            outer, path = path, f"{path}/{part}" if path else part
+            if path not in scopes:
+                scopes[outer].append(path)
+                scopes[path], inside[path] = [], []
+    for node, statement in zip(graph.nodes, shapes, strict=True):  # a node with a scope's name is in it, as its helpers are
+        inside[node.name if node.name in scopes else node.scope].append(statement)
+    look = {**CLUSTER, "color": THEMES[options.theme].line} if options.show else CLUSTER
+    look = {**look, "labelloc": "b" if options.rankdir == "BT" else "t"}  # BT turns the picture over: at the top all the same
+    waiting: list[tuple[str, bool]] = [("", False)]
+    while waiting:  # a stack: scopes nest as deep as they like
+        path, is_done = waiting.pop()
+        if is_done:
+            yield Frame()
+            continue
+        if path:
+            yield Frame(path, {"label": path.rpartition("/")[2], **look})
+            waiting.append((path, True))
+        yield from inside[path]
+        waiting.extend((scope, False) for scope in reversed(scopes[path]))
+
+
+def lines(edges: Iterable[Edge], graph: Graph, options: RenderOptions) -> Iterator[Arrow]:
+    """Yield the arrows of a graph, or some of them."""
+    tensors = {node.id for node in graph.nodes if node.kind == "saved"}
+    looks: Mapping[str, Mapping[str, str]] = edge_attributes(THEMES[options.theme]) if options.show else ARROWS
+    for edge in edges:
+        start, end, kind = edge.source, edge.target, edge.kind
+        look = looks[kind]
+        if kind == "saved":  # TorchViz's way round, which puts what is saved below the operation
+            start, end = end, start
+            if options.show and edge.source not in tensors:  # but a leaf stays above the operations that keep it
+                look = {**look, "constraint": "false"}
+        if kind == "data" and edge.label:
+            look = {"label": shorten(edge.label, LONGEST_LINE, middle=True), **look}
+        yield Arrow(start, end, look)
