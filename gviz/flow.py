@@ -22,7 +22,9 @@ MOST = 300
 """Operations of a graph that is looked at; nobody reads the derivatives of a larger one."""
 
 
-def flow(engine: Any, roots: Sequence[TensorLike], gradients: Sequence[Any] = (), *, has_gradient: bool = True) -> dict[NodeLike, Flow]:
+def flow(
+    engine: Any, roots: Sequence[TensorLike], gradients: Sequence[Any] = (), *, has_gradient: bool = True
+) -> dict[NodeLike, Flow]:
     """Return the flow of gradients from the roots.
 
     Args:

@@ -337,7 +337,6 @@ class Walker:
                     known = self.ids.get(id(item)) or self.add_tensor(item, "saved", label=label)
                     self.edges.append(Edge(known, node_id, label=label, kind="saved"))
 
-
     def add_flow(self, flow: Mapping[NodeLike, Flow]) -> None:
         """Add what arrives at the operations, and what they hand on."""
         flows = {self.ids[id(node)]: one for node, one in flow.items() if id(node) in self.ids}

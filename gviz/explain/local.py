@@ -272,4 +272,11 @@ def written(node: ast.expr) -> str:
     >>> written(ast.parse("-2 * x ** 2 / y", mode="eval").body)
     '-2·x²/y'
     """
-    return ast.unparse(node).replace(" ** 2", "²").replace(" ** 3", "³").replace(" ** ", "^").replace(" * ", "·").replace(" / ", "/")
+    return (
+        ast.unparse(node)
+        .replace(" ** 2", "²")
+        .replace(" ** 3", "³")
+        .replace(" ** ", "^")
+        .replace(" * ", "·")
+        .replace(" / ", "/")
+    )

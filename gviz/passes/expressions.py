@@ -72,9 +72,7 @@ def with_expressions(graph: Graph) -> Graph:
     words = words_of(graph)
     return replace(
         graph,
-        nodes=tuple(
-            node._replace(expression=words[node.id].expression) if node.id in words else node for node in graph.nodes
-        ),
+        nodes=tuple(node._replace(expression=words[node.id].expression) if node.id in words else node for node in graph.nodes),
     )
 
 
@@ -98,7 +96,9 @@ def words_of(graph: Graph) -> dict[str, Words]:
         elif node.kind == "operation":
             found = Text(node.expression) if node.expression else expression_of(node, operands)
             parts = [(operands[slot].text or UNKNOWN) if slot in operands else UNKNOWN for slot in range(node.slots)]
-            words[node.id] = Words(found.text, with_constants(parts, operands, found.text), node.name or outputs.get(node.id, ""))
+            words[node.id] = Words(
+                found.text, with_constants(parts, operands, found.text), node.name or outputs.get(node.id, "")
+            )
             if not text.text and len(found.text) <= LONGEST_PART:
                 text = found
         texts[node.id] = text

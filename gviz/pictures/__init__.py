@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LARGE", "Arrow", "Frame", "Picture", "RenderOptions", "Shape", "Statement", "is_large", "picture_of"]
 
+
 class Shape(NamedTuple):
     """A box, by the id of its node, with Graphviz's attributes."""
 

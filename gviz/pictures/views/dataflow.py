@@ -52,7 +52,10 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
         sums.setdefault(edge.source, []).append(edge)
     root = nodes[graph.roots[0]].name if len(graph.roots) == 1 else ""
     for node in graph.nodes:
-        lines = [*value_lines(node._replace(expression=""), options), *gradient_lines(node, sums.get(node.id, []), root or "root", options)]
+        lines = [
+            *value_lines(node._replace(expression=""), options),
+            *gradient_lines(node, sums.get(node.id, []), root or "root", options),
+        ]
         if node.kind == "operation":
             yield Shape(node.id, circle(node, lines, theme, is_root=node.id in graph.roots))
         else:
@@ -68,7 +71,9 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
         elif not line:
             yield Arrow(edge.source, edge.target, {}, out, into)
         else:
-            yield Shape(f"p{number}", html.plate([(Span(part, "muted"),) for part in (line if is_two else (" = ".join(line),))], theme))
+            yield Shape(
+                f"p{number}", html.plate([(Span(part, "muted"),) for part in (line if is_two else (" = ".join(line),))], theme)
+            )
             yield Arrow(edge.source, f"p{number}", {"arrowhead": "none"}, out, into)
             yield Arrow(f"p{number}", edge.target, {}, out, into)
 
@@ -113,5 +118,9 @@ def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
     told = {kind: text for kind, text in kinds.items() if kind in found}
     notes = [(Span("on a line: local derivative"),)] if any(edge.symbol for edge in graph.edges) else []
     back = {"LR": "right to left", "RL": "left to right", "TB": "upwards", "BT": "downwards"}[options.rankdir]
-    notes += [(Span(f"∂…/∂…, grad: gradient, flows {back}", "gradient"),)] if any(node.arrives is not None for node in graph.nodes) else []
+    notes += (
+        [(Span(f"∂…/∂…, grad: gradient, flows {back}", "gradient"),)]
+        if any(node.arrives is not None for node in graph.nodes)
+        else []
+    )
     return html.legend(told, notes, theme, options.rankdir, error=graph.error)

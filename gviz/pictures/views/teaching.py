@@ -81,7 +81,9 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
         if nodes[root].arrives is not None:
             name = nodes[root].name
             text = f"{BACK[options.rankdir]} ∂{name}/∂{name} = {short_value(nodes[root].arrives, options.precision)}"
-            yield Shape(f"start_{root}", html.plate([(Span(text, "gradient"),), (Span("backward() starts here", "muted"),)], theme))
+            yield Shape(
+                f"start_{root}", html.plate([(Span(text, "gradient"),), (Span("backward() starts here", "muted"),)], theme)
+            )
             yield Arrow(root, f"start_{root}", {"dir": "back", "color": theme.gradient})
 
 
@@ -123,5 +125,10 @@ def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
     """Return the text below the picture."""
     kinds = {node.kind for node in graph.nodes} | {"output"} | ({"saved"} if any(node.attrs for node in graph.nodes) else set())
     forward = {"TB": "↓", "BT": "↑", "LR": "→", "RL": "←"}[options.rankdir]
-    notes: list[Line] = [(Span(f"{forward} data"),), (Span(f"{BACK[options.rankdir]} gradient · local derivative", "gradient"),)]
-    return html.legend({kind: text for kind, text in KINDS.items() if kind in kinds}, notes, theme, options.rankdir, error=graph.error)
+    notes: list[Line] = [
+        (Span(f"{forward} data"),),
+        (Span(f"{BACK[options.rankdir]} gradient · local derivative", "gradient"),),
+    ]
+    return html.legend(
+        {kind: text for kind, text in KINDS.items() if kind in kinds}, notes, theme, options.rankdir, error=graph.error
+    )

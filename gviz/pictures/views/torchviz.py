@@ -39,7 +39,6 @@ STATIC_LEGEND = {
 """What the legend says of each kind of box."""
 
 
-
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture; ``options.show`` is empty for TorchViz's own."""
     shown = graph if not options.show or is_large(graph) else with_expressions(graph)
