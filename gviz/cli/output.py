@@ -13,7 +13,7 @@ import click
 from gviz.cli import streams
 from gviz.errors import FileError
 from gviz.render import RenderOptions, find, render, save, suffix_of
-from gviz.pictures.options import ENGINES, RANKDIRS, SHOWABLE, THEMES, VIEWS
+from gviz.pictures.options import ENGINES, FITS, RANKDIRS, SHOWABLE, THEMES, VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ LONGEST_STEM = 100
 """Characters of a file name that is made from a root's name."""
 
 
-LOOK = ("view", "theme", "precision", "legend", "rankdir", "graphviz")
+LOOK = ("view", "theme", "fit", "title", "caption", "precision", "legend", "rankdir", "graphviz")
 """Options of a command that are fields of :class:`gviz.RenderOptions`."""
 
 VIEW = click.option("--view", type=click.Choice(VIEWS), default="torchviz", show_default=True,
@@ -123,6 +123,10 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
         click.option("--format", "suffix", metavar="SUFFIX", help="The format, if it is not the suffix of the file."),
         click.option("--theme", type=click.Choice(THEMES), default="torchviz", show_default=True,
                      help="The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer."),
+        click.option("--fit", type=click.Choice(FITS), default="none", show_default=True,
+                     help="The page: as large as the picture is, a 16:9 slide, or A4 across."),
+        click.option("--title", metavar="TEXT", help="The text above the picture."),
+        click.option("--caption", metavar="TEXT", help="The text below the picture."),
         click.option("--precision", type=click.IntRange(0, 9), default=4, show_default=True, metavar="N",
                      help="The decimals of a number in a box."),
         click.option("--legend/--no-legend", default=True, help="Say below the picture what its boxes are, or not."),

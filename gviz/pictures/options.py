@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["ENGINES", "RANKDIRS", "SHOWABLE", "THEMES", "VIEWS", "RenderOptions"]
+__all__ = ["ENGINES", "FITS", "RANKDIRS", "SHOWABLE", "THEMES", "VIEWS", "RenderOptions"]
 
 SHOWABLE = ("value", "grad", "shape", "dtype", "state", "saved", "attrs")
 """Further lines of the boxes; without any of them it is TorchViz's own picture."""
@@ -22,6 +22,10 @@ THEMES = ("torchviz", "light", "dark", "print")
 
 VIEWS = {"torchviz": "TB", "dataflow": "LR", "teaching": "TB", "micrograd": "LR"}
 """What a picture shows, the backward graph as TorchViz draws it, or the formula with its local derivatives; and its direction."""
+
+
+FITS = ("none", "slide", "a4")
+"""The page of a picture: as large as it is, 16:9, or A4 across."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,9 @@ class RenderOptions:
         legend: whether a line below the picture says what its boxes are.
         precision: decimals of a number in a box.
         view: one of :data:`VIEWS`.
+        fit: the page that the picture is put on, one of :data:`FITS`.
+        title: what stands above the picture; "" on a page is the formula, or the name of the root.
+        caption: what stands below it.
 
     Raises:
         ValueError: a word that is none of the above.
@@ -60,6 +67,9 @@ class RenderOptions:
     legend: bool = True
     precision: int = 4
     view: str = "torchviz"
+    fit: str = "none"
+    title: str = ""
+    caption: str = ""
 
     def __post_init__(self) -> None:
         """Refuse what no format would understand; take the view's direction if none is given."""
@@ -71,6 +81,7 @@ class RenderOptions:
             ("graphviz", (self.graphviz,), ENGINES),
             ("theme", (self.theme,), THEMES),
             ("view", (self.view,), VIEWS),
+            ("fit", (self.fit,), FITS),
         ):
             for word in words:
                 if word not in known:

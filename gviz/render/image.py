@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gviz.graph import Graph
+    from gviz.pictures import Picture
     from gviz.render import FormatRow
     from gviz.pictures.options import RenderOptions
 
@@ -80,6 +81,8 @@ def _drawn(graph: Graph, options: RenderOptions, output: str) -> bytes:
     from gviz.render import dot
 
     picture = picture_of(graph, options)
+    if options.fit != "none":
+        return draw(dot.text_of(_on_page(graph, options, picture)), output, using=options.graphviz, program="nop2")
     shapes = [one.id for one in picture.statements if isinstance(one, Shape)]
     arrows = [one for one in picture.statements if isinstance(one, Arrow)]
     plan = make_plan(shapes, [(arrow.start, arrow.end) for arrow in arrows])
@@ -92,6 +95,20 @@ def _drawn(graph: Graph, options: RenderOptions, output: str) -> bytes:
     placed = draw(dot.text_of(kept, plan.attributes), "dot", using=options.graphviz)
     straight = list(dot.statements(one for one in picture.statements if id(one) in long))
     return draw(with_straight(placed, straight), output, using=options.graphviz, program="nop2")
+
+
+def _on_page(graph: Graph, options: RenderOptions, picture: Picture) -> Picture:
+    """Return the picture on its page, in the direction that gives the larger type if none was asked for."""
+    from gviz.pictures import html, slide
+    from gviz.render import dot
+
+    layout = slide.laid_out(picture, dot.text_of, options.graphviz)
+    title = html.escaped(options.title or graph.title)
+    caption = [html.escaped(line) for line in options.caption.splitlines()]
+    label = picture.graph.get("label", "")
+    legend = label[1:-1] if options.legend else ""
+    page = slide.PAGES[options.fit]
+    return slide.on_page(picture, layout, page, title=title, caption=caption, legend=legend, write=dot.text_of)
 
 
 def with_straight(placed: bytes, arrows: list[str]) -> str:

@@ -1,0 +1,166 @@
+"""A picture on a page of a fixed size: a 16:9 slide, or A4.
+
+The graph is laid out once and scaled to the room that title, caption and legend leave; these have the page's own type sizes.
+Nothing is laid out again after that: every box and line keeps the place that it has been given.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from gviz.layout import RenderWarning
+from gviz.layout.graphviz import draw
+from gviz.pictures import Arrow, Frame, Picture, Shape
+from gviz.pictures.html import BARE, Html
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from gviz.pictures import Statement
+
+__all__ = ["PAGES", "Layout", "Page", "laid_out", "on_page"]
+
+
+class Page(NamedTuple):
+    """A page: its width and height in points, and the type sizes of its title, caption and legend."""
+
+    width: float
+    height: float
+    title: float = 26
+    caption: float = 17
+    legend: float = 13
+
+
+PAGES = {"slide": Page(960, 540), "a4": Page(842, 595, 22, 14, 11)}
+"""16:9 as PowerPoint has it, 13.33 inches wide; A4 across."""
+
+MARGIN, LINE, MOST_SCALE = 40.0, 1.45, 1.9
+"""Points around everything; height of a line of text, in its size; how far a small graph is enlarged."""
+
+TYPE, LEAST_TYPE = 12, 10
+"""Points of the text in a box before scaling, and below which a reader in the last row is lost."""
+
+_SIZES = re.compile(r'(WIDTH|HEIGHT|BORDER|CELLSPACING|CELLPADDING|POINT-SIZE)="([\d.]+)"')
+
+
+class Layout(NamedTuple):
+    """Where everything is: attributes of boxes by id, of lines by number, of frames by path; and the box around all of it."""
+
+    shapes: Mapping[str, Mapping[str, str]]
+    arrows: Sequence[Mapping[str, str]]
+    frames: Mapping[str, Mapping[str, str]]
+    bounds: tuple[float, float, float, float]
+
+
+def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -> Layout:
+    """Return the layout of a picture without its legend.
+
+    Args:
+        picture: what is laid out.
+        write: returns a picture as DOT.
+        graphviz: the engine that lays out.
+    """
+    numbered: list[Statement] = []
+    count = 0
+    for one in picture.statements:
+        if isinstance(one, Arrow):
+            one = one._replace(look={**one.look, "id": f"e{count}"})
+            count += 1
+        numbered.append(one)
+    bare = {key: value for key, value in picture.graph.items() if key not in ("label", "size")}
+    data = json.loads(draw(write(replace(picture, graph={**bare, "pad": "0"}, statements=numbered)), "json0", using=graphviz))
+    shapes, frames = {}, {}
+    for item in data.get("objects", []):
+        if "pos" in item:
+            shapes[item["name"]] = {key: item[key] for key in ("pos", "width", "height")}
+        elif "bb" in item:
+            frames[item["name"].removeprefix("cluster_")] = {k: item[k] for k in ("bb", "lp", "lwidth", "lheight") if k in item}
+    arrows: list[Mapping[str, str]] = [{}] * count
+    for item in data.get("edges", []):
+        arrows[int(item["id"][1:])] = {key: item[key] for key in ("pos", "lp") if key in item}
+    left, bottom, right, top = (float(number) for number in data["bb"].split(","))
+    return Layout(shapes, arrows, frames, (left, bottom, right, top))
+
+
+def on_page(
+    picture: Picture, layout: Layout, page: Page, *, title: str = "", caption: Sequence[str] = (), legend: str = "", write: Callable[[Picture], str]
+) -> Picture:
+    """Return the picture with the places of its layout, on a page with a title, a caption and a legend.
+
+    Args:
+        picture: what was laid out, or one of a series with the same boxes and lines.
+        layout: where everything is.
+        page: the page.
+        title: HTML-like text above.
+        caption: lines of HTML-like text below.
+        legend: the HTML-like table at the foot.
+        write: returns a picture as DOT.
+    """
+    x0, y0, x1, y1 = layout.bounds
+    top = 82.0 if title else 36.0
+    bottom = 26.0 + (len(caption) * page.caption * LINE + 14 if caption else 0) + (page.legend * 2.2 if legend else 0)
+    room = page.height - top - bottom
+    scale = min((page.width - 2 * MARGIN) / max(x1 - x0, 1), room / max(y1 - y0, 1), MOST_SCALE)
+    warn_of_small_type(TYPE * scale)
+    left, low = (x0 + x1) / 2 * scale - page.width / 2, (y0 + y1) / 2 * scale - (bottom + room / 2)
+
+    def place(x: float, y: float) -> str:
+        return f"{(x + left) / scale:.3f},{(y + low) / scale:.3f}"
+
+    texts: list[Statement] = []
+
+    def put(name: str, content: str, size: float, x: float, y: float) -> None:
+        table = f'<TABLE BORDER="0" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0"><TR><TD ALIGN="LEFT">{content}</TD></TR></TABLE>'
+        scaled = _SIZES.sub(lambda m: f'{m[1]}="{max(round(float(m[2]) / scale), 1) if float(m[2]) else 0}"', table)
+        look = {"label": Html(f"<{scaled}>"), **BARE, "margin": "0", "fontsize": f"{size / scale:.3f}"}
+        width = _width(look, picture, write)
+        texts.append(Shape(name, {**look, "pos": place(x + width * scale / 2, y)}))
+
+    if title:
+        put("__title", f"<B>{title}</B>", page.title, MARGIN, page.height - 30 - page.title * 0.6)
+    foot = 20.0
+    if legend:
+        put("__legend", legend, page.legend, MARGIN - 4, foot + page.legend * 0.5)
+        foot += page.legend * 2.2
+    if caption:
+        rows = "".join(f'<TR><TD ALIGN="LEFT">{line}</TD></TR>' for line in caption)
+        table = f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="{page.caption * 0.13:.0f}">{rows}</TABLE>'
+        put("__caption", table, page.caption, MARGIN - 2, foot + len(caption) * page.caption * LINE / 2 + 4)
+    corner = {"shape": "point", "width": "0.001", "height": "0.001", "style": "invis", "label": ""}
+    texts += [Shape(f"__corner{i}", {**corner, "pos": place(x, y)}) for i, (x, y) in enumerate([(0, 0), (page.width, page.height)])]
+    bare = {key: value for key, value in picture.graph.items() if key not in ("label", "size", "rankdir")}
+    size = {"size": f"{page.width / 72 + 0.003:.4f},{page.height / 72 + 0.002:.4f}!", "dpi": "144", "pad": "0"}
+    return replace(picture, graph={**bare, **size}, statements=[*placed(picture.statements, layout), *texts])
+
+
+def placed(statements: Sequence[Statement], layout: Layout) -> list[Statement]:
+    """Return boxes and lines with the places of a layout; a shape of a fixed size keeps it, as its label is larger."""
+    found: list[Statement] = []
+    count = 0
+    for one in statements:
+        if isinstance(one, Arrow):
+            found.append(one._replace(look={**one.look, **layout.arrows[count]}))
+            count += 1
+        elif isinstance(one, Shape):
+            own = {key: one.look[key] for key in ("width", "height") if "fixedsize" in one.look and key in one.look}
+            found.append(one._replace(look={**one.look, **layout.shapes[one.id], **own}))
+        else:
+            found.append(one._replace(look={**one.look, **layout.frames.get(one.path, {})}) if one.path else one)
+    return found
+
+
+def _width(look: Mapping[str, str], picture: Picture, write: Callable[[Picture], str]) -> float:
+    """Return the width of a text, in the points of the graph."""
+    text = write(Picture("", {"pad": "0"}, picture.node, {}, [Shape("a", look)]))
+    return float(json.loads(draw(text, "json0"))["objects"][0]["width"]) * 72
+
+
+def warn_of_small_type(points: float) -> None:
+    """Say that a page will be hard to read, and what helps."""
+    if points < LEAST_TYPE:
+        remark = f"the type on this page is {points:.0f} points: too small for a room; --view dataflow, --no-legend or a part of the graph is larger"
+        warnings.warn(remark, RenderWarning, stacklevel=2)
