@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gviz import engine
 from gviz.errors import SourceError
@@ -18,13 +18,11 @@ from gviz.sources.expression.naming import Names
 from gviz.sources.expression.parse import Source, read
 from gviz.sources.expression.root import find_roots, not_finite, retain, run_backward
 from gviz.sources.expression.run import run
-from gviz.sources.expression.values import make_leaves, normalized, unused_text
+from gviz.sources.expression.values import make_leaves, normalized
 from gviz.sources.options import Evaluated, Note, SourceOptions
 from gviz.text import did_you_mean, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from gviz.sources.expression.check import Program
 
 __all__ = ["evaluate", "notes_on_names"]
@@ -70,19 +68,14 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Evaluated:
 
 def _normalized(options: SourceOptions) -> SourceOptions:
     """The options with every name as Python reads it."""
-    values: dict[str, Any] = {}
+    values: dict[str, str] = {}
     for name, text in options.values.items():
         plain = normalized(name)
         if plain in values:
             raise SourceError(f"{plain} has a value twice", hint="leave one out")
         values[plain] = text
-    named: dict[str, Any] = {
-        "values": values,
-        "roots": tuple(dict.fromkeys(_plain(name) for name in options.roots)),
-        "frozen": tuple(_plain(name) for name in options.frozen),
-        "retain": tuple(dict.fromkeys(_plain(name) for name in options.retain)),
-    }
-    return options if all(getattr(options, key) == value for key, value in named.items()) else replace(options, **named)
+    lists = {key: tuple(dict.fromkeys(map(_plain, getattr(options, key)))) for key in ("roots", "frozen", "retain")}
+    return replace(options, values=values, **lists)  # type: ignore[arg-type]
 
 
 def _plain(name: str) -> str:
@@ -116,11 +109,10 @@ def notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
         notes.append(Note(f"{', '.join(missing)} not given: 1.0 used{more}"))
     if program.constants:
         notes.append(Note(f"{', '.join(program.constants)}: the constant of that name; a value of yours wins"))
-    notes += [Note(_unused(name, program, options.values), "warning") for name in options.values if name not in program.free]
+    for name, value in options.values.items():
+        if name not in program.free:
+            why, hint = f"the expression has no {name}", did_you_mean(name, missing)
+            if name in program.assigned:
+                why, hint = f"the expression assigns {name} itself", ""
+            notes.append(Note("; ".join(filter(None, [f"{name}={excerpt(value)} is not used: {why}", hint])), "warning"))
     return notes
-
-
-def _unused(name: str, program: Program, values: Mapping[str, str]) -> str:
-    if name in program.assigned:
-        return f"{name}={excerpt(values[name])} is not used: the expression assigns {name} itself"
-    return unused_text(name, values, program.free)

@@ -51,8 +51,7 @@ CUTTING = words("unbind split chunk tensor_split hsplit vsplit dsplit")
 class Budget:
     """Counts the elements that an expression has made, and refuses what would go beyond the limit."""
 
-    def __init__(self) -> None:
-        self.left = MAX_ELEMENTS
+    left = MAX_ELEMENTS
 
     def check(self, name: str, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
         """Refuse a call whose result may be too large.
@@ -83,7 +82,8 @@ class Budget:
         if size > most:
             used = MAX_ELEMENTS - self.left
             before = f", besides the {used:,} already made" if used else ""
-            raise _too_large(f"{_elements(size)}{before}; an expression may have {MAX_ELEMENTS:,}")
+            elements = f"{size:,.0f} elements ({size * 4e-9:,.1f} GB)" if size < 1e24 else "far too many elements"
+            raise _too_large(f"{elements}{before}; an expression may have {MAX_ELEMENTS:,}")
 
 
 def check_power(sign: str, left: object, right: object) -> None:
@@ -97,15 +97,6 @@ def check_power(sign: str, left: object, right: object) -> None:
 
 def _too_large(size: str) -> SourceError:
     return SourceError(f"too large: {size}", hint="take a smaller one; gviz draws for people to read")
-
-
-def _elements(size: float) -> str:
-    """``1,000,000,000,000 elements (4 TB)``."""
-    if not size < 1e24:
-        return "far too many elements"
-    power = int(math.log10(max(size * 4, 1)) // 3)
-    unit = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB")[power]
-    return f"{int(size):,} elements ({size * 4 / 1000**power:.3g} {unit})"
 
 
 def most_elements(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> float:  # noqa: PLR0911 - a rule for each kind

@@ -57,12 +57,6 @@ class Source:
         stop = self._column(line, end) if end is not None and end_line == line else len(code_line)
         return self.place_at(line, start, stop - start)
 
-    def place_after(self, node: ast.expr, sign: str) -> Place:
-        """The place of an operator that follows a node, or of the node where it stands on another line."""
-        line = node.end_lineno or 1
-        column = self._code_line(line).find(sign, self._column(line, node.end_col_offset or 0))
-        return self.place(node) if column < 0 else self.place_at(line, column, len(sign))
-
     def place_at(self, line: int, column: int, length: int = 1) -> Place:
         """The place of ``length`` characters at a 0-based column of the parsed code's 1-based line."""
         line = min(max(line, 1), len(self.lines))

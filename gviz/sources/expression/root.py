@@ -124,28 +124,18 @@ def _no_graph(name: str, program: Program, options: SourceOptions, tensors: Mapp
     tensor, frozen = tensors[name], [free for free in program.free if free in options.frozen]
     dtype = str(tensor.dtype).removeprefix("torch.")
     if "float" not in dtype:
-        why, hint = (
-            f"it has {dtype} values, and only floating-point ones have gradients",
-            "a comparison, or the place of a maximum, has no derivative",
-        )
+        why = f"it has {dtype} values, and only floating-point ones have gradients"
+        hint = "a comparison, or the place of a maximum, has no derivative"
     elif frozen and len(frozen) == len(program.free):
-        why, hint = (
-            f"{_joined(frozen)} {'is' if len(frozen) == 1 else 'are'} frozen",
-            f"take {'it' if len(frozen) == 1 else 'one'} out of --frozen",
-        )
+        why, hint = f"all values are frozen ({', '.join(frozen)})", "take one out of --frozen"
     elif not program.free:
         why, hint = "it is made of constants only", "write a name and give it a value: y=x*2 x=3"
     else:
-        cut = f"{_joined(frozen)} {'is' if len(frozen) == 1 else 'are'} frozen, and " if frozen else ""
-        why, hint = f"{cut}what it is made from is outside the graph", "detach() and comparisons cut the graph"
+        cut = f"frozen values ({', '.join(frozen)}) and " if frozen else ""
+        why, hint = f"it is made from {cut}numbers outside the graph", "detach() and comparisons cut the graph"
     others = [other for other, value in tensors.items() if value.requires_grad and not value.is_leaf]
     if others:
         hint = f"{hint}; --root {others[-1]} has a graph"
     place = program.source.place(program.assigned.get(name, program.statements[-1]))
     shown = "this expression" if name.startswith(ROOT_NAME) and name not in program.names else name
     return SourceError(f"{shown} has no graph, nothing in it requires gradients: {why}", place=place, hint=hint)
-
-
-def _joined(names: Sequence[str]) -> str:
-    """``x``, ``x and w``, ``x, w and b``."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -60,14 +60,20 @@ OF_NUMBERS: dict[str, Callable[[float], float]] = {"abs": abs} | {
 }  # fmt: skip
 """Functions that people write of a number, as in ``x * sqrt(2)``; PyTorch has them for tensors only, Python in ``math``."""
 
-LISTS = "add tensors with x + w, join them with stack([x, w]), write tensor([1, 2]) for numbers"
-"""What to do with a list that a function does not take."""
-
-HINTS: dict[type[BaseException], str] = {
-    MemoryError: "take smaller tensors",
-    OverflowError: "the largest number is about 1.8e308",
-    ZeroDivisionError: "of tensors it would be inf: give the number a name",
-}
+HINTS: list[tuple[type[Exception], str, str]] = [
+    (MemoryError, "", "take smaller tensors"),
+    (OverflowError, "", "the largest number is about 1.8e308"),
+    (ZeroDivisionError, "", "of tensors it would be inf: give the number a name"),
+    (ValueError, "^math ", "of a tensor it would be nan or inf: give the number a name"),
+    (
+        TypeError,
+        r"not list$|got \(list",
+        "add tensors with x + w, join them with stack([x, w]), write tensor([1, 2]) for numbers",
+    ),
+    (ValueError, "^expected sequence", "all rows need the same length, as in [[1,2],[3,4]]"),
+    (ValueError, "^'then' and 'else'", "both need the shape of the condition, as in x*0 + w"),
+]
+"""Kind of error, what is in its text, and what to do."""
 
 
 def run(program: Program, values: Iterable[Any], budget: Budget, hook: Callable[[ast.expr, Any], Any]) -> Any:
@@ -95,14 +101,12 @@ def engine_error(error: BaseException, source: Source, piece: ast.AST | None = N
     if isinstance(error, SourceError):
         error.place = error.place or place
         return error
-    text = (
-        "there is not enough memory for this" if isinstance(error, MemoryError) else str(error.args[-1] if error.args else "")
-    )
+    text = str(error.args[-1] if error.args else "")
+    if isinstance(error, MemoryError):
+        text = "there is not enough memory for this"
     what = text.partition(", but expected one of:")[0]  # a list of call forms is too long for one line
-    hint = "of a tensor it would be nan or inf: give the number a name" if what.startswith("math ") else HINTS.get(type(error))
-    if isinstance(error, TypeError) and re.search(r"not list$|got \(list", what):
-        hint = LISTS
-    return SourceError(what or type(error).__name__, place=place, hint=hint)
+    hints = (hint for kind, pattern, hint in HINTS if isinstance(error, kind) and re.search(pattern, what))
+    return SourceError(what or type(error).__name__, place=place, hint=next(hints, None))
 
 
 def find(word: str, piece: ast.expr) -> Any:

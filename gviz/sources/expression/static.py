@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 import unicodedata
 from dataclasses import replace
 from functools import partial
@@ -205,7 +206,7 @@ class StaticForm:
 
     def _call(self, name: str, named: dict[str, str], /, *args: Any, **kwargs: Any) -> Any:
         """A function, or a method as a function of its tensor."""
-        options = {OPTIONS.get(key, key): value for key, value in kwargs.items()}
+        called, options = name, {OPTIONS.get(key, key): value for key, value in kwargs.items()}
         if name == "clamp" and len(args) + len(options) == 2:  # one bound
             name = "minimum" if "clip_value_max" in options else "maximum"
             args, options = (*args, *options.values()), {}
@@ -218,7 +219,10 @@ class StaticForm:
             args = (args[0], args[1:])
         elif word in ("concat", "stack") and len(args) == 1 and "axis" not in options:
             options["axis"] = 0
-        return self._function(word)(*args, **options, **named)
+        try:
+            return self._function(word)(*args, **options, **named)
+        except TypeError as error:  # the function has another name there
+            raise TypeError(re.sub(r"^[\w.<>]+\(\)", f"{called}()", str(error))) from None
 
     def _function(self, word: str) -> Callable[..., Any]:
         """Return TensorFlow's function of a name such as ``nn.relu``."""

@@ -309,8 +309,8 @@ def test_an_unknown_root_is_refused(root: str, hint: str) -> None:
 @pytest.mark.parametrize(
     ("text", "options", "phrases"),
     [
-        ("y=x*w", {"frozen": ("x", "w")}, ["x and w are frozen", "--frozen"]),
-        ("y=x*2", {"frozen": ("x",)}, ["x is frozen", "take it out of --frozen"]),
+        ("y=x*w", {"frozen": ("x", "w")}, ["all values are frozen (x, w)", "--frozen"]),
+        ("y=x*2", {"frozen": ("x",)}, ["all values are frozen (x)", "take one out of --frozen"]),
         ("y=ones(2).sum()", {}, ["constants only"]),
         ("y=x>0", {}, ["bool values", "comparison"]),
         ("y=x.argmax()", {}, ["int64 values"]),
