@@ -54,7 +54,7 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, prog_name="gviz", message="%(prog)s %(version)s")
 @click.pass_context
 def main(context: click.Context) -> None:
-    """See the computational graph behind a computation, as PyTorch's autograd records it.
+    """Draw and inspect computational graphs, as PyTorch's autograd records them.
 
     \b
     Examples:
@@ -150,5 +150,5 @@ def _refuse_command(context: click.Context, name: str) -> NoReturn:
     raise click.UsageError(f"there is no command {name!r}: {hint}", context)
 
 
-if sys.platform == "win32":  # a console in an old code page still gets what it can show
+if sys.platform == "win32":  # a console in an old code page shows ? for other characters
     streams.replace_unprintable()

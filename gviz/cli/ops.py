@@ -31,14 +31,14 @@ WIDTHS = (0, 0, 90, 120)
 @click.command()
 @click.argument("pattern", required=False)
 @click.option(
-    "--missing", metavar="WHAT", help="List what the engine lacks of a script (FILE.py) or a module (torch.nn.functional)."
+    "--missing", metavar="SOURCE", help="List the names that the engine lacks: of a script (FILE.py) or a module (torch.nn)."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: everything about each operation, or the missing names.")
 def ops(*, pattern: str | None, missing: str | None, as_json: bool) -> int:
     """List the engine's operations, or what it lacks.
 
-    Shows the names of an operation, its grad_fn, what it saves, its derivatives and its line in gviz's code. PATTERN is a name
-    (mul, torch.mul, '*', MulBackward0), a part of names or a glob; without it all operations are listed.
+    Shows the names of an operation, its grad_fn, its saved tensors, its derivatives and its line in gviz's code. PATTERN is a
+    name (mul, torch.mul, '*', MulBackward0), a part of names or a glob. Without PATTERN all operations are listed.
 
     \b
     Examples:
@@ -47,8 +47,8 @@ def ops(*, pattern: str | None, missing: str | None, as_json: bool) -> int:
       gviz ops --missing train.py
       gviz ops --missing torch.Tensor
 
-    --missing lists the names of torch that a script uses, or that a module of PyTorch 2.13 has, and that the engine lacks. The
-    script is read, not run; the exit status is 0 if nothing is missing, else 1.
+    --missing lists the names that a script uses, or that a module of PyTorch 2.13 has, and that the engine lacks. The script is
+    read, not run. The exit status is 0 if nothing is missing, else 1.
     """
     if missing is not None:
         if pattern is not None:

@@ -1,4 +1,4 @@
-"""Where a picture goes, in which format, and how it looks: the options that the drawing commands share, decided once."""
+"""The options of a picture: its file, its format and its looks. All commands that draw share them."""
 
 from __future__ import annotations
 
@@ -120,10 +120,10 @@ def makes_picture(rankdir: str, by_name: str = "ROOT.pdf") -> Callable[[Command]
     """
     default = f" [default: {by_name}]" if by_name else ""
     options = (
-        click.option("--show", default="value,grad", show_default=True, metavar="WHAT,...",
+        click.option("--show", default="value,grad", show_default=True, metavar="WORD,...",
                      help=f"The lines in the boxes: {', '.join(SHOWABLE)}, or none (TorchViz's own picture), or all."),
         click.option("-o", "--output", "file", metavar="FILE",
-                     help=f"The file; its suffix is the format, and - is standard output.{default}"),
+                     help=f"The file to write. Its suffix is the format; - is standard output.{default}"),
         click.option("--format", "suffix", metavar="SUFFIX", help="The format, if it is not the suffix of the file."),
         click.option("--rankdir", type=click.Choice(RANKDIRS, case_sensitive=False), default=rankdir,
                      metavar="TB|BT|LR|RL", show_default=True,

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 __all__ = ["as_json", "as_text"]
 
 HOW = (
-    "Times are of this machine: of a run the median after a warm-up, both forms in turn; of building the quickest.",
+    "Times are of this machine: for a run the median after a warm-up, both forms in turn; for building the shortest.",
     "Python's garbage collector is on.",
     "A static run feeds the planned graph; a dynamic run makes the leaves, computes, goes backward and drops its graph.",
-    "Reading the expression is in neither; building is defining the graph, its derivatives and the plan.",
+    "No time includes reading the expression. To build is to define the graph, its derivatives and the plan.",
 )
-"""How the times are taken."""
+"""The way of taking the times."""
 
 NARROWEST = 20
 """Columns of a sentence, however narrow the terminal is."""
