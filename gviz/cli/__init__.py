@@ -148,7 +148,3 @@ def _refuse_command(context: click.Context, name: str) -> NoReturn:
     if "=" in name or looks_like_a_file(name):
         hint = f'to draw it: gviz render "{name}"'
     raise click.UsageError(f"there is no command {name!r}: {hint}", context)
-
-
-if sys.platform == "win32":  # a console in an old code page shows ? for other characters
-    streams.replace_unprintable()

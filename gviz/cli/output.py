@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any
@@ -70,8 +71,9 @@ class Output:
 
     def check(self, source: Source | None) -> None:
         """Refuse a file that is the source, a format that is unknown or one that no terminal shows: before a script runs."""
-        if source is not None and _is_one_file(self.file, source.file):
-            raise FileError(f"-o {self.file} is SOURCE: the picture would replace it", hint="give the picture another name")
+        with suppress(OSError, ValueError):  # one is not there
+            if source is not None and self.file and source.file and os.path.samefile(self.file, source.file):
+                raise FileError(f"-o {self.file} is SOURCE: the picture would replace it", hint="give the picture another name")
         on_terminal = self.is_stdout and streams.is_terminal(sys.stdout)
         module = find(self.format, any_word=bool(self.suffix))
         if on_terminal and self.format not in module.TEXTS:
@@ -146,14 +148,6 @@ def makes_picture(rankdir: str, by_name: str = "ROOT.pdf") -> Callable[[Command]
         return decorated
 
     return decorate
-
-
-def _is_one_file(one: str | None, other: str | None) -> bool:
-    """Return True if both names lead to the same file."""
-    try:
-        return one is not None and other is not None and os.path.samefile(one, other)
-    except (OSError, ValueError):  # one is not there
-        return False
 
 
 def lines_of(show: str) -> tuple[str, ...]:

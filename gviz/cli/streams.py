@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "abandon", "complain", "flush", "hear_warnings", "in_colour", "interruptible", "is_terminal", "product_alone",
-    "replace_unprintable", "say", "takes_unicode", "write_product",
+    "say", "takes_unicode", "write_product",
 ]  # fmt: skip
 
 _STYLES = {"error": "31;1", "warning": "33", "dim": "2"}
@@ -168,10 +168,3 @@ def abandon(*streams: TextIO | None) -> None:
         for stream in filter(is_open, streams):
             with suppress(OSError, ValueError):
                 os.dup2(nowhere.fileno(), stream.fileno())
-
-
-def replace_unprintable() -> None:
-    """Print ``?`` for a character that the console's code page lacks."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
