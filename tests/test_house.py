@@ -69,8 +69,8 @@ BUDGETS = {
     "sources/static.py": 150,
     "sources/script": 1296,
     "sources/pasted.py": 176,
-    "layout": 850,
-    "render": 1600,
+    "layout": 829,
+    "render": 1591,
     "text.py": 140,
     "files.py": 277,
 }
