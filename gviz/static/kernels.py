@@ -123,6 +123,10 @@ def kernel(key: str, type: str, forward: Callable[..., Any] | None = None, **dec
 
 # ------------------------------------------------------------------ numbers
 CHOICE = "(choose(first := {}, grad, none := zeros_like(grad)), choose(first, none, grad))"
+EXTREME = (  # several that are the extreme one share the gradient
+    "(chosen := cast_like(equal(unsqueeze_reduced(result, dim, self, keepdim), self), self)) / sum_dim(chosen, dim, True)"
+    " * unsqueeze_reduced(grad, dim, self, keepdim)"
+)
 ROW_SUM = "sum_dim(grad{}, -1, True)"
 kernel("pass", "Identity", lambda x: x, x="grad")
 kernel("add_n", "AddN", add_up, lists=("parts",), parts="[grad] * len(parts)")
@@ -130,10 +134,14 @@ kernel("square", "Square", lambda x: np.square(x), x="grad * (x * 2.0)")
 kernel(
     "squared_difference", "SquaredDifference", lambda x, y: (x - y) * (x - y), x__y="(part := grad * 2.0 * (x - y), neg(part))"
 )
-kernel("mm", "MatMul", products, x__y="products_backward(grad, x, y, left, right)")
+kernel("mm", "MatMul", products,
+       x="mm(y, grad, right, True) if left else mm(grad, y, False, not right)",
+       y="mm(grad, x, True, left) if right else mm(x, grad, not left, False)")  # fmt: skip
 kernel("maximum", "Maximum", self__other=CHOICE.format("greater_equal(self, other)"))  # of two that are equal, the first
 kernel("minimum", "Minimum", self__other=CHOICE.format("less_equal(self, other)"))
 kernel("choose", "Select", choose, one__other=CHOICE.format("condition"))
+kernel("amax", "Max", self=EXTREME)
+kernel("amin", "Min", self=EXTREME)
 kernel("prod_axes", "Prod", lambda x, axes, keep: np.prod(x, axis=axes, keepdims=keep),
        x="sum_backward(grad, x_sym_sizes, axes, keep) * others(x, axes)")  # fmt: skip
 kernel("others", "Cumprod", others, x="(sum_dim(grad * result, axes, True) - grad * result) / x")
@@ -156,7 +164,6 @@ kernel("shape_like", "Reshape", lambda part, x: part.reshape(np.shape(x)), part=
 kernel("unreduced", "Reshape", unreduced, part=SHAPED.format("part"))
 kernel("squeeze", "Squeeze", lambda x, axes: np.squeeze(x, axes), x=SHAPED.format("x"))
 kernel("squeeze_all", "Squeeze", lambda x: np.squeeze(x), x=SHAPED.format("x"))
-kernel("unsafe_view", "Reshape", self=SHAPED.format("self"))
 kernel("unsqueeze", "ExpandDims", self=SHAPED.format("self"))
 kernel("transpose", "Transpose", lambda x, order: np.transpose(x, order), x="transpose(grad, inverse_of(order))")
 kernel("inverse_of", "InvertPermutation", lambda order: np.argsort(order))
