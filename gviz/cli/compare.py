@@ -87,7 +87,7 @@ def programs(source: Source | None, options: SourceOptions, runs: int, feeds: st
         if source is None:
             return articles(runs)
         if source.kind != "expression":
-            other, hint = source.kind.replace("graph", "saved graph"), 'as in gviz compare "e=a*b+log(d)*c" a=2 b=3 c=5 d=10'
+            other, hint = source.kind.replace("graph", "saved graph or JSON"), 'as in gviz compare "e=a*b" --feeds FILE.json'
             raise SourceError(f"gviz compare takes an expression, not a {other}", hint=hint)
         rows = [] if feeds is None else read_feeds(feeds, MOST_RUNS)
         pair, notes = of_expression(source.text, options, runs=runs, feeds=rows)

@@ -183,6 +183,7 @@ def test_a_missing_method_is_said_in_pytorchs_words(folder: Folder) -> None:
     [
         ("y.backwrd()", "did you mean backward?"),
         ("torch.sigmoyd(y)", "did you mean sigmoid?"),
+        ("torch.nn.Parameter(y).backwrd()", "did you mean backward?"),
         ("torch.nn.Liner(1, 1)", "did you mean Linear?"),
         ("torch.nn.Linear(1, 1).paramters()", "did you mean parameters?"),
         ("y.no_such_method()", "PyTorch 2.13 has no torch.Tensor.no_such_method either"),
