@@ -103,7 +103,7 @@ def test_a_picture_of_a_program_that_keeps_no_graph_is_an_image_too(gviz: Progra
         ('{"a": 1}', ["is not a list of feeds"]),
         ("[]", ["is not a list of feeds"]),
         ('[{"a": 1, "b": 2}, 3]', ["is not a list of feeds"]),
-        ('[{"a": null, "b": 2}]', ["the value of 'a' is neither a number nor a list"]),
+        ('[{"a": null, "b": 2}]', ["the value of 'a' is neither a real number nor a list"]),
         ('[{"a": 1, "b": 2}, {"a": 1}]', ["feed 2: b is missing", "for all feeds: b=1"]),
         ('[{"a": 1, "b": 2, "q": 3}]', ["feed 1: there is no value called q", "the values are a, b"]),
         ('[{"a": 1, "b": 2}, {"a": 1, "b": [1, 2]}]', ["feed 2: b has shape (2,), but the placeholder has shape ()"]),

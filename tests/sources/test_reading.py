@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripts import HEAD, Folder, roots, rows, texts
 
-from gviz.errors import FileError, GvizError
+from gviz.errors import FileError, GvizError, GvizWarning
 from gviz.graph import Edge, Graph, Node, TensorRow
 from gviz.sources import SourceOptions, read
 from gviz.sources.saved import load
@@ -385,10 +385,10 @@ def test_a_pasted_script_is_not_executed_as_a_word(pasted: str) -> None:
 @pytest.mark.filterwarnings("ignore:net.py")
 def test_a_caller_in_python_is_warned_of_what_is_not_used_and_of_a_scripts_error(folder: Folder) -> None:
     folder.write("net.py", HEAD + "y = x * 2\n1 / 0\n")
-    with pytest.warns(UserWarning, match="foo=3 is not used: the expression has no foo") as caught:
+    with pytest.warns(GvizWarning, match="foo=3 is not used: the expression has no foo") as caught:
         read("y=x*w", x=2, w=1, foo=3)
     assert caught[0].filename == __file__
-    with pytest.warns(UserWarning, match="foo=3 not used: a script makes its own tensors") as caught:
+    with pytest.warns(GvizWarning, match="foo=3 not used: a script makes its own tensors") as caught:
         read("net.py", foo=3)
     assert str(caught[1].message).startswith("net.py:4: ZeroDivisionError")
 

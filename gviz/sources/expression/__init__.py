@@ -19,7 +19,7 @@ from gviz.sources.expression.parse import Source, read
 from gviz.sources.expression.root import find_roots, not_finite, retain, run_backward
 from gviz.sources.expression.run import run
 from gviz.sources.expression.values import make_leaves, normalized
-from gviz.sources.options import Evaluated, Note, SourceOptions
+from gviz.sources.options import Evaluated, Note, SourceOptions, short
 from gviz.text import did_you_mean, excerpt
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Evaluated:
     _check_frozen(program, options)
     notes = notes_on_names(program, options)
     budget = Budget()
-    if not RANDOM.isdisjoint(re.findall(r"\w+", " ".join([text, *options.values.values()]))):
+    if not RANDOM.isdisjoint(re.findall(r"\w+", " ".join([text, *map(str, options.values.values())]))):
         engine.manual_seed(0)
     leaves = make_leaves(program.free, options, budget)
     names = Names(program, leaves, options.values)
@@ -114,5 +114,5 @@ def notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
             why, hint = f"the expression has no {name}", did_you_mean(name, missing)
             if name in program.assigned:
                 why, hint = f"the expression assigns {name} itself", ""
-            notes.append(Note("; ".join(filter(None, [f"{name}={excerpt(value)} is not used: {why}", hint])), "warning"))
+            notes.append(Note("; ".join(filter(None, [f"{name}={short(value)} is not used: {why}", hint])), "warning"))
     return notes

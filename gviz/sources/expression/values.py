@@ -87,12 +87,12 @@ def make_leaves(free: Iterable[str], options: SourceOptions, budget: Budget) -> 
     return {name: leaves[name] for name in free}
 
 
-def make_value(name: str, text: str, dtype: Any, *, requires_grad: bool = True, budget: Budget | None = None) -> Any:
+def make_value(name: str, text: Any, dtype: Any, *, requires_grad: bool = True, budget: Budget | None = None) -> Any:
     """The leaf tensor for a value.
 
     Args:
         name: shown in front of the value in errors; an option such as ``--grad-output `` ends in a space.
-        text: the value as typed.
+        text: the value as typed; or an array, or a tensor.
         dtype: of the tensor.
         requires_grad: whether gradients are to flow to it.
         budget: how much may be computed.
@@ -100,6 +100,9 @@ def make_value(name: str, text: str, dtype: Any, *, requires_grad: bool = True, 
     Raises:
         SourceError: no value, or one that is too large.
     """
+    if not isinstance(text, str):  # an array, or a tensor of whichever library
+        value = text if isinstance(text, Tensor) else engine.tensor(text.tolist(), dtype=dtype).reshape(tuple(text.shape))
+        return value.detach().to(dtype).clone().requires_grad_(requires_grad)
     if NUMBER.fullmatch(text):
         return engine.tensor(float(text), dtype=dtype, requires_grad=requires_grad)
     source = Source(text, prefix=name if name.endswith(" ") else f"{name}=")
