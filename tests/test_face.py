@@ -61,6 +61,7 @@ def test_a_large_array_is_read_as_it_is() -> None:
     graph = gviz.read("y=x.sum()", gviz.SourceOptions(dtype="float64"), x=array).graph
     assert values_of(graph)["y"] == array.sum()
     assert values_of(gviz.read("y=x.sum()", x=np.ones((0, 3))).graph)["y"] == 0
+    assert [node.kind for node in graph.nodes] == ["output", "operation", "accumulate", "leaf"]
 
 
 @pytest.mark.parametrize("value", [None, {}, {1}, 1j, [1, None], object(), np.array([1j])])

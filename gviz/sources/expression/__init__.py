@@ -92,9 +92,8 @@ def _check_frozen(program: Program, options: SourceOptions) -> None:
             hint = f"freeze the values that it is made from, or write {name} = (...).detach()"
             raise SourceError(f"--frozen {name}: {name} is computed; only values can be frozen", hint=hint)
         there = f"the values are {', '.join(program.free)}" if program.free else "there is no value in it"
-        raise SourceError(
-            f"--frozen {excerpt(name)}: there is no value of that name", hint=did_you_mean(name, program.free, there)
-        )
+        hint = did_you_mean(name, program.free, there)
+        raise SourceError(f"--frozen {excerpt(name)}: there is no value of that name", hint=hint)
 
 
 def notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
@@ -104,8 +103,7 @@ def notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
     if missing:
         called = [name for name in missing if len(name) > 1 and is_function(name)]
         more = f" (to call the function, write {called[0]}(...))" if called else ""
-        if "e" in missing:
-            more += "; exp(x) is the exponential function"
+        more += "; exp(x) is the exponential function" if "e" in missing else ""
         notes.append(Note(f"{', '.join(missing)} not given: 1.0 used{more}"))
     if program.constants:
         notes.append(Note(f"{', '.join(program.constants)}: the constant of that name; a value of yours wins"))

@@ -101,8 +101,7 @@ def make_value(name: str, text: Any, dtype: Any, *, requires_grad: bool = True, 
         SourceError: no value, or one that is too large.
     """
     if not isinstance(text, str):  # an array, or a tensor of whichever library
-        value = text if isinstance(text, Tensor) else engine.tensor(text.tolist(), dtype=dtype).reshape(tuple(text.shape))
-        return value.detach().to(dtype).clone().requires_grad_(requires_grad)
+        return engine.tensor(text.tolist(), dtype=dtype).reshape(tuple(text.shape)).clone().requires_grad_(requires_grad)
     if NUMBER.fullmatch(text):
         return engine.tensor(float(text), dtype=dtype, requires_grad=requires_grad)
     source = Source(text, prefix=name if name.endswith(" ") else f"{name}=")
