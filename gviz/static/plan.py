@@ -53,6 +53,12 @@ class Step:
         """Whether it is one call of a numpy function, element by element."""
         return isinstance(self.function, np.ufunc)
 
+    @property
+    def memory(self) -> object:
+        """The shape and dtype of its result; None if the shape is unknown, or if it is a number, which has no memory."""
+        dims, dtype = self.op.outputs[0]._dims, self.op.outputs[0].dtype
+        return (dims, dtype.name) if dims and None not in dims else None
+
     def line(self) -> str:
         """Return it as Python."""
         return "    " * self.depth + (f"{self.target} = {self.text}" if self.target else self.text)
@@ -66,18 +72,12 @@ def lend_memory(steps: Sequence[Step], results: set[str], bind: Callable[[object
     """
     last = {name: i for i, step in enumerate(steps) for name in step.args}
     kept = results.union(*(step.args for step in steps if not step.is_elementwise))
-    plain = {i: step for i, step in enumerate(steps) if step.depth == 1 and step.is_elementwise}
-    givers = {step.target: step for step in plain.values() if step.target not in kept}
+    plain = {i: step for i, step in enumerate(steps) if step.depth == 1 and step.is_elementwise and step.memory}
+    memories = {step.target: step.memory for step in plain.values() if step.target not in kept}
     for i, step in plain.items():
-        for name in step.args:
-            if name in givers and last[name] == i and have_one_size(givers[name].op.outputs[0], step.op.outputs[0]):
-                step.text = f"{bind(step.function, step.function.__name__)}({', '.join(step.args)}, out={name})"
-                break
-
-
-def have_one_size(one: Tensor, other: Tensor) -> bool:
-    """Return whether two arrays have the same known size and dtype; numbers have no memory to lend."""
-    return one.shape.is_fully_defined() and bool(one.shape.rank) and one.shape == other.shape and one.dtype == other.dtype
+        name = next((name for name in step.args if last[name] == i and memories.get(name) == step.memory), None)
+        if name is not None:
+            step.text = f"{bind(step.function, step.function.__name__)}({', '.join(step.args)}, out={name})"
 
 
 # ------------------------------------------------------------------ the plan

@@ -34,7 +34,7 @@ Feeds: TypeAlias = "Mapping[Any, object]"
 Reader: TypeAlias = "Callable[[object], Array]"
 """Turns a fed value into what a plan takes."""
 
-PARTS = (Tensor, Operation)
+PARTS = {Tensor, Operation}
 
 _defaults: list[Session] = []
 
@@ -85,7 +85,7 @@ class Session:
         flat: tuple[object, ...] = ()
         if isinstance(fetches, Tensor):
             flat = (fetches,)
-        elif type(fetches) is list and all(type(part) in PARTS for part in fetches):
+        elif type(fetches) is list and PARTS.issuperset(map(type, fetches)):
             flat = tuple(fetches)
         known = self._plans.get((flat, *(feed_dict or ()))) if flat and not self.graph.unfeedable else None
         if known is not None:  # all of it was looked up before
@@ -257,14 +257,6 @@ def reader(tensor: Tensor) -> Reader:
 
 
 # ------------------------------------------------------------------ runs that fail
-CLASHES = {
-    **dict.fromkeys(("MatMul", "BatchMatMulV2"), "Matrix size-incompatible: In[0]: {one}, In[1]: {other}"),
-    "ConcatV2": "ConcatOp : Dimensions of inputs should match: shape[0] = {one} vs. shape[{place}] = {other}",
-    "Pack": "Shapes of all inputs must match: values[0].shape = {one} != values[{place}].shape = {other}",
-}
-"""TensorFlow's words for inputs that do not fit, by the first shape and the next one that differs from it."""
-
-
 def failure(plan: Plan, error: Exception) -> InvalidArgumentError:
     """Return the error for what went wrong in a plan, with the operation, and TensorFlow's words for the usual reasons."""
     frame, line = next((f, n) for f, n in walk_tb(error.__traceback__) if f.f_code.co_filename == "<plan>")
@@ -284,10 +276,10 @@ def failure(plan: Plan, error: Exception) -> InvalidArgumentError:
         message = f"Inputs to operation {op.name} of type AddN {message}"
     elif "ZeroDivision" in message:
         message = "Integer division by zero"
-    elif len(shapes) > 1 and (op.type in CLASHES or "broadcast" in message):
-        place, other = next(((i, shape) for i, shape in enumerate(shapes) if shape != shapes[0]), (1, shapes[1]))
-        words = CLASHES.get(op.type, "Incompatible shapes: {one} vs. {other}")
-        message = words.format(one=shapes[0], place=place, other=other)
+    elif len(shapes) == 2 and op.type in ("MatMul", "BatchMatMulV2"):
+        message = f"Matrix size-incompatible: In[0]: {shapes[0]}, In[1]: {shapes[1]}"
+    elif len(shapes) == 2 and "broadcast" in message:
+        message = f"Incompatible shapes: {shapes[0]} vs. {shapes[1]}"
     return InvalidArgumentError(message, op)
 
 

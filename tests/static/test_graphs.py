@@ -218,7 +218,7 @@ def test_a_run_says_what_does_not_fit(graph: Any) -> None:
         (lambda: tf.unstack(rows + x, 1)[0] + y, r"Incompatible shapes: \[2\] vs. \[3\]"),
         (lambda: tf.matmul([x], [y]), r"Matrix size-incompatible: In\[0\]: \[1,2\], In\[1\]: \[1,3\]"),
         (lambda: tf.add_n([x, y]), "must have the same size and shape"),
-        (lambda: tf.stack([x, y]), "Shapes of all inputs must match"),
+        (lambda: tf.stack([x, y]), "stack expects each tensor to be equal size"),
         (lambda: tf.matmul(x, y), "Matrix size-incompatible"),
         (lambda: tf.cast(x, tf.int32) // 0, "Integer division by zero"),
     ]
