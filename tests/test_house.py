@@ -67,7 +67,7 @@ BUDGETS = {
     "compare": 563,
     "sources/expression": 2443,
     "sources/static.py": 150,
-    "sources/script": 1296,
+    "sources/script": 1291,
     "sources/pasted.py": 176,
     "layout": 829,
     "render": 1591,

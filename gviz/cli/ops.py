@@ -72,10 +72,10 @@ def _refuse(pattern: str) -> None:
     """Raise SourceError: there is no such operation; it says what may have been meant."""
     from gviz.errors import SourceError
     from gviz.explain.catalogue import operations
-    from gviz.sources.script.missing import is_here
+    from gviz.sources.script.torch_names import lacking_part
 
     for name in (f"torch.{pattern.removeprefix('torch.')}", f"torch.nn.{pattern}", f"torch.Tensor.{pattern}"):
-        if is_here(name):
+        if lacking_part(name) is None:
             hint = "gviz render draws the nodes that a call of it makes, if it makes any"
             raise SourceError(f"{name} is in the engine, but has no row of its own in the table of operations", hint=hint)
     names = {name for operation in operations() for name in operation.names()}
