@@ -232,6 +232,35 @@ def test_a_run_says_what_does_not_fit(graph: Any) -> None:
         session.run(i, {i: 2**40})
 
 
+def test_feeds_are_read_before_anything_is_planned(graph: Any) -> None:
+    x, y = tf.placeholder(tf.float32, [2]), tf.placeholder(tf.float32)
+    session = tf.Session()
+    with pytest.raises(ValueError, match=r"Cannot feed value of shape \(3,\)"):
+        session.run(x + y, {x: [1, 2, 3]})
+    with pytest.raises(ValueError, match="zip"):
+        session.run(x, {(x, y): (1,)})
+
+
+def test_operations_are_fetched_beside_tensors(graph: Any) -> None:
+    v = tf.Variable(1.0)
+    doubled, value = tf.assign(v, v * 2).op, v.read_value()
+    session = tf.Session()
+    assert session.run(v.initializer) is None
+    assert [session.run([doubled, value], {})[0] for _ in range(2)] == [None, None]
+    assert session.run({"a": doubled, "b": [v]}) == {"a": None, "b": [8.0]}
+
+
+def test_a_session_is_the_default_one_until_it_is_closed(graph: Any) -> None:
+    one = tf.constant(1.0)
+    session = tf.InteractiveSession()
+    with tf.Session() as inner:
+        assert (tf.get_default_session(), one.eval()) == (inner, 1.0)
+    assert tf.get_default_session() is session
+    session.close()
+    with pytest.raises(ValueError, match="No default session is registered"):
+        one.eval()
+
+
 def test_a_cycle_made_by_hand_is_named(graph: Any) -> None:
     b = tf.constant(1.0) + 1
     c = b * 2
