@@ -101,14 +101,14 @@ def unwrap(text: str) -> tuple[str, tuple[Note, ...]]:
     >>> unwrap(">>> y = 2\n>>> y\n2")[0]
     'y = 2\ny\n'
     """
-    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-        ast.parse(text)
-        return text, ()
-    notes = []
+    if not PROMPT.match(text):  # `In [1]: x = 2` is Python, an annotation
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            ast.parse(text)
+            return text, ()
+    notes: list[Note] = []
     for step in (_take_fences, _take_backticks, _take_prompts, _take_magics):
         text, note = step(textwrap.dedent(text))
-        if note:
-            notes.append(Note(note))
+        notes += [Note(note)] if note else []
     return text, tuple(notes)
 
 

@@ -365,7 +365,9 @@ def test_constants_that_json_lacks_are_read_as_texts(folder: Folder) -> None:
     assert read("graph.json").graph.nodes[3].value == ("nan", "-inf")
 
 
-@pytest.mark.parametrize("pasted", [">>> y = x * 2", "`y=x*2`", "```\ny=x*2\n```", "Write\n```python\ny=x*2\n```"])
+@pytest.mark.parametrize(
+    "pasted", [">>> y = x * 2", "In [3]: y=x*2", "`y=x*2`", "```\ny=x*2\n```", "Write\n```python\ny=x*2\n```"]
+)
 @pytest.mark.parametrize("stdin", [True, False])
 def test_a_pasted_expression_loses_its_prompt_or_backticks(pasted: str, stdin: bool) -> None:
     reading = read("-" if stdin else pasted, SourceOptions(values={"x": "2"}), stdin=io.StringIO(pasted))
