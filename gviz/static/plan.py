@@ -1,4 +1,4 @@
-"""A plan: what one kind of ``Session.run`` (these fetches, these feeds) computes, as one flat function over numpy.
+"""A plan: all that ``Session.run`` computes for the same fetches and feeds, as one flat function over numpy.
 
 The graph is read once: what the fetches don't need is left out, what depends on constants alone is computed now, equal calls
 are made once, and the rest is written down as Python, one line a call (loops and branches as ``while`` and ``if``). Results
@@ -50,7 +50,7 @@ class Step:
 
     @property
     def is_elementwise(self) -> bool:
-        """Whether it is one call of a numpy function, element by element."""
+        """True for one call of a numpy function, element by element."""
         return isinstance(self.function, np.ufunc)
 
     @property
@@ -284,7 +284,7 @@ class Plan:
         """Write an operation that has to do with the state or with random numbers; keep a variable's new value."""
         args = [self._text(t) for t in op.inputs if not t.dtype.is_ref]
         names = {"op": self._bind(op), "variable": self._bind(op.inputs[0].op)}
-        names["kind"] = self._bind(op.outputs[0].dtype.base_dtype.as_numpy_dtype)
+        names["dtype"] = self._bind(op.outputs[0].dtype.base_dtype.as_numpy_dtype)
         name = self._write(op, TEXTS[op.type].format(*args, **names), args=args)
         if op.type in STORED:
             self._outside.add(name)
@@ -352,15 +352,15 @@ class Plan:
 
 
 STORED = {
-    "Assign": "np.array({0}, {kind})[()]", "AssignAdd": "state[{variable}] + {0}", "AssignSub": "state[{variable}] - {0}",
+    "Assign": "np.array({0}, {dtype})[()]", "AssignAdd": "state[{variable}] + {0}", "AssignSub": "state[{variable}] - {0}",
     "ApplyGradientDescent": "state[{variable}] - {0} * {1}",
 }  # fmt: skip
-"""What a variable gets."""
+"""A variable's new value, as Python."""
 TEXTS = STORED | {
     "IsVariableInitialized": "np.bool_({variable} in state)",
-    "RandomStandardNormal": "random({op}).standard_normal(tuple({0})).astype({kind})",
-    "RandomUniform": "random({op}).random(tuple({0})).astype({kind})",
-    "RandomUniformInt": "random({op}).integers({1}, {2}, tuple({0}), {kind})",
+    "RandomStandardNormal": "random({op}).standard_normal(tuple({0})).astype({dtype})",
+    "RandomUniform": "random({op}).random(tuple({0})).astype({dtype})",
+    "RandomUniformInt": "random({op}).integers({1}, {2}, tuple({0}), {dtype})",
 }
 """Operations that are not calls, as Python."""
 WRITERS: dict[str | type, Callable[[Plan, Any], None]] = {
