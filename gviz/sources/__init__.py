@@ -31,8 +31,6 @@ def read(
     *,
     stdin: TextIO | None = None,
     say: Callable[[Note], None] | None = None,
-    script_stdout: TextIO | None = None,
-    make_dot: Callable[..., Any] | None = None,
     rootless: bool = False,
     **values: Any,
 ) -> Reading:
@@ -47,8 +45,6 @@ def read(
         stdin: what ``-`` reads; None for the process's standard input.
         say: called with each note as it comes; the reading has them all. Without it warnings, such as of a value that the
             source does not use, and a script's own error are each a :class:`gviz.GvizWarning`.
-        script_stdout: where a script's prints go; None for standard output.
-        make_dot: what a script's ``from torchviz import make_dot`` gives; None for gviz's own.
         rootless: whether a script is fine in which nothing has a graph: the reading then has its tensors, no nodes and
             no roots, and a warning that says why.
         values: numbers, lists, arrays or texts by name, added to those of the options. A value with the name of an option, such
@@ -62,7 +58,7 @@ def read(
         FileError: a file that cannot be read.
         MissingError: PyTorch is asked for and not installed.
     """
-    own = {"options": options, "stdin": stdin, "say": say, "script_stdout": script_stdout, "make_dot": make_dot}
+    own = {"options": options, "stdin": stdin, "say": say}
     for name, value in {**own, **values}.items():
         if name in SourceOptions.__dataclass_fields__ or (name in own and _is_value(value)):
             hint = f'options, and a value of that name, go into gviz.SourceOptions: {name}=..., or values={{"{name}": ...}}'
@@ -80,7 +76,7 @@ def read(
     else:
         from gviz.sources.script import run
 
-        reading = run(program.text, program.file, options, talk, stdout=script_stdout, make_dot=make_dot, rootless=rootless)
+        reading = run(program.text, program.file, options, talk, rootless=rootless)
     for note in reading.notes if say is None else ():
         if note.level in {"warning", "error"}:
             warnings.warn(note.text, GvizWarning, stacklevel=2)

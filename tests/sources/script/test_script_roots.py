@@ -58,6 +58,15 @@ def test_the_line_is_the_scripts_own_however_deep_the_call(folder: Folder) -> No
     assert texts(reading) == ["root: loss (backward called at line 6)"]
 
 
+@pytest.mark.parametrize("argument", ["y.mean()", "var=y.mean()", "(y.mean(),)"])
+def test_without_backward_it_is_what_make_dot_drew_last(folder: Folder, argument: str) -> None:
+    text = "from torchviz import make_dot\ny = x * 2\nmake_dot(y)\nmake_dot({}, params={{'x': x}})\nz = y * 3\n{}"
+    reading = folder.run(HEAD + text.format(argument, ""))
+    assert texts(reading) == ["root: graph (make_dot called at line 6)"]
+    assert "MeanBackward0" in [node.label for node in reading.graph.nodes]
+    assert roots(folder.run(HEAD + text.format(argument, "z.backward()"))) == ["z"]
+
+
 def test_a_root_is_called_as_in_the_function_that_called_backward(folder: Folder) -> None:
     reading = folder.run(
         "import torch\ndef main():\n    w = torch.ones(1, requires_grad=True)\n    loss = w * 2\n    loss.backward()\nmain()\n"

@@ -55,9 +55,14 @@ def report(text: str) -> str:
         ("```python\nx = 1\n```\n", "\nx = 1\n\n", "took the fences (```python) off"),
         ("x = 1\n```\n", "x = 1\n\n", "took the fences (```) off"),
         (
-            "So we write\n```\nx = 1\n```\nand then\n~~~ py\ny = 2\n~~~",
+            "So we write\n```\nx = 1\n```\nand then\n~~~ \ny = 2\n~~~",
             "\n\nx = 1\n\n\n\ny = 2\n",
             "took the fences (```) off, and left out 2 lines outside of them",
+        ),
+        (
+            "```bash\npip install torch\n```\n``` Python\nx = 1\n```\n```\ntensor(1.)\n```\n",
+            "\n\n\n\nx = 1\n\n\n\n\n",
+            "took the fences (```bash) off, and left out 2 lines outside of them",
         ),
         ("`x = 1`", "x = 1", "took the enclosing backticks off"),
         ("`x = 1`\n`y = 2`", "x = 1\ny = 2", "took the enclosing backticks off"),
