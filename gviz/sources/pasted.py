@@ -159,10 +159,9 @@ def _goes_on(typed: list[str], line: str) -> bool:
     """Return whether a line without a prompt belongs to the statement typed before it: to its bracket, or its block."""
     from codeop import compile_command
 
-    if typed and typed[-1][:1].isspace() and line[:1].isspace():
-        return True
+    is_in_block = bool(typed) and typed[-1][:1].isspace() and line[:1].isspace()
     try:
-        return compile_command("\n".join([*typed, ""]), symbol="exec") is None
+        return is_in_block or compile_command("\n".join([*typed, ""]), symbol="exec") is None
     except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError):
         return False  # whatever it is, the whole text's error will tell
 
