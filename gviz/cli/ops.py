@@ -56,7 +56,7 @@ def ops(*, pattern: str | None, missing: str | None, as_json: bool) -> int:
         return _print_missing(missing, as_json=as_json)
     from gviz.explain.catalogue import matching, operations
 
-    listed = operations() if pattern is None else matching(pattern)
+    listed = matching(pattern) if pattern else operations()
     if not listed:
         _refuse(pattern or "")
     if as_json:
