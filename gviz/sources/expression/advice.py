@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gviz import engine
 from gviz.errors import SourceError
 from gviz.sources.expression.allowed import ATTRIBUTES, FIELDS, OTHER_MODULES, OTHER_NAMES, functions, methods
-from gviz.sources.expression.check import called_function, sign
+from gviz.sources.expression.check import RefusedError, called_function, sign
 from gviz.sources.expression.notation import Token, foreign, replacement, suggestion, tokens
 from gviz.text import did_you_mean, printable
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gviz.sources.expression.check import Program
     from gviz.sources.expression.parse import Source
 
-__all__ = ["refuse_characters", "refused", "unreadable"]
+__all__ = ["answer", "refuse_characters"]
 
 FILE = "gviz render file.py"
 
@@ -47,15 +47,22 @@ def refuse_characters(source: Source) -> None:
             raise _foreign(source, line, column, character)
 
 
-def unreadable(source: Source, error: Exception) -> SourceError:  # noqa: PLR0911 - the first that finds something answers
-    """Return the answer to a source that Python's parser refuses.
+def answer(error: Exception, source: Source) -> SourceError:
+    """Return the answer to a source that is refused.
 
     Args:
+        error: a RefusedError of the check; a SyntaxError of Python's parser, or the error of what is too deep for it.
         source: what was typed.
-        error: the parser's: a SyntaxError, or RecursionError or MemoryError for what is too deep for it.
     """
+    if isinstance(error, RefusedError):
+        return _refused(error.node, error.program)
     if not isinstance(error, SyntaxError) or "too many nested" in str(error):
         return _too_deep(source)
+    return _unreadable(source, error)
+
+
+def _unreadable(source: Source, error: SyntaxError) -> SourceError:  # noqa: PLR0911 - the first that finds something answers
+    """Return the answer to what the parser refuses."""
     what, hint = error.msg or "invalid syntax", suggestion(source)
     for line, column, character in foreign(source.code):
         return _foreign(source, line, column, character)
@@ -145,10 +152,7 @@ SCRIPT = f"an expression has assignments and formulas only; for a whole program:
 ONE_BY_ONE = "write the arguments one by one"
 
 SYNTAX = {
-    "Import ImportFrom": (
-        "import is not possible in an expression",
-        "every function is there already: write log(x) or torch.log(x)",
-    ),
+    "Import ImportFrom": ("import is not possible in an expression", "every function is there already: write log(x)"),
     "ListComp SetComp DictComp GeneratorExp": (
         "a loop is not possible in an expression",
         f"write the terms out, or use a script: {FILE}",
@@ -201,13 +205,8 @@ AS_IN_PYTORCH = "functions are called as in PyTorch, exp(x) or relu(x)"
 TO_MULTIPLY = "to multiply, write * before the bracket"
 
 
-def refused(node: ast.AST, program: Program) -> SourceError:
-    """Return the answer to a piece of syntax that an expression may not contain.
-
-    Args:
-        node: the piece.
-        program: what it is a part of.
-    """
+def _refused(node: ast.AST, program: Program) -> SourceError:
+    """Return the answer to a piece of syntax that an expression may not contain."""
     source, place = program.source, node
     if isinstance(node, ast.Call):
         module = _module(node.func, program)
@@ -245,8 +244,8 @@ def _syntax(node: ast.AST, source: Source) -> tuple[str, str]:  # noqa: PLR0911 
         case ast.keyword(arg=str(name)):
             return f"{name}= is not possible in an expression", "it would write into a tensor"
     kind = type(node).__name__.removeprefix("Async")
-    answer = next((answer for kinds, answer in SYNTAX.items() if kind in kinds.split()), None)
-    return answer or (f"{STATEMENTS.get(kind, kind.lower())} is not possible in an expression", SCRIPT)
+    known = (answer for kinds, answer in SYNTAX.items() if kind in kinds.split())
+    return next(known, None) or (f"{STATEMENTS.get(kind, kind.lower())} is not possible in an expression", SCRIPT)
 
 
 def _member(node: ast.Attribute, *, is_called: bool = False) -> tuple[str, str]:  # noqa: PLR0911 - likewise
