@@ -1,6 +1,6 @@
 """An expression as a static graph: a placeholder for each name that has a value, an operation for each assigned name.
 
-The expression is compiled as for the engine (:mod:`gviz.sources.expression.compiled`); what its pieces call are TensorFlow's
+The expression is compiled as for the engine (:mod:`gviz.sources.expression.run`); what its pieces call are TensorFlow's
 functions, those of :mod:`gviz.static`.
 """
 
@@ -19,11 +19,10 @@ from gviz.errors import SourceError
 from gviz.numbers.shapes import wrap_dim
 from gviz.sources.expression import notes_on_names
 from gviz.sources.expression.allowed import CONSTANTS, DTYPES
-from gviz.sources.expression.compiled import compiled
 from gviz.sources.expression.limits import Budget, check_power
 from gviz.sources.expression.parse import Source, read
-from gviz.sources.expression.run import ENGINE_ERRORS, OPERATORS, engine_error, takes_number
-from gviz.sources.expression.values import find_dtype, make_value
+from gviz.sources.expression.run import ENGINE_ERRORS, OPERATORS, compiled, engine_error, takes_number
+from gviz.sources.expression.values import make_leaves
 from gviz.sources.options import Note, unused
 from gviz.sources.static import StaticSource
 from gviz.static.build import constant
@@ -87,10 +86,7 @@ def look_through(text: str, options: SourceOptions) -> tuple[Program, dict[str, 
         SourceError: it cannot be read.
     """
     program = read(Source(text), options.values)
-    dtype, budget = find_dtype(options.dtype), Budget()
-    texts = {name: options.values.get(name, "1.0") for name in program.free}
-    make = partial(make_value, dtype=dtype, requires_grad=False, budget=budget)
-    return program, {name: make(name, text) for name, text in texts.items()}
+    return program, make_leaves(program.free, options, Budget(), requires_grad=False)
 
 
 class StaticForm:

@@ -77,13 +77,13 @@ def find_dtype(name: str | None) -> Any:
     raise SourceError(f"there is no dtype {excerpt(name or '')}", hint=did_you_mean(plain, FLOATING, there))
 
 
-def make_leaves(free: Iterable[str], options: SourceOptions, budget: Budget) -> dict[str, Any]:
+def make_leaves(free: Iterable[str], options: SourceOptions, budget: Budget, *, requires_grad: bool = True) -> dict[str, Any]:
     """The value of each name that needs one, 1.0 where none is given; values that are not needed are read too."""
     dtype = find_dtype(options.dtype)
     leaves = {}
     for name in dict.fromkeys([*free, *options.values]):
         text = options.values.get(name, "1.0")
-        leaves[name] = make_value(name, text, dtype, requires_grad=name not in options.frozen, budget=budget)
+        leaves[name] = make_value(name, text, dtype, requires_grad=requires_grad and name not in options.frozen, budget=budget)
     return {name: leaves[name] for name in free}
 
 

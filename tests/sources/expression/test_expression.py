@@ -507,7 +507,7 @@ def test_a_list_that_a_function_does_not_take_is_answered_with_what_to_write(tex
     place = error.value.place
     assert place is not None
     assert (place.column, place.length) == (2, len(text))
-    assert str(error.value.hint).startswith("add tensors with x + w, join them with stack([x, w])")
+    assert str(error.value.hint).startswith("write x + w to add tensors, stack([x, w]) to join them")
 
 
 def test_detach_is_a_function_as_in_pytorch() -> None:
