@@ -115,6 +115,12 @@ def test_an_expression_is_read() -> None:
     assert rows(reading)["w"].grad == 5
 
 
+def test_pytorch_does_not_compute_an_expression() -> None:
+    reading = read("y=x*2", SourceOptions(engine="torch"), say=lambda _: None)
+    assert texts(reading, "warning") == ["--engine torch not used: gviz's engine computes expressions; PyTorch runs scripts"]
+    assert texts(read("y=x*2", SourceOptions(engine="gviz")), "warning") == []
+
+
 def test_an_expression_on_standard_input_is_read() -> None:
     reading = read("-", SourceOptions(values={"x": "2", "w": "1"}), stdin=io.StringIO("y = (x + w) * (w + 1)\n"))
     assert rows(reading)["x"].grad == 2
@@ -244,11 +250,11 @@ def test_the_json_of_inspect_is_a_graph_as_well(folder: Folder) -> None:
 
 def test_options_that_change_nothing_in_a_saved_graph_are_named(folder: Folder) -> None:
     folder.write("graph.json", GRAPH.to_json())
-    options = SourceOptions(values={"x": "2"}, roots=("y",), backward=False)
+    options = SourceOptions(values={"x": "2"}, roots=("y",), backward=False, engine="torch")
     reading = read("graph.json", options, say=lambda _: None)
-    assert texts(reading, "warning") == [
-        "x=2, --root y, --no-backward not used: a saved graph is shown as it was saved; give them to its expression"
-    ]
+    typed, _, advice = texts(reading, "warning")[0].partition(" not used: ")
+    assert typed == "x=2, --root y, --no-backward, --engine torch"
+    assert advice == "a saved graph is shown as it was saved; give them to its expression"
 
 
 def test_broken_json_gets_its_caret(folder: Folder) -> None:
