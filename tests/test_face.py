@@ -149,8 +149,8 @@ def test_a_graph_and_a_reading_are_saved_in_the_format_of_the_suffix(tmp_path: P
 
 def test_a_notebook_shows_readings_graphs_and_tensors() -> None:
     reading, x = gviz.read("y=x*w"), leaf(2.0)
-    for shown in (reading, reading.graph, engine.tensor([2.0], requires_grad=True) * 2):
-        assert "<svg" in shown._repr_svg_()
+    for value in (reading, reading.graph, engine.tensor([2.0], requires_grad=True) * 2):
+        assert "<svg" in value._repr_svg_()
     if isinstance(x, engine.Tensor):
         assert x._repr_svg_() is None
 
