@@ -1,4 +1,4 @@
-"""What importing gviz's engine costs beyond numpy."""
+"""The time of importing gviz's engine, beyond that of numpy."""
 
 from __future__ import annotations
 

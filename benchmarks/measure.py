@@ -1,4 +1,4 @@
-"""What the benchmarks share: running programs in turn, medians, and the lines of the report."""
+"""Shared by the benchmarks: programs run in turn, medians, and the lines of the report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = HERE.parent
 
 @dataclass(frozen=True)
 class Usage:
-    """What one process took: wall and processor time in ms, peak memory in MB."""
+    """The cost of one process: wall and processor time in ms, peak memory in MB."""
 
     wall: float
     cpu: float
@@ -32,20 +32,20 @@ def plain_environment(**extra: str) -> dict[str, str]:
 
 
 def measure(command: Sequence[str], environment: Mapping[str, str], folder: Path) -> Usage:
-    """Run a program to its end and see what it took, the programs that it starts included.
+    """Run a program to its end and return its cost, that of the programs that it starts included.
 
     Raises:
-        SystemExit: the program failed; what it said is shown.
+        SystemExit: the program failed; the message has its output.
     """
     start = time.perf_counter()
     process = subprocess.Popen(command, env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert process.stdout is not None  # noqa: S101 for the type checker
-    said = process.stdout.read()
+    output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise SystemExit(f"{' '.join(command)} failed:\n{said.decode(errors='replace')}")
+        raise SystemExit(f"{' '.join(command)} failed:\n{output.decode(errors='replace')}")
     unit = 2**20 if sys.platform == "darwin" else 2**10  # ru_maxrss is in bytes there, in kB elsewhere
     return Usage(1000 * wall, 1000 * (usage.ru_utime + usage.ru_stime), usage.ru_maxrss / unit)
 

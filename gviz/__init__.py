@@ -21,7 +21,7 @@ from __future__ import annotations
 TYPE_CHECKING = False  # known to type checkers by its name: the typing module is most of what importing gviz would cost
 if TYPE_CHECKING:
     from gviz import engine, static
-    from gviz.errors import GvizError
+    from gviz.errors import GvizError, GvizWarning
     from gviz.graph import Edge, Graph, Node, TensorRow
     from gviz.render import RenderOptions, save
     from gviz.render.torchviz import make_dot
@@ -34,6 +34,7 @@ __all__ = [
     "Edge",
     "Graph",
     "GvizError",
+    "GvizWarning",
     "Node",
     "Reading",
     "RenderOptions",
@@ -52,6 +53,7 @@ _HOMES = {
     "Edge": "gviz.graph",
     "Graph": "gviz.graph",
     "GvizError": "gviz.errors",
+    "GvizWarning": "gviz.errors",
     "Node": "gviz.graph",
     "Reading": "gviz.sources",
     "RenderOptions": "gviz.render",

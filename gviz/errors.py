@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from gviz.text import display_width
 
-__all__ = ["FileError", "GvizError", "MissingError", "Place", "RenderError", "SourceError", "caret"]
+__all__ = ["FileError", "GvizError", "GvizWarning", "MissingError", "Place", "RenderError", "SourceError", "caret"]
 
 MAX_SHOWN = 76
 """Columns of source that an error shows; a longer line is cut around the caret."""
@@ -103,6 +103,10 @@ class FileError(GvizError):
 
 class RenderError(GvizError):
     """A picture that cannot be made: unknown format, no Graphviz, a layout that fails."""
+
+
+class GvizWarning(UserWarning):
+    """A remark of gviz's on what it read or drew all the same."""
 
 
 class MissingError(GvizError):

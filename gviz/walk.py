@@ -207,6 +207,7 @@ class Walker:
         self.alive: list[object] = []
         self.row_of: dict[int, TensorRow] = {}
         self.made_by: dict[int, TensorRow] = {}
+        self.attrs: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}  # many are equal: each is kept once
         self.classes: dict[type, tuple[bool, list[tuple[str, str]]]] = {}
         for name, tensor in named.items():
             self.row_of.setdefault(id(tensor), rows[name])
@@ -295,6 +296,7 @@ class Walker:
             return node_id, slots
         kept = [(key, saved_value(node, attribute)) for key, attribute in attributes]
         attrs = tuple([(key, brief(value)) for key, value in kept])
+        attrs = self.attrs.setdefault(attrs, attrs)
         state = FREED if FREED in dict(attrs).values() else "retained" if row is not None and row.retains_grad else ""
         if row is None:
             box = Node(node_id, "operation", label, None, made_shape(node), None, None, None, state, len(slots), attrs)

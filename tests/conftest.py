@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,12 @@ from pathlib import Path
 import pytest
 from forks import Forks
 from program import Program, clean_environment
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over all that was collected: a sixth of the tests' time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

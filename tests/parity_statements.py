@@ -185,9 +185,9 @@ def joining(p: Program) -> None:
         call = p.one_of(f"unbind({p.dim(x)})", f"split({p.random.randrange(1, 3)}, {p.dim(x)})", f"chunk(2, {p.dim(x)})",
                         f"split([1, {p.random.randrange(0, 3)}], {p.dim(x)})")  # fmt: skip
         if p.do(f"p{p.count} = {x}.{call}"):
-            found = len(p.theirs[f"p{p.count}"])
-            if found:
-                p.new(f"p{p.count}[{p.random.randrange(found)}]")
+            size = len(p.theirs[f"p{p.count}"])
+            if size:
+                p.new(f"p{p.count}[{p.random.randrange(size)}]")
 
 
 def product(p: Program) -> None:

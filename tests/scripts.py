@@ -26,10 +26,10 @@ class Folder:
         file.write_text(textwrap.dedent(text), encoding="utf-8")
         return file
 
-    def run(self, text: str, *, name: str = "net.py", rootless: bool = False, make_dot: Any = None, **options: Any) -> Reading:
+    def run(self, text: str, *, name: str = "net.py", rootless: bool = False, **options: Any) -> Reading:
         """Write a script and read it; what there is to say is in the reading alone."""
         file = str(self.write(name, text))
-        return read(file, SourceOptions(**options), rootless=rootless, make_dot=make_dot, say=lambda _: None)
+        return read(file, SourceOptions(**options), rootless=rootless, say=lambda _: None)
 
 
 def rows(reading: Reading) -> dict[str, TensorRow]:

@@ -47,8 +47,8 @@ def transcript(torch: Any, program: str) -> str:
             show("error:", type(error).__name__, error)
     for one in warned:
         if one.category is not RuntimeWarning and not re.search(r"__array|NumPy \d", str(one.message)):  # not numpy's
-            told = re.sub(r" \(Triggered internally.*", "", str(one.message), flags=re.DOTALL)
-            show("warning:", one.category.__name__, told.partition("Traceback of forward call")[0])
+            text = re.sub(r" \(Triggered internally.*", "", str(one.message), flags=re.DOTALL)
+            show("warning:", one.category.__name__, text.partition("Traceback of forward call")[0])
     printed = out.getvalue().replace(" and no __dict__ for setting new attributes", "")  # so says Python from 3.12 on
     return re.sub(r"0x[0-9a-f]+", "0x", printed).replace("gviz.engine", "torch").strip()
 

@@ -35,8 +35,9 @@ def test_values_are_keywords() -> None:
         np.array([[1, 2.5]]),
         engine.tensor([[1, 2.5]], requires_grad=True),
         [np.array([1, 2.5])],
+        np.array([[2.5, 1]])[:, ::-1],
     ],
-    ids=["lists", "tuples", "text", "array", "tensor", "list of arrays"],
+    ids=["lists", "tuples", "text", "array", "tensor", "list of arrays", "turned array"],
 )
 def test_a_value_may_be_nested_an_array_a_tensor_or_a_text(value: Any) -> None:
     assert values_of(gviz.read("y=W*2", W=value).graph)["W"] == ((1, 2.5),)
@@ -55,10 +56,33 @@ def test_keywords_win_over_the_values_of_the_options() -> None:
     assert [row.name for row in reading.graph.tensors if not row.requires_grad] == ["w"]
 
 
-@pytest.mark.parametrize("value", [None, {}, {1}, 1j, [1, None], object()])
+def test_a_large_array_is_read_as_it_is() -> None:
+    array = np.arange(250_000.0).reshape(500, 500)
+    graph = gviz.read("y=x.sum()", gviz.SourceOptions(dtype="float64"), x=array).graph
+    assert values_of(graph)["y"] == array.sum()
+    assert values_of(gviz.read("y=x.sum()", x=np.ones((0, 3))).graph)["y"] == 0
+    assert [node.kind for node in graph.nodes] == ["output", "operation", "accumulate", "leaf"]
+
+
+@pytest.mark.parametrize("value", [None, {}, {1}, 1j, [1, None], object(), np.array([1j])])
 def test_what_is_neither_a_number_nor_a_list_is_refused(value: Any) -> None:
-    with pytest.raises(gviz.GvizError, match="the value of 'x' is neither a number nor a list"):
+    with pytest.raises(gviz.GvizError, match="the value of 'x' is neither a real number nor a list"):
         gviz.read("y=x", x=value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("dtype", "float64"), ("roots", ["h"]), ("options", 3), ("say", 3), ("stdin", [1])]
+)
+def test_an_option_is_not_taken_for_a_value(name: str, value: Any) -> None:
+    with pytest.raises(gviz.GvizError, match=rf"{name} is the name of an option\n.*gviz\.SourceOptions: {name}=") as caught:
+        gviz.read("y=x*2", **{name: value})
+    assert f'values={{"{name}": ...}}' in str(caught.value)
+    assert values_of(gviz.read("y=say*2", gviz.SourceOptions(values={"say": 3})).graph)["y"] == 6
+
+
+def test_one_name_may_stand_alone() -> None:
+    options = gviz.SourceOptions(roots="yy", frozen="ww")  # type: ignore[arg-type]
+    assert (options.roots, options.frozen) == (("yy",), ("ww",))
 
 
 def test_an_error_shows_where_it_is_and_how_to_mend_it() -> None:
@@ -125,8 +149,8 @@ def test_a_graph_and_a_reading_are_saved_in_the_format_of_the_suffix(tmp_path: P
 
 def test_a_notebook_shows_readings_graphs_and_tensors() -> None:
     reading, x = gviz.read("y=x*w"), leaf(2.0)
-    for shown in (reading, reading.graph, engine.tensor([2.0], requires_grad=True) * 2):
-        assert "<svg" in shown._repr_svg_()
+    for value in (reading, reading.graph, engine.tensor([2.0], requires_grad=True) * 2):
+        assert "<svg" in value._repr_svg_()
     if isinstance(x, engine.Tensor):
         assert x._repr_svg_() is None
 

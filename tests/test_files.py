@@ -17,7 +17,7 @@ from program import ROOT, python
 from gviz import files
 from gviz.errors import FileError
 from gviz.files import write
-from gviz.render import RenderOptions, render, save
+from gviz.render import RenderOptions, save
 from gviz.render.marks import is_ours
 
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="permissions, links and signals as POSIX has them")
@@ -103,46 +103,31 @@ def test_what_is_open_already_is_written_on_where_it_stands(folder: Path, name: 
     assert (folder / "log").read_bytes() == b"before\nnew\nafter\n"
 
 
-def test_a_missing_folder_is_named(folder: Path) -> None:
-    error = refused(folder / "no" / "such" / "a.pdf")
-    assert f"there is no folder {folder / 'no' / 'such'}" in error.what
-    assert error.hint == "make it first"
-    assert os.listdir(folder) == []
+@pytest.mark.parametrize(
+    ("name", "sentence", "hint"),
+    [
+        ("no/such/a.pdf", "cannot write {}/no/such/a.pdf: there is no folder {}/no/such", "make it first"),
+        ("old/a.pdf", "is not a folder", ""),
+        ("", "{}/ is a folder", "graph.pdf"),
+        ("a\0b.pdf", "is not the name of a file", ""),
+        pytest.param("\ud800.pdf", "is not the name of a file here", "choose others", marks=needs_posix),
+        pytest.param("link", "there is no folder {}/gone", "make it first", marks=needs_posix),
+        pytest.param("y" * 300, "y: File name too long", "give the file a shorter name", marks=needs_posix),
+    ],
+)
+def test_a_name_under_which_no_file_can_be_written_is_refused(folder: Path, name: str, sentence: str, hint: str) -> None:
+    (folder / "old").write_bytes(b"old")
+    if name == "link":
+        (folder / name).symlink_to("gone/a")
+    before = os.listdir(folder)
+    error = refused(f"{folder}/{name}")
+    assert sentence.replace("{}", str(folder)) in error.what
+    assert hint in str(error.hint)
+    assert os.listdir(folder) == before
 
 
-def test_a_file_in_place_of_a_folder_is_named(folder: Path) -> None:
-    (folder / "a").write_bytes(b"old")
-    assert "is not a folder" in refused(folder / "a" / "b.pdf").what
-
-
-@needs_posix
-def test_a_link_to_nowhere_names_the_folder_that_is_missing(folder: Path) -> None:
-    (folder / "link").symlink_to("gone/a")
-    assert f"there is no folder {folder / 'gone'}" in refused(folder / "link").what
-
-
-def test_a_folder_is_no_file(folder: Path) -> None:
-    assert f"{folder} is a folder" in refused(folder).what
-    assert "graph.pdf" in str(refused(f"{folder}{os.sep}").hint)
-
-
-@pytest.mark.parametrize("name", ["", "a\0b.pdf"])
-def test_what_is_no_name_is_refused(folder: Path, name: str) -> None:
-    assert "is not the name of a file" in refused(name).what
-
-
-def test_a_name_with_lone_surrogates_is_refused_or_written(folder: Path) -> None:
-    try:
-        os.fsencode("\ud800")
-    except UnicodeEncodeError:
-        assert "is not the name of a file here" in refused(str(folder / "\ud800.pdf")).what
-
-
-@needs_posix
-def test_a_name_that_is_too_long_is_refused(folder: Path) -> None:
-    error = refused(folder / ("y" * 300 + ".pdf"))
-    assert "y.pdf: File name too long" in error.what
-    assert error.hint == "give the file a shorter name"
+def test_a_file_has_to_have_a_name() -> None:
+    assert "is not the name of a file" in refused("").what
 
 
 def test_the_longest_name_that_a_file_may_have_is_fine(folder: Path) -> None:
@@ -292,16 +277,6 @@ def test_what_is_no_file_is_not_gviz_s(folder: Path) -> None:
     assert not is_ours(folder / "missing")
     assert not is_ours("a\0b")
     assert not is_ours(os.devnull)
-
-
-def test_a_large_file_of_gviz_s_is_known_by_its_ends(folder: Path) -> None:
-    from graphs import chain
-
-    drawn = render(chain(300), "pdf")
-    assert isinstance(drawn, bytes)
-    assert len(drawn) > 10_000
-    (folder / "y.pdf").write_bytes(drawn)
-    assert is_ours(folder / "y.pdf")
 
 
 def test_input_without_end_is_read_no_further_than_a_file_would_be(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from program import Program
+from program import ROOT, Program, python
 
 OWN = {"PYTHONHASHSEED": "0"}
 """A variable that Python reads as it starts: a command with it gets an interpreter of its own."""
@@ -55,3 +55,16 @@ def test_a_script_may_end_its_process(gviz: Program, end: str, status: int) -> N
     done = gviz("render", "net.py", "-o", "y.dot")
     assert (done.status, done.raw, done.err) == (status, b"said\n", "")
     assert gviz("--version").status == 0
+
+
+def test_nothing_tells_a_command_that_a_script_has_run_before_it() -> None:
+    """It would take Python apart at its end, which takes longer than most commands do."""
+    done = python(f"""
+        import sys
+        sys.path.insert(0, {str(ROOT / "tests")!r})
+        import forks
+        forks.load()
+        forks.read_operations()
+        print(sorted(sys.modules.keys() & forks.FORGOTTEN))
+    """)
+    assert (done.stdout, done.stderr) == ("[]\n", "")

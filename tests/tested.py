@@ -27,15 +27,3 @@ def label(node: Any) -> str | None:
 def slots(node: Any) -> list[tuple[str | None, int]]:
     """A node's edges: the label of each next node, and the number of its output."""
     return [(label(following), number) for following, number in node.next_functions]
-
-
-def labels(root: Any) -> list[str]:
-    """The labels of all nodes below a tensor, breadth first, each node once."""
-    order = [root.grad_fn]
-    seen = {id(root.grad_fn)}
-    for node in order:
-        for following, _ in node.next_functions:
-            if following is not None and id(following) not in seen:
-                seen.add(id(following))
-                order.append(following)
-    return [type(node).__name__ for node in order]

@@ -134,10 +134,10 @@ class Program:
         elif isinstance(theirs, int | str | bool | type(None)):
             self.check(name, theirs, ours, theirs == ours)
 
-    def check(self, what: str, theirs: Any, ours: Any, equal: bool) -> None:
+    def check(self, fact: str, theirs: Any, ours: Any, equal: bool) -> None:
         """Raise a difference unless they are equal."""
         if not equal:
-            raise Difference(f"{what}: PyTorch {theirs}, gviz {ours}")
+            raise Difference(f"{fact}: PyTorch {theirs}, gviz {ours}")
 
     def same_tensor(self, name: str, theirs: Any, ours: Any) -> None:
         """Two tensors: values, flags, and their graphs."""
@@ -275,8 +275,8 @@ def read_it(fact: str, tensor: Any) -> str:
     """A fact about a tensor, as text."""
     if fact == "label":
         return type(tensor.grad_fn).__name__
-    found = getattr(tensor, fact.removesuffix("()"))
-    return str(tuple(found) if fact == "shape" else found() if fact.endswith("()") else found)
+    value = getattr(tensor, fact.removesuffix("()"))
+    return str(tuple(value) if fact == "shape" else value() if fact.endswith("()") else value)
 
 
 def has_node(tensor: Any) -> bool:

@@ -158,8 +158,8 @@ def statements(dot: Any) -> list[str]:
     """The boxes and arrows of a Digraph, in order, named by the order in which they come."""
     ids: dict[str, str] = {}
 
-    def counted(found: re.Match[str]) -> str:
-        return _ID.sub(lambda one: ids.setdefault(one[0], f"n{len(ids)}"), found[0])
+    def counted(match: re.Match[str]) -> str:
+        return _ID.sub(lambda one: ids.setdefault(one[0], f"n{len(ids)}"), match[0])
 
     return [re.sub(r"^\tn?\d+(?: -> n?\d+)?", counted, line).strip() for line in dot.body]
 

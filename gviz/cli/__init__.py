@@ -54,7 +54,7 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, prog_name="gviz", message="%(prog)s %(version)s")
 @click.pass_context
 def main(context: click.Context) -> None:
-    """See the computational graph behind a computation, as PyTorch's autograd records it.
+    """Draw and inspect computational graphs, as PyTorch's autograd records them.
 
     \b
     Examples:
@@ -148,7 +148,3 @@ def _refuse_command(context: click.Context, name: str) -> NoReturn:
     if "=" in name or looks_like_a_file(name):
         hint = f'to draw it: gviz render "{name}"'
     raise click.UsageError(f"there is no command {name!r}: {hint}", context)
-
-
-if sys.platform == "win32":  # a console in an old code page still gets what it can show
-    streams.replace_unprintable()

@@ -27,7 +27,9 @@ WIDEST = 80
 
 
 @click.command(cls=SourceCommand)
-@click.option("--runs", type=click.IntRange(1, MOST_RUNS), help=f"The runs, with values near the given ones. [default: {RUNS}]")
+@click.option(
+    "--runs", type=click.IntRange(1, MOST_RUNS), help=f"Number of runs, with values near the given. [default: {RUNS}]"
+)
 @click.option("--feeds", metavar="FILE.json", help='The values of each run: [{"a": 1, "b": 2}, {"a": 3, "b": 4}].')
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--root", metavar="NAME", help="The root.")
@@ -39,9 +41,9 @@ def compare(
 ) -> int:  # fmt: skip
     """Run an expression as one static graph and as dynamic ones.
 
-    The static graph of SOURCE is built once and fed in each run; the dynamic engine builds its graph anew each time. Both are
-    timed in turn, on this machine, and their numbers are compared. Without SOURCE: the program of TensorFlow's guide,
-    power(x, 100) on 10 by 10 matrices, and e = a*b + log(d)*c with and without gradients.
+    The static graph of SOURCE is built once and fed in each run; the dynamic engine builds a new graph in each run. Both are
+    timed in turn, on this machine, and their results are compared. Without SOURCE three programs are compared: power(x, 100)
+    on 10 by 10 matrices, as in TensorFlow's guide, and e = a*b + log(d)*c with and without gradients.
 
     \b
     Examples:
@@ -85,7 +87,7 @@ def programs(source: Source | None, options: SourceOptions, runs: int, feeds: st
         if source is None:
             return articles(runs)
         if source.kind != "expression":
-            other, hint = source.kind.replace("graph", "saved graph"), 'as in gviz compare "e=a*b+log(d)*c" a=2 b=3 c=5 d=10'
+            other, hint = source.kind.replace("graph", "saved graph or JSON"), 'as in gviz compare "e=a*b" --feeds FILE.json'
             raise SourceError(f"gviz compare takes an expression, not a {other}", hint=hint)
         rows = [] if feeds is None else read_feeds(feeds, MOST_RUNS)
         pair, notes = of_expression(source.text, options, runs=runs, feeds=rows)

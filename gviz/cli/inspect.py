@@ -29,7 +29,7 @@ def inspect(*, source: Source, options: SourceOptions, as_json: bool) -> int:
       gviz inspect "y=(x+w)*(w+1)" x=2 w=1 --retain a
       gviz inspect train.py --json
 
-    An expression runs backward first (unless --no-backward). A script's tensors are listed as it leaves them.
+    An expression runs backward first (unless --no-backward). A script's tensors are listed as they are when it ends.
     """
     from gviz.cli.reading import read_source
 
@@ -46,7 +46,7 @@ def to_json(graph: Graph) -> str:
 
     Returns:
         ``{"tensors": [...], "graph": {...}}``: a tensor has the nine keys of its row, and ``expression`` if it stands
-        for one; the graph is what ``gviz render -o graph.json`` writes. A static graph has ``operations`` in place of tensors.
+        for one; the graph is that of ``gviz render -o graph.json``. A static graph has ``operations`` in place of tensors.
     """
     import json
 

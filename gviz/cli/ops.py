@@ -31,14 +31,14 @@ WIDTHS = (0, 0, 90, 120)
 @click.command()
 @click.argument("pattern", required=False)
 @click.option(
-    "--missing", metavar="WHAT", help="List what the engine lacks of a script (FILE.py) or a module (torch.nn.functional)."
+    "--missing", metavar="SOURCE", help="List the names that the engine lacks: of a script (FILE.py) or a module (torch.nn)."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: everything about each operation, or the missing names.")
 def ops(*, pattern: str | None, missing: str | None, as_json: bool) -> int:
     """List the engine's operations, or what it lacks.
 
-    Shows the names of an operation, its grad_fn, what it saves, its derivatives and its line in gviz's code. PATTERN is a name
-    (mul, torch.mul, '*', MulBackward0), a part of names or a glob; without it all operations are listed.
+    Shows the names of an operation, its grad_fn, its saved tensors, its derivatives and its line in gviz's code. PATTERN is a
+    name (mul, torch.mul, '*', MulBackward0), a part of names or a glob. Without PATTERN all operations are listed.
 
     \b
     Examples:
@@ -47,8 +47,8 @@ def ops(*, pattern: str | None, missing: str | None, as_json: bool) -> int:
       gviz ops --missing train.py
       gviz ops --missing torch.Tensor
 
-    --missing lists the names of torch that a script uses, or that a module of PyTorch 2.13 has, and that the engine lacks. The
-    script is read, not run; the exit status is 0 if nothing is missing, else 1.
+    --missing lists the names that a script uses, or that a module of PyTorch 2.13 has, and that the engine lacks. The script is
+    read, not run. The exit status is 0 if nothing is missing, else 1.
     """
     if missing is not None:
         if pattern is not None:
@@ -56,7 +56,7 @@ def ops(*, pattern: str | None, missing: str | None, as_json: bool) -> int:
         return _print_missing(missing, as_json=as_json)
     from gviz.explain.catalogue import matching, operations
 
-    listed = operations() if pattern is None else matching(pattern)
+    listed = matching(pattern) if pattern else operations()
     if not listed:
         _refuse(pattern or "")
     if as_json:
@@ -72,10 +72,10 @@ def _refuse(pattern: str) -> None:
     """Raise SourceError: there is no such operation; it says what may have been meant."""
     from gviz.errors import SourceError
     from gviz.explain.catalogue import operations
-    from gviz.sources.script.missing import is_here
+    from gviz.sources.script.torch_names import lacking_part
 
     for name in (f"torch.{pattern.removeprefix('torch.')}", f"torch.nn.{pattern}", f"torch.Tensor.{pattern}"):
-        if is_here(name):
+        if lacking_part(name) is None:
             hint = "gviz render draws the nodes that a call of it makes, if it makes any"
             raise SourceError(f"{name} is in the engine, but has no row of its own in the table of operations", hint=hint)
     names = {name for operation in operations() for name in operation.names()}

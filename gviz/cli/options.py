@@ -67,15 +67,16 @@ def split_names(text: str) -> tuple[str, ...]:
 NAMES: dict[str, Any] = {"multiple": True, "callback": _names, "metavar": "NAME"}
 
 OPTIONS = {
-    "values": click.option("--values", metavar="FILE.json", help='A file of values: {"x": 2, "W": [[1, 2], [3, 4]]}.'),
-    "root": click.option("--root", **NAMES, help="The root; repeat the option, or use commas, for several."),
+    "values": click.option("--values", metavar="FILE.json", help='Read values from a file: {"x": 2, "W": [[1, 2], [3, 4]]}.'),
+    "root": click.option("--root", **NAMES, help="The root. Repeat the option, or use commas, for several."),
     "frozen": click.option("--frozen", **NAMES, help="Treat NAME as a constant (requires_grad=False)."),
     "retain": click.option("--retain", **NAMES, help="Keep the gradient of an intermediate (retain_grad)."),
     "dtype": click.option("--dtype", metavar="DTYPE", help="The dtype of the values: float32 (the default), float64 ..."),
-    "no_backward": click.option("--no-backward", is_flag=True, help="Do not run backward: compute the values alone."),
-    "grad_output": click.option("--grad-output", metavar="ones", help="The gradient of the root, if it is not a scalar."),
+    "no_backward": click.option("--no-backward", is_flag=True, help="Compute the values only; do not run backward."),
+    "grad_output": click.option("--grad-output", metavar="VALUE",
+                                help="The gradient of the root, such as ones, if it is not a scalar."),
     "engine": click.option("--engine", type=click.Choice(["gviz", "torch", "auto"]), default="auto", show_default=True,
-                           help="The engine that runs a script: gviz's own, or the real PyTorch if it is installed."),
+                           help="The engine for a script: gviz's, the real PyTorch, or auto (PyTorch if gviz's lacks a name)."),
     "on_error": click.option("--on-error", type=click.Choice(["draw", "stop"]), default="draw", show_default=True,
                              help="If a script raises an error: draw the graph up to there, or stop."),
 }  # fmt: skip

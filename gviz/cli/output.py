@@ -1,9 +1,10 @@
-"""Where a picture goes, in which format, and how it looks: the options that the drawing commands share, decided once."""
+"""The options of a picture: its file, its format and its looks. All commands that draw share them."""
 
 from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any
@@ -71,8 +72,9 @@ class Output:
 
     def check(self, source: Source | None) -> None:
         """Refuse a file that is the source, a format that is unknown or one that no terminal shows: before a script runs."""
-        if source is not None and _is_one_file(self.file, source.file):
-            raise FileError(f"-o {self.file} is SOURCE: the picture would replace it", hint="give the picture another name")
+        with suppress(OSError, ValueError):  # one is not there
+            if source is not None and self.file and source.file and os.path.samefile(self.file, source.file):
+                raise FileError(f"-o {self.file} is SOURCE: the picture would replace it", hint="give the picture another name")
         on_terminal = self.is_stdout and streams.is_terminal(sys.stdout)
         module = find(self.format, any_word=bool(self.options.format))
         if on_terminal and self.format not in module.TEXTS:
@@ -116,10 +118,10 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
     """
     default = f" [default: {by_name}]" if by_name else ""
     options = (
-        click.option("--show", default="value,grad", show_default=True, metavar="WHAT,...",
+        click.option("--show", default="value,grad", show_default=True, metavar="WORD,...",
                      help=f"The lines in the boxes: {', '.join(SHOWABLE)}, or none (TorchViz's own picture), or all."),
         click.option("-o", "--output", "file", metavar="FILE",
-                     help=f"The file; its suffix is the format, and - is standard output.{default}"),
+                     help=f"The file to write. Its suffix is the format; - is standard output.{default}"),
         click.option("--format", "suffix", metavar="SUFFIX", help="The format, if it is not the suffix of the file."),
         click.option("--theme", type=click.Choice(THEMES), default="torchviz", show_default=True,
                      help="The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer."),
@@ -154,14 +156,6 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
         return decorated
 
     return decorate
-
-
-def _is_one_file(one: str | None, other: str | None) -> bool:
-    """Return True if both names lead to the same file."""
-    try:
-        return one is not None and other is not None and os.path.samefile(one, other)
-    except (OSError, ValueError):  # one is not there
-        return False
 
 
 def lines_of(show: str) -> tuple[str, ...]:

@@ -23,8 +23,8 @@ def read_source(source: Source, options: SourceOptions, *, product_on_stdout: bo
     Args:
         source: an expression, a script or a saved graph.
         options: how to read it.
-        product_on_stdout: keep standard output free of what a script prints.
-        rootless: whether a script in which nothing has a graph is fine.
+        product_on_stdout: keep the prints of a script off standard output.
+        rootless: accept a script in which no tensor has a graph.
 
     Raises:
         GvizError: the source is not right.
@@ -45,16 +45,15 @@ def read_source(source: Source, options: SourceOptions, *, product_on_stdout: bo
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let numpy's BLAS start one thread: saves 100 ms of processor time, and an expression has no use for more.
+    """Let numpy's BLAS start one thread, which saves 100 ms of processor time: an expression has no use for more.
 
-    Only while numpy loads: child processes find the environment as it was. A value that the user has set stays.
+    The variable is set only while numpy loads, so that child processes do not see it. A value that the user has set stays.
     """
     name = "OPENBLAS_NUM_THREADS"
-    if name in os.environ:
-        yield
-        return
-    os.environ[name] = "1"
+    is_set = name in os.environ
+    os.environ.setdefault(name, "1")
     try:
         yield
     finally:
-        del os.environ[name]
+        if not is_set:
+            del os.environ[name]

@@ -23,9 +23,9 @@ __all__ = ["static"]
 @takes_source()
 @makes_picture()
 @click.option("--gradients", is_flag=True, help="Add the operations of the root's derivatives, in a scope of their own.")
-@click.option("--collapse", metavar="SCOPE", multiple=True, help="Draw a name scope, as in gradients, as one box; repeatable.")
+@click.option("--collapse", metavar="SCOPE", multiple=True, help="Draw a scope, such as gradients, as one box. Repeatable.")
 @click.option("--graph", metavar="NAME", default="", help="Draw the script's graph of that name, not the default graph.")
-@click.option("--plan", "as_plan", is_flag=True, help="Print the flat function that a run of the root becomes.")
+@click.option("--plan", "as_plan", is_flag=True, help="Print the numpy function that a run of the root becomes.")
 @click.option("--table", "as_table", is_flag=True, help="Print the table of operations.")
 def static(
     *, source: Source, options: SourceOptions, picture: Output, gradients: bool, collapse: tuple[str, ...], graph: str,

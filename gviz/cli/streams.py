@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "abandon", "complain", "flush", "hear_warnings", "in_colour", "interruptible", "is_terminal", "product_alone",
-    "replace_unprintable", "say", "takes_unicode", "write_product",
+    "say", "takes_unicode", "write_product",
 ]  # fmt: skip
 
 _STYLES = {"error": "31;1", "warning": "33", "dim": "2"}
@@ -50,10 +50,8 @@ def takes_unicode(stream: TextIO) -> bool:
 
 def say(note: Note) -> None:
     """Print one note of a source on standard error; a dim one only if that is a terminal."""
-    if note.level != "dim":
+    if note.level != "dim" or is_terminal(sys.stderr):
         complain(note.text, note.level)
-    elif is_terminal(sys.stderr):
-        talk(styled(legible(note.text), "dim") + "\n")
 
 
 def hear_warnings() -> None:
@@ -80,13 +78,11 @@ def hear_warnings() -> None:
 
 def complain(text: str, level: Level = "error") -> None:
     """Print a text on standard error, as an error, a warning or a note."""
-    prefix = "" if level == "note" else styled(f"{level}: ", level)
-    talk(f"{prefix}{legible(text)}\n")  # a script's error may hold any character
-
-
-def styled(text: str, level: Level) -> str:
-    """Return the text in the colour of a level, if standard error has colours."""
-    return f"\x1b[{_STYLES[level]}m{text}\x1b[0m" if in_colour(sys.stderr) else text
+    text = legible(text)  # a script's error may hold any character
+    head, rest = (f"{level}: ", text) if level in ("error", "warning") else (text, "")
+    if level in _STYLES and in_colour(sys.stderr):
+        head = f"\x1b[{_STYLES[level]}m{head}\x1b[0m"
+    talk(f"{head}{rest}\n")
 
 
 def talk(text: str) -> None:
@@ -172,10 +168,3 @@ def abandon(*streams: TextIO | None) -> None:
         for stream in filter(is_open, streams):
             with suppress(OSError, ValueError):
                 os.dup2(nowhere.fileno(), stream.fileno())
-
-
-def replace_unprintable() -> None:
-    """Print ``?`` for a character that the console's code page lacks."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")

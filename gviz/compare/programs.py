@@ -10,9 +10,8 @@ from gviz import static as tf
 from gviz.compare import Pair, Static
 from gviz.errors import SourceError
 from gviz.sources.expression import evaluate
-from gviz.sources.expression.compiled import compiled
 from gviz.sources.expression.limits import Budget
-from gviz.sources.expression.run import find
+from gviz.sources.expression.run import compiled, find
 from gviz.sources.expression.static import StaticForm, look_through
 from gviz.sources.expression.values import find_dtype, make_value
 from gviz.sources.options import SourceOptions
@@ -111,14 +110,13 @@ def of_expression(
         return ready(source.graph, placeholders, [source.root, *slopes])
 
     picture = walk(computed.roots, computed.names)
-    kinds = [node.kind for node in picture.nodes]
-    forward, leaves = kinds.count("operation"), kinds.count("accumulate")
-    names = ", ".join(name for i, name in enumerate(values) if i in wanted)
-    computes = f"the value and the gradients of {names}" if names else "the value, no gradients"
+    nodes = [node.kind for node in picture.nodes]
+    forward, leaves = nodes.count("operation"), nodes.count("accumulate")
     arrays = [[value.detach().numpy() if value.dim() else value.item() for value in row] for row in rows]
     run = dynamic(program, values, wanted, options.roots[0] if options.roots else None)
     if not wanted:  # nothing requires a gradient, so nothing is recorded
-        return Pair(text, computes, build, run, arrays, forward, forward), computed.notes
+        return Pair(text, "the value, no gradients", build, run, arrays, forward, forward), computed.notes
+    computes = f"the value and the gradients of {', '.join(name for i, name in enumerate(values) if i in wanted)}"
     return Pair(text, computes, build, run, arrays, forward + leaves, 2 * forward + leaves, picture), computed.notes
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gviz.compare.picture import bars, seconds
 from gviz.text import aligned
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 __all__ = ["as_json", "as_text"]
 
 HOW = (
-    "Times are of this machine: of a run the median after a warm-up, both forms in turn; of building the quickest.",
+    "Times are of this machine: for a run the median after a warm-up, both forms in turn; for building the shortest.",
     "Python's garbage collector is on.",
     "A static run feeds the planned graph; a dynamic run makes the leaves, computes, goes backward and drops its graph.",
-    "Reading the expression is in neither; building is defining the graph, its derivatives and the plan.",
+    "No time includes reading the expression. To build is to define the graph, its derivatives and the plan.",
 )
-"""How the times are taken."""
+"""The way of taking the times."""
 
 NARROWEST = 20
 """Columns of a sentence, however narrow the terminal is."""
@@ -76,34 +76,33 @@ def same(comparison: Comparison) -> str:
 
 def as_json(comparisons: Sequence[Comparison]) -> str:
     """Return all numbers, times in seconds."""
-    rows = [
-        {
-            "program": each.pair.title,
-            "computes": each.pair.computes,
-            "runs": len(each.pair.feeds),
-            "same": each.differs is None,
-            "compared": each.values,
-            "largest_difference": each.largest if math.isfinite(each.largest) else "inf",
-            "first_that_differs": each.differs,
-            "static": {
-                "graphs": 1,
-                "operations": len(each.static.graph),
-                "operations_in_all": len(each.static.graph),
-                "computed": each.static.computed,
-                "build": each.build,
-                "run": each.static_run,
-            },
-            "dynamic": {
-                "graphs": len(each.pair.feeds),
-                "operations": each.pair.recorded,
-                "operations_in_all": len(each.pair.feeds) * each.pair.recorded,
-                "computed": each.pair.computed,
-                "run": each.dynamic_run,
-            },
-            "ratio": each.ratio,
-            "paid_after": each.paid_after,
-            "in_tensorflow": each.pair.in_tensorflow or None,
-        }
-        for each in comparisons
-    ]
+    rows = [as_dict(comparison) for comparison in comparisons]
     return json.dumps({"comparisons": rows, "notes": HOW}, ensure_ascii=False, indent=1) + "\n"
+
+
+def as_dict(comparison: Comparison) -> dict[str, Any]:
+    """Return the record of one program."""
+    pair, static, runs = comparison.pair, comparison.static, len(comparison.pair.feeds)
+    return {
+        "program": pair.title,
+        "computes": pair.computes,
+        "runs": runs,
+        "same": comparison.differs is None,
+        "compared": comparison.values,
+        "largest_difference": comparison.largest if math.isfinite(comparison.largest) else "inf",
+        "first_that_differs": comparison.differs,
+        "static": {
+            **counts(1, len(static.graph), static.computed),
+            "build": comparison.build,
+            "run": comparison.static_run,
+        },
+        "dynamic": {**counts(runs, pair.recorded, pair.computed), "run": comparison.dynamic_run},
+        "ratio": comparison.ratio,
+        "paid_after": comparison.paid_after,
+        "in_tensorflow": pair.in_tensorflow or None,
+    }
+
+
+def counts(graphs: int, operations: int, computed: int) -> dict[str, int]:
+    """Return the graphs and operations of a form."""
+    return {"graphs": graphs, "operations": operations, "operations_in_all": graphs * operations, "computed": computed}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gviz.errors import RenderError
+from gviz.errors import GvizWarning, RenderError
 
 __all__ = ["DrawingError", "NoEngineError", "RenderWarning"]
 
 
-class RenderWarning(UserWarning):
+class RenderWarning(GvizWarning):
     """Something worth knowing about a picture that could be made all the same."""
 
 

@@ -1,7 +1,7 @@
 """A picture drawn by another process of gviz.
 
-For when this one has settled on its fonts and the text needs others, and when the graph is so large that memory may not
-suffice, at which Graphviz ends its process.
+A text may need other fonts than this process has settled on, or a graph more memory than there is, at which Graphviz ends its
+process.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import re
 import sys
 
 from gviz.layout import DrawingError
-from gviz.layout.embedded import draw_here, refusal
-from gviz.layout.talk import pass_on
+from gviz.layout.embedded import NAME, draw_here
+from gviz.layout.talk import pass_on, refusal
 
 __all__ = ["draw_in_child", "main"]
 
@@ -26,7 +26,7 @@ _DIE_WITH_PARENT = 1
 
 
 def draw_in_child(dot: bytes, output: str, program: str, *, wide: bool) -> bytes:
-    """Return what :func:`gviz.layout.embedded.draw` makes.
+    """Return the picture that :func:`gviz.layout.embedded.draw` makes.
 
     Raises:
         OSError: no other process can be started.
@@ -43,19 +43,19 @@ def draw_in_child(dot: bytes, output: str, program: str, *, wide: bool) -> bytes
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
         check=False,
     )
-    said = done.stderr.decode("utf-8", "replace")
+    errors = done.stderr.decode("utf-8", "replace")
     if done.returncode not in (0, _REFUSED):
-        raise _breakdown(done.returncode, said)
-    errors = pass_on(said.splitlines())
+        raise _breakdown(done.returncode, errors)
     if done.returncode == _REFUSED:
-        raise refusal(errors, output)
+        raise refusal(errors.splitlines(), NAME, output)
+    pass_on(errors.splitlines())
     return done.stdout
 
 
-def _breakdown(status: int, said: str) -> DrawingError:
-    """Return what has become of a process that ended early; Linux ends the largest one by itself, with signal 9."""
-    last = said.strip().rpartition("\n")[2]
-    if status == -9 or _NO_MEMORY.search(said):
+def _breakdown(status: int, errors: str) -> DrawingError:
+    """Return the error for a process that ended early; Linux ends the largest one by itself, with signal 9."""
+    last = errors.strip().rpartition("\n")[2]
+    if status == -9 or _NO_MEMORY.search(errors):
         what = "Graphviz ran out of memory on this graph"
     elif status < 0:
         what = f"Graphviz broke down on this graph (signal {-status})"
@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def _die_with_parent() -> None:
-    """Whoever interrupts gviz does not want this process to go on for minutes; where Linux is not, it does."""
+    """End this process with the one that started it, which may have been interrupted; Linux alone can do so."""
     if sys.platform == "linux":
         import ctypes
         import signal

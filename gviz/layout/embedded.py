@@ -14,20 +14,22 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from gviz.layout import DrawingError, NoEngineError
+from gviz.layout import NoEngineError
 from gviz.layout.fonts import drawing_environment
-from gviz.layout.talk import is_format_unknown, overheard, pass_on, scratch_file
+from gviz.layout.talk import overheard, pass_on, refusal, scratch_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gviz.errors import RenderError
+__all__ = ["NAME", "draw", "draw_here", "is_narrow", "version"]
 
-__all__ = ["draw", "draw_here", "is_narrow", "refusal", "version"]
+NAME = "the embedded Graphviz"
 
 _COMPILED = "pygraphviz._graphviz"
 _USED = ("agread", "agclose", "gvContextWithBuiltins", "gvFreeContext", "gvFreeLayout", "gvLayout", "gvRenderData")
-"""What the compiled module must have to be used by itself."""
+"""The compiled module must have these functions to be used by itself."""
+
+_VERSION = ("MAJOR", "MINOR", "PATCH")
 
 _NEEDS = "apt-get install libx11-6 libxext6 libxrender1 libglib2.0-0 libexpat1"
 """The libraries that the wheel takes from the system; a slim container may lack them."""
@@ -40,22 +42,20 @@ _STACK = 256 << 20
 
 
 class _State:
-    """What holds for the whole process: the library, and with which fonts it was first used."""
+    """The state of the process: the library, and True if it was first used without the system's fonts."""
 
     module: Any = None
     narrow = False
 
 
 def version() -> str:
-    """Return what makes the picture, for people.
+    """Return the engine's name and version, for people.
 
     Raises:
         NoEngineError: there is no Graphviz in this process.
     """
     module = _load()
-    known = getattr(module, "__graphviz_version__", None)
-    parts = (getattr(module, f"GRAPHVIZ_{part}_VERSION", "?") for part in ("MAJOR", "MINOR", "PATCH"))
-    return f"embedded Graphviz {known or '.'.join(map(str, parts))}"
+    return "embedded Graphviz " + ".".join(str(getattr(module, f"GRAPHVIZ_{part}_VERSION", "?")) for part in _VERSION)
 
 
 def draw(dot: bytes, output: str, program: str = "dot", *, wide: bool = False) -> bytes:
@@ -65,22 +65,22 @@ def draw(dot: bytes, output: str, program: str = "dot", *, wide: bool = False) -
         dot: UTF-8, without NUL.
         output: Graphviz's format, with a renderer if need be.
         program: the layout.
-        wide: whether the text needs the system's fonts.
+        wide: True if the text needs the system's fonts.
 
     Raises:
         NoEngineError: there is no Graphviz in this process, or it does not know the format.
         DrawingError: it cannot read or draw this.
     """
-    with overheard() as heard:
+    with overheard() as lines:
         picture = draw_here(dot, output, program, wide=wide)
-    errors = pass_on(heard)
     if picture is None:
-        raise refusal(errors, output)
+        raise refusal(lines, NAME, output)
+    pass_on(lines)
     return picture
 
 
 def is_narrow() -> bool:
-    """Whether fontconfig has read its configuration for good, without the system's fonts.
+    """Return True if fontconfig has read its configuration for good, without the system's fonts.
 
     Raises:
         NoEngineError: there is no Graphviz in this process.
@@ -89,15 +89,8 @@ def is_narrow() -> bool:
     return _State.narrow
 
 
-def refusal(errors: list[str], output: str) -> RenderError:
-    """Return why there is no picture, from what Graphviz said."""
-    if is_format_unknown(errors):
-        return NoEngineError(f"the embedded Graphviz does not make {output}")
-    return DrawingError("Graphviz cannot draw this: " + ("; ".join(errors) or "it does not say why"))
-
-
 def draw_here(dot: bytes, output: str, program: str, *, wide: bool) -> bytes | None:
-    """The picture by this very process, None where Graphviz cannot draw it; what it has to say goes to file descriptor 2.
+    """Return the picture by this very process, None where Graphviz cannot draw it; its remarks go to file descriptor 2.
 
     Raises:
         NoEngineError: there is no Graphviz in this process.
@@ -130,10 +123,9 @@ def _draw(module: Any, dot: bytes, output: str, program: str) -> bytes | None:
 
 
 def _without_empty_first_lines(dot: bytes) -> bytes:
-    """Return the same picture without the texts that crash Graphviz 14.
+    """Return the DOT text with a space in each empty first line of a label, as TorchViz's unnamed tensors have it.
 
-    It frees memory that it never set where a label's first line is empty, as that of TorchViz's unnamed tensors is.
-    A space there looks the same.
+    It looks the same, and Graphviz 14 crashes without it: it frees memory that it never set.
     """
     return re.sub(rb'(=\s*")(?=\\[nlr]|\r?\n)', rb"\1 ", dot)
 
@@ -150,9 +142,9 @@ def _load() -> Any:
         except ModuleNotFoundError:
             raise NoEngineError("pygraphviz, which carries Graphviz, is not installed", hint="pip install pygraphviz") from None
         except ImportError as error:
-            hint = f"{_NEEDS} has what its library needs of the system" if sys.platform == "linux" else None
+            hint = f"{_NEEDS} installs the libraries that it needs" if sys.platform == "linux" else None
             raise NoEngineError(f"pygraphviz, which carries Graphviz, cannot be loaded ({error})", hint=hint) from None
-        if hasattr(_State.module, "agattr"):  # the first layout declares it for all later graphs: so that the first is no other
+        if hasattr(_State.module, "agattr"):  # the first layout declares it for all later graphs: here, for the first as well
             _State.module.agattr(None, _State.module.AGNODE, b"label", rb"\N")
     return _State.module
 

@@ -7,6 +7,7 @@ Both engines are modules with the same two functions: ``version()`` and ``draw(d
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from threading import RLock
 
 from gviz.layout import DrawingError, NoEngineError, RenderWarning, embedded, system
@@ -16,7 +17,7 @@ from gviz.layout.fonts import needs_more, warn_of_missing
 __all__ = ["ENGINES", "DrawingError", "NoEngineError", "draw", "engines"]
 
 ENGINES = {"auto": ("embedded", "system"), "embedded": ("embedded",), "system": ("system",)}
-"""What may be asked for, and the engines that are then tried, in order."""
+"""The words of ``--graphviz``, each with the engines that are tried, in order."""
 
 _WITHOUT = "DOT, JSON and the tree need no Graphviz: -o graph.dot"
 
@@ -44,7 +45,7 @@ def draw(dot: str, output: str, *, using: str = "auto", program: str = "dot") ->
         The file's bytes.
 
     Raises:
-        RenderError: the text is no DOT, Graphviz fails, or there is no Graphviz that makes this format.
+        RenderError: the text is not DOT, Graphviz fails, or there is no Graphviz that makes this format.
     """
     if "\0" in dot:
         raise DrawingError("there is a NUL character in the DOT text, at which Graphviz would stop reading")
@@ -60,9 +61,10 @@ def draw(dot: str, output: str, *, using: str = "auto", program: str = "dot") ->
             if wide and output.partition(":")[0] in _INKED:
                 warn_of_missing(dot)
             return picture
-    what = f"there is no Graphviz here that makes {output.partition(':')[0]}: " + "; ".join(reason.what for reason in missing)
-    hints = dict.fromkeys(reason.hint for reason in missing if reason.hint)
-    raise NoEngineError(what, hint="\n".join([*filter(None, ["\nor ".join(hints)]), _WITHOUT]))
+    reasons = "; ".join(reason.what for reason in missing)
+    ways = "\nor ".join(dict.fromkeys(reason.hint for reason in missing if reason.hint))
+    hint = f"{ways}\n{_WITHOUT}" if ways else _WITHOUT
+    raise NoEngineError(f"there is no Graphviz here that makes {output.partition(':')[0]}: {reasons}", hint=hint)
 
 
 def _first_drawn(name: str, raw: bytes, output: str, program: str, *, wide: bool) -> bytes:
@@ -90,12 +92,10 @@ def _by_embedded(raw: bytes, output: str, program: str, *, wide: bool) -> bytes:
     return embedded.draw(raw, output, program, wide=wide)
 
 
-def engines(using: str = "auto") -> dict[str, str]:
-    """Return the engines that are here, with what they call themselves: ``{"embedded": "embedded Graphviz 14.1.5"}``."""
-    found: dict[str, str] = {}
-    for name in ENGINES[using]:
-        try:
-            found[name] = (embedded if name == "embedded" else system).version()
-        except NoEngineError:
-            continue
-    return found
+def engines() -> dict[str, str]:
+    """Return the engines that are here, each with its name for people: ``{"embedded": "embedded Graphviz 14.1.5"}``."""
+    names: dict[str, str] = {}
+    for name, module in (("embedded", embedded), ("system", system)):
+        with suppress(NoEngineError):
+            names[name] = module.version()
+    return names

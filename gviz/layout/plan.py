@@ -26,12 +26,12 @@ _SLOW = 5_000
 
 
 class Plan(NamedTuple):
-    """What to tell Graphviz.
+    """How to ask Graphviz for a layout.
 
     Args:
         attributes: of the graph.
-        long: which edges, by their places in the list, are to be drawn straight at the end.
-        is_slow: whether it will take more than some seconds.
+        long: the edges, by their places in the list, that are to be drawn straight at the end.
+        is_slow: True if it will take more than some seconds.
     """
 
     attributes: dict[str, str]

@@ -6,9 +6,9 @@ import io
 from contextlib import redirect_stderr
 from typing import Any
 
-from gviz.layout import DrawingError, NoEngineError
+from gviz.layout import NoEngineError
 from gviz.layout.fonts import drawing_environment
-from gviz.layout.talk import is_format_unknown, pass_on
+from gviz.layout.talk import pass_on, refusal
 
 __all__ = ["draw", "version"]
 
@@ -32,7 +32,7 @@ def _package() -> Any:
 
 
 def version() -> str:
-    """Return what makes the picture, for people.
+    """Return the engine's name and version, for people.
 
     Raises:
         NoEngineError: there is no ``dot``.
@@ -51,7 +51,7 @@ def draw(dot: bytes, output: str, program: str = "dot", *, wide: bool = False) -
         dot: UTF-8, without NUL.
         output: Graphviz's format, with a renderer if need be.
         program: the layout.
-        wide: whether the text needs the system's fonts.
+        wide: True if the text needs the system's fonts.
 
     Raises:
         NoEngineError: there is no ``dot``, or it does not know the format.
@@ -59,28 +59,22 @@ def draw(dot: bytes, output: str, program: str = "dot", *, wide: bool = False) -
     """
     graphviz = _package()
     name, _, renderer = output.partition(":")
-    heard = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")  # takes any bytes, whatever language they are in
+    remarks = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")  # takes any bytes, whatever language they are in
+    layout, given = ("neato", _GIVEN[program]) if program in _GIVEN else (program, None)
     try:
-        with drawing_environment(wide=wide), redirect_stderr(heard):
-            if program in _GIVEN:
-                picture: bytes = graphviz.pipe("neato", name, dot, renderer=renderer or None, neato_no_op=_GIVEN[program])
-            else:
-                picture = graphviz.pipe(program, name, dot, renderer=renderer or None)
+        with drawing_environment(wide=wide), redirect_stderr(remarks):
+            picture: bytes = graphviz.pipe(layout, name, dot, renderer=renderer or None, neato_no_op=given)
     except graphviz.ExecutableNotFound:
         raise NoEngineError("there is no dot program", hint=_INSTALL) from None
     except graphviz.CalledProcessError as error:
-        said = _lines(heard)
-        if is_format_unknown(said):
-            raise NoEngineError(f"the system's dot does not make {output}") from None
-        errors = pass_on(said)
-        raise DrawingError("Graphviz cannot draw this: " + ("; ".join(errors) or f"exit status {error.returncode}")) from None
+        raise refusal(_lines(remarks), "the system's dot", output, f"exit status {error.returncode}") from None
     except (ValueError, graphviz.RequiredArgumentError) as error:
         raise NoEngineError(f"the graphviz package does not know {output}: {error}") from None
-    pass_on(_lines(heard))
+    pass_on(_lines(remarks))
     return picture
 
 
-def _lines(heard: io.TextIOWrapper[io.BytesIO]) -> list[str]:
-    """Return what the program said on standard error."""
-    heard.flush()
-    return heard.buffer.getvalue().decode("utf-8", "replace").splitlines()
+def _lines(remarks: io.TextIOWrapper[io.BytesIO]) -> list[str]:
+    """Return the lines that the program has written on standard error."""
+    remarks.flush()
+    return remarks.buffer.getvalue().decode("utf-8", "replace").splitlines()

@@ -1,4 +1,4 @@
-"""What Graphviz says while it draws goes to the C library's standard error; here it becomes warnings and messages."""
+"""Graphviz's remarks, which the C library writes to standard error, as warnings and messages."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import warnings
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from gviz.layout import RenderWarning
+from gviz.layout import DrawingError, NoEngineError, RenderWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["is_format_unknown", "overheard", "pass_on", "scratch_file"]
+    from gviz.errors import RenderError
+
+__all__ = ["overheard", "pass_on", "refusal", "scratch_file"]
 
 _HARMLESS = ("Fontconfig warning", "Fontconfig error", "unknown element")
 """Lines about how this machine's fonts are configured: they change nothing in a picture that has its own font."""
@@ -21,11 +23,11 @@ _HARMLESS = ("Fontconfig warning", "Fontconfig error", "unknown element")
 
 @contextmanager
 def overheard() -> Iterator[list[str]]:
-    """Collect what is written to file descriptor 2; the list is filled when the block ends.
+    """Collect the lines that are written to file descriptor 2; the list is filled when the block ends.
 
-    Whatever Python itself has written before stays in front of it.
+    Python's own text, written before, stays in front of them.
     """
-    heard: list[str] = []
+    lines: list[str] = []
     if sys.stderr is not None:
         with suppress(OSError, ValueError):
             sys.stderr.flush()
@@ -37,7 +39,7 @@ def overheard() -> Iterator[list[str]]:
     try:
         os.dup2(file, 2)
         try:
-            yield heard
+            yield lines
         finally:
             if kept >= 0:
                 os.dup2(kept, 2)
@@ -45,7 +47,7 @@ def overheard() -> Iterator[list[str]]:
                 os.close(2)
         os.lseek(file, 0, os.SEEK_SET)
         with open(file, "rb", closefd=False) as text:
-            heard.extend(text.read().decode("utf-8", "replace").splitlines())
+            lines.extend(text.read().decode("utf-8", "replace").splitlines())
     finally:
         if kept >= 0:
             os.close(kept)
@@ -63,23 +65,25 @@ def scratch_file() -> int:
         return os.dup(file.fileno())
 
 
-def pass_on(heard: list[str]) -> list[str]:
-    """Make warnings of what Graphviz remarked, each once; returns its errors, without the word "Error"."""
+def pass_on(lines: list[str]) -> list[str]:
+    """Make warnings of Graphviz's remarks, each once; return its errors, without the word "Error"."""
     errors = []
-    for line in dict.fromkeys(line.strip() for line in heard):
-        kind, colon, text = line.partition(": ")
-        if colon and kind == "Error":
+    for line in dict.fromkeys(line.strip() for line in lines):
+        level, colon, text = line.partition(": ")
+        if colon and level == "Error":
             errors.append(text)
         elif line and not any(harmless in line for harmless in _HARMLESS):
-            remark = text.removeprefix("(null): ") if colon and kind == "Warning" else line
+            remark = text.removeprefix("(null): ") if colon and level == "Warning" else line
             warnings.warn(f"Graphviz: {remark}", RenderWarning, stacklevel=2)
     return errors
 
 
-def is_format_unknown(said: list[str]) -> bool:
-    """Whether Graphviz refused the format, and not a layout, say, that the DOT text asks for.
+def refusal(lines: list[str], engine: str, output: str, otherwise: str = "it does not say why") -> RenderError:
+    """Return the reason why there is no picture, from Graphviz's lines: an engine without the format, else the DOT text.
 
-    >>> [is_format_unknown([f'Error: {what}: "foo" not recognized.']) for what in ("Format", "Layout type")]
-    [True, False]
+    >>> [refusal([f'Error: {name}: "foo" not recognized.'], "dot", "foo").what for name in ("Format", "Layout type")]
+    ['dot does not make foo', 'Graphviz cannot draw this: Layout type: "foo" not recognized.']
     """
-    return any(line.removeprefix("Error: ").startswith(("Format:", "Renderer type:")) for line in said)
+    if any(line.removeprefix("Error: ").startswith(("Format:", "Renderer type:")) for line in lines):
+        return NoEngineError(f"{engine} does not make {output}")
+    return DrawingError("Graphviz cannot draw this: " + ("; ".join(pass_on(lines)) or otherwise))

@@ -13,7 +13,7 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gviz.errors import SourceError
+from gviz.errors import GvizWarning, SourceError
 from gviz.sources.options import Note, SourceOptions, unused
 from gviz.sources.reading import Reading, Talk, find_aliases
 from gviz.sources.source import Source
@@ -31,8 +31,6 @@ def read(
     *,
     stdin: TextIO | None = None,
     say: Callable[[Note], None] | None = None,
-    script_stdout: TextIO | None = None,
-    make_dot: Callable[..., Any] | None = None,
     rootless: bool = False,
     **values: Any,
 ) -> Reading:
@@ -46,12 +44,11 @@ def read(
         options: how to read it.
         stdin: what ``-`` reads; None for the process's standard input.
         say: called with each note as it comes; the reading has them all. Without it warnings, such as of a value that the
-            source does not use, and a script's own error are given by :func:`warnings.warn`.
-        script_stdout: where a script's prints go; None for standard output.
-        make_dot: what a script's ``from torchviz import make_dot`` gives; None for gviz's own.
+            source does not use, and a script's own error are each a :class:`gviz.GvizWarning`.
         rootless: whether a script is fine in which nothing has a graph: the reading then has its tensors, no nodes and
             no roots, and a warning that says why.
-        values: numbers, lists, arrays or texts by name, added to those of the options (which also take the names above).
+        values: numbers, lists, arrays or texts by name, added to those of the options. A value with the name of an option, such
+            as ``dtype`` or ``say``, is given in the options: ``SourceOptions(values={"say": 2})``.
 
     Returns:
         The graph and what there is to say.
@@ -61,6 +58,11 @@ def read(
         FileError: a file that cannot be read.
         MissingError: PyTorch is asked for and not installed.
     """
+    own = {"options": options, "stdin": stdin, "say": say}
+    for name, value in {**own, **values}.items():
+        if name in SourceOptions.__dataclass_fields__ or (name in own and _is_value(value)):
+            hint = f'options, and a value of that name, go into gviz.SourceOptions: {name}=..., or values={{"{name}": ...}}'
+            raise SourceError(f"{name} is the name of an option", hint=hint)
     options = options or SourceOptions()
     if values:
         options = replace(options, values={**options.values, **values})
@@ -74,15 +76,22 @@ def read(
     else:
         from gviz.sources.script import run
 
-        reading = run(program.text, program.file, options, talk, stdout=script_stdout, make_dot=make_dot, rootless=rootless)
+        reading = run(program.text, program.file, options, talk, rootless=rootless)
     for note in reading.notes if say is None else ():
         if note.level in {"warning", "error"}:
-            warnings.warn(note.text, stacklevel=2)
+            warnings.warn(note.text, GvizWarning, stacklevel=2)
     return reading
+
+
+def _is_value(thing: object) -> bool:
+    """Return True for what is a value of a source rather than an option of :func:`read`."""
+    return isinstance(thing, int | float | complex | str | list | tuple | dict) or hasattr(thing, "tolist")
 
 
 def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
     """Return the graph that an expression recorded."""
+    if options.engine == "torch":
+        talk.say(*unused(options, {"engine": "gviz's engine computes expressions; PyTorch runs scripts"}))
     if options.static:
         from gviz.sources.expression.static import build
         from gviz.sources.static import reading
@@ -113,6 +122,6 @@ def _saved(text: str, file: str, options: SourceOptions, talk: Talk, *, rootless
     graph = saved.load(text, file)
     if not graph.nodes and not rootless:
         raise SourceError(f"{file} has no nodes: there is nothing to draw", hint="gviz inspect lists the tensors in it")
-    fields = "values roots frozen retain dtype grad_output backward"
+    fields = "values roots frozen retain dtype grad_output backward engine on_error"
     talk.say(*unused(options, {fields: "a saved graph is shown as it was saved; give them to its expression"}))
     return Reading(graph, tuple(talk.notes))

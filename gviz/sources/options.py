@@ -11,7 +11,7 @@ from gviz.text import excerpt
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Evaluated", "Level", "Note", "SourceOptions", "unused", "value_text"]
+__all__ = ["Evaluated", "Level", "Note", "SourceOptions", "short", "unused", "value_text"]
 
 Level: TypeAlias = Literal["note", "warning", "error", "dim"]
 """How loud a note is: ``dim`` is for a terminal only, ``error`` goes with exit status 1."""
@@ -26,8 +26,9 @@ class SourceOptions:
 
     Args:
         values: name -> value, in the order given: a number, nested lists, an array or a tensor, or a text as it is typed on the
-            command line. They are kept as texts.
-        roots: names of the root tensors, in the order asked for; empty leaves it to the source.
+            command line. Arrays and tensors are kept as they are, all others as texts.
+        roots: names of the root tensors, in the order asked for; empty leaves it to the source. One name may stand alone, here
+            and below: ``roots="loss"``.
         frozen: names of tensors that require no gradient.
         retain: names of intermediates that keep their gradient.
         dtype: of the values, ``float32``, ``float64`` ...; None is float32.
@@ -58,8 +59,18 @@ class SourceOptions:
     graph: str = ""
 
     def __post_init__(self) -> None:
-        """Keep each value as a text; SourceError for a value that is neither a number nor a list."""
-        object.__setattr__(self, "values", {name: value_text(name, value) for name, value in self.values.items()})
+        """Keep values as sources read them, names as tuples; SourceError for a value that is neither a number nor a list."""
+        values = {name: value if _is_array(value) else value_text(name, value) for name, value in self.values.items()}
+        object.__setattr__(self, "values", values)
+        for name in ("roots", "frozen", "retain", "argv"):
+            words = getattr(self, name)
+            object.__setattr__(self, name, (words,) if isinstance(words, str) else tuple(words))
+
+
+def _is_array(value: Any) -> bool:
+    """Return True for an array or a tensor of real numbers that has dimensions."""
+    is_real = any(word in str(getattr(value, "dtype", "")) for word in ("float", "int", "bool"))
+    return is_real and hasattr(value, "tolist") and len(value.shape) > 0
 
 
 def value_text(name: str, value: Any) -> str:
@@ -73,12 +84,17 @@ def value_text(name: str, value: Any) -> str:
     """
     if isinstance(value, str):
         return value
-    value = value.tolist() if hasattr(value, "tolist") else value
+    value = value.tolist() if hasattr(value, "tolist") else list(value) if isinstance(value, range) else value
     if isinstance(value, list | tuple):
         return f"[{', '.join(value_text(name, item) for item in value)}]"
     if isinstance(value, int | float):
         return repr(value)
-    raise SourceError(f"the value of {name!r} is neither a number nor a list", hint="as in x=2, W=[[1, 2], [3, 4]]")
+    raise SourceError(f"the value of {name!r} is neither a real number nor a list", hint="as in x=2, W=[[1, 2], [3, 4]]")
+
+
+def short(value: object) -> str:
+    """Return a value as a message repeats it, in one line."""
+    return excerpt(" ".join(str(value).split()))
 
 
 def unused(options: SourceOptions, advice: Mapping[str, str]) -> list[Note]:
@@ -102,7 +118,7 @@ def unused(options: SourceOptions, advice: Mapping[str, str]) -> list[Note]:
 def _typed(name: str, value: Any) -> str:
     """Return an option as the command line has it."""
     if name == "values":
-        return ", ".join(f"{each}={excerpt(text)}" for each, text in value.items())
+        return ", ".join(f"{each}={short(given)}" for each, given in value.items())
     if name == "backward":
         return "--no-backward"
     flag = "--root" if name == "roots" else f"--{name.replace('_', '-')}"

@@ -85,9 +85,7 @@ def _lookalike_hint(character: str) -> str | None:
     """Return what to write instead of a character that only looks like Python's."""
     from gviz.sources.expression.notation import replacement
 
-    if character.isascii():
-        return None
-    right = "" if character.isspace() else replacement(character)
+    right = None if character.isascii() else "" if character.isspace() else replacement(character)
     if right == "":
         return "an invisible character came with the paste: write an ordinary space, or none"
     return f"write {right} instead of {character}" if right else None
@@ -101,23 +99,26 @@ def unwrap(text: str) -> tuple[str, tuple[Note, ...]]:
     >>> unwrap(">>> y = 2\n>>> y\n2")[0]
     'y = 2\ny\n'
     """
-    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-        ast.parse(text)
-        return text, ()
-    notes = []
+    if not PROMPT.match(text):  # `In [1]: x = 2` is Python, an annotation
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            ast.parse(text)
+            return text, ()
+    notes: list[Note] = []
     for step in (_take_fences, _take_backticks, _take_prompts, _take_magics):
         text, note = step(textwrap.dedent(text))
-        if note:
-            notes.append(Note(note))
+        notes += [Note(note)] if note else []
     return text, tuple(notes)
 
 
 def _take_fences(text: str) -> tuple[str, str]:
-    """Keep what stands between fences; a single fence is only taken off."""
+    """Keep what stands between fences, of Python alone if some fence says so; a single fence is only taken off."""
     fences, parts = FENCE.findall(text), FENCE.split(text)
-    outside = parts[::2] if len(fences) > 1 else parts[:0]
-    left_out = sum(bool(line.strip()) for part in outside for line in part.split("\n"))
-    parts[: 2 * len(outside) : 2] = ["\n" * part.count("\n") for part in outside]
+    is_python = [fence.strip("`~ \t{.").lower().startswith("py") for fence in fences[::2]]
+    left_out = 0
+    for number, part in enumerate(parts if len(fences) > 1 else []):
+        if number % 2 == 0 or (any(is_python) and not is_python[number // 2]):
+            parts[number] = "\n" * part.count("\n")
+            left_out += sum(bool(line.strip()) for line in part.split("\n"))
     return "".join(parts), f"took the fences ({fences[0].strip()}) off{_beside(left_out, 'outside of them')}" if fences else ""
 
 
@@ -158,10 +159,9 @@ def _goes_on(typed: list[str], line: str) -> bool:
     """Return whether a line without a prompt belongs to the statement typed before it: to its bracket, or its block."""
     from codeop import compile_command
 
-    if typed and typed[-1][:1].isspace() and line[:1].isspace():
-        return True
+    is_in_block = bool(typed) and typed[-1][:1].isspace() and line[:1].isspace()
     try:
-        return compile_command("\n".join([*typed, ""]), symbol="exec") is None
+        return is_in_block or compile_command("\n".join([*typed, ""]), symbol="exec") is None
     except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError):
         return False  # whatever it is, the whole text's error will tell
 

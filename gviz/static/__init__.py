@@ -78,5 +78,5 @@ disable_eager_execution = disable_v2_tensorshape = disable_resource_variables = 
 
 
 def __getattr__(name: str) -> Any:
-    """What is not here is missing in TensorFlow's words."""
+    """Say in TensorFlow's words what is missing."""
     raise AttributeError(f"module 'tensorflow' has no attribute '{name}'")

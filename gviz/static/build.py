@@ -91,8 +91,8 @@ def constant(
         if most < array.size or (most and not array.size):
             raise ValueError(f"Too many elements provided. Takes at most {most}, but got {array.size}.")
         array = np.pad(array.ravel(), (0, most - array.size), "edge").reshape(size)
-    kind = as_dtype(array.dtype if array.dtype.kind != "O" else str)
-    attrs = {"value": array.copy() if array is value else array, "dtype": kind}
+    own = as_dtype(array.dtype if array.dtype.kind != "O" else str)
+    attrs = {"value": array.copy() if array is value else array, "dtype": own}
     return add(get_default_graph(), "Const", (), attrs, name).outputs[0]
 
 
@@ -114,9 +114,9 @@ def convert(value: TensorLike, dtype: DTypeLike | None = None, name: str | None 
     if isinstance(whole, (list, tuple)):
         inner = next(filter(is_tensor, leaves(whole)), None)
         if inner is not None:
-            kind = dtype or inner.dtype.base_dtype
+            shared = dtype or inner.dtype.base_dtype
             with named(graph_of(*whole), name, "packed") as scope:
-                return make("Pack", [convert(part, kind, str(i)) for i, part in enumerate(whole)], scope, axis=0)
+                return make("Pack", [convert(part, shared, str(i)) for i, part in enumerate(whole)], scope, axis=0)
     if hint is not None:
         with suppress(TypeError, ValueError):  # it has a dtype of its own
             return constant(whole, hint, name=name or "Const")
@@ -142,9 +142,9 @@ def apply(
         shared: dict[str, DType] = {}  # the first input that has a say, and its dtype
         tensors = []
         for entry, value in zip(spec.split(), values, strict=True):
-            label, _, kind = entry.partition(":")
-            if kind:
-                tensors.append(of_dtype(type, label, value, int32 if kind == "int" else bool_))
+            label, _, fixed = entry.partition(":")
+            if fixed:
+                tensors.append(of_dtype(type, label, value, int32 if fixed == "int" else bool_))
                 continue
             tensors.append(beside(type, shared, label.rstrip("~"), value, by_hint=label.endswith("~")))
             shared = shared or {label: tensors[-1].dtype.base_dtype}
@@ -196,9 +196,9 @@ def alike(type: str, label: str, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
 
 def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """Return a tensor in another dtype; one that has it is returned as it is."""
-    kind = as_dtype(dtype)
-    if is_tensor(x) and convert(x).dtype.base_dtype == kind:
+    wanted = as_dtype(dtype)
+    if is_tensor(x) and convert(x).dtype.base_dtype == wanted:
         return convert(x)
     with named(graph_of(x), name, "Cast") as scope:
         tensor = convert(x, name="x")
-        return tensor if tensor.dtype.base_dtype == kind else make("Cast", [tensor], scope, DstT=kind)
+        return tensor if tensor.dtype.base_dtype == wanted else make("Cast", [tensor], scope, DstT=wanted)

@@ -14,7 +14,7 @@ from gviz.static.build import add, constant, convert, make, of_dtype
 from gviz.static.dtypes import bool_, int32
 from gviz.static.errors import DeadlineExceededError
 from gviz.static.graph import Operation, Tensor, get_default_graph
-from gviz.static.shapes import TensorShape, as_shape, described, leaves, refilled, relaxed, same_structure
+from gviz.static.shapes import TensorShape, as_shape, leaves, refilled, relaxed, same_structure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -215,7 +215,7 @@ def build_loop(
     with opened(graph, inside):
         given = as_given(form, body(*refilled(form, iter(bodies))))
         if not isinstance(given, (list, tuple)) or not same_structure(form, given):
-            both = f"First structure: {described(form)}\n\nSecond structure: {described(given)}"
+            both = f"First structure: {form}\n\nSecond structure: {given}"
             raise ValueError(f"The two structures don't have the same nested structure.\n\n{both}")
         results = [convert(v) for v in leaves(given)]
     loop.results = inside.turn(loop.merges, results, loop.name)
@@ -321,7 +321,7 @@ def branch_result(value: Any, side: Context, inner: Tensor) -> Tensor:
 def check_results(given: dict[int, Any], unit: Branches) -> None:
     """Raise ValueError for branches that return different structures or different dtypes."""
     if not same_structure(given[0], given[1], kinds=True):
-        both = f"{described(given[1])} from 'true_fn' and {described(given[0])} from 'false_fn'"
+        both = f"{given[1]} from 'true_fn' and {given[0]} from 'false_fn'"
         raise ValueError(f"Outputs of true_fn and false_fn must have the same structure: {both}.")
     for false, true in zip(*unit.results, strict=True):
         if false.dtype.base_dtype != true.dtype.base_dtype:

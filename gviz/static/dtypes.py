@@ -98,15 +98,15 @@ def as_value(value: object, dtype: DType | None) -> NDArray[Any]:
         raise ValueError("None values not supported.")
     array = np.asarray(value)
     array = array.astype(object) if array.dtype.kind in "US" else array
-    kind = array.dtype.kind
+    letter = array.dtype.kind
     if is_array(value):
         return array if dtype is None else array.astype(dtype.as_numpy_dtype)
     if dtype is None:
-        if kind == "i" and array.size and not np.array_equal(array, array.astype(np.int32)):
+        if letter == "i" and array.size and not np.array_equal(array, array.astype(np.int32)):
             return array
-        return array.astype(np.float32 if kind == "f" else np.int32) if kind in "fi" else array
+        return array.astype(np.float32 if letter == "f" else np.int32) if letter in "fi" else array
     fitting = "b" if dtype.is_bool else "fiub" if dtype.is_floating else "iub" if dtype.is_integer else "O"
-    if array.size and kind not in fitting:
+    if array.size and letter not in fitting:
         first = array.ravel().tolist()[0]
         raise TypeError(f"Expected {dtype.name}, but got {first!r} of type '{type(first).__name__}'.")
     return array.astype(dtype.as_numpy_dtype)

@@ -13,7 +13,7 @@ __all__ = [
 
 
 class OpError(Exception):
-    """Something that went wrong while operations ran, in that operation where it is one in particular."""
+    """Something that went wrong while operations ran, with the operation if it is known."""
 
     def __init__(self, message: str, op: Operation | None = None) -> None:
         where = "" if op is None else f"\n\t [[node {op.name} ({op.type})]]"

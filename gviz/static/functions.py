@@ -95,18 +95,15 @@ def filled(default: str, number: int) -> Callable[..., Tensor]:
     """Return ``zeros`` or ``ones``: a constant if the shape is known and small."""
 
     def build(shape: Any, dtype: Any = float32, name: str | None = None) -> Tensor:
-        kind = as_dtype(dtype)
+        dims, kind = getattr(shape, "dims", shape), as_dtype(dtype)
         with named(graph_of(shape), name, default) as scope:
-            if not is_tensor(shape):
-                try:
-                    dims = tuple(int(n) for n in np.ravel(getattr(shape, "dims", shape)))
-                except (TypeError, NotImplementedError):  # with tensors in it
-                    shape = convert(shape, int32)
-                else:
-                    if np.prod(dims) < LARGE:
-                        return constant(number, kind, dims, scope)
-                    shape = constant(np.array(dims, np.int32), name="shape_as_tensor")
-            return make("Fill", [shape, constant(number, kind)], scope)
+            if any(map(is_tensor, leaves(dims))):
+                size = convert(shape, int32)
+            elif np.prod(dims) < LARGE:
+                return constant(number, kind, np.ravel(dims), scope)
+            else:
+                size = constant(np.ravel(dims), int32, name="shape_as_tensor")
+            return make("Fill", [size, constant(number, kind)], scope)
 
     return build
 

@@ -170,7 +170,7 @@ TYPE_OF = {key: name for name, key in KEYS.items() if name not in ("Rint", "Bias
     "threshold_backward": "ReluGrad", "where": "Select", **{key: str(row.node) for key, row in KERNELS.items()},
 }  # fmt: skip
 """TensorFlow's type for a function of the table: Neg for ``neg``. What it has no operation for is its SymbolicGradient."""
-WRITTEN_OUT = ("div_backward_other", "maybe_multiply", "pow_backward")
+WRITTEN_OUT = ("div_backward_other", "maybe_multiply", "pow_backward", "sum_backward")
 """Functions of the table that are formulas themselves."""
 
 
@@ -179,8 +179,8 @@ def symbols() -> dict[str, Any]:
     """Return the namespace in which a formula's names add operations; made at the first derivative."""
     names: dict[str, Any] = {key: symbol(key) for key, f in (ARRAYS | KERNELS).items() if callable(f)}
     names |= {"__builtins__": builtins, "__name__": "gviz.static.symbols"}
-    names |= {key: bind(ARRAYS[key], names) for key in WRITTEN_OUT}
-    return names | IN_OPERATIONS
+    names |= {key: bind(ARRAYS[key], names) for key in WRITTEN_OUT} | IN_OPERATIONS
+    return names
 
 
 def symbol(key: str) -> Callable[..., Any]:
@@ -207,41 +207,12 @@ def call(key: str, args: tuple[Any, ...]) -> Any:
 
 
 # ------------------------------------------------------------------ as TensorFlow writes them
-def restored(part: Tensor, x: Tensor, axes: Axes, keep: bool) -> Tensor:
-    """Return the result of a reduction, or its gradient, with a length of one for each axis that was reduced."""
-    return part if keep else call("unreduced", (part, x, axes))
-
-
-def sum_backward(grad: Tensor, x: Tensor, axes: Axes, keep: bool) -> Tensor:
-    """Return the gradient of a sum, spread over what was summed."""
-    return call("spread_like", (restored(grad, x, axes, keep), x))
-
-
 def reduced_count(x: Tensor, axes: Axes) -> Any:
     """Return how many elements a reduction makes one of."""
     count = (x.shape if axes is None else TensorShape([x.shape[axis] for axis in axes])).num_elements()
     if count is not None:
         return float(count)
     return cast(tf.size(x) if axes is None else tf.FUNCTIONS["reduce_prod"](tf.FUNCTIONS["gather"](tf.shape(x), axes)), x.dtype)
-
-
-def extreme_backward(grad: Tensor, x: Tensor, axes: Axes, keep: bool, result: Tensor) -> Tensor:
-    """Return the gradient for the elements that are the extreme one; several share it."""
-    chosen = cast(make("Equal", [restored(result, x, axes, keep), x]), x.dtype)
-    return chosen / call("sum_dim", (chosen, axes, True)) * restored(grad, x, axes, keep)
-
-
-def products_backward(grad: Tensor, x: Tensor, y: Tensor, left: bool, right: bool) -> tuple[Tensor, Tensor]:
-    """Return products with the other factor, each transposed as the product's own flags ask."""
-    type = "MatMul" if x.shape.rank == y.shape.rank == 2 else "BatchMatMulV2"
-
-    def times(a: Tensor, b: Tensor, turn_a: bool, turn_b: bool) -> Tensor:
-        return make(type, [a, b], transpose_a=turn_a, transpose_b=turn_b)
-
-    return (
-        times(y, grad, right, True) if left else times(grad, y, False, not right),
-        times(grad, x, True, left) if right else times(x, grad, not left, False),
-    )
 
 
 def unbind_backward(grads: Sequence[Tensor | None], axis: int, x: Tensor) -> Tensor:
@@ -251,11 +222,18 @@ def unbind_backward(grads: Sequence[Tensor | None], axis: int, x: Tensor) -> Ten
 
 
 IN_OPERATIONS: dict[str, Callable[..., Any]] = {
-    **{f.__name__: f for f in (extreme_backward, products_backward, reduced_count, sum_backward, unbind_backward)},
     "cast_like": lambda x, other: cast(x, other.dtype),
     "cat_backward": lambda grad, axis, parts: [call("piece", (grad, parts, i, axis)) for i in range(len(parts))],
+    "expand": lambda part, x: call("spread_like", (part, x)),
+    "mm": lambda x, y, left, right: make(
+        "MatMul" if x.shape.rank == y.shape.rank == 2 else "BatchMatMulV2", [x, y], transpose_a=left, transpose_b=right
+    ),
+    "reduced_count": reduced_count,
+    "reshape": lambda part, x: call("shape_like", (part, x)),
     "stack_backward": lambda grad, axis, count: add(grad.graph, "Unpack", [grad], {"axis": axis, "num": count}).outputs,
     "to_dtype": lambda x, dtype: cast(x, dtype.dtype if isinstance(dtype, Tensor) else dtype),
+    "unbind_backward": unbind_backward,
+    "unsqueeze_reduced": lambda part, axes, x, keep: part if keep else call("unreduced", (part, x, axes)),
 }
 """What formulas call and TensorFlow writes in operations of its own. For sizes they take the tensor that has them."""
 

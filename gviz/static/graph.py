@@ -295,17 +295,17 @@ class Graph:
 
     def as_graph_element(self, obj: Node | str, allow_tensor: bool = True, allow_operation: bool = True) -> Tensor | Operation:
         """Return the tensor or operation that an object or a name means; KeyError, ValueError or TypeError if there is none."""
-        kinds = " or ".join(kind for kind, allowed in (("Tensor", allow_tensor), ("Operation", allow_operation)) if allowed)
+        nouns = " or ".join(noun for noun, allowed in (("Tensor", allow_tensor), ("Operation", allow_operation)) if allowed)
         if isinstance(obj, str):
             if allow_tensor and (":" in obj or not allow_operation):
                 return self.get_tensor_by_name(obj)
             return self.get_operation_by_name(obj)
         obj = getattr(obj, "_ref", obj)  # a variable stands for its own tensor
-        kind = "Tensor" if isinstance(obj, Tensor) else type(obj).__name__
-        if not isinstance(obj, (Tensor, Operation)) or kind not in kinds:
-            raise TypeError(f"Can not convert a {kind} into a {kinds}.")
+        noun = "Tensor" if isinstance(obj, Tensor) else type(obj).__name__
+        if not isinstance(obj, (Tensor, Operation)) or noun not in nouns:
+            raise TypeError(f"Can not convert a {noun} into a {nouns}.")
         if obj.graph is not self:
-            raise ValueError(f"{kind} {obj if kind == 'Tensor' else obj.name} is not an element of this graph.")
+            raise ValueError(f"{noun} {obj if noun == 'Tensor' else obj.name} is not an element of this graph.")
         return obj
 
     def add_to_collection(self, name: str, value: object) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from gviz.autograd.row import Row
 from gviz.ops import ARRAYS, ROWS
@@ -24,23 +26,7 @@ def add_up(parts: Any) -> Any:
     for i, part in enumerate(parts):
         if part.shape != first:
             raise ValueError(f"must have the same size and shape.  Input 0: {listed(first)} != input {i}: {listed(part.shape)}")
-    return reduce(lambda a, b: a + b, parts)
-
-
-def spread_sum(part: Any, x: Any) -> Any:
-    """Return a gradient summed back to the shape that was broadcast."""
-    want, have = np.shape(x), np.shape(part)
-    if want == have:
-        return part
-    lead = len(have) - len(want)
-    axes = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(want) if n == 1 and have[i + lead] != 1)
-    return part.sum(axis=axes, keepdims=True).reshape(want) if axes else part.reshape(want)
-
-
-def unreduced(part: Any, x: Any, axes: Any) -> Any:
-    """Return the result of a reduction of x, with a length of one for each axis that was reduced."""
-    gone = range(np.ndim(x)) if axes is None else [a % np.ndim(x) for a in axes]
-    return part.reshape(tuple(1 if i in gone else n for i, n in enumerate(np.shape(x))))
+    return reduce(operator.add, parts)
 
 
 def put_back(part: Any, x: Any, index: Any) -> Any:
@@ -72,30 +58,26 @@ def choose(condition: Any, one: Any, other: Any) -> Any:
     """Return one of two, by a condition for all, for each row or for each element; ValueError if the shapes differ."""
     if np.shape(one) != np.shape(other):
         raise ValueError("'then' and 'else' must have the same size")
-    lead = np.ndim(one) - np.ndim(condition)
-    return np.where(condition.reshape((-1, *(1,) * lead)) if lead > 0 and np.ndim(condition) == 1 else condition, one, other)
-
-
-def axis_of(x: Any, axis: int) -> int:
-    """Return an axis counted from the front; ValueError if x lacks it."""
-    if not -np.ndim(x) <= axis < np.ndim(x):
-        least = axis + 1 if axis >= 0 else -axis
-        raise ValueError(f"Shape must be at least rank {least} but is rank {np.ndim(x)}")
-    return axis % int(np.ndim(x))
+    by_row = condition.ndim == 1 < one.ndim
+    return np.where(condition.reshape((-1, *(1,) * (one.ndim - 1))) if by_row else condition, one, other)
 
 
 def give_back(part: Any, x: Any, places: Any, axis: int) -> Any:
     """Return zeros, with the sums of the numbers that were taken from a place."""
     out = np.zeros_like(x)
-    np.add.at(out, (slice(None),) * axis_of(x, axis) + (places,), part)
+    np.add.at(out, along(x, axis, places), part)
     return out
 
 
-def part_of(parts: Any, place: int, axis: int) -> tuple[slice, ...]:
+def along(x: Any, axis: int, place: Any) -> tuple[Any, ...]:
+    """Return the index of some places along an axis; ValueError if x lacks it."""
+    return (*(slice(None),) * normalize_axis_index(axis, np.ndim(x)), place)
+
+
+def part_of(parts: Any, place: int, axis: int) -> tuple[Any, ...]:
     """Return the index of one of several parts that were joined along an axis."""
-    axis = axis_of(parts[0], axis)
-    lengths = [np.shape(p)[axis] for p in parts]
-    return (*(slice(None),) * axis, slice(sum(lengths[:place]), sum(lengths[: place + 1])))
+    start = sum(np.shape(p)[axis] for p in parts[:place])
+    return along(parts[place], axis, slice(start, start + np.shape(parts[place])[axis]))
 
 
 def index_of(kinds: Any, *ends: Any) -> tuple[Any, ...]:
@@ -123,6 +105,10 @@ def kernel(key: str, type: str, forward: Callable[..., Any] | None = None, **dec
 
 # ------------------------------------------------------------------ numbers
 CHOICE = "(choose(first := {}, grad, none := zeros_like(grad)), choose(first, none, grad))"
+EXTREME = (  # several that are the extreme one share the gradient
+    "(chosen := cast_like(equal(unsqueeze_reduced(result, dim, self, keepdim), self), self)) / sum_dim(chosen, dim, True)"
+    " * unsqueeze_reduced(grad, dim, self, keepdim)"
+)
 ROW_SUM = "sum_dim(grad{}, -1, True)"
 kernel("pass", "Identity", lambda x: x, x="grad")
 kernel("add_n", "AddN", add_up, lists=("parts",), parts="[grad] * len(parts)")
@@ -130,10 +116,14 @@ kernel("square", "Square", lambda x: np.square(x), x="grad * (x * 2.0)")
 kernel(
     "squared_difference", "SquaredDifference", lambda x, y: (x - y) * (x - y), x__y="(part := grad * 2.0 * (x - y), neg(part))"
 )
-kernel("mm", "MatMul", products, x__y="products_backward(grad, x, y, left, right)")
+kernel("mm", "MatMul", products,
+       x="mm(y, grad, right, True) if left else mm(grad, y, False, not right)",
+       y="mm(grad, x, True, left) if right else mm(x, grad, not left, False)")  # fmt: skip
 kernel("maximum", "Maximum", self__other=CHOICE.format("greater_equal(self, other)"))  # of two that are equal, the first
 kernel("minimum", "Minimum", self__other=CHOICE.format("less_equal(self, other)"))
 kernel("choose", "Select", choose, one__other=CHOICE.format("condition"))
+kernel("amax", "Max", self=EXTREME)
+kernel("amin", "Min", self=EXTREME)
 kernel("prod_axes", "Prod", lambda x, axes, keep: np.prod(x, axis=axes, keepdims=keep),
        x="sum_backward(grad, x_sym_sizes, axes, keep) * others(x, axes)")  # fmt: skip
 kernel("others", "Cumprod", others, x="(sum_dim(grad * result, axes, True) - grad * result) / x")
@@ -153,14 +143,15 @@ kernel("pow_tensor", "Pow",  # TensorFlow has 0 where the base is not positive, 
 SHAPED = "shape_like(grad, {})"
 kernel("reshape_to", "Reshape", lambda x, size: x.reshape(tuple(int(n) for n in size)), x=SHAPED.format("x"))
 kernel("shape_like", "Reshape", lambda part, x: part.reshape(np.shape(x)), part=SHAPED.format("part"))
-kernel("unreduced", "Reshape", unreduced, part=SHAPED.format("part"))
+kernel("unreduced", "Reshape",
+       lambda part, x, axes: np.expand_dims(part, tuple(range(np.ndim(x))) if axes is None else axes),
+       part=SHAPED.format("part"))  # fmt: skip
 kernel("squeeze", "Squeeze", lambda x, axes: np.squeeze(x, axes), x=SHAPED.format("x"))
 kernel("squeeze_all", "Squeeze", lambda x: np.squeeze(x), x=SHAPED.format("x"))
-kernel("unsafe_view", "Reshape", self=SHAPED.format("self"))
 kernel("unsqueeze", "ExpandDims", self=SHAPED.format("self"))
 kernel("transpose", "Transpose", lambda x, order: np.transpose(x, order), x="transpose(grad, inverse_of(order))")
 kernel("inverse_of", "InvertPermutation", lambda order: np.argsort(order))
-kernel("spread_sum", "Sum", spread_sum, part="spread_like(grad, part)")
+kernel("spread_sum", "Sum", lambda part, x: ARRAYS["sum_to"](part, np.shape(x)), part="spread_like(grad, part)")
 kernel("spread_like", "Tile", lambda part, x: np.broadcast_to(part, np.shape(x)), part="spread_sum(grad, part)")
 
 # ------------------------------------------------------------------ picking
@@ -171,8 +162,7 @@ kernel("slice_by", "StridedSlice", lambda x, begin, end, step, kinds: x[index_of
 kernel("put_back_by", "StridedSliceGrad",
        lambda part, x, begin, end, step, kinds: put_back(part, x, index_of(kinds, begin, end, step)),
        part="slice_by(grad, begin, end, step, kinds)")  # fmt: skip
-kernel("take", "GatherV2", lambda x, places, axis: x[(slice(None),) * axis_of(x, axis) + (places,)],
-       x="give_back(grad, x, places, axis)")  # fmt: skip
+kernel("take", "GatherV2", lambda x, places, axis: x[along(x, axis, places)], x="give_back(grad, x, places, axis)")
 kernel("give_back", "UnsortedSegmentSum", give_back, part="take(grad, places, axis)")
 kernel("piece", "Slice", lambda part, parts, place, axis: part[part_of(parts, place, axis)],
        part="put_piece(grad, part, parts, place, axis)")  # fmt: skip

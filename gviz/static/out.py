@@ -1,4 +1,4 @@
-"""What goes out of a static graph: a picture of it, as data, and TensorBoard's event files."""
+"""A static graph on its way out: as a picture, which is data, and as TensorBoard's event file."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def graph_def(graph: Graph) -> bytes:
 
 
 def attrs(op: Operation) -> dict[str, bytes]:
-    """Return the fixed parameters that can be told, and ``T``, the dtype that the operation works on."""
+    """Return the fixed parameters that others can read, and ``T``, the dtype that the operation works on."""
     known = {name: attr(name, value) for name, value in op.attrs.items()}
     taken = [t.dtype.base_dtype for t in op.inputs]
     if taken:

@@ -1,4 +1,4 @@
-"""A plan: what one kind of ``Session.run`` (these fetches, these feeds) computes, as one flat function over numpy.
+"""A plan: all that ``Session.run`` computes for the same fetches and feeds, as one flat function over numpy.
 
 The graph is read once: what the fetches don't need is left out, what depends on constants alone is computed now, equal calls
 are made once, and the rest is written down as Python, one line a call (loops and branches as ``while`` and ``if``). Results
@@ -50,8 +50,14 @@ class Step:
 
     @property
     def is_elementwise(self) -> bool:
-        """Whether it is one call of a numpy function, element by element."""
+        """True for one call of a numpy function, element by element."""
         return isinstance(self.function, np.ufunc)
+
+    @property
+    def memory(self) -> object:
+        """The shape and dtype of its result; None if the shape is unknown, or if it is a number, which has no memory."""
+        dims, dtype = self.op.outputs[0]._dims, self.op.outputs[0].dtype
+        return (dims, dtype.name) if dims and None not in dims else None
 
     def line(self) -> str:
         """Return it as Python."""
@@ -66,18 +72,12 @@ def lend_memory(steps: Sequence[Step], results: set[str], bind: Callable[[object
     """
     last = {name: i for i, step in enumerate(steps) for name in step.args}
     kept = results.union(*(step.args for step in steps if not step.is_elementwise))
-    plain = {i: step for i, step in enumerate(steps) if step.depth == 1 and step.is_elementwise}
-    givers = {step.target: step for step in plain.values() if step.target not in kept}
+    plain = {i: step for i, step in enumerate(steps) if step.depth == 1 and step.is_elementwise and step.memory}
+    memories = {step.target: step.memory for step in plain.values() if step.target not in kept}
     for i, step in plain.items():
-        for name in step.args:
-            if name in givers and last[name] == i and have_one_size(givers[name].op.outputs[0], step.op.outputs[0]):
-                step.text = f"{bind(step.function, step.function.__name__)}({', '.join(step.args)}, out={name})"
-                break
-
-
-def have_one_size(one: Tensor, other: Tensor) -> bool:
-    """Return whether two arrays have the same known size and dtype; numbers have no memory to lend."""
-    return one.shape.is_fully_defined() and bool(one.shape.rank) and one.shape == other.shape and one.dtype == other.dtype
+        name = next((name for name in step.args if last[name] == i and memories.get(name) == step.memory), None)
+        if name is not None:
+            step.text = f"{bind(step.function, step.function.__name__)}({', '.join(step.args)}, out={name})"
 
 
 # ------------------------------------------------------------------ the plan
@@ -284,7 +284,7 @@ class Plan:
         """Write an operation that has to do with the state or with random numbers; keep a variable's new value."""
         args = [self._text(t) for t in op.inputs if not t.dtype.is_ref]
         names = {"op": self._bind(op), "variable": self._bind(op.inputs[0].op)}
-        names["kind"] = self._bind(op.outputs[0].dtype.base_dtype.as_numpy_dtype)
+        names["dtype"] = self._bind(op.outputs[0].dtype.base_dtype.as_numpy_dtype)
         name = self._write(op, TEXTS[op.type].format(*args, **names), args=args)
         if op.type in STORED:
             self._outside.add(name)
@@ -352,15 +352,15 @@ class Plan:
 
 
 STORED = {
-    "Assign": "np.array({0}, {kind})[()]", "AssignAdd": "state[{variable}] + {0}", "AssignSub": "state[{variable}] - {0}",
+    "Assign": "np.array({0}, {dtype})[()]", "AssignAdd": "state[{variable}] + {0}", "AssignSub": "state[{variable}] - {0}",
     "ApplyGradientDescent": "state[{variable}] - {0} * {1}",
 }  # fmt: skip
-"""What a variable gets."""
+"""A variable's new value, as Python."""
 TEXTS = STORED | {
     "IsVariableInitialized": "np.bool_({variable} in state)",
-    "RandomStandardNormal": "random({op}).standard_normal(tuple({0})).astype({kind})",
-    "RandomUniform": "random({op}).random(tuple({0})).astype({kind})",
-    "RandomUniformInt": "random({op}).integers({1}, {2}, tuple({0}), {kind})",
+    "RandomStandardNormal": "random({op}).standard_normal(tuple({0})).astype({dtype})",
+    "RandomUniform": "random({op}).random(tuple({0})).astype({dtype})",
+    "RandomUniformInt": "random({op}).integers({1}, {2}, tuple({0}), {dtype})",
 }
 """Operations that are not calls, as Python."""
 WRITERS: dict[str | type, Callable[[Plan, Any], None]] = {

@@ -50,12 +50,6 @@ def numbers(tensor: Tensor) -> list[int | None] | None:
     return None if not tensor._dims or tensor._dims[0] is None else [None] * tensor._dims[0]
 
 
-def integers(tensor: Tensor) -> Any:
-    """Return the integers that a tensor holds as a tuple if all are known while building, else the tensor."""
-    value = constant_value(tensor)
-    return tensor if value is None else tuple(int(n) for n in np.ravel(value))
-
-
 def axes_of(op: Operation) -> tuple[int, ...] | None:
     """Return the axes of a reduction, None for all of them; ValueError if they are not known while building."""
     value, dims = constant_value(op.inputs[1]), op.inputs[0]._dims

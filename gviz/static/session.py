@@ -34,7 +34,7 @@ Feeds: TypeAlias = "Mapping[Any, object]"
 Reader: TypeAlias = "Callable[[object], Array]"
 """Turns a fed value into what a plan takes."""
 
-PARTS = (Tensor, Operation)
+PARTS = {Tensor, Operation}
 
 _defaults: list[Session] = []
 
@@ -85,7 +85,7 @@ class Session:
         flat: tuple[object, ...] = ()
         if isinstance(fetches, Tensor):
             flat = (fetches,)
-        elif type(fetches) is list and all(type(part) in PARTS for part in fetches):
+        elif type(fetches) is list and PARTS.issuperset(map(type, fetches)):
             flat = tuple(fetches)
         known = self._plans.get((flat, *(feed_dict or ()))) if flat and not self.graph.unfeedable else None
         if known is not None:  # all of it was looked up before
@@ -120,7 +120,7 @@ class Session:
             raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
 
     def _call(self, plan: Plan, values: Iterable[Array]) -> tuple[Array | None, ...]:
-        """Run a plan; what numpy raises is told with the operation that it happened in."""
+        """Run a plan; InvalidArgumentError, with the operation that was running, for what numpy raises."""
         try:
             with np.errstate(all="ignore"):
                 return plan.call(self._values, self._drawing, *values)
@@ -226,7 +226,7 @@ def single_feeds(feed_dict: Feeds) -> Iterator[tuple[Node | str, object]]:
 
 def reader(tensor: Tensor) -> Reader:
     """Return what turns a fed value into the tensor's dtype; ValueError for another shape, TypeError for a tensor."""
-    kind: Any = tensor.dtype.base_dtype.as_numpy_dtype
+    dtype: Any = tensor.dtype.base_dtype.as_numpy_dtype
     dims = tensor.shape.dims
     numbers: tuple[Any, ...] = ()
     if not dims:
@@ -234,7 +234,7 @@ def reader(tensor: Tensor) -> Reader:
 
     def read(value: Any) -> Any:
         if value.__class__ in numbers and (value.__class__ is float or -(2**31) <= value < 2**31):
-            return kind(value)  # the quick way for a scalar
+            return dtype(value)  # the quick way for a scalar
         if isinstance(value, Tensor):
             raise TypeError(
                 "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, strings, "
@@ -242,10 +242,10 @@ def reader(tensor: Tensor) -> Reader:
                 f"the argument `feed_dict` with key {tensor}."
             )
         try:
-            array = np.asarray(value, kind)
+            array = np.asarray(value, dtype)
         except OverflowError:
             raise TypeError(
-                f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type {kind}. "
+                f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type {dtype}. "
                 "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64)."
             ) from None
         if not fits(dims, array.shape):
@@ -257,14 +257,6 @@ def reader(tensor: Tensor) -> Reader:
 
 
 # ------------------------------------------------------------------ runs that fail
-CLASHES = {
-    **dict.fromkeys(("MatMul", "BatchMatMulV2"), "Matrix size-incompatible: In[0]: {one}, In[1]: {other}"),
-    "ConcatV2": "ConcatOp : Dimensions of inputs should match: shape[0] = {one} vs. shape[{place}] = {other}",
-    "Pack": "Shapes of all inputs must match: values[0].shape = {one} != values[{place}].shape = {other}",
-}
-"""TensorFlow's words for inputs that do not fit, by the first shape and the next one that differs from it."""
-
-
 def failure(plan: Plan, error: Exception) -> InvalidArgumentError:
     """Return the error for what went wrong in a plan, with the operation, and TensorFlow's words for the usual reasons."""
     frame, line = next((f, n) for f, n in walk_tb(error.__traceback__) if f.f_code.co_filename == "<plan>")
@@ -284,18 +276,18 @@ def failure(plan: Plan, error: Exception) -> InvalidArgumentError:
         message = f"Inputs to operation {op.name} of type AddN {message}"
     elif "ZeroDivision" in message:
         message = "Integer division by zero"
-    elif len(shapes) > 1 and (op.type in CLASHES or "broadcast" in message):
-        place, other = next(((i, shape) for i, shape in enumerate(shapes) if shape != shapes[0]), (1, shapes[1]))
-        words = CLASHES.get(op.type, "Incompatible shapes: {one} vs. {other}")
-        message = words.format(one=shapes[0], place=place, other=other)
+    elif len(shapes) == 2 and op.type in ("MatMul", "BatchMatMulV2"):
+        message = f"Matrix size-incompatible: In[0]: {shapes[0]}, In[1]: {shapes[1]}"
+    elif len(shapes) == 2 and "broadcast" in message:
+        message = f"Incompatible shapes: {shapes[0]} vs. {shapes[1]}"
     return InvalidArgumentError(message, op)
 
 
 # ------------------------------------------------------------------ functions that are run as graphs
 class Traced:
-    """A function that is traced when it meets a kind of arguments for the first time, and runs as a graph from then on.
+    """A function that is traced when it meets arguments of a new signature, and runs as a graph from then on.
 
-    Arrays and tensors are arguments of the graph, by dtype and shape; all else (numbers, text) is part of the kind, as in
+    Arrays and tensors are arguments of the graph, by dtype and shape; all else (numbers, text) is part of the signature, as in
     TensorFlow. Called with tensors of a graph, its operations are added to that graph; called with arrays, it is run at once.
     """
 
@@ -309,15 +301,15 @@ class Traced:
         values = list(leaves(given))
         if any(isinstance(value, Tensor) for value in values):
             return self.python_function(*args, **kwargs)
-        kinds = [(v.dtype.name, v.shape) if is_array(v) else (type(v).__name__, v) for v in values]
-        key = (str(refilled(given, repeat(0))), *kinds)
+        signature = [(v.dtype.name, v.shape) if is_array(v) else (type(v).__name__, v) for v in values]
+        key = (str(refilled(given, repeat(0))), *signature)
         if key not in self.traces:
             self.traces[key] = self.trace(given)
         session, inputs, outputs = self.traces[key]
         return session.run(outputs, dict(zip(inputs, filter(is_array, values), strict=True)))
 
     def trace(self, given: Any) -> tuple[Session, list[Tensor], Any]:
-        """Return the graph for arguments of this kind: its session, its placeholders and its results."""
+        """Return the graph for arguments of this signature: its session, its placeholders and its results."""
         with Graph().as_default() as graph:
             symbolic = [placeholder(as_dtype(v.dtype), v.shape) if is_array(v) else v for v in leaves(given)]
             args, kwargs = refilled(given, iter(symbolic))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 __all__ = [
-    "ClashError", "Dims", "TensorShape", "as_shape", "described", "fits", "leaves", "listed", "merged", "refilled", "relaxed",
+    "ClashError", "Dims", "TensorShape", "as_shape", "fits", "leaves", "listed", "merged", "refilled", "relaxed",
     "same_structure",
 ]  # fmt: skip
 
@@ -163,8 +163,3 @@ def same_structure(one: Any, other: Any, *, kinds: bool = False) -> bool:
         alike = len(one) == len(other) and (not kinds or type(one) is type(other))
         return alike and all(same_structure(a, b, kinds=kinds) for a, b in zip(one, other, strict=True))
     return not isinstance(one, (dict, list, tuple)) and not isinstance(other, (dict, list, tuple))
-
-
-def described(structure: Any) -> str:
-    """For messages: its form and its leaves."""
-    return f"type={type(structure).__name__} str={structure}"

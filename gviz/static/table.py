@@ -16,7 +16,7 @@ import numpy as np
 from gviz.static import rules as rule
 from gviz.static.dtypes import DTYPES, bool_
 from gviz.static.kernels import index_of
-from gviz.static.rules import axes_of, constant_value, integers
+from gviz.static.rules import axes_of, constant_value
 from gviz.static.shapes import ClashError, merged
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ def shaped(known: str, unknown: str) -> Callable[[Operation], Call]:
     """Return the call of a function of a shape or an order, which may be known while building."""
 
     def call(op: Operation) -> Call:
-        wanted = integers(op.inputs[1])
-        return (known if isinstance(wanted, tuple) else unknown), (op.inputs[0], wanted)
+        wanted = constant_value(op.inputs[1])
+        return (unknown, op.inputs) if wanted is None else (known, (op.inputs[0], tuple(wanted.ravel().tolist())))
 
     return call
 

@@ -92,8 +92,8 @@ def test_an_error_in_the_middle_leaves_no_gradient_waiting() -> None:
 def test_grad_gives_gradients_and_leaves_grad_alone() -> None:
     x, w = leaf(2.0), leaf(3.0)
     y = x * w
-    found = torch.autograd.grad(y, [x, w])
-    assert [g.item() for g in found] == [3.0, 2.0]
+    gradients = torch.autograd.grad(y, [x, w])
+    assert [g.item() for g in gradients] == [3.0, 2.0]
     assert (x.grad, w.grad) == (None, None)
 
 
@@ -136,11 +136,11 @@ def test_the_same_program_twice_gives_the_same_graph() -> None:
     def program() -> list[Any]:
         x, w = leaf([[1.0, 2.0]]), leaf([[3.0], [4.0]])
         y = ((x @ w).tanh() + x.sum(dim=-1, keepdim=True) ** 2).softmax(0)
-        order, found = [y.grad_fn], []
+        order, nodes = [y.grad_fn], []
         for node in order:
-            found.append((label(node), slots(node)))
+            nodes.append((label(node), slots(node)))
             order += [following for following, _ in node.next_functions if following is not None]
-        return found
+        return nodes
 
     assert program() == program()
 
@@ -213,7 +213,7 @@ def test_a_graph_keeps_its_leaves(no_collector: None) -> None:
 # Anomaly mode -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not IS_GVIZ, reason="what runs a program here runs no script there")
+@pytest.mark.skipif(not IS_GVIZ, reason="there another file runs the program")
 def test_the_forward_lines_of_a_node_begin_at_the_programs_first_file() -> None:
     space: dict[str, Any] = {"__name__": "__main__", "torch": torch, "x": leaf(1.0)}
     with torch.autograd.set_detect_anomaly(True):

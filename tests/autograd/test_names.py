@@ -34,10 +34,10 @@ def test_a_wrong_kind_is_refused_by_the_names_of_the_function_the_argument_and_t
             wrong: Any = {parameter.name: object()} if parameter.keyword else {}
             with pytest.raises(TypeError) as error:
                 function(*before, **wrong) if wrong else function(*before, object())
-            shown = "input" if parameter.name == "self" else parameter.name
+            argument = "input" if parameter.name == "self" else parameter.name
             message = str(error.value)
             assert message.startswith(f"{name.short}()")
-            assert shown in message
+            assert argument in message
             assert KINDS[parameter.kind][0] in message
 
 

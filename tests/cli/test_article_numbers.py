@@ -50,7 +50,7 @@ def test_an_intermediate_without_a_name_has_its_expression(gviz: Program) -> Non
     }  # fmt: skip
 
 
-def test_a_root_that_is_no_scalar_is_drawn_and_gets_no_gradients(gviz: Program) -> None:
+def test_a_root_that_is_not_a_scalar_is_drawn_and_gets_no_gradients(gviz: Program) -> None:
     done = gviz("inspect", *MATRICES, "--json")
     assert done.status == 0
     assert "grad can be implicitly created only for scalar outputs" in done.err

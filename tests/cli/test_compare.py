@@ -12,8 +12,8 @@ from gviz.graph import Graph
 E = ("e=a*b+log(d)*c", "a=2", "b=3", "c=5", "d=10")
 
 
-def found(gviz: Program, *words: object) -> dict[str, Any]:
-    """The one comparison of ``--json``."""
+def compared(gviz: Program, *words: object) -> dict[str, Any]:
+    """Return the one comparison of ``--json``."""
     done = gviz("compare", *words, "--json")
     assert done.status == 0, done.err
     (row,) = done.json()["comparisons"]
@@ -22,7 +22,7 @@ def found(gviz: Program, *words: object) -> dict[str, Any]:
 
 
 def test_an_expression_is_built_once_and_anew_and_gives_the_same_numbers(gviz: Program) -> None:
-    row = found(gviz, *E, "--runs", 7)
+    row = compared(gviz, *E, "--runs", 7)
     assert (row["runs"], row["same"], row["compared"]) == (7, True, 7 * 5)
     static, dynamic = row["static"], row["dynamic"]
     assert (static["graphs"], static["operations"], static["operations_in_all"]) == (1, 14, 14)
@@ -34,7 +34,7 @@ def test_an_expression_is_built_once_and_anew_and_gives_the_same_numbers(gviz: P
 
 
 def test_frozen_names_may_have_commas_as_in_other_commands(gviz: Program) -> None:
-    assert found(gviz, "y=a*b*c", "--frozen", "a,b", "--runs", 2)["computes"] == "the value and the gradients of c"
+    assert compared(gviz, "y=a*b*c", "--frozen", "a,b", "--runs", 2)["computes"] == "the value and the gradients of c"
 
 
 def test_the_table_says_what_is_built_and_that_times_are_of_this_machine(gviz: Program) -> None:
@@ -63,7 +63,7 @@ def test_without_a_source_the_articles_programs_are_compared(gviz: Program) -> N
 
 def test_feeds_come_from_a_file_and_the_command_line_fills_in(gviz: Program) -> None:
     (gviz.folder / "feeds.json").write_text('[{"x": [1, 2]}, {"x": [3, 4]}, {"x": [5, 6], "w": 3}]')
-    row = found(gviz, "y=x*w", "w=2", "--feeds", "feeds.json")
+    row = compared(gviz, "y=x*w", "w=2", "--feeds", "feeds.json")
     assert (row["runs"], row["compared"], row["same"]) == (3, 3 * (2 + 2 + 1), True)
 
 
@@ -103,7 +103,7 @@ def test_a_picture_of_a_program_that_keeps_no_graph_is_an_image_too(gviz: Progra
         ('{"a": 1}', ["is not a list of feeds"]),
         ("[]", ["is not a list of feeds"]),
         ('[{"a": 1, "b": 2}, 3]', ["is not a list of feeds"]),
-        ('[{"a": null, "b": 2}]', ["the value of 'a' is neither a number nor a list"]),
+        ('[{"a": null, "b": 2}]', ["the value of 'a' is neither a real number nor a list"]),
         ('[{"a": 1, "b": 2}, {"a": 1}]', ["feed 2: b is missing", "for all feeds: b=1"]),
         ('[{"a": 1, "b": 2, "q": 3}]', ["feed 1: there is no value called q", "the values are a, b"]),
         ('[{"a": 1, "b": 2}, {"a": 1, "b": [1, 2]}]', ["feed 2: b has shape (2,), but the placeholder has shape ()"]),

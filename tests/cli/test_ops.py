@@ -40,7 +40,7 @@ Own().map_(1)
 
 
 # ------------------------------------------------------------------ the command
-def test_one_operation_is_told_in_full(gviz: Program) -> None:
+def test_one_operation_is_printed_in_full(gviz: Program) -> None:
     done = gviz("ops", "MulBackward0")
     assert (done.status, done.err) == (0, "")
     lines = [line.split(maxsplit=3) for line in done.out.splitlines()]
@@ -51,7 +51,7 @@ def test_one_operation_is_told_in_full(gviz: Program) -> None:
     assert "_saved_other, _saved_self" in done.out
 
 
-def test_a_node_without_a_row_is_told_in_a_sentence(gviz: Program) -> None:
+def test_a_node_without_a_row_has_a_sentence(gviz: Program) -> None:
     lines = gviz("ops", "AccumulateGrad").out.splitlines()
     assert lines[0] == "AccumulateGrad"
     assert "adds the gradient that arrives" in lines[1]
@@ -85,7 +85,8 @@ def test_json_has_everything(gviz: Program) -> None:
     assert record["grad_fn"] == "MmBackward0"
     assert record["derivatives"][1]["inputs"] == ["mat2"]
     assert "torch.matmul" in record["part_of"]
-    assert len(gviz("ops", "--json").json()["operations"]) == len(ROWS)
+    for nothing in ((), ("",)):
+        assert len(gviz("ops", *nothing, "--json").json()["operations"]) == len(ROWS)
 
 
 @pytest.mark.parametrize("columns", [30, 60, 100, 160])
@@ -112,7 +113,7 @@ def test_a_terminal_gets_lines_that_fit(gviz: Program, columns: int, words: tupl
         (["--missing", "y=x*w"], ("there is no file y=x*w",)),
     ],
 )
-def test_what_is_not_there_is_said(gviz: Program, words: list[str], phrases: tuple[str, ...]) -> None:
+def test_a_wrong_name_is_answered(gviz: Program, words: list[str], phrases: tuple[str, ...]) -> None:
     gviz("ops", *words).assert_refused(*phrases)
 
 
@@ -132,8 +133,8 @@ def test_a_scripts_missing_names_come_with_their_lines(gviz: Program) -> None:
         ["net.py:12", "torch.Tensor.apply_", "if", "that", "is", "a", "tensor"],
         ["net.py:16", "torch.Tensor.no_such_method"],
     ]
-    found = gviz("ops", "--missing", "net.py", "--json").json()["missing"]
-    assert [(use["line"], use["sure"]) for use in found] == [(5, True), (10, True), (11, True), (12, False), (16, True)]
+    uses = gviz("ops", "--missing", "net.py", "--json").json()["missing"]
+    assert [(use["line"], use["sure"]) for use in uses] == [(5, True), (10, True), (11, True), (12, False), (16, True)]
 
 
 def test_a_script_is_not_run(gviz: Program) -> None:
@@ -142,7 +143,7 @@ def test_a_script_is_not_run(gviz: Program) -> None:
     assert [path.name for path in gviz.folder.iterdir()] == ["net.py"]
 
 
-def test_a_person_is_told_that_nothing_is_missing(gviz: Program) -> None:
+def test_a_terminal_says_that_nothing_is_missing(gviz: Program) -> None:
     (gviz.folder / "net.py").write_text("import torch\n")
     assert "net.py: nothing of PyTorch is missing" in gviz.on_terminal("ops", "--missing", "net.py").out
 
@@ -171,12 +172,12 @@ def test_nothing_is_missing_for_the_samples(gviz: Program, sample: Any) -> None:
         (b"x = '\xff'", "is not UTF-8 text"),
     ],
 )
-def test_what_is_no_python_is_refused(gviz: Program, content: bytes, phrase: str) -> None:
+def test_a_file_that_is_not_python_is_refused(gviz: Program, content: bytes, phrase: str) -> None:
     (gviz.folder / "net.py").write_bytes(content)
     gviz("ops", "--missing", "net.py").assert_refused(phrase, files=("net.py",))
 
 
-def test_a_saved_graph_is_no_script(gviz: Program) -> None:
+def test_a_saved_graph_is_not_a_script(gviz: Program) -> None:
     (gviz.folder / "graph.json").write_text("{}")
     gviz("ops", "--missing", "graph.json").assert_refused("graph.json is a saved graph, not a script", files=("graph.json",))
 

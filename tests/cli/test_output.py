@@ -149,9 +149,7 @@ def test_an_expression_that_begins_with_a_minus_sign_comes_after_dashes(gviz: Pr
 
 
 def test_an_expression_comes_from_standard_input(gviz: Program) -> None:
-    done = gviz("inspect", "-", "x=2", "w=1", "--json", stdin="y = (x+w)*(w+1)\n")
-    assert done.status == 0, done.err
-    assert done.json()["tensors"][-1]["value"] == 6
+    assert gviz("inspect", "-", "x=2", "w=1", stdin="y = (x+w)*(w+1)\n").out == gviz("inspect", *Y).out
 
 
 def test_a_saved_graph_is_drawn_as_it_was(gviz: Program) -> None:
@@ -166,11 +164,13 @@ def test_rankdir_turns_the_picture(gviz: Program) -> None:
 
 
 def test_two_runs_write_the_same_bytes(gviz: Program) -> None:
-    for suffix in ("dot", "svg", "pdf", "json"):
-        first, second = (
-            gviz("render", *Y, "-o", "-", "--format", suffix, env={"PYTHONHASHSEED": seed}).raw for seed in ("1", "2")
-        )
-        assert first == second, suffix
+    suffixes = ("dot", "svg", "pdf", "json")
+    for seed in ("1", "2"):
+        code = f"from gviz.cli import run; [run(['render', *{Y}, '-o', f'{seed}.{{suffix}}']) for suffix in {suffixes}]"
+        environment = clean_environment(gviz.home, PYTHONHASHSEED=seed)
+        subprocess.run([sys.executable, "-c", code], cwd=gviz.folder, env=environment, check=True)
+    for suffix in suffixes:
+        assert (gviz.folder / f"1.{suffix}").read_bytes() == (gviz.folder / f"2.{suffix}").read_bytes(), suffix
 
 
 # Scripts
@@ -283,7 +283,7 @@ def test_names_are_the_last_to_be_cut(gviz: Program, columns: int) -> None:
     assert [line.split()[0] for line in lines if line.startswith("net.")] == layers
 
 
-def test_on_a_terminal_a_tensor_has_one_row_and_its_second_names_are_told(gviz: Program) -> None:
+def test_on_a_terminal_a_tensor_has_one_row_and_its_second_names_a_line(gviz: Program) -> None:
     (gviz.folder / "net.py").write_text(NETWORK)
     lines = without_escapes(gviz.on_terminal("inspect", "net.py", columns=120).out).splitlines()
     assert not [line for line in lines if line.startswith(("p ", "last "))]
@@ -330,10 +330,6 @@ def test_a_poor_terminal_gets_what_it_can_show(gviz: Program) -> None:
     assert done.raw.isascii()
     assert "MulBackward0" in done.out
     assert gviz.on_terminal("inspect", "β=α*2", "α=3", env={"PYTHONIOENCODING": "ascii"}).raw.isascii()
-
-
-def test_an_expression_on_standard_input_is_tabulated_before_and_after_backward(gviz: Program) -> None:
-    assert "grad_before  grad_after" in gviz("inspect", "-", "x=2", stdin="y=x*x").out
 
 
 # What numpy says

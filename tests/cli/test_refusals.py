@@ -70,12 +70,12 @@ def test_a_value_that_is_not_used_and_one_that_is_missing_are_said(gviz: Program
         ("g.json", b'{"nodes": 3}', "not a graph of gviz"),
     ],
 )
-def test_a_file_that_is_no_source_is_refused(gviz: Program, name: str, content: bytes, phrase: str) -> None:
+def test_a_file_that_is_not_a_source_is_refused(gviz: Program, name: str, content: bytes, phrase: str) -> None:
     (gviz.folder / name).write_bytes(content)
     gviz("render", name).assert_refused(phrase, name, files=(name,))
 
 
-def test_a_folder_is_no_source(gviz: Program) -> None:
+def test_a_folder_is_not_a_source(gviz: Program) -> None:
     (gviz.folder / "nets").mkdir()
     gviz("render", "nets").assert_refused("nets is a folder", files=("nets",))
 

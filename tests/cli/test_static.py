@@ -101,9 +101,9 @@ def test_d_an_image_of_the_script(gviz: Program, command: str) -> None:
 
 def test_d_the_expression_has_the_values_of_a_run(gviz: Program) -> None:
     graph = static_json(gviz, *E, "--gradients")
-    found = values(graph)
-    assert (found["e"], found["Log"]) == (pytest.approx(17.512926), pytest.approx(2.302585))
-    made = sorted(v for name, v in found.items() if name.startswith("gradients/") and name != "gradients/grad_ys_0")
+    cells = values(graph)
+    assert (cells["e"], cells["Log"]) == (pytest.approx(17.512926), pytest.approx(2.302585))
+    made = sorted(v for name, v in cells.items() if name.startswith("gradients/") and name != "gradients/grad_ys_0")
     assert made == [0.5, 2, pytest.approx(2.302585), 3, 5]  # 5 is t's, on the way to d's
     assert arrows(graph)[: len(OF_E)] == OF_E
 
@@ -238,11 +238,11 @@ def test_inspect_lists_a_static_script(gviz: Program) -> None:
     done = ok(gviz("inspect", TENSORFLOW))
     assert "e                         AddV2        ?      float32  u, v" in done.out.splitlines()
     assert "e = 17.512926" in done.err  # the script's prints are no part of the table
-    found = rows(gviz("inspect", TENSORFLOW, "--json"))
-    assert found["v"] == {"name": "v", "type": "Mul", "shape": None, "dtype": "float32", "value": None, "inputs": ["t", "c"]}
-    found = rows(gviz("inspect", write(gviz, SCOPES.replace("other =", "#")), "--json"))
-    assert found["outer/inner/x"]["shape"] == [None, 3]
-    assert found["outer/inner/y"]["inputs"] == ["outer/inner/x", "outer/inner/W/read", "^outer/inner/W/Assign"]
+    cells = rows(gviz("inspect", TENSORFLOW, "--json"))
+    assert cells["v"] == {"name": "v", "type": "Mul", "shape": None, "dtype": "float32", "value": None, "inputs": ["t", "c"]}
+    cells = rows(gviz("inspect", write(gviz, SCOPES.replace("other =", "#")), "--json"))
+    assert cells["outer/inner/x"]["shape"] == [None, 3]
+    assert cells["outer/inner/y"]["inputs"] == ["outer/inner/x", "outer/inner/W/read", "^outer/inner/W/Assign"]
 
 
 def test_the_plan_is_a_function(gviz: Program) -> None:
@@ -266,8 +266,8 @@ def test_functions_that_pytorch_calls_in_several_ways(gviz: Program, text: str, 
 
 
 def test_a_named_number_takes_the_dtype_of_the_tensor_beside_it(gviz: Program) -> None:
-    found = values(static_json(gviz, "n=2*3; y=x*n/2", "x=5"))
-    assert found["y"] == 15
+    cells = values(static_json(gviz, "n=2*3; y=x*n/2", "x=5"))
+    assert cells["y"] == 15
     assert values(static_json(gviz, "n=2*3", "--root", "n")) == {"n": 6}
 
 
@@ -286,11 +286,11 @@ def test_a_sum_of_1000_terms_and_a_constant_of_torch(gviz: Program) -> None:
 
 
 def test_names_that_tensorflow_does_not_take_are_written_in_ascii(gviz: Program) -> None:
-    found = values(static_json(gviz, "σ=sigmoid(λ);σ*_x", "λ=0", "_x=4"))
-    assert (found["lamda"], found["sigma"], found["x"], found["mul"]) == (0, 0.5, 4, 2)
+    cells = values(static_json(gviz, "σ=sigmoid(λ);σ*_x", "λ=0", "_x=4"))
+    assert (cells["lamda"], cells["sigma"], cells["x"], cells["mul"]) == (0, 0.5, 4, 2)
 
 
-def test_a_value_that_is_not_used_is_told(gviz: Program) -> None:
+def test_a_value_that_is_not_used_is_named(gviz: Program) -> None:
     assert "y=3 is not used: the expression has no y" in ok(gviz("static", "x*2", "y=3", "--table")).err
 
 
@@ -316,7 +316,7 @@ def test_the_plan_of_what_a_script_calls_by_a_name(gviz: Program) -> None:
 @pytest.mark.parametrize(
     "words", [("--plan", "-o", "x"), ("--table", "--format", "pdf"), ("--plan", "--table"), ("--plan", "--collapse", "g")]
 )
-def test_text_goes_with_no_picture(gviz: Program, words: tuple[str, ...]) -> None:
+def test_text_and_a_picture_exclude_each_other(gviz: Program, words: tuple[str, ...]) -> None:
     gviz("static", "y=x", *words).assert_refused("prints text: it cannot be combined with", status=2)
 
 

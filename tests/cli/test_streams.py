@@ -83,7 +83,8 @@ def test_a_closed_pipe_is_silent(gviz: Program, line: str) -> None:
     ],
 )
 def test_a_closed_stream_that_is_needed_is_an_error(gviz: Program, line: str, error: str) -> None:
-    assert (shell(gviz, line).status, shell(gviz, line).err) == (1, error)
+    done = shell(gviz, line)
+    assert (done.status, done.err) == (1, error)
 
 
 def test_closed_standard_error_does_not_stop_the_picture(gviz: Program) -> None:
@@ -98,7 +99,7 @@ def test_completion_without_a_shell_is_a_wrong_use(gviz: Program) -> None:
     assert "COMP_WORDS" in done.err
 
 
-def test_a_library_that_cannot_be_loaded_is_no_bug_of_gvizs(
+def test_a_library_that_cannot_be_loaded_is_not_a_bug_of_gviz(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(arguments: list[str]) -> int:

@@ -14,7 +14,7 @@ from gviz.numbers.words import WARNED
 WRONG_CALL = re.compile(r"(TypeError'?>?).*(?:\n(?: \* \(|      didn't match ).*)*")
 
 
-def told(printed: str) -> str:
+def comparable(printed: str) -> str:
     """Return a transcript with the type of the error of each wrong call alone: its letters are gviz's own."""
     return WRONG_CALL.sub(r"\1", printed)
 
@@ -27,7 +27,7 @@ def test_a_program_prints_what_it_prints_in_pytorch(program: str, printed: str) 
     if sys.version_info >= (3, 12) and "OrderedDict([" in printed:
         pytest.skip("Python prints an OrderedDict in another way from 3.12 on, and the record was made with 3.11")
     WARNED.clear()
-    assert told(transcript(engine, program)) == told(printed)
+    assert comparable(transcript(engine, program)) == comparable(printed)
 
 
 @pytest.mark.torch
@@ -38,7 +38,7 @@ def test_the_record_is_what_pytorch_prints() -> None:
     ]  # what is said of GPUs depends on how PyTorch was built
     torch.set_warn_always(True)
     try:
-        differing = [(program, found) for program, printed in asked if (found := transcript(torch, program)) != printed]
+        differing = [(program, text) for program, printed in asked if (text := transcript(torch, program)) != printed]
     finally:
         torch.set_warn_always(False)
     assert differing == []

@@ -68,15 +68,15 @@ def constants(call: str, shapes: Shapes) -> dict[str, Any]:
     }  # fmt: skip
     targets = {"nll_loss|F.cross_entropy": classes, "hinge|margin": torch.tensor([1.0, -1.0, 1.0])}
 
-    def chosen(values: dict[str, Any], default: Any) -> Any:
-        return next((value for pattern, value in values.items() if re.search(pattern, call)), default)
+    def chosen(choices: dict[str, Any], default: Any) -> Any:
+        return next((value for pattern, value in choices.items() if re.search(pattern, call)), default)
 
-    found = {"i": torch.tensor(chosen(indices, [0, 1])), "t": chosen(targets, torch.full(shape, 0.4))}
+    values = {"i": torch.tensor(chosen(indices, [0, 1])), "t": chosen(targets, torch.full(shape, 0.4))}
     if "masked" in call:
-        found["m"] = leaf("x", shape).detach() > 0.6
+        values["m"] = leaf("x", shape).detach() > 0.6
     if "batch_norm" in call:
-        found |= {"m": torch.zeros(shape[1]), "v": torch.ones(shape[1])}
-    return found | {"p": torch.tensor([1.5, 2.0]), "w": torch.tensor([1.0, 2.0, 1.0, 0.5])}
+        values |= {"m": torch.zeros(shape[1]), "v": torch.ones(shape[1])}
+    return values | {"p": torch.tensor([1.5, 2.0]), "w": torch.tensor([1.0, 2.0, 1.0, 0.5])}
 
 
 def operands(form: Form) -> dict[str, Any]:
@@ -89,13 +89,13 @@ def operands(form: Form) -> dict[str, Any]:
 
 def nodes_of(tensor: Any) -> list[Any]:
     """The nodes below a tensor, breadth first, without those of leaves."""
-    found = [] if tensor is None or tensor.grad_fn is None else [tensor.grad_fn]
-    seen = set(map(id, found))
-    for node in found:
+    nodes = [] if tensor is None or tensor.grad_fn is None else [tensor.grad_fn]
+    seen = set(map(id, nodes))
+    for node in nodes:
         fresh = {id(n): n for n, _ in node.next_functions if n is not None and id(n) not in seen}
         seen.update(fresh)
-        found += fresh.values()
-    return [node for node in found if type(node).__name__ != "AccumulateGrad"]
+        nodes += fresh.values()
+    return [node for node in nodes if type(node).__name__ != "AccumulateGrad"]
 
 
 def described(result: Any, given: dict[str, Any]) -> list[str]:

@@ -59,8 +59,8 @@ def moved(row: Row, args: tuple[Any, ...], directions: list[Any], step: float) -
 def outputs(row: Any, args: tuple[Any, ...]) -> list[Any]:
     """The results that have a gradient."""
     out = row(*args)
-    found = list(out) if isinstance(out, tuple) else [out]
-    return [o for o in found if o is not None and o.dtype.is_floating_point and o.requires_grad]
+    results = list(out) if isinstance(out, tuple) else [out]
+    return [o for o in results if o is not None and o.dtype.is_floating_point and o.requires_grad]
 
 
 def along(gradients: Any, directions: list[Any]) -> float:

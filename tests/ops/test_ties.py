@@ -1,4 +1,4 @@
-"""Equal elements keep their order when they are sorted, and what is found among them is right."""
+"""Equal elements keep their order when they are sorted, and the results among them are right."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ def test_equal_elements_keep_their_order() -> None:
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=80), st.data())
-def test_what_is_found_is_right_whatever_is_equal(numbers: list[int], data: Any) -> None:
+def test_results_are_right_whatever_is_equal(numbers: list[int], data: Any) -> None:
     x, k = torch.tensor(numbers), data.draw(st.integers(1, len(numbers)))
     expected = np.sort(numbers)
-    for found, values in (
+    for result, values in (
         (x.sort(), expected),
         (x.sort(descending=True), expected[::-1]),
         (x.topk(k), expected[::-1][:k]),
         (x.topk(k, largest=False), expected[:k]),
         (x.kthvalue(k), expected[k - 1]),
     ):
-        assert found.values.tolist() == values.tolist()
-        assert x[found.indices].tolist() == values.tolist()
-        assert len(set(np.ravel(found.indices.tolist()))) == np.size(values)
+        assert result.values.tolist() == values.tolist()
+        assert x[result.indices].tolist() == values.tolist()
+        assert len(set(np.ravel(result.indices.tolist()))) == np.size(values)

@@ -49,7 +49,7 @@ CALLS: list[tuple[str, type[Exception], str]] = [
     *((f"torch.{name}(b, b)", ABSENT, name) for name in ("remainder", "fmod", "pow", "hypot", "logaddexp", "dot")),
     ("abs(b)", ABSENT, "abs"),
     ("f & g", ABSENT, "\"bitwise_and\" not implemented for 'Float'"),
-    ("~f", ABSENT, "\"bitwise_not\" not implemented for 'Float'"),
+    ("torch.bitwise_not(f)", ABSENT, "\"bitwise_not\" not implemented for 'Float'"),
     ("f.cuda()", AssertionError, "Torch not compiled with CUDA enabled"),
     ("b.abs_()", ABSENT, "abs"),
     ("b // b", ABSENT, "floor"),

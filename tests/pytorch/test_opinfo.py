@@ -29,7 +29,7 @@ TIED = {"topk", "kthvalue", "mode"}
 """Operations that may name any of several equal elements, which random integers are."""
 
 
-def found(root: Any, name: str) -> Any:
+def function_of(root: Any, name: str) -> Any:
     """A function of an operation's name, or the method; None if there is none."""
     for home in (root, root.Tensor):
         place = home
@@ -83,15 +83,15 @@ def computed(torch: Any, space: Any, function: Any, sample: Any, twice: bool) ->
     space.default_generator.manual_seed(0)
     outputs = tensors(function(*args, **kwargs), space)
     seen = [("result", one) for one in outputs]
-    for what in ("gradient", "second gradient")[: 1 + twice]:
+    for step in ("gradient", "second gradient")[: 1 + twice]:
         outputs = [one for one in outputs if one is not None and one.requires_grad]
         if not outputs or not leaves:
             break
         kinds = [one.detach().numpy(force=True) for one in outputs]
         weights = [space.from_numpy(np.random.default_rng(0).uniform(-1, 1, a.shape).astype(a.dtype)) for a in kinds]
         outputs = list(space.autograd.grad(outputs, leaves, weights, create_graph=twice, retain_graph=True, allow_unused=True))
-        seen += [(what, one) for one in outputs]
-    return [(what, None if one is None else one.detach().numpy(force=True)) for what, one in seen]
+        seen += [(step, one) for one in outputs]
+    return [(step, None if one is None else one.detach().numpy(force=True)) for step, one in seen]
 
 
 def tensors(result: Any, space: Any) -> list[Any]:
@@ -122,7 +122,7 @@ def test_operations_compute_the_same_as_in_pytorch(dtype: str) -> None:
     warnings.simplefilter("ignore")
     compared, differing = 0, list[str]()
     for op in op_db:
-        function, ours = found(torch, op.name), found(engine, op.name)
+        function, ours = function_of(torch, op.name), function_of(engine, op.name)
         left_out = FREE | TIED if dtype == "int64" else FREE
         if function is not op.op or ours is None or op.name in left_out or op.name.startswith(("__r", "as_strided")):
             continue
@@ -134,7 +134,7 @@ def test_operations_compute_the_same_as_in_pytorch(dtype: str) -> None:
                 continue
             try:
                 got = computed(torch, engine, ours, sample, op.supports_gradgrad)
-                wrong = [what for (what, one), (_, other) in zip(expected, got, strict=True) if not same(one, other)]
+                wrong = [step for (step, one), (_, other) in zip(expected, got, strict=True) if not same(one, other)]
             except NotImplementedError:  # an option that is left to the other engine
                 continue
             except Exception as error:  # noqa: BLE001 - whatever it is, PyTorch computes

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripts import HEAD, Folder, roots, rows, texts
 
-from gviz.errors import FileError, GvizError
+from gviz.errors import FileError, GvizError, GvizWarning
 from gviz.graph import Edge, Graph, Node, TensorRow
 from gviz.sources import SourceOptions, read
 from gviz.sources.saved import load
@@ -113,6 +113,12 @@ def test_an_expression_is_read() -> None:
     reading = read("y=(x+w)*(w+1)", SourceOptions(values={"x": "2", "w": "1"}))
     assert roots(reading) == ["y"]
     assert rows(reading)["w"].grad == 5
+
+
+def test_pytorch_does_not_compute_an_expression() -> None:
+    reading = read("y=x*2", SourceOptions(engine="torch"), say=lambda _: None)
+    assert texts(reading, "warning") == ["--engine torch not used: gviz's engine computes expressions; PyTorch runs scripts"]
+    assert texts(read("y=x*2", SourceOptions(engine="gviz")), "warning") == []
 
 
 def test_an_expression_on_standard_input_is_read() -> None:
@@ -244,11 +250,11 @@ def test_the_json_of_inspect_is_a_graph_as_well(folder: Folder) -> None:
 
 def test_options_that_change_nothing_in_a_saved_graph_are_named(folder: Folder) -> None:
     folder.write("graph.json", GRAPH.to_json())
-    options = SourceOptions(values={"x": "2"}, roots=("y",), backward=False)
+    options = SourceOptions(values={"x": "2"}, roots=("y",), backward=False, engine="torch")
     reading = read("graph.json", options, say=lambda _: None)
-    assert texts(reading, "warning") == [
-        "x=2, --root y, --no-backward not used: a saved graph is shown as it was saved; give them to its expression"
-    ]
+    typed, _, advice = texts(reading, "warning")[0].partition(" not used: ")
+    assert typed == "x=2, --root y, --no-backward, --engine torch"
+    assert advice == "a saved graph is shown as it was saved; give them to its expression"
 
 
 def test_broken_json_gets_its_caret(folder: Folder) -> None:
@@ -365,7 +371,9 @@ def test_constants_that_json_lacks_are_read_as_texts(folder: Folder) -> None:
     assert read("graph.json").graph.nodes[3].value == ("nan", "-inf")
 
 
-@pytest.mark.parametrize("pasted", [">>> y = x * 2", "`y=x*2`", "```\ny=x*2\n```", "Write\n```python\ny=x*2\n```"])
+@pytest.mark.parametrize(
+    "pasted", [">>> y = x * 2", "In [3]: y=x*2", "`y=x*2`", "```\ny=x*2\n```", "Write\n```python\ny=x*2\n```"]
+)
 @pytest.mark.parametrize("stdin", [True, False])
 def test_a_pasted_expression_loses_its_prompt_or_backticks(pasted: str, stdin: bool) -> None:
     reading = read("-" if stdin else pasted, SourceOptions(values={"x": "2"}), stdin=io.StringIO(pasted))
@@ -385,10 +393,10 @@ def test_a_pasted_script_is_not_executed_as_a_word(pasted: str) -> None:
 @pytest.mark.filterwarnings("ignore:net.py")
 def test_a_caller_in_python_is_warned_of_what_is_not_used_and_of_a_scripts_error(folder: Folder) -> None:
     folder.write("net.py", HEAD + "y = x * 2\n1 / 0\n")
-    with pytest.warns(UserWarning, match="foo=3 is not used: the expression has no foo") as caught:
+    with pytest.warns(GvizWarning, match="foo=3 is not used: the expression has no foo") as caught:
         read("y=x*w", x=2, w=1, foo=3)
     assert caught[0].filename == __file__
-    with pytest.warns(UserWarning, match="foo=3 not used: a script makes its own tensors") as caught:
+    with pytest.warns(GvizWarning, match="foo=3 not used: a script makes its own tensors") as caught:
         read("net.py", foo=3)
     assert str(caught[1].message).startswith("net.py:4: ZeroDivisionError")
 

@@ -218,7 +218,7 @@ def test_a_run_says_what_does_not_fit(graph: Any) -> None:
         (lambda: tf.unstack(rows + x, 1)[0] + y, r"Incompatible shapes: \[2\] vs. \[3\]"),
         (lambda: tf.matmul([x], [y]), r"Matrix size-incompatible: In\[0\]: \[1,2\], In\[1\]: \[1,3\]"),
         (lambda: tf.add_n([x, y]), "must have the same size and shape"),
-        (lambda: tf.stack([x, y]), "Shapes of all inputs must match"),
+        (lambda: tf.stack([x, y]), "stack expects each tensor to be equal size"),
         (lambda: tf.matmul(x, y), "Matrix size-incompatible"),
         (lambda: tf.cast(x, tf.int32) // 0, "Integer division by zero"),
     ]
@@ -230,6 +230,35 @@ def test_a_run_says_what_does_not_fit(graph: Any) -> None:
     i = tf.placeholder(tf.int32)
     with pytest.raises(TypeError, match="is not compatible with Tensor type"):
         session.run(i, {i: 2**40})
+
+
+def test_feeds_are_read_before_anything_is_planned(graph: Any) -> None:
+    x, y = tf.placeholder(tf.float32, [2]), tf.placeholder(tf.float32)
+    session = tf.Session()
+    with pytest.raises(ValueError, match=r"Cannot feed value of shape \(3,\)"):
+        session.run(x + y, {x: [1, 2, 3]})
+    with pytest.raises(ValueError, match="zip"):
+        session.run(x, {(x, y): (1,)})
+
+
+def test_operations_are_fetched_beside_tensors(graph: Any) -> None:
+    v = tf.Variable(1.0)
+    doubled, value = tf.assign(v, v * 2).op, v.read_value()
+    session = tf.Session()
+    assert session.run(v.initializer) is None
+    assert [session.run([doubled, value], {})[0] for _ in range(2)] == [None, None]
+    assert session.run({"a": doubled, "b": [v]}) == {"a": None, "b": [8.0]}
+
+
+def test_a_session_is_the_default_one_until_it_is_closed(graph: Any) -> None:
+    one = tf.constant(1.0)
+    session = tf.InteractiveSession()
+    with tf.Session() as inner:
+        assert (tf.get_default_session(), one.eval()) == (inner, 1.0)
+    assert tf.get_default_session() is session
+    session.close()
+    with pytest.raises(ValueError, match="No default session is registered"):
+        one.eval()
 
 
 def test_a_cycle_made_by_hand_is_named(graph: Any) -> None:

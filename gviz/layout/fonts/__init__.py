@@ -1,4 +1,4 @@
-"""The font that gviz ships, and what fontconfig is told about it.
+"""The font that gviz ships, and the configuration by which fontconfig finds it.
 
 Where a machine has no font, Graphviz draws empty boxes without a word. So while Graphviz draws, fontconfig reads a
 configuration of gviz's. ``own.conf`` names the folder ``shipped`` alone: one font, nothing to search, nothing to cache,
@@ -40,12 +40,12 @@ _USERS = ("FONTCONFIG_FILE", "FONTCONFIG_PATH", "FONTCONFIG_SYSROOT")
 
 @contextmanager
 def drawing_environment(*, wide: bool) -> Iterator[None]:
-    """The environment that Graphviz draws in: our fonts, and a clock in UTC, so that files do not tell where they were made.
+    """Set the environment that Graphviz draws in: our fonts, and a clock in UTC, so that no file shows where it was made.
 
     It ends with the block; the user's child processes never see it.
 
     Args:
-        wide: whether the system's fonts are needed as well.
+        wide: True if the system's fonts are needed as well.
     """
     ours = {"TZ": "UTC0"}
     if not any(name in os.environ for name in _USERS):
@@ -74,7 +74,7 @@ def _read_clock() -> None:
 
 
 def needs_more(text: str) -> bool:
-    """Whether a text has characters that the shipped font lacks.
+    """Return True if a text has characters that the shipped font lacks.
 
     >>> needs_more("naïve β → ∑"), needs_more("損失")
     (False, True)

@@ -6,6 +6,7 @@ What has no name is called a, b, c ... in the order of computing.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -14,20 +15,22 @@ from gviz import engine
 from gviz.errors import SourceError
 from gviz.sources.expression.allowed import RANDOM, is_function
 from gviz.sources.expression.limits import Budget
-from gviz.sources.expression.naming import Names
+from gviz.sources.expression.naming import ROOT_NAME, Names
 from gviz.sources.expression.parse import Source, read
-from gviz.sources.expression.root import find_roots, not_finite, retain, run_backward
-from gviz.sources.expression.run import run
-from gviz.sources.expression.values import make_leaves, normalized, unused_text
-from gviz.sources.options import Evaluated, Note, SourceOptions
-from gviz.text import did_you_mean, excerpt
+from gviz.sources.expression.run import ENGINE_ERRORS, engine_error, run
+from gviz.sources.expression.values import make_leaves, make_value, normalized
+from gviz.sources.options import Evaluated, Note, SourceOptions, short
+from gviz.text import did_you_mean, excerpt, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gviz.sources.expression.check import Program
 
 __all__ = ["evaluate", "notes_on_names"]
+
+SCALAR_ONLY = "grad can be implicitly created only for scalar outputs"
+"""What PyTorch says of backward from a tensor with more elements than one."""
 
 
 def evaluate(text: str, options: SourceOptions | None = None) -> Evaluated:
@@ -54,18 +57,18 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Evaluated:
     _check_frozen(program, options)
     notes = notes_on_names(program, options)
     budget = Budget()
-    if not RANDOM.isdisjoint(re.findall(r"\w+", " ".join([text, *options.values.values()]))):
+    if not RANDOM.isdisjoint(re.findall(r"\w+", " ".join([text, *map(str, options.values.values())]))):
         engine.manual_seed(0)
     leaves = make_leaves(program.free, options, budget)
     names = Names(program, leaves, options.values)
     last = names.root(run(program, leaves.values(), budget, names))
     tensors = names.tensors
-    roots = find_roots(program, options, tensors, last)
-    notes += retain(options.retain, tensors)
+    roots = _find_roots(program, options, tensors, last)
+    notes += _retain(options.retain, tensors)
     flows = _flow(options, tuple(roots.values()))  # before backward frees the graph
     if options.backward:
-        notes += run_backward(program, options, roots)
-    notes += not_finite(tensors, names.expressions)
+        notes += _run_backward(program, options, roots)
+    notes += _not_finite(tensors, names.expressions)
     return Evaluated(tensors, roots, names.expressions, names.statements, flows, tuple(notes))
 
 
@@ -81,19 +84,14 @@ def _flow(options: SourceOptions, roots: Sequence[Any]) -> Mapping[Any, Any]:
 
 def _normalized(options: SourceOptions) -> SourceOptions:
     """The options with every name as Python reads it."""
-    values: dict[str, Any] = {}
+    values: dict[str, str] = {}
     for name, text in options.values.items():
         plain = normalized(name)
         if plain in values:
             raise SourceError(f"{plain} has a value twice", hint="leave one out")
         values[plain] = text
-    named: dict[str, Any] = {
-        "values": values,
-        "roots": tuple(dict.fromkeys(_plain(name) for name in options.roots)),
-        "frozen": tuple(_plain(name) for name in options.frozen),
-        "retain": tuple(dict.fromkeys(_plain(name) for name in options.retain)),
-    }
-    return options if all(getattr(options, key) == value for key, value in named.items()) else replace(options, **named)
+    lists = {key: tuple(dict.fromkeys(map(_plain, getattr(options, key)))) for key in ("roots", "frozen", "retain")}
+    return replace(options, values=values, **lists)  # type: ignore[arg-type]
 
 
 def _plain(name: str) -> str:
@@ -110,9 +108,8 @@ def _check_frozen(program: Program, options: SourceOptions) -> None:
             hint = f"freeze the values that it is made from, or write {name} = (...).detach()"
             raise SourceError(f"--frozen {name}: {name} is computed; only values can be frozen", hint=hint)
         there = f"the values are {', '.join(program.free)}" if program.free else "there is no value in it"
-        raise SourceError(
-            f"--frozen {excerpt(name)}: there is no value of that name", hint=did_you_mean(name, program.free, there)
-        )
+        hint = did_you_mean(name, program.free, there)
+        raise SourceError(f"--frozen {excerpt(name)}: there is no value of that name", hint=hint)
 
 
 def notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
@@ -122,16 +119,117 @@ def notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
     if missing:
         called = [name for name in missing if len(name) > 1 and is_function(name)]
         more = f" (to call the function, write {called[0]}(...))" if called else ""
-        if "e" in missing:
-            more += "; exp(x) is the exponential function"
+        more += "; exp(x) is the exponential function" if "e" in missing else ""
         notes.append(Note(f"{', '.join(missing)} not given: 1.0 used{more}"))
     if program.constants:
         notes.append(Note(f"{', '.join(program.constants)}: the constant of that name; a value of yours wins"))
-    notes += [Note(_unused(name, program, options.values), "warning") for name in options.values if name not in program.free]
+    for name, value in options.values.items():
+        if name not in program.free:
+            why, hint = f"the expression has no {name}", did_you_mean(name, missing)
+            if name in program.assigned:
+                why, hint = f"the expression assigns {name} itself", ""
+            notes.append(Note("; ".join(filter(None, [f"{name}={short(value)} is not used: {why}", hint])), "warning"))
     return notes
 
 
-def _unused(name: str, program: Program, values: Mapping[str, str]) -> str:
-    if name in program.assigned:
-        return f"{name}={excerpt(values[name])} is not used: the expression assigns {name} itself"
-    return unused_text(name, values, program.free)
+# ------------------------------------------------------------------ roots
+def _find_roots(program: Program, options: SourceOptions, tensors: Mapping[str, Any], last: str) -> dict[str, Any]:
+    """Return the roots by name; SourceError if one is not there, or nothing that it is made from requires gradients."""
+    names = options.roots or (last,)
+    roots: dict[str, Any] = {}
+    for name in names:
+        if name not in tensors:
+            raise _unknown(name, "--root", tensors)
+        if not tensors[name].requires_grad:
+            raise _no_graph(name, program, options, tensors)
+        roots[name] = tensors[name]
+    return roots
+
+
+def _retain(names: Sequence[str], tensors: Mapping[str, Any]) -> Iterator[Note]:
+    """Let intermediates keep their gradients; SourceError for no such tensor, or one without gradients."""
+    for name in names:
+        if name not in tensors:
+            raise _unknown(name, "--retain", tensors)
+        if tensors[name].is_leaf and tensors[name].requires_grad:
+            yield Note(f"{name} is a leaf: it keeps its gradient without --retain")
+            continue
+        try:
+            tensors[name].retain_grad()
+        except ENGINE_ERRORS as error:
+            raise SourceError(f"--retain {name}: {error}", hint="nothing that it is made from requires gradients") from error
+
+
+def _run_backward(program: Program, options: SourceOptions, roots: Mapping[str, Any]) -> Iterator[Note]:
+    """Run backward from each root, the graph retained, and say from which one it cannot run."""
+    for name, root in roots.items():
+        if options.grad_output is None and root.numel() != 1:
+            yield Note(
+                f"{SCALAR_ONLY}: {name} has shape {tuple(root.shape)}; --grad-output ones supplies a gradient", "warning"
+            )
+            continue
+        try:
+            root.backward(_grad_output(options.grad_output, root), retain_graph=True)
+        except ENGINE_ERRORS as error:
+            if options.grad_output not in (None, "ones"):
+                raise SourceError(str(error), hint=f"--grad-output needs the shape of {name}, {tuple(root.shape)}") from error
+            raise engine_error(error, program.source, program.statements[-1]) from error
+
+
+def _not_finite(tensors: Mapping[str, Any], expressions: Mapping[str, str]) -> Iterator[Note]:
+    """Say which tensor became NaN or infinite first, and for which leaf the gradient is."""
+    for name, tensor in tensors.items():
+        kind = _kind(tensor)
+        if kind is not None:
+            made = f" = {expressions[name]}" if name in expressions else ""
+            yield Note(f"{name}{made} is {kind}: the first tensor that is not finite", "warning")
+            break
+    for name, tensor in tensors.items():
+        grad = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
+        kind = None if grad is None else _kind(grad)
+        if kind is not None:
+            yield Note(f"the gradient of {name} is {kind}", "warning")
+            break
+
+
+def _grad_output(text: str | None, root: Any) -> Any:
+    if text is None:
+        return None
+    if text.strip() == "ones":
+        return engine.ones_like(root)
+    return make_value("--grad-output ", text, root.dtype, requires_grad=False, budget=Budget())
+
+
+def _kind(tensor: Any) -> str | None:
+    """``NaN``, ``inf`` or ``-inf`` if the tensor has one such element, else None."""
+    if "float" not in str(tensor.dtype) or not tensor.numel():
+        return None
+    ends = tensor.detach().max().item(), tensor.detach().min().item()  # both are NaN if there is one
+    return next((str(end).replace("nan", "NaN") for end in ends if not math.isfinite(end)), None)
+
+
+def _unknown(name: str, option: str, tensors: Mapping[str, Any]) -> SourceError:
+    hint = did_you_mean(name, tensors, f"there are {joined(tensors, 12)}")
+    return SourceError(f"{option} {excerpt(name)}: there is no tensor of that name", hint=hint)
+
+
+def _no_graph(name: str, program: Program, options: SourceOptions, tensors: Mapping[str, Any]) -> SourceError:
+    """The error for a root that has no graph: why, and which other tensor has one."""
+    tensor, frozen = tensors[name], [free for free in program.free if free in options.frozen]
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    if "float" not in dtype:
+        why = f"it has {dtype} values, and only floating-point ones have gradients"
+        hint = "a comparison, or the place of a maximum, has no derivative"
+    elif frozen and len(frozen) == len(program.free):
+        why, hint = f"all values are frozen ({', '.join(frozen)})", "take one out of --frozen"
+    elif not program.free:
+        why, hint = "it is made of constants only", "write a name and give it a value: y=x*2 x=3"
+    else:
+        cut = f"frozen values ({', '.join(frozen)}) and " if frozen else ""
+        why, hint = f"it is made from {cut}numbers outside the graph", "detach() and comparisons cut the graph"
+    others = [other for other, value in tensors.items() if value.requires_grad and not value.is_leaf]
+    if others:
+        hint = f"{hint}; --root {others[-1]} has a graph"
+    place = program.source.place(program.assigned.get(name, program.statements[-1]))
+    shown = "this expression" if name.startswith(ROOT_NAME) and name not in program.names else name
+    return SourceError(f"{shown} has no graph, nothing in it requires gradients: {why}", place=place, hint=hint)

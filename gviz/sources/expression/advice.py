@@ -10,9 +10,10 @@ import builtins
 from keyword import iskeyword
 from typing import TYPE_CHECKING
 
+from gviz import engine
 from gviz.errors import SourceError
 from gviz.sources.expression.allowed import ATTRIBUTES, FIELDS, OTHER_MODULES, OTHER_NAMES, functions, methods
-from gviz.sources.expression.check import called_function, sign
+from gviz.sources.expression.check import RefusedError, called_function, sign
 from gviz.sources.expression.notation import Token, foreign, replacement, suggestion, tokens
 from gviz.text import did_you_mean, printable
 
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from gviz.sources.expression.check import Program
     from gviz.sources.expression.parse import Source
 
-__all__ = ["refuse_characters", "refused", "unreadable"]
+__all__ = ["answer", "refuse_characters"]
+
+FILE = "gviz render file.py"
 
 # ------------------------------------------------------------------ what cannot be read
 JOINING = frozenset(("and", "or", "not", "if", "else", "in", "is"))
@@ -44,15 +47,22 @@ def refuse_characters(source: Source) -> None:
             raise _foreign(source, line, column, character)
 
 
-def unreadable(source: Source, error: Exception) -> SourceError:  # noqa: PLR0911 - the first that finds something answers
-    """Return the answer to a source that Python's parser refuses.
+def answer(error: Exception, source: Source) -> SourceError:
+    """Return the answer to a source that is refused.
 
     Args:
+        error: a RefusedError of the check; a SyntaxError of Python's parser, or the error of what is too deep for it.
         source: what was typed.
-        error: the parser's: a SyntaxError, or RecursionError or MemoryError for what is too deep for it.
     """
+    if isinstance(error, RefusedError):
+        return _refused(error.node, error.program)
     if not isinstance(error, SyntaxError) or "too many nested" in str(error):
         return _too_deep(source)
+    return _unreadable(source, error)
+
+
+def _unreadable(source: Source, error: SyntaxError) -> SourceError:  # noqa: PLR0911 - the first that finds something answers
+    """Return the answer to what the parser refuses."""
     what, hint = error.msg or "invalid syntax", suggestion(source)
     for line, column, character in foreign(source.code):
         return _foreign(source, line, column, character)
@@ -61,7 +71,7 @@ def unreadable(source: Source, error: Exception) -> SourceError:  # noqa: PLR091
         if token.text in MARKS and token.kind == "operator":
             return _on(source, token, *MARKS[token.text])
         if token.kind == "name" and iskeyword(token.text) and not token.is_word and token.text not in JOINING:
-            hint = f"as a name, write {token.text}_ or {token.text}1; a program goes into a file: gviz render file.py"
+            hint = f"as a name, write {token.text}_ or {token.text}1; a program goes into a file: {FILE}"
             return _on(source, token, f"{token.text} is a word of Python's own and cannot be a name", hint)
         if token.text == "|" and hint and ("abs(" in hint or "norm(" in hint):
             return _on(source, token, "| | are not brackets: |x| is written abs(x), the length of a vector norm(x)", hint)
@@ -79,23 +89,11 @@ def unreadable(source: Source, error: Exception) -> SourceError:  # noqa: PLR091
 
 
 def _too_deep(source: Source) -> SourceError:
-    """The error for a source that is nested, or chained, beyond what the parser takes."""
-    return SourceError(
-        "the expression is too long or too deeply nested to be read in one piece",
-        place=source.place_of(_deepest(source.code)),
-        hint="split it into several statements, as in: s = x + w; s = s + x; y = s*2; or write a script: gviz render file.py",
-    )
-
-
-def _deepest(code: str) -> int:
-    """Where the brackets are nested deepest; without brackets, half-way into the longest line."""
-    most, place, depth = 1, -1, 0
-    for index, character in enumerate(code):
-        depth += (character in "([{") - (character in ")]}")
-        if depth > most:
-            most, place = depth, index
-    longest = max(code.split("\n"), key=len)
-    return place if place >= 0 else code.index(longest) + len(longest) // 2
+    """Return the answer to a source that is nested, or chained, beyond what the parser takes; it marks the longest line."""
+    line = max(range(len(source.lines)), key=lambda number: len(source.lines[number]))
+    place = source.place_at(line + 1, len(source.lines[line]) // 2)
+    hint = f"split it into several statements, as in: s = x + w; s = s + x; y = s*2; or write a script: {FILE}"
+    return SourceError("the expression is too long or too deeply nested to be read in one piece", place=place, hint=hint)
 
 
 def _on(source: Source, token: Token, what: str, hint: str | None) -> SourceError:
@@ -150,40 +148,35 @@ def _missing(before: Token | None, token: Token) -> str | None:
 
 
 # ------------------------------------------------------------------ what is no part of an expression
-FILE = "gviz render file.py"
-SCRIPT = "an expression has assignments and formulas only; for a whole program: gviz render file.py"
-IN_PLACE = "that changes it in place; use a script: gviz render file.py"
+SCRIPT = f"an expression has assignments and formulas only; for a whole program: {FILE}"
 ONE_BY_ONE = "write the arguments one by one"
-NAMES_ONLY = ("names in brackets cannot be assigned", "write one level of names, as in v, i = max(x, dim=0)")
-IMPORT = ("import is not possible in an expression", "every function is there already: write log(x) or torch.log(x)")
-LOOP = ("a loop is not possible in an expression", "write the terms out, or use a script: gviz render file.py")
-BRACES = ("{ } are not brackets of an expression", "write round ones: (x + w)*2")
-LOGIC = ("and, or are not possible with tensors", "write (x > 0) & (x < 1), or logical_and, logical_or")
-CHAINED = ("comparisons cannot be chained with tensors", "write (0 < x) & (x < 1)")
-MEMBER = ("in, is are not possible with tensors", "compare with == or !=")
-TEXT = ("a text is not possible in an expression", "text in quotes is only for arguments, as in mode='mean'")
-IF = ("if ... else is not possible in an expression", "choose element by element with where(condition, a, b)")
-WALRUS = (":= is not possible in an expression", "make it a statement of its own: a = x + w; y = a*2")
 
-SYNTAX: dict[type[ast.AST], tuple[str, str]] = {
-    ast.Import: IMPORT, ast.ImportFrom: IMPORT, ast.IfExp: IF, ast.NamedExpr: WALRUS, ast.BoolOp: LOGIC, ast.Set: BRACES,
-    ast.Dict: BRACES, ast.ListComp: LOOP, ast.SetComp: LOOP, ast.DictComp: LOOP, ast.GeneratorExp: LOOP, ast.Tuple: NAMES_ONLY,
-    ast.List: NAMES_ONLY,
-    ast.AnnAssign: ("a type is not written in an expression", "write y = x*2; --dtype float64 sets the dtype"),
-    ast.Lambda: ("lambda is not possible in an expression", "write the formula itself; as a name, call it lam"),
-    ast.Starred: ("* before a name is not possible in an expression", ONE_BY_ONE),
-    ast.JoinedStr: ("a text is not possible in an expression", "numbers, names and functions are"),
-    ast.Subscript: ("a part of a tensor cannot be assigned", IN_PLACE),
-    ast.Attribute: ("an attribute cannot be assigned", "assign to a name of its own, as in y = x*2"),
-    ast.Name: ("__debug__ is a word of Python's own and cannot be a name", "choose another name"),
-    ast.keyword: ("** before a name is not possible in an expression", ONE_BY_ONE),
-    ast.UnaryOp: ("not is not possible with tensors", "write ~(x > 0), or logical_not(x)"),
-}  # fmt: skip
+SYNTAX = {
+    "Import ImportFrom": ("import is not possible in an expression", "every function is there already: write log(x)"),
+    "ListComp SetComp DictComp GeneratorExp": (
+        "a loop is not possible in an expression",
+        f"write the terms out, or use a script: {FILE}",
+    ),
+    "Set Dict": ("{ } are not brackets of an expression", "write round ones: (x + w)*2"),
+    "BoolOp": ("and, or are not possible with tensors", "write (x > 0) & (x < 1), or logical_and, logical_or"),
+    "Compare": ("in, is are not possible with tensors", "compare with == or !="),
+    "UnaryOp": ("not is not possible with tensors", "write ~(x > 0), or logical_not(x)"),
+    "Constant": ("a text is not possible in an expression", "text in quotes is only for arguments, as in mode='mean'"),
+    "JoinedStr": ("a text is not possible in an expression", "numbers, names and functions are"),
+    "IfExp": ("if ... else is not possible in an expression", "choose element by element with where(condition, a, b)"),
+    "NamedExpr": (":= is not possible in an expression", "make it a statement of its own: a = x + w; y = a*2"),
+    "AnnAssign": ("a type is not written in an expression", "write y = x*2; --dtype float64 sets the dtype"),
+    "Lambda": ("lambda is not possible in an expression", "write the formula itself; as a name, call it lam"),
+    "Starred": ("* before a name is not possible in an expression", ONE_BY_ONE),
+    "keyword": ("** before a name is not possible in an expression", ONE_BY_ONE),
+    "Tuple List": ("names in brackets cannot be assigned", "write one level of names, as in v, i = max(x, dim=0)"),
+    "Subscript": ("a part of a tensor cannot be assigned", f"that changes it in place; use a script: {FILE}"),
+    "Attribute": ("an attribute cannot be assigned", "assign to a name of its own, as in y = x*2"),
+    "Name": ("__debug__ is a word of Python's own and cannot be a name", "choose another name"),
+}
+"""Answers by the kinds of syntax."""
 
-STATEMENTS = {
-    "AsyncFor": "for", "AsyncFunctionDef": "def", "AsyncWith": "with", "ClassDef": "class", "Delete": "del",
-    "FunctionDef": "def", "YieldFrom": "yield",
-}  # fmt: skip
+STATEMENTS = {"Delete": "del", "FunctionDef": "def", "ClassDef": "class", "YieldFrom": "yield"}
 
 FROZEN = ("requires_grad is an option here", "every value requires gradients; --frozen NAME takes one out")
 DETACHED = "x.detach() is the same numbers outside the graph"
@@ -199,134 +192,130 @@ PRIVATE = {
 
 CALLED = {
     "print": ("nothing has to be printed", "leave print out; gviz inspect shows every value"),
-    "len": ("len is not possible in an expression", "write x.shape[0]"),
-    "range": ("range is not possible in an expression", "write arange(n)"),
-    "float": ("float is not possible in an expression", "write x.float() for a tensor"),
-    "int": ("int is not possible in an expression", "write x.long() for a tensor"),
     "factorial": ("there is no factorial", "write the product: 3*2*1"),
     "cbrt": ("there is no cbrt", "write x**(1/3)"),
     "manual_seed": ("random numbers are always drawn from manual_seed(0) here", "leave it out"),
 }
 
-MODULE = "modules need a script: gviz render file.py; here, write the formula with names for the weights: y = x @ W.T + b"
+PYTHONS = {"len": "write x.shape[0]", "range": "write arange(n)", "float": "write x.float()", "int": "write x.long()"}
+"""What to write in place of Python's own functions."""
+
+MODULE = f"modules need a script: {FILE}; here, write the formula with names for the weights: y = x @ W.T + b"
 AS_IN_PYTORCH = "functions are called as in PyTorch, exp(x) or relu(x)"
 TO_MULTIPLY = "to multiply, write * before the bracket"
 
 
-def refused(node: ast.AST, program: Program) -> SourceError:
-    """Return the answer to a piece of syntax that an expression may not contain.
-
-    Args:
-        node: the piece.
-        program: what it is a part of.
-    """
-    source = program.source
-    what, hint = _called(node, program) if isinstance(node, ast.Call) else _syntax(node, source)
-    place = source.place(node)
+def _refused(node: ast.AST, program: Program) -> SourceError:
+    """Return the answer to a piece of syntax that an expression may not contain."""
+    source, place = program.source, node
     if isinstance(node, ast.Call):
         module = _module(node.func, program)
-        place = source.place(module or node.func)
+        place = module or node.func
+        what, hint = _called(node, program)
         if module is not None:
             what, hint = f"{source.segment(module)} is a module, which an expression cannot have", MODULE
-    elif isinstance(node, ast.BinOp):
-        place = source.place_after(node.left, "^")
-    return SourceError(what, place=place, hint=hint or None)
+    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+        what, hint = _member(node)
+    else:
+        what, hint = _syntax(node, source)
+    if isinstance(node, ast.BinOp):  # of the operators between two only ^ is refused
+        return _on(source, next(token for token in tokens(source.code) if token.text == "^"), what, hint)
+    return SourceError(what, place=source.place(place), hint=hint)
 
 
 def _syntax(node: ast.AST, source: Source) -> tuple[str, str]:  # noqa: PLR0911 - one answer for each kind
-    """The answer to all but calls."""
-    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-        return _attribute(node)
-    if isinstance(node, ast.AugAssign):
-        name, operator = source.segment(node.target), "..." if isinstance(node.op, ast.BitXor) else sign(node.op)
-        what = f"write {name} = {name} {operator} {source.segment(node.value)}, which makes a new one"
-        return "this changes a tensor in place", what
-    if isinstance(node, ast.BinOp):  # of the operators between two only ^ is refused
-        if isinstance(node.left, ast.Name) and node.left.id == "e":
+    """Return the answer to all but calls and attributes."""
+    match node:
+        case ast.AugAssign():
+            name, operator = source.segment(node.target), "..." if isinstance(node.op, ast.BitXor) else sign(node.op)
+            change = f"{name} = {name} {operator} {source.segment(node.value)}"
+            return "this changes a tensor in place", f"write {change}, which makes a new one"
+        case ast.BinOp(left=ast.Name("e")):
             return "^ is written ** in an expression, and e to a power exp(...)", f"write exp({source.segment(node.right)})"
-        return "^ is written ** in an expression", suggestion(source) or "write x**2 for a power"
-    if isinstance(node, ast.Compare):
-        return CHAINED if len(node.ops) > 1 else MEMBER
-    if isinstance(node, ast.Constant):
-        if not isinstance(node.value, complex):
-            return TEXT
-        return "complex numbers are not possible in an expression", suggestion(source) or "write j as a name of its own: 2*j"
-    if isinstance(node, ast.Expr):
-        return "== compares, and gives no name", suggestion(source) or "write = to name what is on the right"
-    if isinstance(node, ast.keyword) and node.arg is not None:
-        return f"{node.arg}= is not possible in an expression", "it would write into a tensor"
-    kind = type(node).__name__
-    return SYNTAX.get(type(node)) or (f"{STATEMENTS.get(kind, kind.lower())} is not possible in an expression", SCRIPT)
+        case ast.BinOp():
+            return "^ is written ** in an expression", suggestion(source) or "write x**2 for a power"
+        case ast.Compare(ops=[_, _, *_]):
+            return "comparisons cannot be chained with tensors", "write (0 < x) & (x < 1)"
+        case ast.Constant(value=complex()):
+            hint = suggestion(source) or "write j as a name of its own: 2*j"
+            return "complex numbers are not possible in an expression", hint
+        case ast.Expr():
+            return "== compares, and gives no name", suggestion(source) or "write = to name what is on the right"
+        case ast.keyword(arg=str(name)):
+            return f"{name}= is not possible in an expression", "it would write into a tensor"
+    kind = type(node).__name__.removeprefix("Async")
+    known = (answer for kinds, answer in SYNTAX.items() if kind in kinds.split())
+    return next(known, None) or (f"{STATEMENTS.get(kind, kind.lower())} is not possible in an expression", SCRIPT)
 
 
-def _attribute(node: ast.Attribute) -> tuple[str, str]:
-    name = node.attr
+def _member(node: ast.Attribute, *, is_called: bool = False) -> tuple[str, str]:  # noqa: PLR0911 - likewise
+    """Return the answer to an attribute, or a method, that is not on the list."""
+    name, plain, of = node.attr, node.attr.rstrip("_"), getattr(node.value, "id", "")
     if name in PRIVATE:
         return PRIVATE[name]
-    if name in methods():
+    if of in OTHER_MODULES and not is_called and name in ("pi", "inf", "nan"):
+        return f"{of} is not needed", f"write {name}"
+    if name in methods() and not is_called:
         return f"{name} is a method", f"write .{name}() with brackets"
-    if isinstance(node.value, ast.Name) and node.value.id in OTHER_MODULES and name in ("pi", "inf", "nan"):
-        return f"{node.value.id} is not needed", f"write {name}"
-    hint = did_you_mean(name, ATTRIBUTES | FIELDS | methods(), "tensors have .T, .shape and their methods")
-    return f"there is no attribute {name} in an expression", hint
+    if name in ATTRIBUTES:
+        return f"{name} is not a method", f"write .{name} without brackets"
+    if name in functions() and is_called:
+        return f"{name} is a function, not a method", f"write {name}(x, ...)"
+    if name != plain and plain in methods():
+        return f"{name} changes a tensor in place", f"write .{plain}(...), which makes a new one, or use a script: {FILE}"
+    kind, known, otherwise = "attribute", ATTRIBUTES | FIELDS | methods(), "tensors have .T, .shape and their methods"
+    if is_called:
+        kind, known, otherwise = "method", methods(), "tensors have PyTorch's methods, as in x.exp() or x.sum()"
+    return f"there is no {kind} {name} in an expression", did_you_mean(name, known, otherwise)
 
 
 def _called(node: ast.Call, program: Program) -> tuple[str, str]:
-    """The answer to a call of what is no function: ``2(x+1)``, ``x(w+1)``, ``lgo(x)``, ``x.backward()``."""
+    """Return the answer to a call of what is not a function: ``2(x+1)``, ``x(w+1)``, ``lgo(x)``, ``x.backward()``."""
     function, source = node.func, program.source
     if isinstance(function, ast.Attribute):
-        return _method(function, called_function(node, program.bound) is not None)
+        name, of = function.attr, getattr(function.value, "id", "")
+        if of not in OTHER_MODULES and called_function(node, program.bound) is None:
+            return _member(function, is_called=True)
+        meant = OTHER_NAMES.get(name, name)
+        what = of if of in OTHER_MODULES else f"function {ast.unparse(function)}"
+        hint = f"write {meant}(...)" if meant in functions() else did_you_mean(name, functions(), SCRIPT)
+        return f"there is no {what} in an expression", hint
     if not isinstance(function, ast.Name):
         is_result = isinstance(function, ast.Call | ast.Subscript)
         what = "what a function returns cannot be called" if is_result else "there is no operator before this bracket"
         return what, suggestion(source) or TO_MULTIPLY
-    name = function.id
+    return _named(function.id, program)
+
+
+def _named(name: str, program: Program) -> tuple[str, str]:
+    """Return the answer to a call of a name."""
     if name in program.bound:
-        kind = "has a value" if name in program.given else "is assigned"
+        origin = "has a value" if name in program.given else "is assigned"
         if name in functions():
-            what = f"{name} {kind} here, so it is not the function {name}"
-            return what, f"give the value another name, or write torch.{name}(...)"
-        return f"{name} {kind}: it is no function", suggestion(source, but=name) or f"to multiply, write {name}*(...)"
+            hint = f"give the value another name, or write torch.{name}(...)"
+            return f"{name} {origin} here, so it is not the function {name}", hint
+        hint = suggestion(program.source, but=name) or f"to multiply, write {name}*(...)"
+        return f"{name} {origin}: it is not a function", hint
     if name in CALLED:
         return CALLED[name]
     if hasattr(builtins, name):
-        return f"{name} is not allowed in an expression", "a script can do it: gviz render file.py"
-    hint = f"write {OTHER_NAMES[name]}(...)" if name in OTHER_NAMES else f"write x.{name}(...)" if name in methods() else ""
-    multiplied = suggestion(source) if len(name) == 1 or name in OTHER_NAMES else None
-    if multiplied:
-        hint = multiplied if name in OTHER_NAMES else f"to multiply, {multiplied}"
-    return f"there is no function {name}", hint or did_you_mean(name, functions(), f"{AS_IN_PYTORCH}; {TO_MULTIPLY}")
+        return f"{name} is not allowed in an expression", PYTHONS.get(name, f"a script can do it: {FILE}")
+    hint = did_you_mean(name, functions(), f"{AS_IN_PYTORCH}; {TO_MULTIPLY}")
+    if name in OTHER_NAMES:
+        hint = suggestion(program.source) or f"write {OTHER_NAMES[name]}(...)"
+    elif len(name) == 1 and (multiplied := suggestion(program.source)):
+        hint = f"to multiply, {multiplied}"
+    elif name in methods():
+        hint = f"write x.{name}(...)"
+    return f"there is no function {name}", hint
 
 
 def _module(function: ast.expr, program: Program) -> ast.expr | None:
-    """The class where ``nn.Linear``, ``torch.nn.Linear(2, 3)`` or ``Linear(2, 3)`` is called; None for anything else."""
+    """Return the class where ``nn.Linear``, ``torch.nn.Linear(2, 3)`` or ``Linear(2, 3)`` is called; None for anything else."""
     node = function.func if isinstance(function, ast.Call) else function
-    if isinstance(node, ast.Attribute):
-        is_of_nn = ast.unparse(node.value).rpartition(".")[2] == "nn" and "nn" not in program.bound
-        return node if is_of_nn and node.attr[:1].isupper() else None
-    if node is function or not isinstance(node, ast.Name) or node.id in program.bound:
-        return None  # Sigmoid(x) is the function, in capitals
-    from gviz.engine import nn
-
-    return node if isinstance(getattr(nn, node.id, None), type) else None
-
-
-def _method(function: ast.Attribute, is_of_torch: bool) -> tuple[str, str]:
-    """The answer to a method, or a function of a module, that is not on the list."""
-    name, plain = function.attr, function.attr.rstrip("_")
-    base = function.value.id if isinstance(function.value, ast.Name) else ""
-    if is_of_torch or base in OTHER_MODULES:
-        meant = OTHER_NAMES.get(name, name)
-        what = base if base in OTHER_MODULES else f"function {ast.unparse(function)}"
-        hint = f"write {meant}(...)" if meant in functions() else did_you_mean(name, functions(), SCRIPT)
-        return f"there is no {what} in an expression", hint
-    if name in PRIVATE:
-        return PRIVATE[name]
-    if name in functions():
-        return f"{name} is a function, not a method", f"write {name}(x, ...)"
-    if name != plain and plain in methods():
-        return f"{name} changes a tensor in place", f"write .{plain}(...), which makes a new one, or use a script: {FILE}"
-    if name in ATTRIBUTES:
-        return f"{name} is no method", f"write .{name} without brackets"
-    hint = did_you_mean(name, methods(), "tensors have PyTorch's methods, as in x.exp() or x.sum()")
-    return f"there is no method {name} in an expression", hint
+    match node:
+        case ast.Attribute(value=ast.Name("nn") | ast.Attribute(attr="nn"), attr=name):
+            return node if name[:1].isupper() and "nn" not in program.bound else None
+        case ast.Name(name) if node is not function and name not in program.bound:  # Sigmoid(x) is the function, in capitals
+            return node if isinstance(getattr(engine.nn, name, None), type) else None
+    return None

@@ -9,17 +9,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from gviz.errors import SourceError
-from gviz.sources.expression.allowed import (
-    ATTRIBUTES,
-    CONSTANTS,
-    DTYPES,
-    FIELDS,
-    KEYWORDS_REFUSED,
-    MODULES,
-    OTHER_MODULES,
-    is_function,
-    methods,
-)
+from gviz.sources.expression import allowed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -132,10 +122,12 @@ class Program:
         elif isinstance(node, ast.Call):
             return self._call(node)
         elif isinstance(node, ast.Attribute):
-            if module_of(node.value, self.bound) is not None and (node.attr in CONSTANTS or node.attr in DTYPES):
+            if module_of(node.value, self.bound) is not None and (
+                node.attr in allowed.CONSTANTS or node.attr in allowed.DTYPES
+            ):
                 self.words[node] = node.attr
                 return []
-            if node.attr not in ATTRIBUTES | FIELDS:
+            if node.attr not in allowed.ATTRIBUTES | allowed.FIELDS:
                 raise RefusedError(node, self)
             self.words[node] = f".{node.attr}"
         elif isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare):
@@ -161,24 +153,24 @@ class Program:
             raise RefusedError(node, self)
         if name in self.assigned or name in self.free:
             return
-        if name in self.given or (name not in CONSTANTS and name not in DTYPES):
+        if name in self.given or (name not in allowed.CONSTANTS and name not in allowed.DTYPES):
             self.free[name] = node
             return
         self.words[node] = name
-        if name in CONSTANTS:
+        if name in allowed.CONSTANTS:
             self.constants[name] = None
 
     def _call(self, node: ast.Call) -> list[ast.expr]:
         """Check a call, and return what it is given: the receiver of a method first."""
         name, function = called_function(node, self.bound), node.func
         receiver: list[ast.expr] = []
-        if name is not None and is_function(name):
+        if name is not None and allowed.is_function(name):
             self.names.add(name)
             self.words[node] = name
         elif (
             name is None
             and isinstance(function, ast.Attribute)
-            and function.attr in methods()
+            and function.attr in allowed.methods()
             and not self._is_foreign(function)
         ):
             receiver = [function.value]
@@ -186,7 +178,7 @@ class Program:
         else:
             raise RefusedError(node, self)
         for keyword in node.keywords:
-            if keyword.arg is None or keyword.arg in KEYWORDS_REFUSED:
+            if keyword.arg is None or keyword.arg in allowed.KEYWORDS_REFUSED:
                 raise RefusedError(keyword, self)
         arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
         texts = (part for part in arguments if isinstance(part, ast.Constant) and isinstance(part.value, str))
@@ -196,7 +188,7 @@ class Program:
     def _is_foreign(self, function: ast.Attribute) -> bool:
         """Whether this is ``np.log``, and np has no value."""
         module = function.value
-        return isinstance(module, ast.Name) and module.id in OTHER_MODULES and module.id not in self.bound
+        return isinstance(module, ast.Name) and module.id in allowed.OTHER_MODULES and module.id not in self.bound
 
 
 def called_function(node: ast.Call, bound: Collection[str]) -> str | None:
@@ -211,13 +203,13 @@ def called_function(node: ast.Call, bound: Collection[str]) -> str | None:
 def module_of(node: ast.expr, bound: Collection[str]) -> str | None:
     """Return ``torch.nn.functional`` if that is what the node says, and no value has that name."""
     parts: list[str] = []
-    while isinstance(node, ast.Attribute) and len(parts) < len(MODULES):
+    while isinstance(node, ast.Attribute) and len(parts) < len(allowed.MODULES):
         parts.append(node.attr)
         node = node.value
     if not isinstance(node, ast.Name) or node.id in bound:
         return None
     name = ".".join([node.id, *reversed(parts)])
-    return name if name in MODULES else None
+    return name if name in allowed.MODULES else None
 
 
 def sign(node: ast.AST) -> str:

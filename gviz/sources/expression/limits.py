@@ -39,7 +39,7 @@ MATRICES = words("@ matmul mm mv dot bmm baddbmm addmm addmv addbmm") | TRANSPOS
 PRODUCTS = words(
     """
     outer ger kron tensordot inner bilinear meshgrid cartesian_prod pad conv1d conv2d repeat tile unfold index_select embedding
-    interpolate multinomial one_hot repeat_interleave bincount
+    interpolate multinomial one_hot repeat_interleave bincount einsum
     """
 )
 """Functions that may put every element with every other one, as often as their numbers say."""
@@ -51,8 +51,7 @@ CUTTING = words("unbind split chunk tensor_split hsplit vsplit dsplit")
 class Budget:
     """Counts the elements that an expression has made, and refuses what would go beyond the limit."""
 
-    def __init__(self) -> None:
-        self.left = MAX_ELEMENTS
+    left = MAX_ELEMENTS
 
     def check(self, name: str, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
         """Refuse a call whose result may be too large.
@@ -68,22 +67,23 @@ class Budget:
         if any(isinstance(value, int) and value.bit_length() > 64 for value in flat([*args, *kwargs.values()])):
             hint = "write it as a decimal number, as in 1e30; sizes, dims and indices are small whole numbers"
             raise SourceError("int too big to convert", hint=hint)
-        self._refuse_above(self.left, most_elements(name, args, kwargs))
+        self._refuse_above(most_elements(name, args, kwargs))
 
     def counted(self, result: Any) -> Any:
         """Return a result that was made, and count its elements. SourceError: there are too many of them, or of digits."""
         if isinstance(result, int) and result.bit_length() > MAX_BITS:
             raise _too_large(f"a number of {result.bit_length() * 30103 // 100000 + 1:,} digits")
         size = sum(int(value.numel()) for value in flat([result]) if isinstance(value, Tensor))
-        self._refuse_above(self.left, size)
+        self._refuse_above(size)
         self.left -= size
         return result
 
-    def _refuse_above(self, most: int, size: float) -> None:
-        if size > most:
+    def _refuse_above(self, size: float) -> None:
+        if size > self.left:
             used = MAX_ELEMENTS - self.left
             before = f", besides the {used:,} already made" if used else ""
-            raise _too_large(f"{_elements(size)}{before}; an expression may have {MAX_ELEMENTS:,}")
+            elements = f"{size:,.0f} elements ({size * 4e-9:,.1f} GB)" if size < 1e24 else "far too many elements"
+            raise _too_large(f"{elements}{before}; an expression may have {MAX_ELEMENTS:,}")
 
 
 def check_power(sign: str, left: object, right: object) -> None:
@@ -99,15 +99,6 @@ def _too_large(size: str) -> SourceError:
     return SourceError(f"too large: {size}", hint="take a smaller one; gviz draws for people to read")
 
 
-def _elements(size: float) -> str:
-    """``1,000,000,000,000 elements (4 TB)``."""
-    if not size < 1e24:
-        return "far too many elements"
-    power = int(math.log10(max(size * 4, 1)) // 3)
-    unit = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB")[power]
-    return f"{int(size):,} elements ({size * 4 / 1000**power:.3g} {unit})"
-
-
 def most_elements(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> float:  # noqa: PLR0911 - a rule for each kind
     """Return at most how many elements a call makes. A view of a tensor makes none, and is counted afterwards.
 
@@ -121,17 +112,13 @@ def most_elements(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
         listed = next((value for value in values if isinstance(value, list | tuple)), values)
         sizes = [_number(value) for value in listed if not isinstance(value, bool)]
         return _product(sizes * 2 if name == "eye" and len(args) == 1 else sizes)
-    if name in ("linspace", "logspace"):
-        return numbers[2] if len(numbers) > 2 else 0
-    if name == "arange":
+    if name in ("arange", "linspace", "logspace"):
         start, end, step = (0, *numbers, 1) if len(values) == 1 else (*numbers, 1, 1, 1)[:3]
-        return max((end - start) / (step or 1), 0)
+        return max((end - start) / (step or 1), 0) if name == "arange" else step
     if name in CUTTING and shapes:
         side, number = max(shapes[0], default=0), max(numbers)
         pieces = side / max(number, 1) if name == "split" else side if name == "unbind" else number
         return math.inf if pieces > MAX_PIECES else 0
-    if name in PRODUCTS:
-        return _product([number for number in numbers if number] + [math.prod(shape) for shape in shapes])
     if name in MATRICES and len(shapes) > 1:
         left, right = shapes[:2] if name in TRANSPOSED else shapes[-2:]
         columns = right[-2:-1] if name in TRANSPOSED else right[1:][-1:]
@@ -140,8 +127,8 @@ def most_elements(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
         letters, _, kept = str(args[0]).replace(" ", "").partition("->")
         lengths = dict(zip(letters.replace(",", ""), chain(*shapes), strict=False))
         return _product([length for letter, length in lengths.items() if letter in (kept or letters)])
-    if name == "einsum":
-        return _product([math.prod(shape) for shape in shapes])
+    if name in PRODUCTS:
+        return _product([number for number in numbers if number] + [math.prod(shape) for shape in shapes])
     if name == "[]" and isinstance(args[0], Tensor):
         return _picked(args[0].shape, args[1] if isinstance(args[1], tuple) else (args[1],))
     return sum(map(math.prod, shapes)) if args and isinstance(args[0], list | tuple) else _together(*shapes)

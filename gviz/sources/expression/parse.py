@@ -43,53 +43,37 @@ class Source:
         text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").translate(_SPACES)
         self.prefix = prefix
         self.lines = text.split("\n")
-        stripped = [line.lstrip() for line in self.lines]
-        self._shifts = [len(line) - len(rest) for line, rest in zip(self.lines, stripped, strict=True)]
-        self.code = "\n".join(stripped)
+        self.code = "\n".join(line.lstrip() for line in self.lines)
         """What is parsed: no line of it is indented, since an expression has no blocks."""
 
     def place(self, node: ast.AST) -> Place:
-        """The place of a node of the parsed code; of one that spans lines, what is on its first line."""
-        line = getattr(node, "lineno", 1)
-        start = self._column(line, getattr(node, "col_offset", 0))
-        end_line, end = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", None)
-        code_line = self._code_line(line)
-        stop = self._column(line, end) if end is not None and end_line == line else len(code_line)
-        return self.place_at(line, start, stop - start)
-
-    def place_after(self, node: ast.expr, sign: str) -> Place:
-        """The place of an operator that follows a node, or of the node where it stands on another line."""
-        line = node.end_lineno or 1
-        column = self._code_line(line).find(sign, self._column(line, node.end_col_offset or 0))
-        return self.place(node) if column < 0 else self.place_at(line, column, len(sign))
+        """Return the place of a node of the parsed code; of one that spans lines, what is on its first line."""
+        line, start, end = (getattr(node, key, None) for key in ("lineno", "col_offset", "end_col_offset"))
+        code = self.lines[(line or 1) - 1].lstrip().encode("utf-8", "replace")  # the parser counts bytes
+        end = end if getattr(node, "end_lineno", None) == line else None
+        before, text = (part.decode("utf-8", "ignore") for part in (code[:start], code[start:end]))
+        return self.place_at(line or 1, len(before) if start else 0, len(text))
 
     def place_at(self, line: int, column: int, length: int = 1) -> Place:
-        """The place of ``length`` characters at a 0-based column of the parsed code's 1-based line."""
+        """Return the place of ``length`` characters at a 0-based column of the parsed code's 1-based line."""
         line = min(max(line, 1), len(self.lines))
-        text, column = self.lines[line - 1], column + self._shifts[line - 1]
+        text = self.lines[line - 1]
+        column += len(text) - len(text.lstrip())
         shown = "".join(c if c.isprintable() or c == "\t" else _UNSEEN for c in text)
         if line == 1:
             shown, column = self.prefix + shown, column + len(self.prefix)
         return Place(shown, max(column, 0), max(length, 1), line=line if len(self.lines) > 1 else None)
 
     def place_of(self, index: int) -> Place:
-        """The place of a character of the parsed code."""
+        """Return the place of a character of the parsed code."""
         before = self.code[:index]
         return self.place_at(before.count("\n") + 1, index - before.rfind("\n") - 1)
 
     def segment(self, node: ast.AST) -> str:
-        """The node's text as typed, of its first line."""
+        """Return the node's text as typed, of its first line."""
         place = self.place(node)
         column = place.column or 0
         return place.text[column : column + place.length]
-
-    def _code_line(self, line: int) -> str:
-        return self.lines[line - 1][self._shifts[line - 1] :] if 0 < line <= len(self.lines) else ""
-
-    def _column(self, line: int, offset: int) -> int:
-        """A column in characters from the parser's offset in bytes of UTF-8."""
-        text = self._code_line(line)
-        return offset if text.isascii() else len(text.encode("utf-8", "replace")[:offset].decode("utf-8", "ignore"))
 
 
 def read(source: Source, given: Collection[str] = (), limit: int = MAX_CHARACTERS) -> Program:
@@ -113,14 +97,10 @@ def read(source: Source, given: Collection[str] = (), limit: int = MAX_CHARACTER
         if not statements:
             raise SourceError("the expression is empty", hint='write one, as in gviz render "y=(x+w)*(w+1)" x=2 w=1')
         return Program(source, statements, given)
-    except RefusedError as error:
-        from gviz.sources.expression.advice import refused  # only an error needs it
+    except (RefusedError, SyntaxError, RecursionError, MemoryError) as error:
+        from gviz.sources.expression.advice import answer  # only an error needs it
 
-        raise refused(error.node, error.program) from None
-    except (SyntaxError, RecursionError, MemoryError) as error:
-        from gviz.sources.expression.advice import unreadable
-
-        raise unreadable(source, error) from None
+        raise answer(error, source) from None
 
 
 def _parsed(code: str) -> list[ast.stmt]:

@@ -1,6 +1,15 @@
-"""Runs an expression that has passed the check: what it calls is guarded, what is refused comes back with its place.
+"""Runs an expression that has passed the check, compiled to a function of Python: a line for each piece, in order.
 
-What the engine refuses is a SourceError with PyTorch's text, what Python refuses (``1/0``) one with Python's.
+``y = (x + w)*2`` becomes, with the functions of its pieces and a hook that is handed each piece and its value::
+
+    def expression(x, w):
+        _0 = hook(<x + w>, add(x, w))
+        _1 = hook(<(x + w)*2>, mul(_0, 2))
+        y = hook(<y>, _1)
+        return _1
+
+So a sum of 3,000 terms is 3,000 short lines: nothing here depends on how deeply an expression is nested. What it calls is
+guarded; what the engine or Python refuses is a SourceError with their text and the place of the piece.
 """
 
 from __future__ import annotations
@@ -9,37 +18,31 @@ import ast
 import math
 import operator
 import re
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from gviz import engine
 from gviz.engine import Tensor
 from gviz.errors import SourceError
 from gviz.sources.expression.allowed import CONSTANTS, find_function
-from gviz.sources.expression.compiled import compiled, failed_piece
 from gviz.sources.expression.limits import check_power
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from gviz.errors import Place
     from gviz.sources.expression.check import Program
     from gviz.sources.expression.limits import Budget
     from gviz.sources.expression.parse import Source
 
-__all__ = ["ENGINE_ERRORS", "engine_error", "find", "run", "takes_number"]
+__all__ = ["ENGINE_ERRORS", "compiled", "engine_error", "find", "run", "takes_number"]
+
+FILE = "<expression>"
+"""The name of the compiled code's file, by which its lines are known in a traceback."""
 
 ENGINE_ERRORS = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    MemoryError,
-    NotImplementedError,
-    RuntimeError,
-    SourceError,
-    TypeError,
-    ValueError,
-)
+    ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RuntimeError, SourceError, TypeError, ValueError
+)  # fmt: skip
 """What the engine raises for a call that PyTorch refuses too, Python for numbers, and gviz for what is too large."""
 
 OPERATORS: dict[str, Callable[..., Any]] = {
@@ -60,14 +63,16 @@ OF_NUMBERS: dict[str, Callable[[float], float]] = {"abs": abs} | {
 }  # fmt: skip
 """Functions that people write of a number, as in ``x * sqrt(2)``; PyTorch has them for tensors only, Python in ``math``."""
 
-LISTS = "add tensors with x + w, join them with stack([x, w]), write tensor([1, 2]) for numbers"
-"""What to do with a list that a function does not take."""
-
-HINTS: dict[type[BaseException], str] = {
-    MemoryError: "take smaller tensors",
-    OverflowError: "the largest number is about 1.8e308",
-    ZeroDivisionError: "of tensors it would be inf: give the number a name",
-}
+HINTS: list[tuple[type[Exception], str, str]] = [
+    (MemoryError, "", "take smaller tensors"),
+    (OverflowError, "", "the largest number is about 1.8e308"),
+    (ZeroDivisionError, "", "of tensors it would be inf: give the number a name"),
+    (ValueError, "^math ", "of a tensor it would be nan or inf: give the number a name"),
+    (TypeError, r"not list$|got \(list", "write x + w to add tensors, stack([x, w]) to join them, tensor([1, 2]) for numbers"),
+    (ValueError, "^expected sequence", "all rows need the same length, as in [[1,2],[3,4]]"),
+    (ValueError, "^'then' and 'else'", "both need the shape of the condition, as in x*0 + w"),
+]
+"""Kind of error, what is in its text, and what to do."""
 
 
 def run(program: Program, values: Iterable[Any], budget: Budget, hook: Callable[[ast.expr, Any], Any]) -> Any:
@@ -89,20 +94,136 @@ def run(program: Program, values: Iterable[Any], budget: Budget, hook: Callable[
         raise engine_error(error, program.source) from error
 
 
+def compiled(
+    program: Program,
+    functions: Mapping[ast.expr, Any],
+    hook: Callable[[ast.expr, Any], Any] | None = None,
+    root: str | None = None,
+) -> Callable[..., Any]:
+    """Return a program as a function of its free names, in their order.
+
+    Args:
+        program: the expression, looked through.
+        functions: for each piece that has a word (:attr:`Program.words`), what takes the values of its parts, or the constant
+            that it is.
+        hook: called with each piece and its value, and with each name that is assigned (``ast.Name``) and its value; what it
+            returns is the value that the expression goes on with. None for none. Names, numbers, lists, tuples and slices
+            are no pieces of their own.
+        root: the name whose value the function returns; None for the value of the last statement.
+
+    >>> import operator
+    >>> from gviz.sources.expression.parse import Source, read
+    >>> program = read(Source("a = x + 2; b = abs(a)*w; b - a"))
+    >>> functions = {"abs": abs, "+": operator.add, "*": operator.mul, "-": operator.sub}
+    >>> def hook(piece, value):
+    ...     print(ast.unparse(piece), "is", value)
+    ...     return value
+    >>> compiled(program, {piece: functions[word] for piece, word in program.words.items()}, hook)(-5, 10)
+    x + 2 is -3
+    a is -3
+    abs(a) is 3
+    abs(a) * w is 30
+    b is 30
+    b - a is 33
+    33
+    """
+    writer = _Writer(program, functions, hook)
+    value: ast.expr = ast.Constant(None)
+    for statement in program.statements:
+        value = writer.value(statement.value)
+        for target in getattr(statement, "targets", []):
+            writer.assign(target, value)
+    writer.lines.append(ast.Return(value if root is None else ast.Name(root, ast.Load())))
+    module: Any = ast.parse(f"def expression({', '.join(program.free)}): pass")
+    module.body[0].body = writer.lines
+    module = ast.fix_missing_locations(module)
+    exec(compile(module, FILE, "exec"), writer.space)  # noqa: S102 - the check has looked through it
+    return writer.space["expression"]  # type: ignore[no-any-return]
+
+
+class _Writer:
+    """Writes a program's lines.
+
+    What a line refers to (functions, constants, the hook, the syntax of its piece) has a name that no expression can have.
+    """
+
+    def __init__(self, program: Program, functions: Mapping[ast.expr, Any], hook: Any) -> None:
+        self.program, self.functions = program, functions
+        self.space: dict[str, Any] = {"__builtins__": {}}
+        self.hook = None if hook is None else self._object(hook)
+        self.lines: list[ast.stmt] = []
+        self.written: dict[ast.expr, ast.expr] = {}
+
+    def value(self, root: ast.expr) -> ast.expr:
+        """Write the lines of an expression; return what stands for its value."""
+        for piece in self.program.pieces[root]:
+            self.written[piece] = self._piece(piece, [self.written[part] for part in self.program.parts[piece]])
+        return self.written[root]
+
+    def assign(self, target: ast.expr, value: ast.expr) -> None:
+        """Write the lines that give a value, or its parts, to the names of a target."""
+        if isinstance(target, ast.Name):
+            self._line(ast.Name(target.id, ast.Store()), self._hooked(target, value), target)
+        elif isinstance(target, ast.Tuple | ast.List):
+            self._line(target, ast.Call(self._object(self.functions[target]), [value], []), target)
+            for name in target.elts:
+                self.assign(name, ast.Name(name.id, ast.Load()))  # type: ignore[attr-defined]
+
+    def _piece(self, piece: ast.expr, parts: list[ast.expr]) -> ast.expr:
+        """Return what stands for a piece whose parts are computed; what is called has a line of its own."""
+        if isinstance(piece, ast.List | ast.Tuple):
+            return type(piece)(parts, ast.Load())
+        if isinstance(piece, ast.Slice):
+            rest = iter(parts)
+            ends = [ast.Constant(None) if end is None else next(rest) for end in (piece.lower, piece.upper, piece.step)]
+            return ast.Call(self._object(slice), ends, [])
+        if piece not in self.program.words:
+            return piece
+        function = self.functions[piece]
+        if not parts and not isinstance(piece, ast.Call):
+            return self._object(function)
+        keywords = [ast.keyword(key.arg, self.written[key.value]) for key in getattr(piece, "keywords", [])]
+        call = ast.Call(self._object(function), parts[: len(parts) - len(keywords)], keywords)
+        result = ast.Name(f"{len(self.lines)}", ast.Store())
+        self._line(result, self._hooked(piece, call), piece)
+        return ast.Name(result.id, ast.Load())
+
+    def _hooked(self, piece: ast.expr, value: ast.expr) -> ast.expr:
+        return value if self.hook is None else ast.Call(self.hook, [self._object(piece), value], [])
+
+    def _object(self, value: Any) -> ast.Name:
+        """Return a name for an object."""
+        name = f"<{len(self.space)}>"
+        self.space[name] = value
+        return ast.Name(name, ast.Load())
+
+    def _line(self, target: ast.expr, value: ast.expr, piece: ast.expr) -> None:
+        self.lines.append(ast.copy_location(ast.Assign([target], value), piece))
+
+
 def engine_error(error: BaseException, source: Source, piece: ast.AST | None = None) -> SourceError:
     """Return what the engine or Python said, with the place of a piece, or of that which was computed."""
-    place = source.place(piece or failed_piece(error))
+    place = source.place(piece or _failed_piece(error))
     if isinstance(error, SourceError):
         error.place = error.place or place
         return error
-    text = (
-        "there is not enough memory for this" if isinstance(error, MemoryError) else str(error.args[-1] if error.args else "")
-    )
+    text = str(error.args[-1] if error.args else "")
+    if isinstance(error, MemoryError):
+        text = "there is not enough memory for this"
     what = text.partition(", but expected one of:")[0]  # a list of call forms is too long for one line
-    hint = "of a tensor it would be nan or inf: give the number a name" if what.startswith("math ") else HINTS.get(type(error))
-    if isinstance(error, TypeError) and re.search(r"not list$|got \(list", what):
-        hint = LISTS
-    return SourceError(what or type(error).__name__, place=place, hint=hint)
+    hints = (hint for kind, pattern, hint in HINTS if isinstance(error, kind) and re.search(pattern, what))
+    return SourceError(what or type(error).__name__, place=place, hint=next(hints, None))
+
+
+def _failed_piece(error: BaseException) -> Any:
+    """Return the place, as syntax has it, of the piece that was computed when an error was raised; None outside a program."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename != FILE:
+        trace = trace.tb_next
+    if trace is None:
+        return None
+    line, end_line, column, end_column = list(trace.tb_frame.f_code.co_positions())[trace.tb_lasti // 2]
+    return SimpleNamespace(lineno=line, end_lineno=end_line, col_offset=column, end_col_offset=end_column)
 
 
 def find(word: str, piece: ast.expr) -> Any:

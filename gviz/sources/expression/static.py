@@ -1,6 +1,6 @@
 """An expression as a static graph: a placeholder for each name that has a value, an operation for each assigned name.
 
-The expression is compiled as for the engine (:mod:`gviz.sources.expression.compiled`); what its pieces call are TensorFlow's
+The expression is compiled as for the engine (:mod:`gviz.sources.expression.run`); what its pieces call are TensorFlow's
 functions, those of :mod:`gviz.static`.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 import unicodedata
 from dataclasses import replace
 from functools import partial
@@ -18,11 +19,10 @@ from gviz.errors import SourceError
 from gviz.numbers.shapes import wrap_dim
 from gviz.sources.expression import notes_on_names
 from gviz.sources.expression.allowed import CONSTANTS, DTYPES
-from gviz.sources.expression.compiled import compiled
 from gviz.sources.expression.limits import Budget, check_power
 from gviz.sources.expression.parse import Source, read
-from gviz.sources.expression.run import ENGINE_ERRORS, OPERATORS, engine_error, takes_number
-from gviz.sources.expression.values import find_dtype, make_value
+from gviz.sources.expression.run import ENGINE_ERRORS, OPERATORS, compiled, engine_error, takes_number
+from gviz.sources.expression.values import make_leaves
 from gviz.sources.options import Note, unused
 from gviz.sources.static import StaticSource
 from gviz.static.build import constant
@@ -86,10 +86,7 @@ def look_through(text: str, options: SourceOptions) -> tuple[Program, dict[str, 
         SourceError: it cannot be read.
     """
     program = read(Source(text), options.values)
-    dtype, budget = find_dtype(options.dtype), Budget()
-    texts = {name: options.values.get(name, "1.0") for name in program.free}
-    make = partial(make_value, dtype=dtype, requires_grad=False, budget=budget)
-    return program, {name: make(name, text) for name, text in texts.items()}
+    return program, make_leaves(program.free, options, Budget(), requires_grad=False)
 
 
 class StaticForm:
@@ -205,7 +202,7 @@ class StaticForm:
 
     def _call(self, name: str, named: dict[str, str], /, *args: Any, **kwargs: Any) -> Any:
         """A function, or a method as a function of its tensor."""
-        options = {OPTIONS.get(key, key): value for key, value in kwargs.items()}
+        called, options = name, {OPTIONS.get(key, key): value for key, value in kwargs.items()}
         if name == "clamp" and len(args) + len(options) == 2:  # one bound
             name = "minimum" if "clip_value_max" in options else "maximum"
             args, options = (*args, *options.values()), {}
@@ -218,7 +215,10 @@ class StaticForm:
             args = (args[0], args[1:])
         elif word in ("concat", "stack") and len(args) == 1 and "axis" not in options:
             options["axis"] = 0
-        return self._function(word)(*args, **options, **named)
+        try:
+            return self._function(word)(*args, **options, **named)
+        except TypeError as error:  # the function has another name there
+            raise TypeError(re.sub(r"^[\w.<>]+\(\)", f"{called}()", str(error))) from None
 
     def _function(self, word: str) -> Callable[..., Any]:
         """Return TensorFlow's function of a name such as ``nn.relu``."""

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import ast
 import re
-from itertools import count
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
 from gviz import engine
 from gviz.engine import Tensor
 from gviz.errors import SourceError
-from gviz.sources.expression.limits import Budget
+from gviz.sources.expression.limits import Budget, flat
 from gviz.sources.expression.naming import parts_of
 from gviz.sources.expression.parse import MAX_VALUE_CHARACTERS, Source, read
 from gviz.sources.expression.run import ENGINE_ERRORS, engine_error, run
 from gviz.text import did_you_mean, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from gviz.sources.expression.check import Program
     from gviz.sources.options import SourceOptions
@@ -78,22 +77,22 @@ def find_dtype(name: str | None) -> Any:
     raise SourceError(f"there is no dtype {excerpt(name or '')}", hint=did_you_mean(plain, FLOATING, there))
 
 
-def make_leaves(free: Iterable[str], options: SourceOptions, budget: Budget) -> dict[str, Any]:
+def make_leaves(free: Iterable[str], options: SourceOptions, budget: Budget, *, requires_grad: bool = True) -> dict[str, Any]:
     """The value of each name that needs one, 1.0 where none is given; values that are not needed are read too."""
     dtype = find_dtype(options.dtype)
     leaves = {}
     for name in dict.fromkeys([*free, *options.values]):
         text = options.values.get(name, "1.0")
-        leaves[name] = make_value(name, text, dtype, requires_grad=name not in options.frozen, budget=budget)
+        leaves[name] = make_value(name, text, dtype, requires_grad=requires_grad and name not in options.frozen, budget=budget)
     return {name: leaves[name] for name in free}
 
 
-def make_value(name: str, text: str, dtype: Any, *, requires_grad: bool = True, budget: Budget | None = None) -> Any:
+def make_value(name: str, text: Any, dtype: Any, *, requires_grad: bool = True, budget: Budget | None = None) -> Any:
     """The leaf tensor for a value.
 
     Args:
         name: shown in front of the value in errors; an option such as ``--grad-output `` ends in a space.
-        text: the value as typed.
+        text: the value as typed; or an array, or a tensor.
         dtype: of the tensor.
         requires_grad: whether gradients are to flow to it.
         budget: how much may be computed.
@@ -101,16 +100,21 @@ def make_value(name: str, text: str, dtype: Any, *, requires_grad: bool = True, 
     Raises:
         SourceError: no value, or one that is too large.
     """
+    if not isinstance(text, str):  # an array, or a tensor of whichever library
+        return engine.tensor(text.tolist(), dtype=dtype).reshape(tuple(text.shape)).clone().requires_grad_(requires_grad)
     if NUMBER.fullmatch(text):
         return engine.tensor(float(text), dtype=dtype, requires_grad=requires_grad)
     source = Source(text, prefix=name if name.endswith(" ") else f"{name}=")
     program = _expression(source)
     node = program.statements[0].value
     value = run(program, (), budget or Budget(), lambda _, value: value)
+    _check_numbers(value, source, node)
     try:
-        return _leaf(_numbers(value, source, node), dtype, requires_grad=requires_grad)
+        # A result of reshape would be a view, with a base in the picture: its numbers are what was asked for.
+        leaf = value.detach().to(dtype).clone() if isinstance(value, Tensor) else engine.tensor(value, dtype=dtype)
     except ENGINE_ERRORS as error:
-        raise engine_error(error, source, node) from error
+        raise engine_error(error, source, _uneven(node)) from error
+    return leaf.requires_grad_(requires_grad)
 
 
 def _expression(source: Source) -> Program:
@@ -123,72 +127,37 @@ def _expression(source: Source) -> Program:
         raise SourceError("a value is not an assignment", place=source.place(first), hint="write one value, as in x=2")
     if len(program.statements) > 1:
         raise SourceError("a value is one expression", place=source.place(program.statements[1]), hint="leave the rest out")
-    node = first.value
     for name, place in program.free.items():
         hint = "write a number (2, -1, 1e-3, 1/3), a list ([[1,2],[3,4]]), or ones(3,3), arange(6).reshape(2,3) and the like"
         raise SourceError(f"{name} is not a value", place=source.place(place), hint=hint)
-    if isinstance(node, ast.Tuple) and source.segment(node)[:1] not in ("(", ""):
-        parts = [source.segment(part) for part in node.elts]
-        hint = (
-            f"write {'.'.join(parts)} for a number, [{', '.join(parts)}] for several"
-            if len(parts) == 2
-            else "write brackets around several numbers, as in [1, 2]"
-        )
-        raise SourceError("a comma makes several values", place=source.place(node), hint=hint)
+    if isinstance(first.value, ast.Tuple) and source.segment(first)[:1] not in ("(", ""):
+        parts, hint = [source.segment(part) for part in first.value.elts], "write brackets around several numbers, as in [1, 2]"
+        if len(parts) == 2:
+            hint = f"write {'.'.join(parts)} for a number, [{', '.join(parts)}] for several"
+        raise SourceError("a comma makes several values", place=source.place(first), hint=hint)
     return program
 
 
-def _leaf(value: Any, dtype: Any, *, requires_grad: bool) -> Any:
-    """A tensor of its own with the value's numbers."""
-    if not isinstance(value, Tensor):
-        return engine.tensor(value, dtype=dtype, requires_grad=requires_grad)
-    # A result of reshape would be a view, with a base in the picture: its numbers are what was asked for.
-    leaf = value.detach().to(dtype).clone()
-    return leaf.requires_grad_() if requires_grad else leaf
-
-
-def _numbers(value: Any, source: Source, node: ast.expr) -> Any:
-    """The value, if it is a tensor, a number, or a list of numbers."""
-    if isinstance(value, Tensor | int | float):
-        return value
-    if not isinstance(value, list | tuple):
+def _check_numbers(value: object, source: Source, node: ast.expr) -> None:
+    """Refuse what is neither a tensor, nor a number, nor a list of numbers."""
+    place = source.place(node)
+    if isinstance(value, list | tuple):
+        tensors = parts_of(value, source.segment(node))
+        if tensors:
+            written = isinstance(node, ast.List | ast.Tuple)
+            hint = "join them: stack([...]) or cat([...])" if written else f"take one of them: {tensors[0][1]}"
+            raise SourceError("several tensors are not one value", place=place, hint=hint)
+        for part in flat(value):
+            if not isinstance(part, int | float):
+                hint = "write numbers only, as in [[1,2],[3,4]]"
+                raise SourceError(f"must be real number, not {type(part).__name__}", place=place, hint=hint)
+    elif not isinstance(value, Tensor | int | float):
         what = f"{excerpt(source.segment(node))} is not a value"
-        raise SourceError(what, place=source.place(node), hint="write a number or a list of numbers")
-    tensors = parts_of(value, source.segment(node))
-    if tensors:
-        written = isinstance(node, ast.List | ast.Tuple)
-        hint = "join them: stack([...]) or cat([...])" if written else f"take one of them: {tensors[0][1]}"
-        raise SourceError("several tensors are not one value", place=source.place(node), hint=hint)
-    _check_rows(value, source, node)
-    return value
+        raise SourceError(what, place=place, hint="write a number or a list of numbers")
 
 
-def _check_rows(value: list[Any] | tuple[Any, ...], source: Source, node: ast.expr) -> None:
-    """Refuse rows of different lengths, and what is no number, in PyTorch's words; level by level."""
-    level: list[tuple[Any, ast.expr]] = [(value, node)]
-    for depth in count():
-        sizes = [len(part) if isinstance(part, list | tuple) else None for part, _ in level]
-        for (part, place), size in zip(level, sizes, strict=True):
-            if size is None and sizes[0] is not None:
-                what = "not a sequence"
-            elif sizes[0] is None and not isinstance(part, int | float):
-                what = f"must be real number, not {type(part).__name__}"
-            elif size != sizes[0]:
-                what = f"expected sequence of length {sizes[0]} at dim {depth} (got {size})"
-            else:
-                continue
-            raise SourceError(what, place=source.place(place), hint="all rows need the same length, as in [[1,2],[3,4]]")
-        level = [(part, _part(place, i)) for row, place in level if sizes[0] is not None for i, part in enumerate(row)]
-        if not level:
-            return
-
-
-def _part(node: ast.expr, number: int) -> ast.expr:
-    """The syntax of a row's part, or the row itself where it was not written as a list."""
-    return node.elts[number] if isinstance(node, ast.List | ast.Tuple) else node
-
-
-def unused_text(name: str, values: Mapping[str, str], used: Iterable[str]) -> str:
-    """What to say of a value that the expression does not use."""
-    hint = did_you_mean(name, [other for other in used if other not in values])
-    return f"{name}={excerpt(values[name])} is not used: the expression has no {name}" + (f"; {hint}" if hint else "")
+def _uneven(node: ast.expr) -> ast.expr:
+    """Return the first row of another length than the first beside it; the whole list if there is none."""
+    rows = [part for part in ast.walk(node) if isinstance(part, ast.List | ast.Tuple)]
+    sizes: dict[ast.expr, int] = {row: len(row.elts) for row in rows}
+    return next((part for row in rows for part in row.elts if sizes.get(part) != sizes.get(row.elts[0])), node)

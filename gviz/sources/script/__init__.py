@@ -9,7 +9,7 @@ import sys
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
 from gviz.files import STDIN
@@ -22,10 +22,10 @@ from gviz.sources.script.names import named, with_names_of_the_picture
 from gviz.sources.script.process import ENGINE, EngineFinder, as_main
 from gviz.sources.script.roots import Left, choose_roots, why_no_root
 from gviz.sources.script.statements import statements
-from gviz.sources.script.watch import backward_watched
+from gviz.sources.script.watch import calls_watched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from gviz.graph import Graph
     from gviz.sources.options import SourceOptions
@@ -53,8 +53,6 @@ def run(
     options: SourceOptions,
     talk: Talk,
     *,
-    stdout: TextIO | None = None,
-    make_dot: Callable[..., Any] | None = None,
     rootless: bool = False,
 ) -> Reading:
     """Run a script and read its graph.
@@ -64,8 +62,6 @@ def run(
         file: its name; :data:`~gviz.files.STDIN` for one without a file.
         options: the engine, the roots, the script's own arguments, and what to do if it raises.
         talk: takes what there is to say.
-        stdout: where the script's prints go; None for standard output.
-        make_dot: what ``from torchviz import make_dot`` gives the script; None for gviz's own.
         rootless: whether a script without any graph is fine, as for a table of its tensors.
 
     Returns:
@@ -85,17 +81,10 @@ def run(
     engine, note = torch_names.choose(parsed.tree, folder, options.engine)
     talk.say(note)
     script = Script(file, code_file, folder, engine)
-    return _read(_execute(parsed, script, options, talk, stdout, make_dot), options, talk, rootless=rootless)
+    return _read(_execute(parsed, script, options, talk), options, talk, rootless=rootless)
 
 
-def _execute(  # noqa: PLR0917 - what a run is made of
-    parsed: Parsed,
-    script: Script,
-    options: SourceOptions,
-    talk: Talk,
-    stdout: TextIO | None,
-    make_dot: Callable[..., Any] | None,
-) -> Left:
+def _execute(parsed: Parsed, script: Script, options: SourceOptions, talk: Talk) -> Left:
     """Run the program; return what it left behind, and what it raised."""
     if "gviz.static" in sys.modules:
         sys.modules["gviz.static"].reset_default_graph()
@@ -105,9 +94,10 @@ def _execute(  # noqa: PLR0917 - what a run is made of
     if script.file != STDIN:
         space["__file__"] = script.code_file
     torch = engine if script.engine == "gviz" else None
-    process = as_main(main, script.folder, (script.file, *options.argv), EngineFinder(torch, make_dot), stdout)
+    finder = EngineFinder(torch)
+    process = as_main(main, script.folder, (script.file, *options.argv), finder)
     error = line = None
-    watch = backward_watched(engine, script.code_file, space, flows=options.flow)
+    watch = calls_watched(engine, finder, script.code_file, space, flows=options.flow)
     with _kept(engine, script.code_file, parsed.text), watch as last, process as threads:
         raised = _run(parsed.code, space)
         if raised is not None:
@@ -124,7 +114,7 @@ def _execute(  # noqa: PLR0917 - what a run is made of
         title = "" if script.file == STDIN else os.path.splitext(os.path.basename(script.file))[0]
         static = static_source.left_in(space, options.graph, title)
     libraries = {engine, sys.modules.get(ENGINE, engine)}  # a script on PyTorch may use gviz.engine as well
-    call = next(iter(last), None)
+    call = last.get("backward") or last.get("make_dot")
     then = named(call.names, libraries) if call else {}
     return Left(parsed.tree, named(space, libraries), call, then, error, line, static)
 

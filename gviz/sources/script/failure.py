@@ -157,7 +157,7 @@ def _name_of_torch(error: BaseException, message: str) -> tuple[str, str]:
         if issubclass(owner, ModuleType):
             home = _in_torchs_names(vars(error.obj)["__name__"])
         elif f"{owner.__module__}.".startswith(ENGINE):
-            home = f"torch.{owner.__name__}"
+            home = "torch.Tensor" if hasattr(owner, "retain_grad") else f"torch.{owner.__name__}"
     elif isinstance(error, ModuleNotFoundError):
         home, _, name = (error.name or "").rpartition(".")
     elif isinstance(error, ImportError) and (import_ := NO_IMPORT.search(message)):

@@ -19,7 +19,7 @@ from gviz.text import did_you_mean, excerpt
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Missing", "is_here", "of_module", "of_script", "torch_names"]
+__all__ = ["Missing", "of_module", "of_script", "torch_names"]
 
 NAMES = "torch-2.13-names.txt"
 """Beside this file: lines of a module of PyTorch 2.13, a colon and its public names; tests compare it with PyTorch."""
@@ -59,11 +59,6 @@ def torch_names() -> dict[str, tuple[str, ...]]:
         return {module: tuple(names.split()) for module, _, names in parts}
 
 
-def is_here(name: str) -> bool:
-    """Return whether the engine has ``torch.fft.rfft`` or the like."""
-    return lacking_part(name) is None
-
-
 def of_module(module: str) -> list[str]:
     """Return the names of a module of PyTorch 2.13, or of ``torch.Tensor``, that the engine lacks, dotted.
 
@@ -74,7 +69,7 @@ def of_module(module: str) -> list[str]:
     if module not in known:
         what = f"gviz has no list of the names in {excerpt(module)}"
         raise SourceError(what, hint=did_you_mean(module, known, "name a module of PyTorch, as in torch.Tensor or torch.nn"))
-    return [f"{module}.{name}" for name in known[module] if not is_here(f"{module}.{name}")]
+    return [f"{module}.{name}" for name in known[module] if lacking_part(f"{module}.{name}")]
 
 
 def of_script(source: str) -> list[Missing]:

@@ -14,7 +14,7 @@ import sys
 import warnings
 from contextlib import contextmanager, suppress
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -45,12 +45,11 @@ class EngineFinder:
 
     Args:
         engine: the module that is torch; None leaves torch alone.
-        make_dot: what ``from torchviz import make_dot`` gives; None for gviz's own.
     """
 
-    def __init__(self, engine: ModuleType | None, make_dot: Callable[..., Any] | None) -> None:
+    def __init__(self, engine: ModuleType | None) -> None:
         self.engine = engine
-        self.make_dot = make_dot
+        self.watch: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda make_dot: make_dot
         self.packages = {"tensorflow", "torchviz", *(["torch"] if engine is not None else [])}
 
     def find_spec(self, fullname: str, *_: Any) -> importlib.machinery.ModuleSpec | None:
@@ -75,7 +74,7 @@ class EngineFinder:
             return static.compat if fullname == "tensorflow.compat" else static
         if fullname in TORCHVIZ:
             module: Any = ModuleType(fullname)
-            module.make_dot, module.__path__ = self.make_dot or importlib.import_module("gviz").make_dot, []
+            module.make_dot, module.__path__ = self.watch(importlib.import_module("gviz").make_dot), []
             return module
         return engine_module(fullname) if _package(fullname) == "torch" else None
 
@@ -106,9 +105,7 @@ def engine_module(fullname: str) -> ModuleType | None:
 
 
 @contextmanager
-def as_main(
-    module: ModuleType, folder: str, argv: Sequence[str], finder: EngineFinder, stdout: TextIO | None = None
-) -> Iterator[Callable[[], list[Any]]]:
+def as_main(module: ModuleType, folder: str, argv: Sequence[str], finder: EngineFinder) -> Iterator[Callable[[], list[Any]]]:
     """Let the block run as ``python file.py`` would, and put back afterwards what every script meets.
 
     Args:
@@ -116,7 +113,6 @@ def as_main(
         folder: where the script is; first on the path.
         argv: the script's name and its arguments.
         finder: stands in for torch and torchviz.
-        stdout: where the script's prints go; None leaves them on standard output.
 
     Yields:
         A function that lists the script's threads that are running, which are waited for at the end.
@@ -136,7 +132,6 @@ def as_main(
             sys.argv = list(argv)
             sys.path = [folder, *sys.path]
             sys.meta_path.insert(0, finder)
-            sys.stdout = sys.stdout if stdout is None else stdout
             importlib.invalidate_caches()  # a file written a moment ago is found
             yield threads
             for thread in threads():

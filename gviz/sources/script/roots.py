@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gviz.sources.script.names import Names
-    from gviz.sources.script.watch import BackwardCall
+    from gviz.sources.script.watch import Call
 
 __all__ = ["Left", "choose_roots", "why_no_root"]
 
@@ -33,7 +33,7 @@ class Left:
     Args:
         tree: the script.
         names: its named tensors at the end.
-        call: its last call of ``backward()``, if there was one.
+        call: its last call of ``backward()``, else of ``make_dot()``, if there was one.
         then: its named tensors at that call, those of the function that called included.
         error: what it raised, if it did.
         line: the script's own line that raised it.
@@ -42,7 +42,7 @@ class Left:
 
     tree: ast.Module
     names: Names
-    call: BackwardCall | None = None
+    call: Call | None = None
     then: Names = field(default_factory=dict)
     error: SourceError | None = None
     line: int | None = None
@@ -54,8 +54,8 @@ def choose_roots(left: Left, wanted: Sequence[str]) -> tuple[Names, Note | None]
 
     Args:
         left: what the script left behind.
-        wanted: the names that the user asks for; empty for the tensor that ``backward()`` was last called on, else the
-            last assigned one that no other named tensor was made from.
+        wanted: the names that the user asks for; empty for the tensor of that call, else the last assigned one
+            that no other named tensor was made from.
 
     Returns:
         No roots if nothing has a graph: see :func:`why_no_root`.
@@ -69,7 +69,7 @@ def choose_roots(left: Left, wanted: Sequence[str]) -> tuple[Names, Note | None]
     if call is not None and any(_has_graph(tensor) for tensor in call.tensors):
         roots = _by_name([tensor for tensor in call.tensors if _has_graph(tensor)], left)
         where = "" if call.line is None else f" at line {call.line}"
-        return roots, _note(roots, f"backward called{where}")
+        return roots, _note(roots, f"{call.function} called{where}")
     lines = assigned(left.tree, left.line)
     rank = {name: number for number, name in enumerate(lines)}
     inner = {following for node in graph_nodes(left.names.values()) for following, _ in node.next_functions}

@@ -1,4 +1,4 @@
-"""Notice where a script calls ``backward()``, on what, and which names its tensors have at that moment."""
+"""Notice where a script calls ``backward()`` and ``make_dot()``, on what, and which names its tensors have at that moment."""
 
 from __future__ import annotations
 
@@ -16,22 +16,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from types import FrameType
 
-__all__ = ["BackwardCall", "backward_watched"]
+    from gviz.sources.script.process import EngineFinder
+
+__all__ = ["Call", "calls_watched"]
 
 GVIZ = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 
 
 @dataclass(frozen=True)
-class BackwardCall:
-    """One call of ``backward()``.
+class Call:
+    """One call of ``backward()`` or ``make_dot()``.
 
     Args:
+        function: its name.
         tensors: what it was called on; several for ``autograd.backward([a, b])``.
         line: the script's line that the call came from; None if no line of the script was running.
         names: the script's globals at that moment, and the local variables of the function that called.
         flow: how the gradient is going to flow, if that was asked for.
     """
 
+    function: str
     tensors: tuple[Any, ...]
     line: int | None
     names: Mapping[str, Any]
@@ -39,60 +43,67 @@ class BackwardCall:
 
 
 @contextmanager
-def backward_watched(engine: Any, script: str, namespace: Mapping[str, Any], *, flows: bool) -> Iterator[list[BackwardCall]]:
-    """Let the block run with ``Tensor.backward`` and ``autograd.backward`` watched: the engine needs to know nothing of it.
+def calls_watched(engine: Any, finder: EngineFinder, script: str, namespace: Mapping[str, Any], *, flows: bool) -> Iterator[dict[str, Call]]:
+    """Let the block run with ``backward`` of the engine and the finder's ``make_dot`` watched: they need to know nothing of it.
 
     Args:
         engine: the module that the script knows as torch; PyTorch's serves as well as gviz's own.
+        finder: what gives the script its ``make_dot``.
         script: the script's file, as its code has it.
         namespace: the script's globals.
         flows: whether to look at how the gradient flows.
 
     Yields:
-        A list that holds the last call, once there is one.
+        The last call of each function by its name, once there is one.
     """
-    last: list[BackwardCall] = []
+    last: dict[str, Call] = {}
     running = False
 
-    def watched(original: Callable[..., Any]) -> Callable[..., Any]:
+    def watched(original: Callable[..., Any], argument: str = "tensors") -> Callable[..., Any]:
         @functools.wraps(original)
-        def backward(*args: Any, **kwargs: Any) -> Any:
+        def function(*args: Any, **kwargs: Any) -> Any:
             nonlocal running
             if running:  # called by another backward
                 return original(*args, **kwargs)
-            roots = args[0] if args else kwargs.get("tensors")
+            roots = args[0] if args else kwargs.get(argument)
             tensors = tuple(roots) if isinstance(roots, list | tuple) else (roots,)
             is_right = all(issubclass(type(tensor), engine.Tensor) for tensor in tensors)  # else the engine says what is wrong
-            if tensors and is_right:
-                given = args[1] if len(args) > 1 else kwargs.get("gradient", kwargs.get("grad_tensors"))
-                flowing = _flow(engine, tensors, given) if flows else {}
-                last[:] = [_call(tensors, script, namespace, flowing)]  # before it is made: it may raise
+            if tensors and is_right:  # noted before it is made: it may raise
+                flowing = _flow(engine, tensors, args[1:], kwargs, original.__name__) if flows else {}
+                last[original.__name__] = _call(original.__name__, tensors, script, namespace, flowing)
             running = True
             try:
                 return original(*args, **kwargs)
             finally:
                 running = False
 
-        return backward
+        return function
 
-    method, function = engine.Tensor.backward, engine.autograd.backward
-    engine.Tensor.backward, engine.autograd.backward = watched(method), watched(function)
+    method, of_several = engine.Tensor.backward, engine.autograd.backward
+    engine.Tensor.backward, engine.autograd.backward = watched(method), watched(of_several)
+    finder.watch = lambda make_dot: watched(make_dot, "var")
     try:
         yield last
     finally:
-        engine.Tensor.backward, engine.autograd.backward = method, function
+        engine.Tensor.backward, engine.autograd.backward = method, of_several
 
 
-def _flow(engine: Any, tensors: tuple[Any, ...], given: Any) -> Mapping[Any, Any]:
-    """Return how the gradient is going to flow from these tensors; the factors alone if backward is going to refuse."""
+def _flow(
+    engine: Any, tensors: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any], function: str
+) -> Mapping[Any, Any]:
+    """Return how the gradient is going to flow; the factors alone if backward is not called, or is going to refuse."""
     from gviz.flow import flow
 
+    given = args[0] if args else kwargs.get("gradient", kwargs.get("grad_tensors"))
     gradients = tuple(given) if isinstance(given, list | tuple) else (given,)
-    runs = all(tensor.numel() == 1 or grad is not None for tensor, grad in zip_longest(tensors, gradients[: len(tensors)]))
-    return flow(engine, tensors, gradients, has_gradient=runs)
+    pairs = zip_longest(tensors, gradients[: len(tensors)])
+    runs = function == "backward" and all(tensor.numel() == 1 or grad is not None for tensor, grad in pairs)
+    return flow(engine, tensors, gradients if runs else (), has_gradient=runs)
 
 
-def _call(tensors: tuple[Any, ...], script: str, namespace: Mapping[str, Any], flow: Mapping[Any, Any]) -> BackwardCall:
+def _call(
+    function: str, tensors: tuple[Any, ...], script: str, namespace: Mapping[str, Any], flow: Mapping[Any, Any]
+) -> Call:
     """Return what there is to remember of a call that is about to be made."""
     caller: FrameType | None = sys._getframe(1)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
     while caller is not None and caller.f_code.co_filename.startswith(GVIZ):
@@ -101,4 +112,4 @@ def _call(tensors: tuple[Any, ...], script: str, namespace: Mapping[str, Any], f
     while frame is not None and frame.f_code.co_filename != script:
         frame = frame.f_back
     local = caller.f_locals if caller is not None and caller.f_locals is not caller.f_globals else {}
-    return BackwardCall(tensors, frame.f_lineno if frame else None, {**shallow(namespace), **local}, flow)
+    return Call(function, tensors, frame.f_lineno if frame else None, {**shallow(namespace), **local}, flow)

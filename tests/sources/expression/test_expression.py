@@ -309,8 +309,8 @@ def test_an_unknown_root_is_refused(root: str, hint: str) -> None:
 @pytest.mark.parametrize(
     ("text", "options", "phrases"),
     [
-        ("y=x*w", {"frozen": ("x", "w")}, ["x and w are frozen", "--frozen"]),
-        ("y=x*2", {"frozen": ("x",)}, ["x is frozen", "take it out of --frozen"]),
+        ("y=x*w", {"frozen": ("x", "w")}, ["all values are frozen (x, w)", "--frozen"]),
+        ("y=x*2", {"frozen": ("x",)}, ["all values are frozen (x)", "take one out of --frozen"]),
         ("y=ones(2).sum()", {}, ["constants only"]),
         ("y=x>0", {}, ["bool values", "comparison"]),
         ("y=x.argmax()", {}, ["int64 values"]),
@@ -507,7 +507,7 @@ def test_a_list_that_a_function_does_not_take_is_answered_with_what_to_write(tex
     place = error.value.place
     assert place is not None
     assert (place.column, place.length) == (2, len(text))
-    assert str(error.value.hint).startswith("add tensors with x + w, join them with stack([x, w])")
+    assert str(error.value.hint).startswith("write x + w to add tensors, stack([x, w]) to join them")
 
 
 def test_detach_is_a_function_as_in_pytorch() -> None:

@@ -102,7 +102,7 @@ def test_what_is_no_formula_is_refused(text: str, phrases: list[str]) -> None:
         ("y=x.data", ["x.detach()"]),
         ("y=x._base", ["there is no attribute _base"]),
         ("y=x.sum", ["sum is a method", ".sum()"]),
-        ("y=x.T()", ["T is no method"]),
+        ("y=x.T()", ["T is not a method"]),
         ("y=x.values", ["'Tensor' object has no attribute 'values'"]),
         ("x.backward()", ["backward runs by itself"]),
         ("y=x.retain_grad()", ["--retain NAME"]),
@@ -225,7 +225,7 @@ def test_a_tensor_that_is_too_large_is_refused_before_it_is_made(text: str) -> N
 
 def test_a_refused_size_is_said() -> None:
     assert refusal("y=ones(1000000,1000000)").what == (
-        "too large: 1,000,000,000,000 elements (4 TB); an expression may have 100,000,000"
+        "too large: 1,000,000,000,000 elements (4,000.0 GB); an expression may have 100,000,000"
     )
 
 

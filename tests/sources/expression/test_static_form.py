@@ -71,6 +71,9 @@ def test_the_root_is_the_last_value_or_the_name_that_is_asked_for() -> None:
         ("y=x*(1/0)", "division by zero", 5, 3),
         ("y=[x, w]", "a list is not a tensor", 0, 8),
         ("y=None", "None values not supported.", 0, 6),
+        ("y=x+matmul(x)", "matmul() missing 1 required positional argument", 4, 9),
+        ("y=x.clamp()", "clamp() missing 2 required positional arguments", 2, 9),
+        ("y=x.reshape()", "reshape() takes tensor, shape and name", 2, 11),
     ],
 )
 def test_what_static_graphs_lack_is_said_at_its_place(text: str, message: str, column: int, length: int) -> None:
@@ -80,3 +83,11 @@ def test_what_static_graphs_lack_is_said_at_its_place(text: str, message: str, c
     assert place is not None
     assert str(caught.value).startswith(message)
     assert (place.column, place.length) == (column, length)
+
+
+def test_branches_of_other_shapes_are_answered_with_what_to_write() -> None:
+    with pytest.raises(SourceError, match="'then' and 'else' must have the same size") as caught:
+        built("y=where(x>w, x, w)")
+    assert caught.value.place is not None
+    assert caught.value.place.column == 2
+    assert caught.value.hint == "both need the shape of the condition, as in x*0 + w"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from scripts import HEAD, Folder, roots, texts
 
-from gviz.errors import MissingError, SourceError
+from gviz.errors import SourceError
 from gviz.sources.script.missing import of_module
 
 
@@ -183,6 +183,7 @@ def test_a_missing_method_is_said_in_pytorchs_words(folder: Folder) -> None:
     [
         ("y.backwrd()", "did you mean backward?"),
         ("torch.sigmoyd(y)", "did you mean sigmoid?"),
+        ("torch.nn.Parameter(y).backwrd()", "did you mean backward?"),
         ("torch.nn.Liner(1, 1)", "did you mean Linear?"),
         ("torch.nn.Linear(1, 1).paramters()", "did you mean parameters?"),
         ("y.no_such_method()", "PyTorch 2.13 has no torch.Tensor.no_such_method either"),
@@ -224,12 +225,10 @@ def test_a_forgotten_import_of_torch_is_recognised(folder: Folder) -> None:
 
 
 def test_an_error_of_gviz_itself_in_a_script_keeps_its_words(folder: Folder) -> None:
-    def refuse(_: object) -> None:
-        raise MissingError("there is no Graphviz here", hint="install it")
-
-    text = HEAD + "from torchviz import make_dot\ny = x * 2\nmake_dot(y)\n"
-    reading = folder.run(text, make_dot=refuse)
-    assert texts(reading, "error") == ["net.py:5: there is no Graphviz here\n  make_dot(y)\n  ^^^^^^^^^^^\ninstall it"]
+    text = HEAD + "import gviz\ny = x * 2\ngviz.save(gviz.graph(y), '')\n"
+    error = texts(folder.run(text), "error")[0].splitlines()
+    assert error[:2] == ["net.py:5: the file's name has no suffix that tells the format", "  gviz.save(gviz.graph(y), '')"]
+    assert error[-1].startswith("end it in one of ")
 
 
 ODD_ERRORS = {

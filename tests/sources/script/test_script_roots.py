@@ -16,10 +16,40 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
 
 
-def test_the_last_backward_decides(folder: Folder) -> None:
-    reading = folder.run(HEAD + "y = x * 2\nz = x * 3\nz.backward()\ny.backward()\nt = x * 5\n")
-    assert roots(reading) == ["y"]
-    assert texts(reading) == ["root: y (backward called at line 6)"]
+def last(line: int) -> str:
+    return f"the last tensor assigned at line {line} that no other was made from"
+
+
+@pytest.mark.parametrize(
+    ("script", "root", "why"),
+    [
+        ("y = x * 2\nz = x * 3\nz.backward()\ny.backward()\nt = x * 5", "y", "backward called at line 6"),
+        ("y = x * 2\ntorch.autograd.backward(y)\nz = x * 3", "y", "backward called at line 4"),
+        ("y = x * 2\nz = x * 3\ntorch.autograd.backward([z, y])", "z, y", "backward called at line 5"),
+        ("y = torch.ones(2) * x\nz = y * 3\ny.backward()", "y", "backward called at line 5"),  # which raises
+        ("(x * 2).backward()", "graph", "backward called at line 3"),
+        ("y = x * 2\nz = torch.tensor(1.0)\nz.backward()", "y", last(3)),  # z has no graph
+        ("a = x * 2\nb = a + 1\nc = x * 3\nb = c * b\nd = torch.tensor(1.0)", "b", last(6)),
+        ("y = x * 2\nz = x * 3", "z", last(4)),
+        ("y = z = None\nz = x * 3\ny = x * 2", "y", last(5)),
+        ("y = x * 1\nz = x * 3; y = x * 2", "y", last(4)),
+        ("y = x * 2\nz = x * 3\nraise ValueError\ny = 1", "z", last(4)),
+        ("parts = [x * 2]\nparts.append(parts[0] * 3)", "parts[1]", last(3)),
+        ("parts = [x * 2, x * 3]", "parts[1]", last(3)),
+        ("d = {}\nd['k'] = x * 2", "d['k']", last(4)),
+        ("class K:\n    def __repr__(self): raise SystemExit(0)\nd = {K(): x * 2}", "d[<K>]", last(5)),
+    ],
+)
+def test_the_root_is_the_last_backwards_or_the_last_tensor_that_no_other_was_made_from(
+    folder: Folder, script: str, root: str, why: str
+) -> None:
+    reading = folder.run(f"{HEAD}{script}\n")
+    assert roots(reading) == root.split(", ")
+    assert texts(reading) == [f"root{'s' * (',' in root)}: {root} ({why})"]
+
+
+def test_a_root_without_a_name_is_not_in_the_table(folder: Folder) -> None:
+    assert list(rows(folder.run(HEAD + "(x * 2).backward()\n"))) == ["x"]
 
 
 def test_the_line_is_the_scripts_own_however_deep_the_call(folder: Folder) -> None:
@@ -28,56 +58,13 @@ def test_the_line_is_the_scripts_own_however_deep_the_call(folder: Folder) -> No
     assert texts(reading) == ["root: loss (backward called at line 6)"]
 
 
-def test_autograd_backward_counts_as_well(folder: Folder) -> None:
-    reading = folder.run(HEAD + "y = x * 2\ntorch.autograd.backward(y)\nz = x * 3\n")
-    assert roots(reading) == ["y"]
-
-
-def test_autograd_backward_on_several_makes_several_roots(folder: Folder) -> None:
-    reading = folder.run(HEAD + "y = x * 2\nz = x * 3\ntorch.autograd.backward([z, y])\n")
-    assert roots(reading) == ["z", "y"]
-    assert texts(reading) == ["roots: z, y (backward called at line 5)"]
-
-
-def test_a_backward_that_raises_still_decides(folder: Folder) -> None:
-    reading = folder.run("import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\nz = y * 3\ny.backward()\n")
-    assert reading.failed
-    assert roots(reading) == ["y"]
-
-
-def test_a_backward_on_what_has_no_graph_does_not_decide(folder: Folder) -> None:
-    reading = folder.run(HEAD + "y = x * 2\nz = torch.tensor(1.0)\nz.backward()\n")
-    assert reading.failed
-    assert roots(reading) == ["y"]
-
-
-def test_without_backward_it_is_the_last_tensor_that_no_other_was_made_from(folder: Folder) -> None:
-    reading = folder.run(HEAD + "a = x * 2\nb = a + 1\nc = x * 3\nb = c * b\nd = torch.tensor(1.0)\n")
-    assert roots(reading) == ["b"]
-    assert texts(reading) == ["root: b (the last tensor assigned at line 6 that no other was made from)"]
-
-
-def test_of_two_ends_the_one_assigned_later_is_the_root(folder: Folder) -> None:
-    assert roots(folder.run(HEAD + "y = x * 2\nz = x * 3\n")) == ["z"]
-    assert roots(folder.run(HEAD + "y = z = None\nz = x * 3\ny = x * 2\n")) == ["y"]
-    assert roots(folder.run(HEAD + "y = x * 1\nz = x * 3; y = x * 2\n")) == ["y"]
-
-
-def test_names_assigned_where_the_script_did_not_come_to_do_not_count(folder: Folder) -> None:
-    reading = folder.run(HEAD + "y = x * 2\nz = x * 3\nraise ValueError\ny = 1\n")
-    assert roots(reading) == ["z"]
-
-
-def test_a_root_in_a_list_or_dict_is_found(folder: Folder) -> None:
-    assert roots(folder.run(HEAD + "parts = [x * 2]\nparts.append(parts[0] * 3)\n")) == ["parts[1]"]
-    assert roots(folder.run(HEAD + "d = {}\nd['k'] = x * 2\n")) == ["d['k']"]
-
-
-def test_a_root_without_a_name_is_called_graph(folder: Folder) -> None:
-    reading = folder.run(HEAD + "(x * 2).backward()\n")
-    assert roots(reading) == ["graph"]
-    assert texts(reading) == ["root: graph (backward called at line 3)"]
-    assert list(rows(reading)) == ["x"]
+@pytest.mark.parametrize("argument", ["y.mean()", "var=y.mean()", "(y.mean(),)"])
+def test_without_backward_it_is_what_make_dot_drew_last(folder: Folder, argument: str) -> None:
+    text = "from torchviz import make_dot\ny = x * 2\nmake_dot(y)\nmake_dot({}, params={{'x': x}})\nz = y * 3\n{}"
+    reading = folder.run(HEAD + text.format(argument, ""))
+    assert texts(reading) == ["root: graph (make_dot called at line 6)"]
+    assert "MeanBackward0" in [node.label for node in reading.graph.nodes]
+    assert roots(folder.run(HEAD + text.format(argument, "z.backward()"))) == ["z"]
 
 
 def test_a_root_is_called_as_in_the_function_that_called_backward(folder: Folder) -> None:
@@ -212,8 +199,3 @@ def test_a_root_that_is_a_leaf_of_its_own_is_drawn_alone(folder: Folder) -> None
     reading = folder.run(HEAD + "x.backward()\n")
     assert [(node.kind, node.name) for node in reading.graph.nodes] == [("output", "x")]
     assert rows(reading)["x"].grad == 1
-
-
-def test_a_key_that_exits_when_it_is_shown_is_listed_by_its_type(folder: Folder) -> None:
-    reading = folder.run(HEAD + "class K:\n    def __repr__(self): raise SystemExit(0)\nd = {K(): x * 2}\n")
-    assert roots(reading) == ["d[<K>]"]

@@ -145,14 +145,6 @@ def test_a_script_may_delete_or_rename_torch(folder: Folder) -> None:
     assert roots(folder.run(HEAD + "y = x * 2\ntorch = None\nprint = len\n")) == ["y"]
 
 
-def test_prints_can_go_elsewhere(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
-    file = folder.write("net.py", HEAD + "y = x * 2\nprint('loss', y.item())\n")
-    elsewhere = io.StringIO()
-    read(str(file), script_stdout=elsewhere)
-    assert elsewhere.getvalue() == "loss 4.0\n"
-    assert capsys.readouterr().out == ""
-
-
 def test_a_scripts_threads_are_waited_for(folder: Folder) -> None:
     text = """
         import threading, time, torch
@@ -186,13 +178,9 @@ def test_threads_of_the_program_that_uses_gviz_are_not_waited_for(folder: Folder
 
 
 def test_make_dot_is_gvizs_when_a_script_asks_for_it(folder: Folder) -> None:
-    drawn: list[object] = []
-    text = (
-        HEAD + "from torchviz import make_dot\nimport torchviz\nassert torchviz.make_dot is make_dot\ny = x * 2\nmake_dot(y)\n"
-    )
-    reading = folder.run(text, make_dot=drawn.append)
-    assert roots(reading) == ["y"]
-    assert len(drawn) == 1
+    imports = "import gviz, inspect, torchviz\nfrom torchviz import make_dot\n"
+    same = "assert torchviz.make_dot is make_dot\nassert inspect.unwrap(make_dot) is gviz.make_dot\n"
+    assert roots(folder.run(HEAD + imports + same + "y = x * 2\nmake_dot(y)\n")) == ["y"]
     assert "torchviz" not in sys.modules
 
 

@@ -27,6 +27,7 @@ def report(text: str) -> str:
             "took the prompts (>>>) off, and left out 3 lines of output",
         ),
         (">> x = 1\n>> x\n1", "x = 1\nx\n", "took the prompts (>>) off, and left out 1 line of output"),
+        ("In [1]: x = 1\nIn [2]: y = x", "x = 1\ny = x", "took the prompts (In [1]:) off"),
         (">>>x = 1\n>>>x", "x = 1\nx", "took the prompts (>>>) off"),
         (
             "In [1]: import torch\n\nIn [2]: x = (1,\n   ...:      2)\n\nIn [3]: x\nOut[3]: (1, 2)\n",
@@ -54,9 +55,14 @@ def report(text: str) -> str:
         ("```python\nx = 1\n```\n", "\nx = 1\n\n", "took the fences (```python) off"),
         ("x = 1\n```\n", "x = 1\n\n", "took the fences (```) off"),
         (
-            "So we write\n```\nx = 1\n```\nand then\n~~~ py\ny = 2\n~~~",
+            "So we write\n```\nx = 1\n```\nand then\n~~~ \ny = 2\n~~~",
             "\n\nx = 1\n\n\n\ny = 2\n",
             "took the fences (```) off, and left out 2 lines outside of them",
+        ),
+        (
+            "```bash\npip install torch\n```\n``` Python\nx = 1\n```\n```\ntensor(1.)\n```\n",
+            "\n\n\n\nx = 1\n\n\n\n\n",
+            "took the fences (```bash) off, and left out 2 lines outside of them",
         ),
         ("`x = 1`", "x = 1", "took the enclosing backticks off"),
         ("`x = 1`\n`y = 2`", "x = 1\ny = 2", "took the enclosing backticks off"),
