@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -13,6 +15,7 @@ import click
 
 from gviz.cli import streams
 from gviz.errors import FileError
+from gviz.sources.options import Note
 from gviz.render import RenderOptions, find, render, save, suffix_of
 from gviz.pictures.options import ENGINES, FITS, RANKDIRS, SHOWABLE, THEMES, VIEWS
 
@@ -32,7 +35,13 @@ LONGEST_STEM = 100
 """Characters of a file name that is made from a root's name."""
 
 
-LOOK = ("view", "theme", "fit", "title", "caption", "precision", "legend", "rankdir", "graphviz")
+LONGEST_TITLE = 60
+"""Characters of a formula as a title."""
+
+LOOK = (
+    "view", "theme", "fit", "title", "caption", "precision", "legend", "rankdir", "graphviz", "font_size", "transparent", "scale",
+    "graph", "node", "edge",
+)  # fmt: skip
 """Options of a command that are fields of :class:`gviz.RenderOptions`."""
 
 VIEW = click.option("--view", type=click.Choice(VIEWS), default="torchviz", show_default=True,
@@ -46,22 +55,26 @@ class Output:
     Args:
         file: its file, - for standard output, None for ROOT.pdf in the current folder.
         options: how it is drawn; their format is "" for the suffix of the file.
+        opens: whether it is shown when it is written.
+        others: further files for the same picture.
     """
 
     file: str | None
     options: RenderOptions
+    opens: bool = False
+    others: tuple[Output, ...] = ()
 
     @property
     def is_stdout(self) -> bool:
-        """Whether the picture goes to standard output."""
-        return self.file == "-"
+        """Whether the picture goes to standard output, too."""
+        return self.file == "-" or any(other.is_stdout for other in self.others)
 
     @cached_property
     def format(self) -> str:
         """The format that is asked for; FileError for a folder."""
         if self.options.format or self.file is None:
             return self.options.format or "pdf"
-        if self.is_stdout:
+        if self.file == "-":
             return "txt" if streams.is_terminal(sys.stdout) else "dot"
         suffix = suffix_of(self.file)
         if suffix != "tensorboard" and os.path.isdir(self.file):
@@ -75,27 +88,43 @@ class Output:
         with suppress(OSError, ValueError):  # one is not there
             if source is not None and self.file and source.file and os.path.samefile(self.file, source.file):
                 raise FileError(f"-o {self.file} is SOURCE: the picture would replace it", hint="give the picture another name")
-        on_terminal = self.is_stdout and streams.is_terminal(sys.stdout)
+        on_terminal = self.file == "-" and streams.is_terminal(sys.stdout)
         module = find(self.format, any_word=bool(self.options.format))
         if on_terminal and self.format not in module.TEXTS:
             ways = f"Name a file (-o FILE.{self.format}), or send it on (-o - --format {self.format} | ...)."
             raise click.UsageError(f"{self.format} is binary, which a terminal cannot show. {ways}")
+        for other in self.others:
+            other.check(source)
 
     def write(self, graph: Graph) -> None:
         """Draw a graph, and write the picture; FileError if ROOT.pdf would replace a file that gviz did not make."""
         from gviz.render.marks import is_ours
 
-        if self.is_stdout:
+        if self.file == "-":
             streams.write_product(render(graph, self.format, for_terminal(self.options)))
-            return
-        file = self.file or f"{default_stem(graph)}.{self.format}"
-        if self.file is None and os.path.lexists(file) and not os.path.isdir(file) and not is_ours(file):
-            raise FileError(f"{file} is here already and was not made by gviz", hint=f"to replace it: -o {file}")
-        save(graph, file, self.options)
-        if self.file is None:
-            if streams.is_terminal(sys.stdout):
-                streams.write_product(render(graph, "txt", replace(for_terminal(self.options), max_lines=TREE_LINES)))
-            streams.write_product(f"{file}\n")
+        else:
+            file = self.file or f"{default_stem(graph)}.{self.format}"
+            if self.file is None and os.path.lexists(file) and not os.path.isdir(file) and not is_ours(file):
+                raise FileError(f"{file} is here already and was not made by gviz", hint=f"to replace it: -o {file}")
+            save(graph, file, self.options)
+            if self.file is None:
+                if streams.is_terminal(sys.stdout):
+                    streams.write_product(render(graph, "txt", replace(for_terminal(self.options), max_lines=TREE_LINES)))
+                streams.write_product(f"{file}\n")
+            if self.opens and click.launch(file):
+                streams.say(Note(f"{file} is written, but there is no program here to show it", "warning"))
+        for other in self.others:
+            other.write(graph)
+
+    def titled(self, formula: str) -> Output:
+        """Return the same picture with a formula as its title, on a page."""
+        if self.options.fit == "none":
+            return self
+        with suppress(SyntaxError):  # notation that gviz alone reads stays as it was typed
+            formula = "; ".join(ast.unparse(ast.parse(formula)).split("\n"))
+        text = formula.replace(" * ", " × ")
+        others = tuple(other.titled(formula) for other in self.others)
+        return replace(self, options=replace(self.options, title=text[:LONGEST_TITLE]), others=others)
 
     def write_events(self, data: bytes, graph: Graph) -> None:
         """Write an event file for TensorBoard into the folder that was asked for."""
@@ -120,8 +149,8 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
     options = (
         click.option("--show", default="value,grad", show_default=True, metavar="WORD,...",
                      help=f"The lines in the boxes: {', '.join(SHOWABLE)}, or none (TorchViz's own picture), or all."),
-        click.option("-o", "--output", "file", metavar="FILE",
-                     help=f"The file to write. Its suffix is the format; - is standard output.{default}"),
+        click.option("-o", "--output", "files", metavar="FILE", multiple=True,
+                     help=f"The file to write; repeatable. Its suffix is the format; - is standard output.{default}"),
         click.option("--format", "suffix", metavar="SUFFIX", help="The format, if it is not the suffix of the file."),
         click.option("--theme", type=click.Choice(THEMES), default="torchviz", show_default=True,
                      help="The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer."),
@@ -129,6 +158,15 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
                      help="The page: as large as the picture is, a 16:9 slide, or A4 across."),
         click.option("--title", metavar="TEXT", help="The text above the picture."),
         click.option("--caption", metavar="TEXT", help="The text below the picture."),
+        click.option("--font-size", type=click.IntRange(4, 72), default=12, show_default=True, metavar="POINTS",
+                     help="The size of the text in the boxes."),
+        click.option("--scale", type=click.FloatRange(0.1, 10), default=1.0, show_default=True, metavar="X",
+                     help="How many times as large an image (png, jpg, gif ...) is in pixels."),
+        click.option("--transparent", is_flag=True, help="Leave the page behind the picture empty."),
+        *(click.option(f"-{letter}", part, multiple=True, metavar="NAME=VALUE", callback=_pairs,
+                       help=f"An attribute for Graphviz: of {what}.")
+          for letter, part, what in (("G", "graph", "the whole picture"), ("N", "node", "all boxes"), ("E", "edge", "all arrows"))),
+        click.option("--open", "opens", is_flag=True, help="Show the picture when it is written."),
         click.option("--precision", type=click.IntRange(0, 9), default=4, show_default=True, metavar="N",
                      help="The decimals of a number in a box."),
         click.option("--legend/--no-legend", default=True, help="Say below the picture what its boxes are, or not."),
@@ -143,12 +181,16 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
 
     def decorate(command: Command) -> Command:
         @wraps(command)
-        def with_picture(*, show: str, file: str | None, suffix: str | None, **given: Any) -> int:
+        def with_picture(*, show: str, files: tuple[str, ...], suffix: str | None, opens: bool, **given: Any) -> int:
             look = {name: value for name in LOOK if (value := given.pop(name, None)) is not None}
-            picture = Output(file, RenderOptions(lines_of(show), format=suffix or "", **look))
-            if file is None and not by_name and suffix is not None:
+            options = RenderOptions(lines_of(show), format=suffix or "", **look)
+            if not files and not by_name and suffix is not None:
                 raise click.UsageError("--format is for a picture: name its file, -o FILE.")
-            return command(picture=picture if file is not None or by_name else None, **given)
+            if files.count("-") > 1:
+                raise click.UsageError("-o - is given twice.")
+            first, *others = files or (None,)
+            picture = Output(first, options, opens, tuple(Output(file, options, opens) for file in others))
+            return command(picture=picture if files or by_name else None, **given)
 
         decorated: Command = with_picture
         for option in reversed(options):
@@ -156,6 +198,14 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
         return decorated
 
     return decorate
+
+
+def _pairs(_context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Return the names and values of attributes."""
+    for text in given:
+        if "=" not in text:
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE.")
+    return tuple((name, value) for name, _, value in (text.partition("=") for text in given))
 
 
 def lines_of(show: str) -> tuple[str, ...]:
@@ -187,8 +237,6 @@ def default_stem(graph: Graph) -> str:
     >>> default_stem(Graph(nodes=(Node("n0", "output", name="d['k']"),), roots=("n0",)))
     'd_k'
     """
-    import re
-
     names = [graph.title] if graph.kind == "static" else [node.name or "" for node in graph.nodes if node.id in graph.roots]
     stem = re.sub(r"[^A-Za-z0-9._-]+", "_", "-".join(names))[:LONGEST_STEM].strip("._-")
     if stem.upper() in {"AUX", "CON", "NUL", "PRN"}:  # devices, not files, on Windows

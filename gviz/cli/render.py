@@ -40,5 +40,7 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
     look = picture.options
     options = replace(options, saved="saved" in look.show, flow=look.view != "torchviz")
     reading = read_source(source, options, product_on_stdout=picture.is_stdout)
+    if source.kind == "expression" and not look.title:
+        picture = picture.titled(source.text)
     picture.write(reading.graph)
     return int(reading.failed)

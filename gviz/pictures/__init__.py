@@ -5,7 +5,7 @@ A :class:`Picture` is Graphviz's words as data. A view makes it from a graph, a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -72,6 +72,9 @@ def picture_of(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph, in the view that the options name."""
     view = import_module(f"gviz.pictures.views.{options.view}")
     picture: Picture = view.picture(graph, options)
+    if options.graph or options.node or options.edge:
+        own = {"graph": options.graph, "node": options.node, "edge": options.edge}
+        picture = replace(picture, **{part: {**getattr(picture, part), **dict(pairs)} for part, pairs in own.items()})
     return picture
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from gviz.pictures.labels import Box, Line
+    from gviz.pictures.options import RenderOptions
     from gviz.pictures.theme import Theme
 
 __all__ = ["BARE", "Html", "box", "centred", "labels", "legend", "plain", "plate", "record", "stacked"]
@@ -139,19 +140,19 @@ def framed(lines: Iterable[Line], theme: Theme) -> Html:
     return Html(f"<{inner}{rows(lines, theme)}</TABLE>>")
 
 
-def legend(kinds: Mapping[str, str], notes: Iterable[Line], theme: Theme, rankdir: str, *, error: str = "") -> Html:
+def legend(kinds: Mapping[str, str], notes: Iterable[Line], theme: Theme, options: RenderOptions, *, error: str = "") -> Html:
     """Return what stands below a picture: a swatch and a text for each kind of box, then further remarks.
 
     Args:
         kinds: what is said of each kind of box in the picture.
         notes: the remarks.
         theme: the colours.
-        rankdir: the direction of the picture.
+        options: ``direction`` and ``fit`` are read: it is broad where the picture is.
         error: why the program stopped.
     """
     cells = [f'{swatch(kind, theme)}<TD ALIGN="LEFT">{text}  </TD>' for kind, text in kinds.items()]
     cells += [f'<TD></TD><TD ALIGN="LEFT">{"".join(span_text(span, theme) for span in note)}  </TD>' for note in notes]
-    across = COLUMNS[rankdir]
+    across = COLUMNS[options.direction] if options.fit == "none" else len(cells)
     table = "".join(f"<TR>{''.join(cells[i : i + across])}</TR>" for i in range(0, len(cells), across))
     return Html(f'<<TABLE BORDER="0" CELLSPACING="2" CELLPADDING="1">{banner(error, theme, 2 * across)}{table}</TABLE>>')
 

@@ -34,7 +34,7 @@ class RenderOptions:
 
     Args:
         show: lines of the boxes, of :data:`SHOWABLE`; ``()`` is plain TorchViz.
-        rankdir: one of :data:`RANKDIRS`; "" takes that of the view.
+        rankdir: one of :data:`RANKDIRS`; "" takes that of the view, on a page the one that gives the larger type.
         graphviz: one of :data:`ENGINES`.
         format: the suffix that was asked for; a format module may serve many. "" takes it from the file's name.
         width: columns of the terminal.
@@ -49,6 +49,10 @@ class RenderOptions:
         fit: the page that the picture is put on, one of :data:`FITS`.
         title: what stands above the picture; "" on a page is the formula, or the name of the root.
         caption: what stands below it.
+        font_size: points of the text in a box.
+        transparent: whether the page lets what is behind it through.
+        scale: how many times as large an image is in pixels.
+        graph, node, edge: further attributes for Graphviz, (name, value), as of its options -G, -N and -E.
 
     Raises:
         ValueError: a word that is none of the above.
@@ -70,14 +74,18 @@ class RenderOptions:
     fit: str = "none"
     title: str = ""
     caption: str = ""
+    font_size: int = 12
+    transparent: bool = False
+    scale: float = 1.0
+    graph: tuple[tuple[str, str], ...] = ()
+    node: tuple[tuple[str, str], ...] = ()
+    edge: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what no format would understand; take the view's direction if none is given."""
-        if not self.rankdir:
-            object.__setattr__(self, "rankdir", VIEWS.get(self.view, "TB"))
+        """Refuse what no format would understand."""
         for option, words, known in (
             ("show", self.show, SHOWABLE),
-            ("rankdir", (self.rankdir,), RANKDIRS),
+            ("rankdir", (self.direction,), RANKDIRS),
             ("graphviz", (self.graphviz,), ENGINES),
             ("theme", (self.theme,), THEMES),
             ("view", (self.view,), VIEWS),
@@ -86,3 +94,8 @@ class RenderOptions:
             for word in words:
                 if word not in known:
                     raise ValueError(f"{option} is one of {', '.join(known)}, not {word!r}")
+
+    @property
+    def direction(self) -> str:
+        """From where to where the data flows: ``rankdir``, or the view's own."""
+        return self.rankdir or VIEWS.get(self.view, "TB")

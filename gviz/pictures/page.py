@@ -28,13 +28,13 @@ def themed(graph: Graph, options: RenderOptions, own: Mapping[str, str], stateme
     """
     theme = THEMES[options.theme]
     text = {"fontname": FONT, "fontcolor": theme.ink}
-    page = {"bgcolor": theme.page, "fontname": FONT, "fontcolor": theme.muted, "fontsize": "9", "pad": "0.15"}
-    page["labelloc"] = "t" if options.rankdir == "BT" else "b"  # BT turns the picture over
-    box = {"fontsize": "12", "shape": "box", "style": "filled", "margin": "0.11,0.055", "height": "0.3", "width": "0.3"}
+    page = {"bgcolor": "transparent" if options.transparent else theme.page, "fontname": FONT, "fontcolor": theme.muted, "fontsize": "9", "pad": "0.15"}
+    page["labelloc"] = "t" if options.direction == "BT" else "b"  # BT turns the picture over
+    box = {"fontsize": str(options.font_size), "shape": "box", "style": "filled", "margin": "0.11,0.055", "height": "0.3", "width": "0.3"}
     line = {"fontsize": "10", "color": theme.line, "penwidth": "1.1", "arrowsize": "0.6"}
     return Picture(graph.title, {**page, **direction(options), **own}, {**text, **box}, {**text, **line}, statements)
 
 
 def direction(options: RenderOptions) -> dict[str, str]:
     """Return the attribute of a picture that does not run from top to bottom."""
-    return {} if options.rankdir == "TB" else {"rankdir": options.rankdir}
+    return {} if options.direction == "TB" else {"rankdir": options.direction}

@@ -87,7 +87,8 @@ def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -
 
 
 def on_page(
-    picture: Picture, layout: Layout, page: Page, *, title: str = "", caption: Sequence[str] = (), legend: str = "", write: Callable[[Picture], str]
+    picture: Picture, layout: Layout, page: Page, *, title: str = "", caption: Sequence[str] = (), legend: str = "",
+    scale: float = 1, write: Callable[[Picture], str],
 ) -> Picture:
     """Return the picture with the places of its layout, on a page with a title, a caption and a legend.
 
@@ -98,13 +99,13 @@ def on_page(
         title: HTML-like text above.
         caption: lines of HTML-like text below.
         legend: the HTML-like table at the foot.
+        scale: how many times 1920 pixels an image is wide.
         write: returns a picture as DOT.
     """
     x0, y0, x1, y1 = layout.bounds
-    top = 82.0 if title else 36.0
-    bottom = 26.0 + (len(caption) * page.caption * LINE + 14 if caption else 0) + (page.legend * 2.2 if legend else 0)
+    top, bottom = _space(page, len(caption))
     room = page.height - top - bottom
-    scale = min((page.width - 2 * MARGIN) / max(x1 - x0, 1), room / max(y1 - y0, 1), MOST_SCALE)
+    zoom, scale = scale, scale_of(layout, page, len(caption))
     warn_of_small_type(TYPE * scale)
     left, low = (x0 + x1) / 2 * scale - page.width / 2, (y0 + y1) / 2 * scale - (bottom + room / 2)
 
@@ -133,8 +134,20 @@ def on_page(
     corner = {"shape": "point", "width": "0.001", "height": "0.001", "style": "invis", "label": ""}
     texts += [Shape(f"__corner{i}", {**corner, "pos": place(x, y)}) for i, (x, y) in enumerate([(0, 0), (page.width, page.height)])]
     bare = {key: value for key, value in picture.graph.items() if key not in ("label", "size", "rankdir")}
-    size = {"size": f"{page.width / 72 + 0.003:.4f},{page.height / 72 + 0.002:.4f}!", "dpi": "144", "pad": "0"}
+    size = {"size": f"{page.width / 72 + 0.003:.4f},{page.height / 72 + 0.002:.4f}!", "dpi": f"{144 * zoom:g}", "pad": "0"}
     return replace(picture, graph={**bare, **size}, statements=[*placed(picture.statements, layout), *texts])
+
+
+def scale_of(layout: Layout, page: Page, captions: int) -> float:
+    """Return how many times a graph is enlarged to fill the room that so many lines of caption leave."""
+    x0, y0, x1, y1 = layout.bounds
+    room = page.height - sum(_space(page, captions))
+    return min((page.width - 2 * MARGIN) / max(x1 - x0, 1), room / max(y1 - y0, 1), MOST_SCALE)
+
+
+def _space(page: Page, captions: int) -> tuple[float, float]:
+    """Return the points above and below the graph."""
+    return 82.0, 26.0 + page.legend * 2.2 + (captions * page.caption * LINE + 14 if captions else 0)
 
 
 def placed(statements: Sequence[Statement], layout: Layout) -> list[Statement]:

@@ -39,6 +39,9 @@ FORMATS = {
 
 SUFFIXES = tuple(FORMATS)
 
+RASTER = ("png", "jpg", "jpeg", "jpe", "gif", "webp", "tif", "tiff", "bmp", "wbmp")
+"""Formats whose size is counted in pixels."""
+
 _POSITIONS = ("plain", "plain-ext", "xdot", "xdot1.2", "xdot1.4", "canon", "json0", "dot_json", "xdot_json")
 TEXTS = ("svg", "svg_inline", "pic", "pov", *_POSITIONS)
 
@@ -80,9 +83,11 @@ def _drawn(graph: Graph, options: RenderOptions, output: str) -> bytes:
     from gviz.pictures import Arrow, Shape, picture_of
     from gviz.render import dot
 
-    picture = picture_of(graph, options)
     if options.fit != "none":
-        return draw(dot.text_of(_on_page(graph, options, picture)), output, using=options.graphviz, program="nop2")
+        return draw(dot.text_of(_on_page(graph, options)), output, using=options.graphviz, program="nop2")
+    picture = picture_of(graph, options)
+    if options.format in RASTER and options.scale != 1:
+        picture = replace(picture, graph={**picture.graph, "dpi": f"{96 * options.scale:g}"})
     shapes = [one.id for one in picture.statements if isinstance(one, Shape)]
     arrows = [one for one in picture.statements if isinstance(one, Arrow)]
     plan = make_plan(shapes, [(arrow.start, arrow.end) for arrow in arrows])
@@ -97,18 +102,22 @@ def _drawn(graph: Graph, options: RenderOptions, output: str) -> bytes:
     return draw(with_straight(placed, straight), output, using=options.graphviz, program="nop2")
 
 
-def _on_page(graph: Graph, options: RenderOptions, picture: Picture) -> Picture:
+def _on_page(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture on its page, in the direction that gives the larger type if none was asked for."""
-    from gviz.pictures import html, slide
+    from gviz.pictures import html, picture_of, slide
     from gviz.render import dot
 
-    layout = slide.laid_out(picture, dot.text_of, options.graphviz)
-    title = html.escaped(options.title or graph.title)
-    caption = [html.escaped(line) for line in options.caption.splitlines()]
-    label = picture.graph.get("label", "")
-    legend = label[1:-1] if options.legend else ""
     page = slide.PAGES[options.fit]
-    return slide.on_page(picture, layout, page, title=title, caption=caption, legend=legend, write=dot.text_of)
+    caption = [html.escaped(line) for line in options.caption.splitlines()]
+    drawn = []
+    for rankdir in [options.rankdir] if options.rankdir else ["TB", "LR"]:
+        picture = picture_of(graph, replace(options, rankdir=rankdir))
+        layout = slide.laid_out(picture, dot.text_of, options.graphviz)
+        drawn.append((slide.scale_of(layout, page, len(caption)), -len(drawn), picture, layout))
+    *_, picture, layout = max(drawn, key=lambda one: one[:2])
+    legend = picture.graph.get("label", "")[1:-1] if options.legend else ""
+    title = html.escaped(options.title or graph.title)
+    return slide.on_page(picture, layout, page, title=title, caption=caption, legend=legend, scale=options.scale, write=dot.text_of)
 
 
 def with_straight(placed: bytes, arrows: list[str]) -> str:

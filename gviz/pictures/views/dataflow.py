@@ -61,7 +61,7 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
         else:
             look = box_attributes(node.kind, theme)
             yield Shape(node.id, {**look, "label": html.box(lines, theme)})
-    out, into = SIDES[options.rankdir]
+    out, into = SIDES[options.direction]
     is_two = sum(1 for edge in graph.edges if edge.symbol or edge.local is not None) > MOST_EDGES
     for number, edge in enumerate(graph.edges):
         line = derivative(edge, nodes, options)
@@ -117,10 +117,10 @@ def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
     found = {node.kind for node in graph.nodes}
     told = {kind: text for kind, text in kinds.items() if kind in found}
     notes = [(Span("on a line: local derivative"),)] if any(edge.symbol for edge in graph.edges) else []
-    back = {"LR": "right to left", "RL": "left to right", "TB": "upwards", "BT": "downwards"}[options.rankdir]
+    back = {"LR": "right to left", "RL": "left to right", "TB": "upwards", "BT": "downwards"}[options.direction]
     notes += (
         [(Span(f"∂…/∂…, grad: gradient, flows {back}", "gradient"),)]
         if any(node.arrives is not None for node in graph.nodes)
         else []
     )
-    return html.legend(told, notes, theme, options.rankdir, error=graph.error)
+    return html.legend(told, notes, theme, options, error=graph.error)

@@ -76,4 +76,4 @@ def circle(node: Node, theme: Theme) -> dict[str, str]:
 
 def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
     """Return the text below the picture: micrograd has none, so there is only the reason of a program that stopped."""
-    return html.legend({}, [], theme, options.rankdir, error=graph.error)
+    return html.legend({}, [], theme, options, error=graph.error)

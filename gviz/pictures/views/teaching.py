@@ -68,7 +68,7 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
             kept = saved(node, inputs.get(node.id, []), nodes)
             parts += [([(Span(f"saved: {kept}"),)], theme.boxes["saved"].fill)] if kept else []
         yield Shape(node.id, {"label": html.stacked(parts, theme, look), **html.BARE})
-    out, into = SIDES[options.rankdir]
+    out, into = SIDES[options.direction]
     for number, edge in enumerate(graph.edges):
         text = product(edge, nodes[edge.target], options)
         if not text:
@@ -80,7 +80,7 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
     for root in graph.roots:
         if nodes[root].arrives is not None:
             name = nodes[root].name
-            text = f"{BACK[options.rankdir]} ∂{name}/∂{name} = {short_value(nodes[root].arrives, options.precision)}"
+            text = f"{BACK[options.direction]} ∂{name}/∂{name} = {short_value(nodes[root].arrives, options.precision)}"
             yield Shape(
                 f"start_{root}", html.plate([(Span(text, "gradient"),), (Span("backward() starts here", "muted"),)], theme)
             )
@@ -116,19 +116,19 @@ def product(edge: Edge, user: Node, options: RenderOptions) -> str:
         return ""
     handed = short_value(edge.handed, options.precision)
     if edge.local is None or user.arrives is None:
-        return f"{BACK[options.rankdir]} {handed}"
+        return f"{BACK[options.direction]} {handed}"
     arrives, local = (short_value(value, options.precision) for value in (user.arrives, edge.local))
-    return f"{BACK[options.rankdir]} {arrives} · {f'({local})' if local.startswith('-') else local} = {handed}"
+    return f"{BACK[options.direction]} {arrives} · {f'({local})' if local.startswith('-') else local} = {handed}"
 
 
 def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
     """Return the text below the picture."""
     kinds = {node.kind for node in graph.nodes} | {"output"} | ({"saved"} if any(node.attrs for node in graph.nodes) else set())
-    forward = {"TB": "↓", "BT": "↑", "LR": "→", "RL": "←"}[options.rankdir]
+    forward = {"TB": "↓", "BT": "↑", "LR": "→", "RL": "←"}[options.direction]
     notes: list[Line] = [
         (Span(f"{forward} data"),),
-        (Span(f"{BACK[options.rankdir]} gradient · local derivative", "gradient"),),
+        (Span(f"{BACK[options.direction]} gradient · local derivative", "gradient"),),
     ]
     return html.legend(
-        {kind: text for kind, text in KINDS.items() if kind in kinds}, notes, theme, options.rankdir, error=graph.error
+        {kind: text for kind, text in KINDS.items() if kind in kinds}, notes, theme, options, error=graph.error
     )

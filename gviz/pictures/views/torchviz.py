@@ -49,7 +49,7 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
         label = LABEL if any(edge.label and edge.kind == "data" for edge in graph.edges) else {}
         return Picture(graph.title, {**size, **direction(options)}, BOX, label, statements)
     own = size if is_large(graph) else {"label": _legend(shown, options)} if options.legend else {}
-    space = {"ranksep": "0.3" if options.rankdir in ("TB", "BT") else "0.4", "nodesep": "0.3"}
+    space = {"ranksep": "0.3" if options.direction in ("TB", "BT") else "0.4", "nodesep": "0.3"}
     return themed(graph, options, {**own, **space}, statements)
 
 
@@ -58,11 +58,11 @@ def _legend(graph: Graph, options: RenderOptions) -> html.Html:
     kinds = {node.kind for node in graph.nodes} | ({"output"} if graph.roots else set())
     is_static = graph.kind == "static"
     told = {kind: text for kind, text in (STATIC_LEGEND if is_static else LEGEND).items() if kind in kinds}
-    forward, back = {"TB": "↓↑", "BT": "↑↓", "LR": "→←", "RL": "←→"}[options.rankdir]
+    forward, back = {"TB": "↓↑", "BT": "↑↓", "LR": "→←", "RL": "←→"}[options.direction]
     has_unknown = any(UNKNOWN in node.expression for node in graph.nodes)
     notes = [f"{UNKNOWN} an input that needs no grad"] if has_unknown else []
     notes.append(f"{forward} data" if is_static else f"{forward} data; gradients flow back {back}")
-    return html.legend(told, [(Span(note),) for note in notes], THEMES[options.theme], options.rankdir, error=graph.error)
+    return html.legend(told, [(Span(note),) for note in notes], THEMES[options.theme], options, error=graph.error)
 
 
 def _boxes(graph: Graph, options: RenderOptions) -> list[Shape]:
@@ -93,7 +93,7 @@ def _clusters(graph: Graph, shapes: list[Shape], options: RenderOptions) -> Iter
     for node, statement in zip(graph.nodes, shapes, strict=True):  # a node with a scope's name is in it, as its helpers are
         inside[node.name if node.name in scopes else node.scope].append(statement)
     look = {**CLUSTER, "color": THEMES[options.theme].line} if options.show else CLUSTER
-    look = {**look, "labelloc": "b" if options.rankdir == "BT" else "t"}  # BT turns the picture over: at the top all the same
+    look = {**look, "labelloc": "b" if options.direction == "BT" else "t"}  # BT turns the picture over: at the top all the same
     waiting: list[tuple[str, bool]] = [("", False)]
     while waiting:  # a stack: scopes nest as deep as they like
         path, is_done = waiting.pop()
