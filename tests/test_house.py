@@ -69,8 +69,8 @@ BUDGETS = {
     "sources/static.py": 150,
     "sources/script": 1282,
     "sources/pasted.py": 176,
-    "layout": 850,
-    "render": 1600,
+    "layout": 829,
+    "render": 1590,
     "text.py": 140,
     "files.py": 277,
 }

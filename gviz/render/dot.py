@@ -63,11 +63,9 @@ def render(graph: Graph, options: RenderOptions, extra: dict[str, str] | None = 
     Returns:
         Text that begins with ``digraph`` and ends with a newline.
     """
-    ids = {node.id: _identifier(node.id) for node in graph.nodes}
-    boxes = _boxes(graph, options)
-    statements = [f"{name} {box}" for name, box in zip(ids.values(), boxes, strict=True)]
-    nodes = _clusters(graph, statements, options.rankdir) if graph.kind == "static" else map("    {}".format, statements)
-    parts = [*_head(graph, options, extra or {}), *nodes, *_edges(graph, ids), "}"]
+    statements = [f"{_identifier(node.id)} {box}" for node, box in zip(graph.nodes, _boxes(graph, options), strict=True)]
+    nodes = _clusters(graph, statements, options.rankdir) if graph.kind == "static" else [f"    {one}" for one in statements]
+    parts = [*_head(graph, options, extra or {}), *nodes, *edge_lines(graph), "}"]
     return "\n".join(parts) + "\n"
 
 
@@ -138,13 +136,9 @@ def _clusters(graph: Graph, statements: list[str], rankdir: str) -> Iterator[str
         waiting.extend((scope, False) for scope in reversed(scopes[path]))
 
 
-def edge_lines(graph: Graph) -> list[str]:
-    """Return the statements for the graph's arrows alone."""
-    return list(_edges(graph, {node.id: _identifier(node.id) for node in graph.nodes}))
-
-
-def _edges(graph: Graph, ids: dict[str, str]) -> Iterator[str]:
+def edge_lines(graph: Graph) -> Iterator[str]:
     """Yield the statement of each arrow."""
+    ids = {node.id: _identifier(node.id) for node in graph.nodes}
     looks = {kind: f" [{_attributes(look)}]" if look else "" for kind, look in ARROWS.items()}
     for edge in graph.edges:
         start, end, kind = ids[edge.source], ids[edge.target], edge.kind

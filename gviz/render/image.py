@@ -87,7 +87,7 @@ def _drawn(graph: Graph, options: RenderOptions, output: str) -> bytes:
     attributes = {**plan.attributes, "size": picture_size(len(graph.nodes) + len(graph.edges))}
     short, long = ([edge for i, edge in enumerate(graph.edges) if (i in plan.long) is is_long] for is_long in (False, True))
     placed = draw(dot.render(replace(graph, edges=tuple(short)), options, attributes), "dot", using=options.graphviz)
-    arrows = dot.edge_lines(replace(graph, edges=tuple(long)))
+    arrows = list(dot.edge_lines(replace(graph, edges=tuple(long))))
     return draw(with_straight(placed, arrows), output, using=options.graphviz, program="nop2")
 
 

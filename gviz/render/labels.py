@@ -5,6 +5,7 @@ A line is plain text; quoting is the business of the format that writes it.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from gviz.render.look import LONGEST_LINE
@@ -84,10 +85,7 @@ def is_small(shape: tuple[int | None, ...]) -> bool:
     >>> is_small(()), is_small((2, 2)), is_small((5,)), is_small((0, 3))
     (True, True, False, False)
     """
-    count = 1
-    for size in shape:
-        count *= size or 0
-    return 0 < count <= MOST_VALUES
+    return 0 < math.prod(size or 0 for size in shape) <= MOST_VALUES
 
 
 def lines(node: Node, options: RenderOptions, *, table: bool = True) -> list[str]:
@@ -101,16 +99,33 @@ def lines(node: Node, options: RenderOptions, *, table: bool = True) -> list[str
     ['MulBackward0', 'y = 6']
     """
     if not options.show:
-        return _plain(node)
-    is_operation = node.kind in OPERATIONS
+        return plain_lines(node)
+    return operation_lines(node, options, table=table) if node.kind in OPERATIONS else tensor_lines(node, options)
+
+
+def plain_lines(node: Node) -> list[str]:
+    """Return TorchViz's own label: the class of an operation; the name of a tensor, known or not, above its shape."""
+    if node.kind in OPERATIONS:
+        return [node.label]
+    if node.kind in ("placeholder", "variable"):
+        return [node.label, _name(node)]
+    name = (node.label or node.name) if node.kind == "saved" else node.name
+    return [name or "", f" {shape_text(node.shape or ())}"]
+
+
+def operation_lines(node: Node, options: RenderOptions, *, table: bool) -> list[str]:
+    """Return the class of an operation, the tensor that it makes, if that has a name, and the values that it saved."""
+    rows = [node.label] if node.label else []
+    rows += [] if node.name is None else _facts(node, options)
+    rows += [node.state] if "state" in options.show and node.state else []
+    return rows + (_attributes(node, options.max_chars, table=table) if "attrs" in options.show else [])
+
+
+def tensor_lines(node: Node, options: RenderOptions) -> list[str]:
+    """Return the label of a tensor, unless it is part of its name, its value and gradient, and its state."""
     rows = [node.label] if node.label and node.kind != "saved" else []
-    if node.name is not None or not is_operation:
-        rows += _tensor(node, options)
-    if "state" in options.show and node.state:
-        rows.append(node.state)
-    if "attrs" in options.show and is_operation:
-        rows += _attributes(node, options.max_chars, table=table)
-    return rows
+    rows += _facts(node, options)
+    return rows + ([node.state] if "state" in options.show and node.state else [])
 
 
 def texts(nodes: Iterable[Node], options: RenderOptions) -> list[str]:
@@ -123,7 +138,7 @@ def texts(nodes: Iterable[Node], options: RenderOptions) -> list[str]:
         shared = bare and node.name is None and node.kind in OPERATIONS
         text = known.get(node.label) if shared else None
         if text is None:
-            text = "\n".join(line if len(line) <= most else shorten(line, most, middle=True) for line in lines(node, options))
+            text = "\n".join(shorten(line, most, middle=True) for line in lines(node, options))
             known.update({node.label: text} if shared else {})
         result.append(text)
     return result
@@ -134,22 +149,12 @@ def describe(node: Node, options: RenderOptions) -> str:
     return "  ".join(line.strip() for line in lines(node, options, table=False)).replace("\n", "\\n")
 
 
-def _plain(node: Node) -> list[str]:
-    """Return TorchViz's own label: the class of an operation; the name of a tensor, known or not, above its shape."""
-    if node.kind in OPERATIONS:
-        return [node.label]
-    if node.kind in ("placeholder", "variable"):
-        return [node.label, _name(node)]
-    name = (node.label or node.name) if node.kind == "saved" else node.name
-    return [name or "", f" {shape_text(node.shape if node.shape is not None else ())}"]
-
-
-def _tensor(node: Node, options: RenderOptions) -> list[str]:
-    """Return name, shape, dtype and value, on one line if they fit; then the gradient."""
+def _facts(node: Node, options: RenderOptions) -> list[str]:
+    """Return name, shape, dtype and value of a tensor, on one line if they fit; then the gradient."""
     show, most = options.show, options.max_chars
     shape = node.shape if node.shape is not None or node.value is None else size_of(node.value)
     text = fitting_text(node.value, most) if "value" in show and node.value is not None and is_small(shape or ()) else ""
-    head = [name if len(name := _name(node)) <= most else shorten(name, most, middle=True)]
+    head = [shorten(_name(node), most, middle=True)]
     if shape is not None and ("shape" in show or not text):
         head.append(shape_text(shape))
     if "dtype" in show and node.dtype:
@@ -179,6 +184,6 @@ def _attributes(node: Node, most: int, *, table: bool) -> list[str]:
     """Return the values that an operation saved; tensors are left to the boxes of ``saved``."""
     rows = [(key, text) for key, text in node.attrs if not text.startswith(_NOT_SHOWN)]
     width = max((len(key) for key, _ in rows), default=0) if table else 0
-    cells = [f"{key:<{width}}: {text if len(text) <= most else shorten(text, most)}" for key, text in rows]
+    cells = [f"{key:<{width}}: {shorten(text, most)}" for key, text in rows]
     longest = max(map(len, cells), default=0)
     return [cell.ljust(longest) for cell in cells]
