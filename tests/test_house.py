@@ -70,7 +70,7 @@ BUDGETS = {
     "sources/script": 1282,
     "sources/pasted.py": 176,
     "layout": 829,
-    "render": 1590,
+    "render": 1581,
     "text.py": 140,
     "files.py": 277,
 }
