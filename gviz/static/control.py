@@ -94,6 +94,7 @@ class Unit:
 
     number = 0
     control_inputs: tuple[Operation, ...] = ()
+    built_again: Callable[..., Any]
 
     def __init__(self, name: str, context: Context) -> None:
         self.name, self.context = name, context
@@ -114,7 +115,7 @@ class Unit:
             op.context = op.context and op.context.outer
 
 
-def unit_of(op: Operation) -> Any:
+def unit_of(op: Operation) -> Operation | Unit:
     """Return the loop or the branches whose result it is, else the operation itself."""
     return op.attrs.get("unit", op)
 

@@ -27,7 +27,7 @@ from gviz.static.table import FLAT, KEYS, call_of, type_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gviz.static.graph import Graph
+    from gviz.static.graph import Graph, TensorLike
 
 __all__ = ["BackLoop", "gradients"]
 
@@ -35,9 +35,9 @@ Axes: TypeAlias = "tuple[int, ...] | None"
 
 
 def gradients(
-    ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients", colocate_gradients_with_ops: bool = False,
-    gate_gradients: bool = False, aggregation_method: Any = None, stop_gradients: Any = None,
-    unconnected_gradients: Any = "none",
+    ys: TensorLike, xs: TensorLike, grad_ys: TensorLike | None = None, name: str = "gradients",
+    colocate_gradients_with_ops: bool = False, gate_gradients: bool = False, aggregation_method: object = None,
+    stop_gradients: TensorLike | None = None, unconnected_gradients: object = "none",
 ) -> list[Tensor | None]:  # fmt: skip
     """Return the derivatives of the sum of ys with respect to each of xs, a tensor or None for each.
 
@@ -74,7 +74,7 @@ def listed(values: Any) -> list[Any]:
     return [] if values is None else list(values) if isinstance(values, (list, tuple)) else [values]
 
 
-def first_gradients(ys: Sequence[Tensor], weights: Sequence[Any]) -> Iterator[Tensor]:
+def first_gradients(ys: Sequence[Tensor], weights: Sequence[TensorLike | None]) -> Iterator[Tensor]:
     """Return where the way back begins: the weights (ValueError: not one for each y), ones for None."""
     if len(weights) != len(ys):
         raise ValueError(f"Must specify a weight for each output: {len(ys)} ys and {len(weights)} grad_ys")
@@ -111,9 +111,9 @@ def carried(
     return [total(x) for x in xs]
 
 
-def operations_between(ys: Sequence[Tensor], xs: Sequence[Tensor], stopped: Sequence[Tensor]) -> list[Any]:
+def operations_between(ys: Sequence[Tensor], xs: Sequence[Tensor], stopped: Sequence[Tensor]) -> list[Operation | Unit]:
     """Return the operations (a loop or a branch counts as one) that ys need and that depend on xs."""
-    needed: set[Any] = set()
+    needed: set[Operation | Unit] = set()
     ends = set(stopped)
     waiting = [y for y in ys if y not in ends]
     while waiting:
@@ -156,7 +156,7 @@ def of_operation(op: Operation, grads: Sequence[Tensor | None]) -> Iterator[tupl
             yield from ((t, fitted(part, t)) for t, part in zip(into, parts, strict=True) if isinstance(t, Tensor))
 
 
-def fitted(grad: Any, into: Tensor) -> Tensor:
+def fitted(grad: TensorLike, into: Tensor) -> Tensor:
     """Return the gradient summed back if the input was broadcast."""
     if not isinstance(grad, Tensor):
         grad = convert(grad, into.dtype.base_dtype)
@@ -207,7 +207,7 @@ def call(key: str, args: tuple[Any, ...]) -> Any:
 
 
 # ------------------------------------------------------------------ as TensorFlow writes them
-def reduced_count(x: Tensor, axes: Axes) -> Any:
+def reduced_count(x: Tensor, axes: Axes) -> TensorLike:
     """Return how many elements a reduction makes one of."""
     count = (x.shape if axes is None else TensorShape([x.shape[axis] for axis in axes])).num_elements()
     if count is not None:
@@ -245,10 +245,14 @@ class BackLoop(Unit):
     forward: Loop
     variables: list[Tensor]  # the forward loop's, as they were at the step
 
+    def built_again(self, *ignored: object) -> NoReturn:
+        """Raise TypeError: second derivatives of loops are not there, as in TensorFlow."""
+        raise TypeError("Second-order gradient for while loops not supported.")
+
 
 def copied(results: Sequence[Tensor], inside: Context, given: dict[Tensor, Tensor]) -> list[Tensor]:
     """Return results built again in the context that is open, for tensors of ``inside``; ``given`` stands for some tensors."""
-    needed: set[Any] = set()
+    needed: set[Operation | Unit] = set()
     waiting = [unit_of(t.op) for t in results if t not in given and t.op.context is inside]
     while waiting:
         unit = waiting.pop()
@@ -272,7 +276,7 @@ def of_branches(unit: Branches, grads: Sequence[Tensor | None]) -> Iterator[tupl
     if not outside:
         return
 
-    def derivative(side: Context, results: Sequence[Tensor]) -> Any:
+    def derivative(side: Context, results: Sequence[Tensor]) -> Callable[[], list[Tensor]]:
         def build() -> list[Tensor]:
             given = {inside: t for t, inside in side.captures.items()}
             copies = copied(results, side, given)
@@ -318,11 +322,6 @@ def of_loop(loop: Loop, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor
         yield from zip([*(loop.starts[i] for i in real), *outside], back.outputs, strict=True)
 
 
-def of_back_loop(loop: BackLoop, grads: Any) -> NoReturn:
-    """Raise TypeError: second derivatives of loops are not there, as in TensorFlow."""
-    raise TypeError("Second-order gradient for while loops not supported.")
-
-
 OF_UNITS: dict[type, Callable[[Any, Sequence[Tensor | None]], Iterator[tuple[Tensor, Tensor | None]]]] = {
-    Branches: of_branches, Loop: of_loop, BackLoop: of_back_loop,
+    Branches: of_branches, Loop: of_loop, BackLoop: BackLoop.built_again,
 }  # fmt: skip
