@@ -8,7 +8,7 @@ plans and gradients treat it so (:func:`unit_of`).
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gviz.static.build import add, constant, convert, make, of_dtype
 from gviz.static.dtypes import bool_, int32
@@ -19,10 +19,12 @@ from gviz.static.shapes import TensorShape, as_shape, leaves, refilled, relaxed,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from gviz.static.graph import Graph
+    from gviz.static.graph import Graph, TensorLike
     from gviz.static.shapes import Dims
 
 __all__ = ["Branches", "Context", "Loop", "Unit", "cond", "opened", "refuse_endless", "unit_of", "while_loop"]
+
+Branch: TypeAlias = "Callable[[], object]"
 
 
 class Context:
@@ -162,7 +164,7 @@ class Loop(Unit):
 
 
 def while_loop(
-    cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, shape_invariants: Any = None,
+    cond: Callable[..., TensorLike], body: Callable[..., object], loop_vars: Any, shape_invariants: object = None,
     parallel_iterations: int = 10, back_prop: bool = True, swap_memory: bool = False, maximum_iterations: Any = None,
     name: str | None = None, return_same_structure: bool = False,
 ) -> Any:  # fmt: skip
@@ -182,7 +184,7 @@ def while_loop(
         raise ValueError("'loop_vars' must be provided.")
     if maximum_iterations is not None:
         packed = while_loop(
-            lambda n, v: make("LogicalAnd", [n < maximum_iterations, cond(*v)]),
+            lambda n, v: make("LogicalAnd", [n < maximum_iterations, convert(cond(*v))]),
             lambda n, v: (n + 1, as_given(loop_vars, body(*v))),
             (constant(0, int32, name="iteration_counter"), loop_vars),
             None if shape_invariants is None else (TensorShape([]), shape_invariants),
@@ -196,7 +198,11 @@ def while_loop(
 
 
 def build_loop(
-    scope: str, cond: Callable[..., Any], body: Callable[..., Any], form: Any, shapes: Sequence[Dims] | None
+    scope: str,
+    cond: Callable[..., TensorLike],
+    body: Callable[..., object],
+    form: Sequence[object],
+    shapes: Sequence[Dims] | None,
 ) -> list[Tensor]:
     """Build the operations of a loop in TensorFlow's order, for variables in some form; return its results."""
     graph = get_default_graph()
@@ -227,7 +233,7 @@ def build_loop(
     return loop.outputs
 
 
-def as_given(form: Any, given: Any) -> Any:
+def as_given(form: Sequence[object], given: object) -> object:
     """Return what a body gives; of one variable it may come without its list."""
     return [given] if len(form) == 1 and not (isinstance(given, (list, tuple)) and same_structure(form, given)) else given
 
@@ -272,18 +278,17 @@ class Branches(Unit):
 
 
 def cond(
-    pred: Any, true_fn: Any = None, false_fn: Any = None, strict: bool = False, name: str | None = None, fn1: Any = None,
-    fn2: Any = None,
+    pred: TensorLike, true_fn: Branch | None = None, false_fn: Branch | None = None, strict: bool = False,
+    name: str | None = None, fn1: Branch | None = None, fn2: Branch | None = None,
 ) -> Any:  # fmt: skip
     """Return one of two functions' tensors, chosen by a boolean scalar tensor when the graph runs.
 
     With ``strict`` one tensor in a list stays in it. TypeError for what is not a function and for a Python bool; ValueError if
     the two return different things.
     """
-    functions = (fn2 if false_fn is None else false_fn, fn1 if true_fn is None else true_fn)
-    for what, function in zip(("true_fn", "false_fn"), reversed(functions), strict=True):
-        if not callable(function):
-            raise TypeError(f"'{what}' must be callable.")
+    true, false = fn1 if true_fn is None else true_fn, fn2 if false_fn is None else false_fn
+    if not callable(true) or not callable(false):
+        raise TypeError(f"'{'false_fn' if callable(true) else 'true_fn'}' must be callable.")
     if isinstance(pred, bool):
         raise TypeError("'pred' must not be a Python bool.")
     predicate = of_dtype("Switch", "pred", pred, bool_)
@@ -294,11 +299,11 @@ def cond(
         inner = make("Identity", [predicate], "pred_id")
         sides = (Context(graph, "Switch", inner, 0), Context(graph, "Switch", inner, 1))
         unit = Branches(scope.rstrip("/"), predicate, sides)
-        given: dict[int, Any] = {}
+        given: dict[int, object] = {}
         for side in (1, 0):
             sides[side].pivot = pivots[1 - side]
             with opened(graph, sides[side]):
-                given[side] = functions[side]()
+                given[side] = (false, true)[side]()
                 tensors = [branch_result(value, sides[side], inner) for value in leaves(given[side])]
             unit.results[side].extend(sides[side].bring_in(t, unit.name) for t in tensors)
         check_results(given, unit)
@@ -309,7 +314,7 @@ def cond(
     return packed[0] if isinstance(packed, (list, tuple)) and len(packed) == 1 and not strict else packed
 
 
-def branch_result(value: Any, side: Context, inner: Tensor) -> Tensor:
+def branch_result(value: TensorLike | Operation | None, side: Context, inner: Tensor) -> Tensor:
     """Return what a branch gives as a tensor; ValueError for None."""
     if value is None:
         raise ValueError(f"'{('false_fn', 'true_fn')[side.side]}' must have a return value.")
@@ -319,7 +324,7 @@ def branch_result(value: Any, side: Context, inner: Tensor) -> Tensor:
         return make("Identity", [inner])
 
 
-def check_results(given: dict[int, Any], unit: Branches) -> None:
+def check_results(given: dict[int, object], unit: Branches) -> None:
     """Raise ValueError for branches that return different structures or different dtypes."""
     if not same_structure(given[0], given[1], kinds=True):
         both = f"{given[1]} from 'true_fn' and {given[0]} from 'false_fn'"

@@ -152,7 +152,7 @@ def range_(
 
 
 def random_normal(
-    shape: TensorLike, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: DTypeLike = float32, seed: int | None = None,
+    shape: TensorLike, mean: TensorLike = 0, stddev: TensorLike = 1, dtype: DTypeLike = float32, seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Return normally distributed numbers, drawn anew each run (numpy's, not TensorFlow's: the same seed gives others)."""

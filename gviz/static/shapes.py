@@ -133,7 +133,7 @@ def relaxed(one: Dims, other: Dims) -> Dims:
 
 
 # ------------------------------------------------------------------ nested values
-def leaves(structure: Any) -> Iterator[Any]:
+def leaves(structure: object) -> Iterator[Any]:
     """What is in nested lists, tuples and dicts, in order."""
     if isinstance(structure, dict):
         for key in sorted(structure):
@@ -145,7 +145,7 @@ def leaves(structure: Any) -> Iterator[Any]:
         yield structure
 
 
-def refilled(structure: Any, items: Iterator[Any]) -> Any:
+def refilled(structure: object, items: Iterator[object]) -> Any:
     """Return the same structure with other leaves."""
     if isinstance(structure, dict):
         filled = {key: refilled(structure[key], items) for key in sorted(structure)}
@@ -156,7 +156,7 @@ def refilled(structure: Any, items: Iterator[Any]) -> Any:
     return next(items)
 
 
-def same_structure(one: Any, other: Any, *, kinds: bool = False) -> bool:
+def same_structure(one: object, other: object, *, kinds: bool = False) -> bool:
     """Return whether two nested structures have the same form; with ``kinds`` a list is not a tuple."""
     if isinstance(one, dict) and isinstance(other, dict):
         return set(one) == set(other) and all(same_structure(one[k], other[k], kinds=kinds) for k in one)
