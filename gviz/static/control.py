@@ -30,11 +30,8 @@ Branch: TypeAlias = "Callable[[], object]"
 class Context:
     """The inside of a loop or of a branch, while it is built and afterwards.
 
-    Args:
-        graph: it is part of.
-        gate: the type of operation through which tensors come in.
-        predicate: what that operation takes besides, in a branch.
-        side: which of its outputs is inside: 0 in a false branch, 1 in a true one.
+    Tensors come in through operations of the type ``gate``. In a branch these take the predicate, too, and their output of the
+    number ``side`` is inside: 0 in a false branch, 1 in a true one.
     """
 
     def __init__(self, graph: Graph, gate: str, predicate: Tensor | None = None, side: int = 0) -> None:

@@ -115,26 +115,24 @@ def filled(default: str, number: int) -> Callable[..., Tensor]:
     return build
 
 
+def like(default: str, fill: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return ``zeros_like`` or ``ones_like``: a constant if zeros are asked for, and the shape is known."""
+
+    def build(tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True) -> Tensor:
+        with named(graph_of(tensor), name, default) as scope:
+            x = convert(tensor, name="tensor")
+            own, is_known = x.dtype.base_dtype, fill is zeros and x.shape.is_fully_defined()
+            if fill is zeros and dtype in (None, own) and not is_known:
+                return make("ZerosLike", [x], scope)
+            result = fill(x.shape if is_known else shape(x), own if dtype is None else dtype, scope)
+            result.set_shape(x.shape)
+            return result
+
+    return build
+
+
 zeros, ones = filled("zeros", 0), filled("ones", 1)
-
-
-def zeros_like(tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True) -> Tensor:
-    """Return zeros of a tensor's shape."""
-    with named(graph_of(tensor), name, "zeros_like") as scope:
-        x = convert(tensor, name="tensor")
-        kind = x.dtype.base_dtype if dtype is None else as_dtype(dtype)
-        if kind == x.dtype.base_dtype and not x.shape.is_fully_defined():
-            return make("ZerosLike", [x], scope)
-        return zeros(x.shape if x.shape.is_fully_defined() else shape(x), kind, scope)
-
-
-def ones_like(tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True) -> Tensor:
-    """Return ones of a tensor's shape."""
-    with named(graph_of(tensor), name, "ones_like") as scope:
-        x = convert(tensor, name="tensor")
-        result = ones(shape(x), x.dtype.base_dtype if dtype is None else dtype, scope)
-        result.set_shape(x.shape)
-        return result
+zeros_like = like("zeros_like", zeros)
 
 
 def range_(
@@ -306,9 +304,8 @@ def reduction(type: str) -> Callable[..., Tensor]:
 
 
 def matmul(
-    a: TensorLike, b: TensorLike, transpose_a: bool = False, transpose_b: bool = False, name: str | None = None,
-    **ignored: object,
-) -> Tensor:  # fmt: skip
+    a: TensorLike, b: TensorLike, transpose_a: bool = False, transpose_b: bool = False, name: str | None = None, **_: object
+) -> Tensor:
     """Return the product of matrices, or of stacks of them."""
     with named(graph_of(a, b), name, "MatMul") as scope:
         left = convert(a, name="a")
@@ -379,14 +376,15 @@ def group(*inputs: object, name: str | None = None) -> Operation:
 
 
 HERE = (
-    placeholder, zeros_like, ones_like, random_normal, random_uniform, transpose, concat, stack, unstack, matmul, truediv,
+    placeholder, random_normal, random_uniform, transpose, concat, stack, unstack, matmul, truediv,
     clip_by_value, add_n, cast, group,
 )  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **declared(DECLARED),
     **{f"reduce_{type.lower()}": reduction(type) for type in REDUCTIONS},
     **{function.__name__: function for function in HERE},
-    "zeros": zeros, "ones": ones, "shape": shape, "rank": rank, "size": size, "range": range_,
+    "zeros": zeros, "ones": ones, "zeros_like": zeros_like, "ones_like": like("ones_like", ones),
+    "shape": shape, "rank": rank, "size": size, "range": range_,
     "placeholder_with_default": lambda input, shape, name=None: (
         apply("PlaceholderWithDefault", "input", [input], name, shape=as_shape(shape))
     ),

@@ -11,7 +11,7 @@ has to be kept but the loop's variables, which the forward loop puts aside step 
 from __future__ import annotations
 
 import builtins
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from gviz.autograd.formulas import bind, parameters
@@ -273,21 +273,16 @@ def copied(results: Sequence[Tensor], inside: Context, given: dict[Tensor, Tenso
 def of_branches(unit: Branches, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
     """Return the derivative of a ``cond`` with respect to what its branches take from outside."""
     outside = [t for t in unit.sides[0].captures | unit.sides[1].captures if t.dtype.is_floating]
-    if not outside:
-        return
 
-    def derivative(side: Context, results: Sequence[Tensor]) -> Callable[[], list[Tensor]]:
-        def build() -> list[Tensor]:
-            given = {inside: t for t, inside in side.captures.items()}
-            copies = copied(results, side, given)
-            pairs = [(c, g) for c, g in zip(copies, grads, strict=True) if g is not None]
-            found = carried(side.graph, [c for c, _ in pairs], outside, [g for _, g in pairs], outside)
-            return [make("ZerosLike", [t]) if g is None else g for t, g in zip(outside, found, strict=True)]
+    def derivative(side: Context, results: Sequence[Tensor]) -> list[Tensor]:
+        copies = copied(results, side, {inside: t for t, inside in side.captures.items()})
+        ys, weights = zip(*((c, g) for c, g in zip(copies, grads, strict=True) if g is not None), strict=True)
+        found = carried(side.graph, ys, outside, weights, outside)
+        return [make("ZerosLike", [t]) if g is None else g for t, g in zip(outside, found, strict=True)]
 
-        return build
-
-    false, true = (derivative(side, results) for side, results in zip(unit.sides, unit.results, strict=True))
-    yield from zip(outside, cond(unit.predicate, true, false, strict=True), strict=True)
+    if outside:
+        false, true = (partial(derivative, *side) for side in zip(unit.sides, unit.results, strict=True))
+        yield from zip(outside, cond(unit.predicate, true, false, strict=True), strict=True)
 
 
 def of_loop(loop: Loop, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
