@@ -8,13 +8,14 @@ plans and gradients treat it so (:func:`unit_of`).
 from __future__ import annotations
 
 from contextlib import contextmanager
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gviz.static.build import add, constant, convert, make, of_dtype
 from gviz.static.dtypes import bool_, int32
 from gviz.static.errors import DeadlineExceededError
 from gviz.static.graph import Operation, Tensor, get_default_graph
-from gviz.static.shapes import TensorShape, as_shape, leaves, refilled, relaxed, same_structure
+from gviz.static.shapes import TensorShape, as_shape, leaves, nesting, refilled, relaxed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -218,7 +219,7 @@ def build_loop(
     inside.pivot = bodies[0].op
     with opened(graph, inside):
         given = as_given(form, body(*refilled(form, iter(bodies))))
-        if not isinstance(given, (list, tuple)) or not same_structure(form, given):
+        if nesting(given) != nesting(form):
             both = f"First structure: {form}\n\nSecond structure: {given}"
             raise ValueError(f"The two structures don't have the same nested structure.\n\n{both}")
         results = [convert(v) for v in leaves(given)]
@@ -232,7 +233,7 @@ def build_loop(
 
 def as_given(form: Sequence[object], given: object) -> object:
     """Return what a body gives; of one variable it may come without its list."""
-    return [given] if len(form) == 1 and not (isinstance(given, (list, tuple)) and same_structure(form, given)) else given
+    return [given] if len(form) == 1 and nesting(given) != nesting(form) else given
 
 
 def check_variable(start: Tensor, result: Tensor, dims: Dims) -> None:
@@ -323,7 +324,7 @@ def branch_result(value: TensorLike | Operation | None, side: Context, inner: Te
 
 def check_results(given: dict[int, object], unit: Branches) -> None:
     """Raise ValueError for branches that return different structures or different dtypes."""
-    if not same_structure(given[0], given[1], kinds=True):
+    if refilled(given[0], repeat(0)) != refilled(given[1], repeat(0)):
         both = f"{given[1]} from 'true_fn' and {given[0]} from 'false_fn'"
         raise ValueError(f"Outputs of true_fn and false_fn must have the same structure: {both}.")
     for false, true in zip(*unit.results, strict=True):

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 __all__ = [
-    "ClashError", "Dims", "ShapeLike", "TensorShape", "as_shape", "fits", "leaves", "listed", "merged", "refilled", "relaxed",
-    "same_structure",
+    "ClashError", "Dims", "ShapeLike", "TensorShape", "as_shape", "fits", "leaves", "listed", "merged", "nesting", "refilled",
+    "relaxed",
 ]  # fmt: skip
 
 Dims: TypeAlias = "tuple[int | None, ...] | None"
@@ -156,11 +156,8 @@ def refilled(structure: object, items: Iterator[object]) -> Any:
     return next(items)
 
 
-def same_structure(one: object, other: object, *, kinds: bool = False) -> bool:
-    """Return whether two nested structures have the same form; with ``kinds`` a list is not a tuple."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return set(one) == set(other) and all(same_structure(one[k], other[k], kinds=kinds) for k in one)
-    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        alike = len(one) == len(other) and (not kinds or type(one) is type(other))
-        return alike and all(same_structure(a, b, kinds=kinds) for a, b in zip(one, other, strict=True))
-    return not isinstance(one, (dict, list, tuple)) and not isinstance(other, (dict, list, tuple))
+def nesting(structure: object) -> object:
+    """Return the form of nested values: 0 for each leaf, and tuples as lists."""
+    if isinstance(structure, dict):
+        return {key: nesting(item) for key, item in structure.items()}
+    return [nesting(item) for item in structure] if isinstance(structure, (list, tuple)) else 0
