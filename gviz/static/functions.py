@@ -48,7 +48,6 @@ DECLARED = {
 A parameter is ``label`` as :func:`gviz.static.build.apply` has it, ``label/name`` if TensorFlow has two names for it, and
 ``label=number`` if it may be left out.
 """
-IN_NN = {"features": "relu elu softplus", "value bias": "bias_add"}
 
 
 def declared(table: dict[str, str]) -> dict[str, Callable[..., Tensor]]:
@@ -404,7 +403,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 CROSS_ENTROPY = "softmax_cross_entropy_with_logits"
 NN: dict[str, Callable[..., Tensor]] = {
-    **declared(IN_NN),
+    **declared({"features": "relu elu softplus", "value bias": "bias_add"}),
     "softmax": along_the_last("Softmax"), "log_softmax": along_the_last("LogSoftmax"),
     "sigmoid": FUNCTIONS["sigmoid"], "tanh": FUNCTIONS["tanh"],
     "leaky_relu": lambda features, alpha=0.2, name=None: apply("LeakyRelu", "features", [features], name, alpha=alpha),

@@ -22,7 +22,7 @@ from gviz.static.control import Branches, Context, Loop, Unit, cond, opened, uni
 from gviz.static.graph import Operation, Tensor, refill, tensors_in
 from gviz.static.kernels import KERNELS, function_of
 from gviz.static.shapes import TensorShape
-from gviz.static.table import FLAT, KEYS, call_of, type_of
+from gviz.static.table import FAMILY, FLAT, call_of, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -164,7 +164,7 @@ def fitted(grad: TensorLike, into: Tensor) -> Tensor:
 
 
 # ------------------------------------------------------------------ formulas that write graphs
-TYPE_OF = {key: name for name, key in KEYS.items() if name not in ("Rint", "BiasAdd")} | {
+TYPE_OF = {str(kind.call): name for name, kind in FAMILY.items()} | {
     "div_mode": "FloorDiv", "leaky_relu_backward": "LeakyReluGrad", "permute": "Transpose", "power": "Pow", "sgn": "Sign",
     "sigmoid_backward": "SigmoidGrad", "softplus_backward": "SoftplusGrad", "sum_dim": "Sum", "tanh_backward": "TanhGrad",
     "threshold_backward": "ReluGrad", "where": "Select", **{key: str(row.node) for key, row in KERNELS.items()},
@@ -187,9 +187,8 @@ def symbol(key: str) -> Callable[..., Any]:
     """Return a function of the table as one operation: TensorFlow's for it if it takes tensors alone, else a call."""
 
     def build(*args: Any) -> Any:
-        if all(isinstance(arg, Tensor) for arg in args) and KEYS.get(TYPE_OF.get(key, "")) == key:
-            return make(TYPE_OF[key], args)
-        return call(key, args)
+        is_whole = TYPE_OF.get(key) in FAMILY and all(isinstance(arg, Tensor) for arg in args)
+        return make(TYPE_OF[key], args) if is_whole else call(key, args)
 
     return build
 

@@ -138,7 +138,7 @@ def leaves(structure: object) -> Iterator[Any]:
     if isinstance(structure, dict):
         for key in sorted(structure):
             yield from leaves(structure[key])
-    elif isinstance(structure, (list, tuple)) and not isinstance(structure, TensorShape):
+    elif isinstance(structure, (list, tuple)):
         for item in structure:
             yield from leaves(item)
     else:
