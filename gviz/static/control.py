@@ -252,9 +252,8 @@ def check_variable(start: Tensor, result: Tensor, dims: Dims) -> None:
 
 def refuse_endless(name: str, limit: int) -> None:
     """Raise DeadlineExceededError: a loop does not end."""
-    raise DeadlineExceededError(
-        f"the loop '{name}' took {limit:,} steps and its condition still holds; Session(loop_limit=...) allows more"
-    )
+    problem = f"the loop '{name}' took {limit:,} steps and its condition still holds"
+    raise DeadlineExceededError(f"{problem}; Session(loop_limit=...) allows more")
 
 
 # ------------------------------------------------------------------ branches

@@ -25,7 +25,7 @@ from gviz.static.shapes import TensorShape
 from gviz.static.table import FAMILY, FLAT, call_of, type_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gviz.static.graph import Graph, TensorLike
 
@@ -113,22 +113,25 @@ def carried(
 
 def operations_between(ys: Sequence[Tensor], xs: Sequence[Tensor], stopped: Sequence[Tensor]) -> list[Operation | Unit]:
     """Return the operations (a loop or a branch counts as one) that ys need and that depend on xs."""
-    needed: set[Operation | Unit] = set()
-    ends = set(stopped)
-    waiting = [y for y in ys if y not in ends]
-    while waiting:
-        unit = unit_of(waiting.pop().op)
-        if unit not in needed:
-            needed.add(unit)
-            waiting.extend(t for t in unit.inputs if t not in ends)
-    reached = set(xs)
-    out = []
-    for unit in sorted(needed, key=lambda u: u.number):
+    reached, out = set(xs), []
+    for unit in units_before(ys, set(stopped).__contains__):
         real = [t for t in unit.outputs if t.dtype.is_floating]
         if real and any(t in reached for t in unit.inputs):
             reached.update(real)
             out.append(unit)
     return out
+
+
+def units_before(tensors: Iterable[Tensor], is_given: Callable[[Tensor], bool]) -> list[Operation | Unit]:
+    """Return what tensors that are not given need, in the order of making."""
+    needed: set[Operation | Unit] = set()
+    waiting = [t for t in tensors if not is_given(t)]
+    while waiting:
+        unit = unit_of(waiting.pop().op)
+        if unit not in needed:
+            needed.add(unit)
+            waiting.extend(t for t in unit.inputs if not is_given(t))
+    return sorted(needed, key=lambda unit: unit.number)
 
 
 # ------------------------------------------------------------------ one operation
@@ -251,15 +254,8 @@ class BackLoop(Unit):
 
 def copied(results: Sequence[Tensor], inside: Context, given: dict[Tensor, Tensor]) -> list[Tensor]:
     """Return results built again in the context that is open, for tensors of ``inside``; ``given`` stands for some tensors."""
-    needed: set[Operation | Unit] = set()
-    waiting = [unit_of(t.op) for t in results if t not in given and t.op.context is inside]
-    while waiting:
-        unit = waiting.pop()
-        if unit not in needed:
-            needed.add(unit)
-            waiting.extend(unit_of(t.op) for t in unit.inputs if t not in given and t.op.context is inside)
     new = dict(given)
-    for unit in sorted(needed, key=lambda u: u.number):
+    for unit in units_before(results, lambda t: t in given or t.op.context is not inside):
         name = unit.name.rsplit("/", 1)[-1]
         if isinstance(unit, Operation):
             outputs = add(inside.graph, unit.type, [new.get(t, t) for t in unit.inputs], unit.attrs, name).outputs

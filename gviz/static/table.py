@@ -136,7 +136,8 @@ TYPES: dict[str, OpType] = {
     "StridedSlice": OpType(sliced, infer=rule.sliced),
     "GatherV2": OpType(lambda op: ("take", (*op.inputs[:2], axis_of(op)))),
     "ExpandDims": OpType(lambda op: ("unsqueeze", (op.inputs[0], axis_of(op)))),
-    "Squeeze": OpType(lambda op: ("squeeze", (*op.inputs, op.attrs["axis"])) if op.attrs["axis"] else ("squeeze_all", op.inputs)),
+    "Squeeze": OpType(
+        lambda op: ("squeeze", (*op.inputs, op.attrs["axis"])) if op.attrs["axis"] else ("squeeze_all", op.inputs)),
     "Fill": OpType("fill", infer=rule.sized),
     "Shape": OpType(lambda op: ("shape_of", (op.inputs[0], op.attrs["out_type"].as_numpy_dtype))),
     "Rank": OpType("rank_of"),
@@ -151,8 +152,7 @@ TYPES: dict[str, OpType] = {
     "NoOp": OpType(None, infer=lambda op: []),
     "VariableV2": OpType(None, infer=lambda op: [(op.attrs["dtype"].ref, op.attrs["shape"])]),
     **dict.fromkeys(("Assign", "AssignAdd", "AssignSub"), OpType(
-        None, infer=lambda op: [(op.inputs[0].dtype, merged(op.inputs[0]._dims, op.inputs[1]._dims))]
-    )),
+        None, infer=lambda op: [(op.inputs[0].dtype, merged(op.inputs[0]._dims, op.inputs[1]._dims))])),
     "IsVariableInitialized": OpType(None, infer=lambda op: [(bool_, ())]),
     "ApplyGradientDescent": OpType(None, infer=lambda op: op.inputs[0]._dims),
     **{f"Random{name}": OpType(None, infer=rule.sized) for name in ("StandardNormal", "Uniform", "UniformInt")},
