@@ -1,11 +1,11 @@
-"""gviz draws computational graphs: what automatic differentiation records, as a picture.
+"""gviz draws computational graphs, as automatic differentiation records them.
 
     >>> import gviz
     >>> reading = gviz.read("y=(x+w)*(w+1)", x=2, w=1)
     >>> [node.label for node in reading.graph.nodes if node.kind == "operation"]
     ['MulBackward0', 'AddBackward0', 'AddBackward0']
 
-``reading.save("y.pdf")`` writes the picture, and a notebook shows it. Of tensors, gviz's own or those of the real torch:
+``reading.save("y.pdf")`` writes the picture, and a notebook shows it. Tensors of gviz or of the real torch have a graph too:
 
     >>> from gviz import engine as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
