@@ -22,11 +22,12 @@ TYPE_CHECKING = False  # known to type checkers by its name: the typing module i
 if TYPE_CHECKING:
     from gviz import engine, static
     from gviz.errors import GvizError, GvizWarning
-    from gviz.graph import Edge, Graph, Node, TensorRow
+    from gviz.graph import CallableModule, Edge, Graph, Node, TensorRow
     from gviz.render import RenderOptions, save
     from gviz.render.torchviz import make_dot
     from gviz.sources import Reading, SourceOptions, read
-    from gviz.walk import graph
+
+    graph: CallableModule
 
 __version__ = "0.1.0"
 

@@ -205,7 +205,7 @@ def write(path: str | os.PathLike[str], data: str | bytes) -> str:
 
 def _check(name: str) -> None:
     """Refuse a word that is not the name of a file, or is that of a folder; FileError says what to write instead."""
-    check_name(name, "write -o NAME.pdf")
+    check_name(name, "name it as in NAME.pdf")
     if os.path.isdir(name) or name.endswith(("/", os.sep)):
         raise FileError(f"{name} is a folder", hint=f"name a file in it: {os.path.join(name, 'graph.pdf')}")
     folder = os.path.dirname(os.path.realpath(name))

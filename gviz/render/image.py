@@ -81,7 +81,7 @@ def _drawn(graph: Graph, options: RenderOptions, output: str) -> bytes:
 
     plan = make_plan([node.id for node in graph.nodes], [(edge.source, edge.target) for edge in graph.edges])
     if plan.is_slow:
-        warn_of_size(len(graph.nodes), len(plan.long), "DOT (-o graph.dot) and the tree (-o graph.txt) are there at once")
+        warn_of_size(len(graph.nodes), len(plan.long), "DOT (graph.dot) and the tree (graph.txt) are there at once")
     if not plan.long:
         return draw(dot.render(graph, options, plan.attributes), output, using=options.graphviz)
     attributes = {**plan.attributes, "size": picture_size(len(graph.nodes) + len(graph.edges))}

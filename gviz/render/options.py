@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gviz.errors import RenderError
+from gviz.text import did_you_mean
+
 __all__ = ["ENGINES", "RANKDIRS", "SHOWABLE", "RenderOptions"]
 
 SHOWABLE = ("value", "grad", "shape", "dtype", "state", "saved", "attrs")
@@ -21,8 +24,8 @@ class RenderOptions:
     """How to draw a graph.
 
     Args:
-        show: lines of the boxes, of :data:`SHOWABLE`; ``()`` is plain TorchViz.
-        rankdir: one of :data:`RANKDIRS`.
+        show: lines of the boxes, of :data:`SHOWABLE`; ``()`` is plain TorchViz. One word may stand alone.
+        rankdir: one of :data:`RANKDIRS`, in any case.
         graphviz: one of :data:`ENGINES`.
         format: the suffix that was asked for; a format module may serve many. "" takes it from the file's name.
         width: columns of the terminal.
@@ -32,7 +35,7 @@ class RenderOptions:
         max_lines: longest tree; 0 is no limit.
 
     Raises:
-        ValueError: a word that is none of the above.
+        RenderError: a word that is none of the above.
     """
 
     show: tuple[str, ...] = ("value", "grad")
@@ -47,6 +50,9 @@ class RenderOptions:
 
     def __post_init__(self) -> None:
         """Refuse what no format would understand."""
+        show: object = self.show
+        object.__setattr__(self, "show", (show,) if isinstance(show, str) else self.show)
+        object.__setattr__(self, "rankdir", self.rankdir.upper())
         for option, words, known in (
             ("show", self.show, SHOWABLE),
             ("rankdir", (self.rankdir,), RANKDIRS),
@@ -54,4 +60,5 @@ class RenderOptions:
         ):
             for word in words:
                 if word not in known:
-                    raise ValueError(f"{option} is one of {', '.join(known)}, not {word!r}")
+                    hint = did_you_mean(word, known) or None
+                    raise RenderError(f"{option} is one of {', '.join(known)}, not {word!r}", hint=hint)

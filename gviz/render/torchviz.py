@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gviz.render.labels import OPERATIONS, shape_text
 from gviz.render.look import ARROWS, BOX, BOXES, LONGEST_LINE, LONGEST_PIECE, picture_size
 from gviz.text import shorten, visible
-from gviz.walk import FREED, is_tensor, walk
+from gviz.walk import FREED, by_name, is_tensor, walk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,15 +54,14 @@ def make_dot(
     """
     from gviz.render._digraph import Digraph
 
-    if params is not None and not hasattr(params, "items"):
-        raise TypeError(f"params is a dictionary of names and tensors, not of type {type(params).__name__}")
+    params = by_name(params)
     if not isinstance(max_attr_chars, int):
         raise TypeError(f"max_attr_chars is a whole number, not of type {type(max_attr_chars).__name__}")
     outputs = var if isinstance(var, tuple | list) else (var,)
-    for argument, tensor in [*(("var", output) for output in outputs), *(params or {}).items()]:
+    for argument, tensor in [*(("var", output) for output in outputs), *params.items()]:
         if not is_tensor(tensor):
             raise TypeError(f"make_dot draws tensors; {argument} is of type {type(tensor).__name__}")
-    named = dict({id(tensor): (name, tensor) for name, tensor in (params or {}).items()}.values())  # the last, as in TorchViz
+    named = dict({id(tensor): (name, tensor) for name, tensor in params.items()}.values())  # the last, as in TorchViz
     name_of = {id(tensor): name for name, tensor in named.items()}
     roots = {f"{name_of.get(id(output), '')}\0{number}": output for number, output in enumerate(outputs)}
     graph = walk(roots, named, saved=show_saved, values=False, detailed=math.inf if show_attrs else 0)

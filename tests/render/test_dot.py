@@ -11,6 +11,7 @@ from graphs import article, chain, every_kind
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from gviz.errors import RenderError
 from gviz.graph import Edge, Graph, Node, Value
 from gviz.render import RenderOptions, render
 from gviz.render.dot import quote
@@ -134,5 +135,5 @@ def test_a_chain_of_100_000_operations_is_written_in_a_loop() -> None:
 
 def test_options_that_mean_nothing_are_refused() -> None:
     for wrong in ({"show": ("values",)}, {"rankdir": "up"}, {"graphviz": "mine"}):
-        with pytest.raises(ValueError, match="is one of"):
+        with pytest.raises(RenderError, match="is one of"):
             RenderOptions(**wrong)
