@@ -59,7 +59,7 @@ class Output:
     def format(self) -> str:
         """The format that is asked for; FileError for a folder."""
         if self.suffix or self.file is None:
-            return self.suffix or "pdf"
+            return (self.suffix or "pdf").lower()
         if self.is_stdout:
             return "txt" if streams.is_terminal(sys.stdout) else "dot"
         suffix = suffix_of(self.file)
