@@ -45,9 +45,7 @@ def refuse_characters(source: Source) -> None:
     """Refuse ``（x＋w）``, ``x×w``, ``x²``, ``√x``, curly quotes, and ``xᵀ``, which Python would take for a name."""
     for line, column, character in foreign(source.code):
         meant = "sqrt(...)" if character == "√" else replacement(character)
-        use = {None: "is not a part of an expression", "": "has to be left out"}.get(
-            meant, f"is written {meant} in an expression"
-        )
+        use = {None: "is not part of an expression", "": "must be left out"}.get(meant, f"is written {meant} in an expression")
         known = f"{printable(character)} ({name(character, f'U+{ord(character):04X}').lower()})"
         raise SourceError(f"{known} {use}", place=source.place_at(line, column), hint=suggestion(source))
 

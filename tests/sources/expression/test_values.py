@@ -116,7 +116,7 @@ def test_a_value_of_many_numbers_is_read() -> None:
         ("1 2", "there is no operator between 1 and 2", "2"),
         ("1.2.3", "there is no operator between 1.2 and .3", ".3"),
         ("[1,2", "'[' was never closed", "["),
-        ("−1", "− (minus sign) is written -", "−"),
+        ("−1", "− (minus sign) is written - in an expression", "−"),
         ("ones(1000000,1000000)", None, "ones(1000000,1000000)"),
         ("9**9**9", None, "9**9**9"),
         ("10**400", "int too large to convert to float", "10**400"),
