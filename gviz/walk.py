@@ -159,7 +159,10 @@ def sizes(shape: Iterable[int]) -> tuple[int, ...]:
 
 def numbers(tensor: TensorLike) -> Value:
     """Return a tensor's values as a graph holds them; None if they are more than a person or a program will read."""
-    return None if math.prod(sizes(tensor.shape)) > MOST else to_value(tensor.detach().tolist())
+    if math.prod(sizes(tensor.shape)) > MOST:
+        return None
+    value = tensor.detach().tolist()
+    return value if isinstance(value, float) and math.isfinite(value) else to_value(value)
 
 
 def gradient(tensor: TensorLike) -> TensorLike | None:

@@ -138,7 +138,7 @@ def texts(nodes: Iterable[Node], options: RenderOptions) -> list[str]:
         shared = bare and node.name is None and node.kind in OPERATIONS
         text = known.get(node.label) if shared else None
         if text is None:
-            text = "\n".join(shorten(line, most, middle=True) for line in lines(node, options))
+            text = "\n".join(line if len(line) <= most else shorten(line, most, middle=True) for line in lines(node, options))
             known.update({node.label: text} if shared else {})
         result.append(text)
     return result
@@ -154,7 +154,7 @@ def _facts(node: Node, options: RenderOptions) -> list[str]:
     show, most = options.show, options.max_chars
     shape = node.shape if node.shape is not None or node.value is None else size_of(node.value)
     text = fitting_text(node.value, most) if "value" in show and node.value is not None and is_small(shape or ()) else ""
-    head = [shorten(_name(node), most, middle=True)]
+    head = [name if len(name := _name(node)) <= most else shorten(name, most, middle=True)]
     if shape is not None and ("shape" in show or not text):
         head.append(shape_text(shape))
     if "dtype" in show and node.dtype:
