@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gviz.cli import streams
-from gviz.errors import FileError
+from gviz.cli.options import OneOf, not_one_of
+from gviz.errors import FileError, RenderError
 from gviz.render import RenderOptions, find, render, save, suffix_of
 from gviz.render.options import ENGINES, RANKDIRS, SHOWABLE
 
@@ -75,7 +76,10 @@ class Output:
             if source is not None and self.file and source.file and os.path.samefile(self.file, source.file):
                 raise FileError(f"-o {self.file} is SOURCE: the picture would replace it", hint="give the picture another name")
         on_terminal = self.is_stdout and streams.is_terminal(sys.stdout)
-        module = find(self.format, any_word=bool(self.suffix))
+        try:
+            module = find(self.format, any_word=bool(self.suffix))
+        except RenderError as error:
+            raise click.BadParameter(str(error), param_hint="'--format'") if self.suffix else error from None
         if on_terminal and self.format not in module.TEXTS:
             ways = f"Name a file (-o FILE.{self.format}), or send it on (-o - --format {self.format} | ...)."
             raise click.UsageError(f"{self.format} is binary, which a terminal cannot show. {ways}")
@@ -127,10 +131,10 @@ def makes_picture(rankdir: str, by_name: str = "ROOT.pdf") -> Callable[[Command]
         click.option("-o", "--output", "file", metavar="FILE",
                      help=f"The file to write. Its suffix is the format; - is standard output.{default}"),
         click.option("--format", "suffix", metavar="SUFFIX", help="The format, if it is not the suffix of the file."),
-        click.option("--rankdir", type=click.Choice(RANKDIRS, case_sensitive=False), default=rankdir,
+        click.option("--rankdir", type=OneOf(RANKDIRS), default=rankdir,
                      metavar="TB|BT|LR|RL", show_default=True,
                      help="The direction of the arrows: from top to bottom (TB), from left to right (LR) ..."),
-        click.option("--graphviz", type=click.Choice(ENGINES), default="auto", show_default=True,
+        click.option("--graphviz", type=OneOf(ENGINES), default="auto", show_default=True,
                      help="The program that makes images: the Graphviz that came with gviz, or the system's dot."),
     )  # fmt: skip
 
@@ -154,7 +158,7 @@ def lines_of(show: str) -> tuple[str, ...]:
     """Return the words of ``--show`` in the order of the lines in a box; ``none`` is empty, ``all`` is everything."""
     words = {word.strip().lower() for word in show.split(",") if word.strip()}
     for word in sorted(words - {*SHOWABLE, "none", "all"}):
-        raise click.BadParameter(f"{word!r} is not one of {', '.join(SHOWABLE)}, none, all.", param_hint="'--show'")
+        raise click.BadParameter(not_one_of(word, (*SHOWABLE, "none", "all")), param_hint="'--show'")
     if "none" in words and len(words) > 1:
         raise click.BadParameter("none cannot be combined with other words.", param_hint="'--show'")
     return SHOWABLE if "all" in words else tuple(word for word in SHOWABLE if word in words)
