@@ -1,11 +1,11 @@
-"""gviz draws computational graphs: what automatic differentiation records, as a picture.
+"""gviz draws computational graphs, as automatic differentiation records them.
 
     >>> import gviz
     >>> reading = gviz.read("y=(x+w)*(w+1)", x=2, w=1)
     >>> [node.label for node in reading.graph.nodes if node.kind == "operation"]
     ['MulBackward0', 'AddBackward0', 'AddBackward0']
 
-``reading.save("y.pdf")`` writes the picture, and a notebook shows it. Of tensors, gviz's own or those of the real torch:
+``reading.save("y.pdf")`` writes the picture, and a notebook shows it. Tensors of gviz or of the real torch have a graph too:
 
     >>> from gviz import engine as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
@@ -22,11 +22,12 @@ TYPE_CHECKING = False  # known to type checkers by its name: the typing module i
 if TYPE_CHECKING:
     from gviz import engine, static
     from gviz.errors import GvizError, GvizWarning
-    from gviz.graph import Edge, Graph, Node, TensorRow
+    from gviz.graph import CallableModule, Edge, Graph, Node, TensorRow
     from gviz.render import RenderOptions, save
     from gviz.render.torchviz import make_dot
     from gviz.sources import Reading, SourceOptions, read
-    from gviz.walk import graph
+
+    graph: CallableModule
 
 __version__ = "0.1.0"
 

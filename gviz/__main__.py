@@ -12,9 +12,9 @@ EXIT_INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line on ``sys.argv`` and leave with its exit status."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else the program that started gviz ignores Ctrl-C
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # if not, the program that started gviz ignores Ctrl-C
         signal.signal(signal.SIGINT, interrupt)
-    gc.disable()  # loading makes no garbage worth looking for: 5 % of a picture's time; a user's script gets it back
+    gc.disable()  # loading makes little garbage, and looking for it takes 5 % of the time; a user's script gets it back
     from gviz.cli import run
 
     try:
@@ -26,20 +26,19 @@ def main() -> None:
 def interrupt(_number: int, _frame: object) -> None:
     """End at once on Ctrl-C.
 
-    A KeyboardInterrupt would do harm: raised while a module loads, it comes out as another error, or is printed as
-    "Exception ignored". If there is something to tidy up, as after a script of the user, :func:`gviz.cli.streams.interruptible`
-    brings it back.
+    A KeyboardInterrupt that is raised while a module loads becomes another error, or is printed as "Exception ignored". While a
+    script of the user runs, which may have to tidy up, :func:`gviz.cli.streams.interruptible` raises it nevertheless.
     """
     os._exit(EXIT_INTERRUPTED)
 
 
 def leave(status: int) -> None:
     """End the process: at once, because taking Python and numpy apart takes 40 ms; in full if a user's script has run."""
-    if "gviz.sources.script" in sys.modules:  # it may have threads to wait for, and objects with last words
+    if "gviz.sources.script" in sys.modules:  # the script may have threads to wait for, and objects to finalize
         sys.exit(status)
     import atexit
 
-    atexit._run_exitfuncs()  # noqa: SLF001 os._exit leaves them out; what was written is flushed already
+    atexit._run_exitfuncs()  # noqa: SLF001 os._exit leaves them out; all output is flushed already
     os._exit(status)
 
 

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["STDIN", "check_name", "decode", "explained", "parse_json", "read_file", "read_stdin", "write"]
 
 STDIN = "<stdin>"
-"""What messages call standard input, as Python does."""
+"""The name of standard input in messages, as Python has it."""
 
 OPEN = {"/dev/stdout": 1, "/dev/stderr": 2} | {f"/dev/fd/{number}": number for number in range(64)}
-"""Names of files that are open already, each with its number: behind them may be a file that others write to as well."""
+"""Names of files that are open already, each with its number; other programs may write to the same file."""
 
 MAX_BYTES = 256 * 1024 * 1024
 """A larger file is neither a script nor a graph: /dev/zero, or a disk image."""
@@ -36,11 +36,11 @@ HINTS = {
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "choose a folder that you may write to"),
     errno.ENAMETOOLONG: "give the file a shorter name",
 }
-"""What to do if a file cannot be written, by the system's error."""
+"""Hints for a file that cannot be written, by the system's error."""
 
 
 def read_file(path: str) -> bytes:
-    """Return the bytes of a file; FileError for a folder, and for what is not there, not readable or without end."""
+    """Return the bytes of a file; FileError if it is a folder, is not there, is not readable or has no end."""
     try:
         with open(path, "rb") as stream:
             data = stream.read(MAX_BYTES + 1)
@@ -143,7 +143,7 @@ def read_stdin(stdin: TextIO | None) -> str:
 
 
 def parse_json(text: str, file: str, hint: str | None = None) -> Any:
-    """Return what a JSON text holds.
+    """Return the content of a JSON text.
 
     Args:
         text: JSON; a byte order mark is left out.
@@ -167,14 +167,14 @@ def parse_json(text: str, file: str, hint: str | None = None) -> Any:
     except RecursionError:
         raise FileError(f"{file}: the JSON is nested too deeply") from None
     except ValueError:
-        what = f"{file}: a whole number has too many digits"
-        raise FileError(what, hint="write it as a decimal number, as in 1e30") from None
+        hint = "write it as a decimal number, as in 1e30"
+        raise FileError(f"{file}: a whole number has too many digits", hint=hint) from None
 
 
 def write(path: str | os.PathLike[str], data: str | bytes) -> str:
     """Write a file: atomically, through links to the file they point to, with the permissions that the old one had.
 
-    A device or a pipe (``/dev/null``) is written to as it is; what is open already (``/dev/stdout``) goes on where it stands.
+    A device or a pipe (``/dev/null``) is written to as it is; a file that is open already (``/dev/stdout``) goes on.
 
     Args:
         path: where to.
@@ -184,7 +184,7 @@ def write(path: str | os.PathLike[str], data: str | bytes) -> str:
         The path, as text.
 
     Raises:
-        FileError: it cannot be written; what is there stays as it was.
+        FileError: it cannot be written; an old file stays as it was.
     """
     name = os.fspath(path)
     raw = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
@@ -205,7 +205,7 @@ def write(path: str | os.PathLike[str], data: str | bytes) -> str:
 
 def _check(name: str) -> None:
     """Refuse a word that is not the name of a file, or is that of a folder; FileError says what to write instead."""
-    check_name(name, "write -o NAME.pdf")
+    check_name(name, "name it as in NAME.pdf")
     if os.path.isdir(name) or name.endswith(("/", os.sep)):
         raise FileError(f"{name} is a folder", hint=f"name a file in it: {os.path.join(name, 'graph.pdf')}")
     folder = os.path.dirname(os.path.realpath(name))

@@ -6,7 +6,12 @@ recorded it: names, numbers and text only, no memory address anywhere, so that e
 Edges point the way the data flows, from the leaves to the root, as TorchViz draws them: ``source`` is the
 ``next_functions[slot]`` of ``target``.
 
-The module can be called: ``gviz.graph(y)`` is :func:`gviz.walk.graph`, the graph of a tensor.
+The module is also a function, ``gviz.graph(tensors, params=None, *, saved=False)``: it returns the graph of
+
+- ``tensors``, of gviz's engine or of the real torch: a tensor; a list of several; or a dict of their names. A tensor of
+  ``gviz.static``, or a ``tf.Graph``, gives the whole static graph;
+- with the names ``params``, as in ``dict(model.named_parameters())``, for boxes and rows of the table;
+- ``saved``: and with the tensors that operations save for backward, as boxes of their own.
 """
 
 from __future__ import annotations
@@ -179,6 +184,16 @@ class Graph:
         for root in self.roots:
             if root not in ids:
                 raise ValueError(f"there is no node {root!r} to be a root")
+
+    def __repr__(self) -> str:
+        """Return the title and the size: ``<Graph y: 8 boxes, 7 arrows>``."""
+        return f"<{self.summary('Graph')}>"
+
+    def summary(self, word: str) -> str:
+        """Return the word, the title and the size, as a short representation has them."""
+        boxes = "1 box" if len(self.nodes) == 1 else f"{len(self.nodes)} boxes"
+        arrows = "1 arrow" if len(self.edges) == 1 else f"{len(self.edges)} arrows"
+        return f"{' '.join(filter(None, [word, excerpt(self.title)]))}: {boxes}, {arrows}"
 
     def node(self, node_id: str) -> Node:
         """Return the node of that id.
@@ -371,9 +386,25 @@ def _checked(value: object, form: str, place: str) -> Any:
 class CallableModule(ModuleType):
     """This module: once it is imported, ``gviz.graph`` is its name, which people also call."""
 
-    def __call__(self, *tensors: Any, **options: Any) -> Graph:
-        """Return the graph of tensors: see :func:`gviz.walk.graph`."""
-        drawn: Graph = import_module("gviz.walk").graph(*tensors, **options)
+    def __call__(self, tensors: Any, params: Any = None, *, saved: bool = False) -> Graph:
+        """Return the graph of tensors: ``gviz.graph(loss).save("loss.svg")``.
+
+        Args:
+            tensors: the root: a tensor; for several roots a list of tensors, or a dict of their names. A tensor of
+                ``gviz.static``, or its graph, gives the whole static graph.
+            params: tensors by name, as in ``dict(model.named_parameters())``: names for boxes, and rows of the table.
+            saved: True to draw the tensors that operations save for backward, as nodes of their own.
+
+        Raises:
+            TypeError: an argument is not a tensor.
+        """
+        static, first = sys.modules.get("gviz.static"), tensors[0] if isinstance(tensors, list | tuple) and tensors else tensors
+        owner = getattr(first, "graph", first)
+        if static is not None and isinstance(owner, static.Graph):
+            title = getattr(first, "name", "").partition(":")[0]
+            drawn: Graph = import_module("gviz.static.out").picture(owner, title=title)
+        else:
+            drawn = import_module("gviz.walk").graph(tensors, params, saved=saved)
         return drawn
 
 

@@ -390,22 +390,14 @@ def graph(
     *,
     saved: bool = False,
 ) -> Graph:
-    """Return the graph of tensors, of gviz's engine or of the real torch: ``gviz.graph(loss).save("loss.svg")``.
-
-    Args:
-        tensors: the root: a tensor; for several roots a list of tensors, or a dict of their names.
-        params: tensors by name, as in ``dict(model.named_parameters())``: names for boxes, and rows of the table.
-        saved: True to draw the tensors that operations save for backward, as nodes of their own.
-
-    Raises:
-        TypeError: an argument is not a tensor.
+    """Return the graph of tensors, of gviz's engine or of the real torch, as :meth:`gviz.graph.CallableModule.__call__` says.
 
     >>> from gviz import engine as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> [(node.kind, node.name) for node in graph(x * x, {"x": x}).nodes]
     [('output', 'output'), ('operation', 'output'), ('accumulate', None), ('leaf', 'x')]
     """
-    names = dict(params or {})
+    names = by_name(params)
     if isinstance(tensors, dict):
         roots: dict[str, TensorLike] = tensors
     else:
@@ -415,8 +407,19 @@ def graph(
         roots = {known.get(id(root), name): root for root, name in zip(listed, fresh, strict=True)}
     for name, tensor in (roots | names).items():
         if not is_tensor(tensor):
-            raise TypeError(f"gviz.graph() takes tensors, but {name!r} is a {type(tensor).__name__}")
+            raise TypeError(f"gviz.graph() takes tensors, but {name!r} is of type {type(tensor).__name__}")
     return walk(roots, names, saved=saved)
+
+
+def by_name(params: Mapping[str, TensorLike] | None) -> dict[str, TensorLike]:
+    """Return the names that a user gives to tensors; TypeError for anything but a dictionary, or pairs."""
+    try:
+        return {} if params is None else dict(params)
+    except (TypeError, ValueError):
+        example = "as dict(net.named_parameters()) is; several roots are a list"
+        raise TypeError(
+            f"params is a dictionary of names and tensors, {example}; not of type {type(params).__name__}"
+        ) from None
 
 
 MOST_IN_NOTEBOOK = 300

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import pydoc
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from tested import leaf
 import gviz
 from gviz import engine
 from gviz import static as tf
+from gviz.static.graph import Graph
 
 
 def values_of(graph: gviz.Graph) -> dict[str, Any]:
@@ -125,8 +128,39 @@ def test_saved_tensors_are_nodes_if_they_are_asked_for() -> None:
 
 @pytest.mark.parametrize("thing", [3, "y=x*w", None, np.ones(2)])
 def test_a_graph_is_made_of_tensors(thing: Any) -> None:
-    with pytest.raises(TypeError, match=r"gviz.graph\(\) takes tensors, but 'output' is a"):
+    with pytest.raises(TypeError, match=rf"gviz.graph\(\) takes tensors, but 'output' is of type {type(thing).__name__}"):
         gviz.graph(thing)
+
+
+@pytest.mark.parametrize("function", [gviz.graph, gviz.make_dot])
+def test_names_are_a_dictionary_or_pairs(function: Any) -> None:
+    x, net = engine.ones(2, requires_grad=True), engine.nn.Linear(1, 1)
+    for wrong in (x * 2, net, 3):
+        with pytest.raises(TypeError, match=f"params is a dictionary .* not of type {type(wrong).__name__}"):
+            function(x * 2, wrong)
+    assert function(net(x[:1]), net.named_parameters()) is not None
+
+
+def test_the_graph_function_shows_its_arguments() -> None:
+    assert list(inspect.signature(gviz.graph).parameters) == ["tensors", "params", "saved"]
+    assert "Args:" in str(type(gviz.graph).__call__.__doc__)
+    assert "gviz.graph(tensors, params=None, *, saved=False)" in pydoc.plain(pydoc.render_doc(gviz.graph))
+
+
+def test_a_tensor_of_a_static_graph_draws_all_of_it() -> None:
+    with Graph().as_default() as static:
+        a = tf.placeholder("float", name="a")
+        b = tf.multiply(a, 2.0, name="b")
+    assert [node.name for node in gviz.graph(b).nodes] == ["a", "b/y", "b"]
+    assert (gviz.graph(b).title, gviz.graph(static).title, gviz.graph([b]).kind) == ("b", "", "static")
+    assert gviz.graph(static)._repr_svg_().count("<svg") == 1
+
+
+def test_a_short_line_represents_graphs_readings_and_notes() -> None:
+    reading = gviz.read("y=(x+w)*(w+1)", x=2)
+    assert (repr(reading), repr(reading.graph)) == ("<Reading y: 8 boxes, 8 arrows>", "<Graph y: 8 boxes, 8 arrows>")
+    assert repr(gviz.Graph()) == "<Graph: 0 boxes, 0 arrows>"
+    assert str(reading.notes[0]) == "w not given: 1.0 used"
 
 
 # Pictures
@@ -145,6 +179,13 @@ def test_a_graph_and_a_reading_are_saved_in_the_format_of_the_suffix(tmp_path: P
     assert b"MulBackward0" in a
     reading.save(tmp_path / "plain.dot", gviz.RenderOptions(show=()))
     assert "grad = " not in (tmp_path / "plain.dot").read_text(encoding="utf-8")
+
+
+def test_options_of_a_picture_take_words_as_the_command_line_does() -> None:
+    options = gviz.RenderOptions(show="value", rankdir="lr")  # type: ignore[arg-type]
+    assert options == gviz.RenderOptions(show=("value",), rankdir="LR")
+    with pytest.raises(gviz.GvizError, match=r"show is one of .*, not 'valeu'\ndid you mean value"):
+        gviz.RenderOptions(show="valeu")  # type: ignore[arg-type]
 
 
 def test_a_notebook_shows_readings_graphs_and_tensors() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import Any, TypeAlias
 
 import click
 
-__all__ = ["Command", "SourceCommand", "takes_source"]
+from gviz.text import did_you_mean
+
+__all__ = ["Command", "OneOf", "SourceCommand", "not_one_of", "takes_source"]
 
 Command: TypeAlias = Callable[..., int]
 
@@ -64,6 +66,25 @@ def split_names(text: str) -> tuple[str, ...]:
     return tuple(stripped for name in names if (stripped := name.strip()))
 
 
+class OneOf(click.Choice):  # type: ignore[type-arg]  # has parameters since click 8.2
+    """Words to choose from, in any case; another word is refused with the one that was probably meant."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the word as it is listed."""
+        word = next((word for word in self.choices if word.lower() == str(value).lower()), None)
+        return word if word is not None else self.fail(not_one_of(value, self.choices), param, ctx)
+
+
+def not_one_of(word: str, words: Iterable[str]) -> str:
+    """Return what to say of a word that is not among those that an option takes.
+
+    >>> not_one_of("stp", ["draw", "stop"])
+    "'stp' is not one of draw, stop; did you mean stop?"
+    """
+    listed = list(words)
+    return "; ".join(filter(None, [f"{word!r} is not one of {', '.join(listed)}", did_you_mean(word, listed)]))
+
+
 NAMES: dict[str, Any] = {"multiple": True, "callback": _names, "metavar": "NAME"}
 
 OPTIONS = {
@@ -75,9 +96,9 @@ OPTIONS = {
     "no_backward": click.option("--no-backward", is_flag=True, help="Compute the values only; do not run backward."),
     "grad_output": click.option("--grad-output", metavar="VALUE",
                                 help="The gradient of the root, such as ones, if it is not a scalar."),
-    "engine": click.option("--engine", type=click.Choice(["gviz", "torch", "auto"]), default="auto", show_default=True,
+    "engine": click.option("--engine", type=OneOf(["gviz", "torch", "auto"]), default="auto", show_default=True,
                            help="The engine for a script: gviz's, the real PyTorch, or auto (PyTorch if gviz's lacks a name)."),
-    "on_error": click.option("--on-error", type=click.Choice(["draw", "stop"]), default="draw", show_default=True,
+    "on_error": click.option("--on-error", type=OneOf(["draw", "stop"]), default="draw", show_default=True,
                              help="If a script raises an error: draw the graph up to there, or stop."),
 }  # fmt: skip
 """The options of reading a source."""
@@ -107,7 +128,7 @@ def takes_source(*names: str, required: bool = True) -> Callable[[Command], Comm
                     raise click.UsageError(f"--{unused.replace('_', '-')} needs a SOURCE.")
                 return command(source=None, options=SourceOptions(), **params)
             source, values, argv = read_words(words, after, own.pop("values"))
-            roots, backward = own.pop("root", ()), not own.pop("no_backward")
+            roots, backward = own.pop("root", ()), not own.pop("no_backward", False)
             options = SourceOptions(values=values, argv=argv, roots=roots, backward=backward, **own)
             return command(source=source, options=options, **params)
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gviz.cli import streams
-from gviz.errors import FileError
+from gviz.cli.options import OneOf, not_one_of
+from gviz.errors import FileError, RenderError
 from gviz.sources.options import Note
 from gviz.render import RenderOptions, find, render, save, suffix_of
 from gviz.pictures.options import ENGINES, FITS, RANKDIRS, SHOWABLE, THEMES, VIEWS
@@ -44,7 +45,7 @@ LOOK = (
 )  # fmt: skip
 """Options of a command that are fields of :class:`gviz.RenderOptions`."""
 
-VIEW = click.option("--view", type=click.Choice(VIEWS), default="torchviz", show_default=True,
+VIEW = click.option("--view", type=OneOf(VIEWS), default="torchviz", show_default=True,
                     help="The backward graph as TorchViz draws it, or the formula with its local derivatives.")  # fmt: skip
 
 
@@ -73,7 +74,7 @@ class Output:
     def format(self) -> str:
         """The format that is asked for; FileError for a folder."""
         if self.options.format or self.file is None:
-            return self.options.format or "pdf"
+            return (self.options.format or "pdf").lower()
         if self.file == "-":
             return "txt" if streams.is_terminal(sys.stdout) else "dot"
         suffix = suffix_of(self.file)
@@ -89,7 +90,10 @@ class Output:
             if source is not None and self.file and source.file and os.path.samefile(self.file, source.file):
                 raise FileError(f"-o {self.file} is SOURCE: the picture would replace it", hint="give the picture another name")
         on_terminal = self.file == "-" and streams.is_terminal(sys.stdout)
-        module = find(self.format, any_word=bool(self.options.format))
+        try:
+            module = find(self.format, any_word=bool(self.options.format))
+        except RenderError as error:
+            raise click.BadParameter(str(error), param_hint="'--format'") if self.options.format else error from None
         if on_terminal and self.format not in module.TEXTS:
             ways = f"Name a file (-o FILE.{self.format}), or send it on (-o - --format {self.format} | ...)."
             raise click.UsageError(f"{self.format} is binary, which a terminal cannot show. {ways}")
@@ -152,9 +156,9 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
         click.option("-o", "--output", "files", metavar="FILE", multiple=True,
                      help=f"The file to write; repeatable. Its suffix is the format; - is standard output.{default}"),
         click.option("--format", "suffix", metavar="SUFFIX", help="The format, if it is not the suffix of the file."),
-        click.option("--theme", type=click.Choice(THEMES), default="torchviz", show_default=True,
+        click.option("--theme", type=OneOf(THEMES), default="torchviz", show_default=True,
                      help="The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer."),
-        click.option("--fit", type=click.Choice(FITS), default="none", show_default=True,
+        click.option("--fit", type=OneOf(FITS), default="none", show_default=True,
                      help="The page: as large as the picture is, a 16:9 slide, or A4 across."),
         click.option("--title", metavar="TEXT", help="The text above the picture."),
         click.option("--caption", metavar="TEXT", help="The text below the picture."),
@@ -170,10 +174,10 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
         click.option("--precision", type=click.IntRange(0, 9), default=4, show_default=True, metavar="N",
                      help="The decimals of a number in a box."),
         click.option("--legend/--no-legend", default=True, help="Say below the picture what its boxes are, or not."),
-        click.option("--rankdir", type=click.Choice(RANKDIRS, case_sensitive=False),
+        click.option("--rankdir", type=OneOf(RANKDIRS),
                      metavar="TB|BT|LR|RL", help="The direction of the arrows: from top to bottom (TB), from left to right (LR) ..."
                      " [default: that of the view]" if has_views else " [default: TB]"),
-        click.option("--graphviz", type=click.Choice(ENGINES), default="auto", show_default=True,
+        click.option("--graphviz", type=OneOf(ENGINES), default="auto", show_default=True,
                      help="The program that makes images: the Graphviz that came with gviz, or the system's dot."),
     )  # fmt: skip
     if has_views:
@@ -212,7 +216,7 @@ def lines_of(show: str) -> tuple[str, ...]:
     """Return the words of ``--show`` in the order of the lines in a box; ``none`` is empty, ``all`` is everything."""
     words = {word.strip().lower() for word in show.split(",") if word.strip()}
     for word in sorted(words - {*SHOWABLE, "none", "all"}):
-        raise click.BadParameter(f"{word!r} is not one of {', '.join(SHOWABLE)}, none, all.", param_hint="'--show'")
+        raise click.BadParameter(not_one_of(word, (*SHOWABLE, "none", "all")), param_hint="'--show'")
     if "none" in words and len(words) > 1:
         raise click.BadParameter("none cannot be combined with other words.", param_hint="'--show'")
     return SHOWABLE if "all" in words else tuple(word for word in SHOWABLE if word in words)

@@ -20,7 +20,7 @@ __all__ = ["static"]
 
 
 @click.command(cls=SourceCommand)
-@takes_source()
+@takes_source("values", "root", "dtype", "engine", "on_error")
 @makes_picture()
 @click.option("--gradients", is_flag=True, help="Add the operations of the root's derivatives, in a scope of their own.")
 @click.option("--collapse", metavar="SCOPE", multiple=True, help="Draw a scope, such as gradients, as one box. Repeatable.")
@@ -53,6 +53,8 @@ def static(
         raise click.UsageError(f"{text} prints text: it cannot be combined with {others}-o FILE, --format or --collapse.")
     options = replace(options, static=True, graph=graph)
     reading = read_source(source, options, product_on_stdout=is_text or picture.is_stdout)
+    if reading.graph.kind != "static":
+        streams.complain(f"{source.file} is not a static graph: it is drawn as autograd recorded it", "warning")
     if gradients:
         from gviz.sources.static import with_gradients
 

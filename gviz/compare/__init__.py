@@ -140,18 +140,15 @@ def timed_runs(
     static: Callable[[Sequence[Any]], Any], dynamic: Callable[[Sequence[Any]], Any], feeds: Sequence[Sequence[Any]]
 ) -> tuple[float, float]:
     """Return the median time of a run of each; both take turns, so that other work of the machine slows both."""
-    times: tuple[list[float], list[float]] = ([], [])
-    counts = [max(1, int(SHORT / time_of(run, feeds[:1]))) for run in (static, dynamic)]
-    sources = [cycle(feeds), cycle(feeds)]
+    forms = [(run, max(1, int(SHORT / time_of(run, feeds[:1]))), cycle(feeds), list[float]()) for run in (static, dynamic)]
     least, most = GOES
-    goes, spent = 0, 0.0
-    while goes < least or (spent < SECONDS and goes < most):
-        for run, count, source, row in zip((static, dynamic), counts, sources, times, strict=True):
-            taken = time_of(run, list(islice(source, count)))
-            row.append(taken / count)
-            spent += taken
-        goes += 1
-    return median(times[0]), median(times[1])
+    end = perf_counter() + SECONDS
+    for go in range(most):
+        if go >= least and perf_counter() > end:
+            break
+        for run, count, source, times in forms:
+            times.append(time_of(run, list(islice(source, count))) / count)
+    return median(forms[0][3]), median(forms[1][3])
 
 
 def time_of(run: Callable[[Sequence[Any]], Any], feeds: Sequence[Sequence[Any]]) -> float:

@@ -61,7 +61,7 @@ def _breakdown(status: int, errors: str) -> DrawingError:
         what = f"Graphviz broke down on this graph (signal {-status})"
     else:
         what = f"Graphviz gave up on this graph without a picture ({last or f'exit status {status}'})"
-    return DrawingError(what, hint="DOT (-o graph.dot) and the tree (-o graph.txt) of any graph can be had without Graphviz")
+    return DrawingError(what, hint="DOT (graph.dot) and the tree (graph.txt) of any graph can be had without Graphviz")
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ __all__ = ["ENGINES", "DrawingError", "NoEngineError", "draw", "engines"]
 ENGINES = {"auto": ("embedded", "system"), "embedded": ("embedded",), "system": ("system",)}
 """The words of ``--graphviz``, each with the engines that are tried, in order."""
 
-_WITHOUT = "DOT, JSON and the tree need no Graphviz: -o graph.dot"
+_WITHOUT = "DOT, JSON and the tree need no Graphviz: graph.dot"
 
 _INKED = frozenset(("pdf", "png", "ps", "eps", "jpg", "jpeg", "jpe", "gif", "gd", "gd2", "wbmp", "webp", "tif", "tiff", "bmp"))
 """Formats that hold the shapes of the characters; the others hold their numbers, and the reader's fonts show them."""

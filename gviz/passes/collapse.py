@@ -48,7 +48,8 @@ def collapse(graph: Graph, scopes: Collection[str]) -> Graph:
     known = scopes_of(graph)
     for scope in scopes:
         if scope not in known:
-            raise SourceError(f"there is no name scope {scope!r}", hint=f"there are {', '.join(known) or 'none'}")
+            hint = "--gradients adds it" if scope == "gradients" else f"there are {', '.join(known) or 'none'}"
+            raise SourceError(f"there is no name scope {scope!r}", hint=hint)
     box: dict[str, str] = {}
     members: dict[str, list[Node]] = {}
     for node in graph.nodes:

@@ -20,6 +20,9 @@ __all__ = ["LONGEST_LINE", "Box", "Line", "Span", "boxes", "decimal", "describe"
 
 LONGEST_LINE = 200  # characters, in a box and of a title: a longer one would make the picture too small to be read
 
+OPERATIONS = ("operation", "accumulate")
+"""Kinds of boxes that hold no tensor; one with a name makes the tensor of that name."""
+
 MOST_VALUES = 4
 """A tensor of more elements shows its shape instead of its values."""
 
@@ -211,7 +214,7 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
     show = options.show
     if not show:
         return [(Span(text),) for text in _torchviz(node)]
-    is_operation = node.kind in ("operation", "accumulate")
+    is_operation = node.kind in OPERATIONS
     found: list[Line] = [(Span(node.label),)] if node.label and node.kind != "saved" else []
     if is_operation and (has_box or node.name is None):
         sizes = shape_text(node.shape) if node.shape and node.kind == "operation" else ""
@@ -244,7 +247,7 @@ def describe(box: Box) -> str:
 
 def _torchviz(node: Node) -> list[str]:
     """Return TorchViz's own label: the class of an operation; the name of a tensor, known or not, above its shape."""
-    if node.kind in ("operation", "accumulate"):
+    if node.kind in OPERATIONS:
         return [node.label]
     if node.kind in ("placeholder", "variable"):
         return [node.label, _name(node)]

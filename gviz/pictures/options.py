@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gviz.errors import RenderError
+from gviz.text import did_you_mean
+
 __all__ = ["ENGINES", "FITS", "RANKDIRS", "SHOWABLE", "THEMES", "VIEWS", "RenderOptions"]
 
 SHOWABLE = ("value", "grad", "shape", "dtype", "state", "saved", "attrs")
@@ -55,7 +58,7 @@ class RenderOptions:
         graph, node, edge: further attributes for Graphviz, (name, value), as of its options -G, -N and -E.
 
     Raises:
-        ValueError: a word that is none of the above.
+        RenderError: a word that is none of the above.
     """
 
     show: tuple[str, ...] = ("value", "grad")
@@ -83,6 +86,9 @@ class RenderOptions:
 
     def __post_init__(self) -> None:
         """Refuse what no format would understand."""
+        show: object = self.show
+        object.__setattr__(self, "show", (show,) if isinstance(show, str) else self.show)
+        object.__setattr__(self, "rankdir", self.rankdir.upper())
         for option, words, known in (
             ("show", self.show, SHOWABLE),
             ("rankdir", (self.direction,), RANKDIRS),
@@ -93,7 +99,8 @@ class RenderOptions:
         ):
             for word in words:
                 if word not in known:
-                    raise ValueError(f"{option} is one of {', '.join(known)}, not {word!r}")
+                    hint = did_you_mean(word, known) or None
+                    raise RenderError(f"{option} is one of {', '.join(known)}, not {word!r}", hint=hint)
 
     @property
     def direction(self) -> str:

@@ -131,8 +131,9 @@ def on_page(
         rows = "".join(f'<TR><TD ALIGN="LEFT">{line}</TD></TR>' for line in caption)
         table = f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="{page.caption * 0.13:.0f}">{rows}</TABLE>'
         put("__caption", table, page.caption, MARGIN - 2, foot + len(caption) * page.caption * LINE / 2 + 4)
+    inset = 0.36 * scale  # half of a point's least width
     corner = {"shape": "point", "width": "0.001", "height": "0.001", "style": "invis", "label": ""}
-    texts += [Shape(f"__corner{i}", {**corner, "pos": place(x, y)}) for i, (x, y) in enumerate([(0, 0), (page.width, page.height)])]
+    texts += [Shape(f"__corner{i}", {**corner, "pos": place(x, y)}) for i, (x, y) in enumerate([(inset, inset), (page.width - inset, page.height - inset)])]
     bare = {key: value for key, value in picture.graph.items() if key not in ("label", "size", "rankdir")}
     size = {"size": f"{page.width / 72 + 0.003:.4f},{page.height / 72 + 0.002:.4f}!", "dpi": f"{144 * zoom:g}", "pad": "0"}
     return replace(picture, graph={**bare, **size}, statements=[*placed(picture.statements, layout), *texts])

@@ -75,7 +75,7 @@ def find(suffix: str, *, any_word: bool = False) -> Format:
         return module
     known = sorted(known for module in _modules() for known in module.SUFFIXES)
     if not wanted:
-        hint = f"end it in one of {', '.join(known)}, or give a --format"
+        hint = f"end it in one of {', '.join(known)}, or name the format"
         raise RenderError("the file's name has no suffix that tells the format", hint=hint)
     meant = closest(wanted, known)
     takers = (module for module in _modules() if wanted not in getattr(module, "NEVER", (wanted,)))
@@ -156,12 +156,12 @@ def _serving(suffix: str) -> Format | None:
 
 
 def _modules(first: str = "") -> Iterator[Format]:
-    """Yield the modules of this folder that are formats; the one of that name, if there is one, comes first."""
+    """Yield the modules of this folder that are formats; for a suffix the one of that name comes first, then the pictures."""
     from importlib import import_module
 
     folder = os.path.dirname(__file__)
     names = sorted(name[:-3] for name in os.listdir(folder) if name.endswith(".py") and not name.startswith("_"))
-    for name in sorted(names, key=lambda name: name != first):
+    for name in sorted(names, key=lambda name: (name != first, bool(first) and name != "image")):
         module: Any = import_module(f"{__name__}.{name}")
         if hasattr(module, "SUFFIXES"):
             yield module

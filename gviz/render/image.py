@@ -92,7 +92,7 @@ def _drawn(graph: Graph, options: RenderOptions, output: str) -> bytes:
     arrows = [one for one in picture.statements if isinstance(one, Arrow)]
     plan = make_plan(shapes, [(arrow.start, arrow.end) for arrow in arrows])
     if plan.is_slow:
-        warn_of_size(len(shapes), len(plan.long), "DOT (-o graph.dot) and the tree (-o graph.txt) are there at once")
+        warn_of_size(len(shapes), len(plan.long), "DOT (graph.dot) and the tree (graph.txt) are there at once")
     if not plan.long:
         return draw(dot.text_of(picture, plan.attributes), output, using=options.graphviz)
     long = {id(arrows[number]) for number in plan.long}

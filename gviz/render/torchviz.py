@@ -10,22 +10,19 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from gviz.pictures.labels import shape_text
+from gviz.pictures.labels import OPERATIONS, shape_text
 from gviz.pictures.look import ARROWS, BOX, BOXES, LONGEST_LINE, LONGEST_PIECE, picture_size
 from gviz.text import shorten, visible
-from gviz.walk import FREED, is_tensor, walk
+from gviz.walk import FREED, by_name, is_tensor, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from gviz.graph import Edge, Graph, Node
     from gviz.render._digraph import Digraph
     from gviz.walk import TensorLike
 
 __all__ = ["make_dot"]
-
-BY_FUNCTION = "saved["
-"""The label of an edge from a tensor that a user's Function saved begins so."""
 
 
 def make_dot(
@@ -57,15 +54,14 @@ def make_dot(
     """
     from gviz.render._digraph import Digraph
 
-    if params is not None and not hasattr(params, "items"):
-        raise TypeError(f"params is a dictionary of names and tensors, not of type {type(params).__name__}")
+    params = by_name(params)
     if not isinstance(max_attr_chars, int):
         raise TypeError(f"max_attr_chars is a whole number, not of type {type(max_attr_chars).__name__}")
     outputs = var if isinstance(var, tuple | list) else (var,)
-    for argument, tensor in [*(("var", output) for output in outputs), *(params or {}).items()]:
+    for argument, tensor in [*(("var", output) for output in outputs), *params.items()]:
         if not is_tensor(tensor):
             raise TypeError(f"make_dot draws tensors; {argument} is of type {type(tensor).__name__}")
-    named = dict({id(tensor): (name, tensor) for name, tensor in (params or {}).items()}.values())  # the last, as in TorchViz
+    named = dict({id(tensor): (name, tensor) for name, tensor in params.items()}.values())  # the last, as in TorchViz
     name_of = {id(tensor): name for name, tensor in named.items()}
     roots = {f"{name_of.get(id(output), '')}\0{number}": output for number, output in enumerate(outputs)}
     graph = walk(roots, named, saved=show_saved, values=False, detailed=math.inf if show_attrs else 0)
@@ -91,50 +87,44 @@ class Drawing:
         self.boxes: dict[tuple[str, str], str] = {}
 
     def draw(self) -> None:
-        """Draw the roots and all below them; a stack of what is begun takes the place of recursion."""
-        for root in self.roots:
-            stack = [iter((root,))]
-            while stack:
-                node_id = next(stack[-1], None)
-                if node_id is None:
-                    stack.pop()
-                elif node_id not in self.seen:
-                    node = self.nodes[node_id]
-                    stack.append(self.operation(node) if node.kind in ("operation", "accumulate") else self.tensor(node))
+        """Draw the roots and all below them; a stack of steps, nodes and arrows, takes the place of recursion."""
+        stack: list[str | Edge] = [*reversed(self.roots)]
+        while stack:
+            step = stack.pop()
+            if not isinstance(step, str):
+                self.arrow(step.source, step.target, step.kind)
+                if step.kind == "saved":
+                    self.tensor_box(step.source, "saved")
+            elif step not in self.seen:
+                stack += reversed(self.begin(self.nodes[step]))
 
-    def tensor(self, node: Node) -> Iterator[str]:
-        """Draw an output or the base of a view; yield what has to be drawn before the arrows from it."""
-        self.tensor_box(node.id, node.kind)
-        for edge in self.into[node.id]:
-            yield edge.source
-            self.arrow(edge.source, node.id, edge.kind)
-
-    def operation(self, node: Node) -> Iterator[str]:
-        """Draw an operation with the tensors that it keeps; yield its inputs, each after the arrow from it."""
-        edges, is_leaf = self.into[node.id], node.kind == "accumulate"
+    def begin(self, node: Node) -> list[str | Edge]:
+        """Draw the box of a node, with the tensors that it keeps; return the steps that follow."""
+        edges = self.into[node.id]
+        if node.kind not in OPERATIONS:
+            self.tensor_box(node.id, node.kind)
+            return [step for edge in edges for step in (edge.source, edge)]
+        below: list[str | Edge] = []
+        last: list[str | Edge] = []
         for edge in edges:
-            if edge.kind == "saved" and not edge.label.startswith(BY_FUNCTION):
+            if edge.kind == "saved" and edge.label.startswith("saved["):  # by a Function of the user's
+                last.append(edge)
+            elif edge.kind == "saved":
                 self.arrow(node.id, edge.source, "saved")
                 self.tensor_box(edge.source, "saved", edge.label)
-            elif is_leaf:
+            elif node.kind == "accumulate":
                 self.tensor_box(edge.source, "leaf")
                 self.arrow(edge.source, node.id)
+            else:
+                below += (edge, edge.source)
         self.box(node.id, _operation_text(node, self.max_chars) if self.max_chars else node.label, node.kind)
-        for edge in edges:
-            if edge.kind == "data" and not is_leaf:
-                self.arrow(edge.source, node.id)
-                yield edge.source
-        for edge in edges:
-            if edge.label.startswith(BY_FUNCTION):
-                self.arrow(edge.source, node.id, "saved")
-                self.tensor_box(edge.source, "saved")
+        return below + last
 
     def tensor_box(self, node_id: str, kind: str, name: str = "") -> None:
         """Add a box for a tensor: its name, if it has one, above its shape."""
         node = self.nodes[node_id]
-        own = node.name or ""
-        shown = name or (own.rpartition("\0")[0] if node.kind == "output" else own)
-        lines = f"{shown}\n {shape_text(node.shape or ())}".split("\n")
+        own = (node.name or "").rpartition("\0")[0] if node.kind == "output" else node.name  # a root's name has its number
+        lines = f"{name or own or ''}\n {shape_text(node.shape or ())}".split("\n")
         self.box(node_id, "\n".join(shorten(line, LONGEST_LINE, middle=True) for line in lines), kind)
 
     def box(self, node_id: str, text: str, kind: str) -> None:

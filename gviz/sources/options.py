@@ -137,6 +137,10 @@ class Note:
     text: str
     level: Level = "note"
 
+    def __str__(self) -> str:
+        """Return the line."""
+        return self.text
+
 
 @dataclass(frozen=True)
 class Evaluated:

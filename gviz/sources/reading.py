@@ -37,6 +37,10 @@ class Reading:
     aliases: Mapping[str, str] = field(default_factory=dict)
     static: Any = None
 
+    def __repr__(self) -> str:
+        """Return the title and the size of the graph, and whether its script failed."""
+        return f"<{self.graph.summary('Reading')}{', failed' if self.failed else ''}>"
+
     def save(self, path: str | os.PathLike[str], options: Any = None) -> str:
         """Write the graph to a file, as :meth:`gviz.graph.Graph.save` does; return the path."""
         return self.graph.save(path, options)

@@ -8,31 +8,31 @@ plans and gradients treat it so (:func:`unit_of`).
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gviz.static.build import add, constant, convert, make, of_dtype
 from gviz.static.dtypes import bool_, int32
 from gviz.static.errors import DeadlineExceededError
 from gviz.static.graph import Operation, Tensor, get_default_graph
-from gviz.static.shapes import TensorShape, as_shape, leaves, refilled, relaxed, same_structure
+from gviz.static.shapes import TensorShape, as_shape, leaves, nesting, refilled, relaxed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from gviz.static.graph import Graph
+    from gviz.static.graph import Graph, TensorLike
     from gviz.static.shapes import Dims
 
 __all__ = ["Branches", "Context", "Loop", "Unit", "cond", "opened", "refuse_endless", "unit_of", "while_loop"]
+
+Branch: TypeAlias = "Callable[[], object]"
 
 
 class Context:
     """The inside of a loop or of a branch, while it is built and afterwards.
 
-    Args:
-        graph: it is part of.
-        gate: the type of operation through which tensors come in.
-        predicate: what that operation takes besides, in a branch.
-        side: which of its outputs is inside: 0 in a false branch, 1 in a true one.
+    Tensors come in through operations of the type ``gate``. In a branch these take the predicate, too, and their output of the
+    number ``side`` is inside: 0 in a false branch, 1 in a true one.
     """
 
     def __init__(self, graph: Graph, gate: str, predicate: Tensor | None = None, side: int = 0) -> None:
@@ -94,6 +94,7 @@ class Unit:
 
     number = 0
     control_inputs: tuple[Operation, ...] = ()
+    built_again: Callable[..., Any]
 
     def __init__(self, name: str, context: Context) -> None:
         self.name, self.context = name, context
@@ -114,7 +115,7 @@ class Unit:
             op.context = op.context and op.context.outer
 
 
-def unit_of(op: Operation) -> Any:
+def unit_of(op: Operation) -> Operation | Unit:
     """Return the loop or the branches whose result it is, else the operation itself."""
     return op.attrs.get("unit", op)
 
@@ -161,7 +162,7 @@ class Loop(Unit):
 
 
 def while_loop(
-    cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, shape_invariants: Any = None,
+    cond: Callable[..., TensorLike], body: Callable[..., object], loop_vars: Any, shape_invariants: object = None,
     parallel_iterations: int = 10, back_prop: bool = True, swap_memory: bool = False, maximum_iterations: Any = None,
     name: str | None = None, return_same_structure: bool = False,
 ) -> Any:  # fmt: skip
@@ -181,7 +182,7 @@ def while_loop(
         raise ValueError("'loop_vars' must be provided.")
     if maximum_iterations is not None:
         packed = while_loop(
-            lambda n, v: make("LogicalAnd", [n < maximum_iterations, cond(*v)]),
+            lambda n, v: make("LogicalAnd", [n < maximum_iterations, convert(cond(*v))]),
             lambda n, v: (n + 1, as_given(loop_vars, body(*v))),
             (constant(0, int32, name="iteration_counter"), loop_vars),
             None if shape_invariants is None else (TensorShape([]), shape_invariants),
@@ -195,7 +196,11 @@ def while_loop(
 
 
 def build_loop(
-    scope: str, cond: Callable[..., Any], body: Callable[..., Any], form: Any, shapes: Sequence[Dims] | None
+    scope: str,
+    cond: Callable[..., TensorLike],
+    body: Callable[..., object],
+    form: Sequence[object],
+    shapes: Sequence[Dims] | None,
 ) -> list[Tensor]:
     """Build the operations of a loop in TensorFlow's order, for variables in some form; return its results."""
     graph = get_default_graph()
@@ -214,7 +219,7 @@ def build_loop(
     inside.pivot = bodies[0].op
     with opened(graph, inside):
         given = as_given(form, body(*refilled(form, iter(bodies))))
-        if not isinstance(given, (list, tuple)) or not same_structure(form, given):
+        if nesting(given) != nesting(form):
             both = f"First structure: {form}\n\nSecond structure: {given}"
             raise ValueError(f"The two structures don't have the same nested structure.\n\n{both}")
         results = [convert(v) for v in leaves(given)]
@@ -226,9 +231,9 @@ def build_loop(
     return loop.outputs
 
 
-def as_given(form: Any, given: Any) -> Any:
+def as_given(form: Sequence[object], given: object) -> object:
     """Return what a body gives; of one variable it may come without its list."""
-    return [given] if len(form) == 1 and not (isinstance(given, (list, tuple)) and same_structure(form, given)) else given
+    return [given] if len(form) == 1 and nesting(given) != nesting(form) else given
 
 
 def check_variable(start: Tensor, result: Tensor, dims: Dims) -> None:
@@ -247,9 +252,8 @@ def check_variable(start: Tensor, result: Tensor, dims: Dims) -> None:
 
 def refuse_endless(name: str, limit: int) -> None:
     """Raise DeadlineExceededError: a loop does not end."""
-    raise DeadlineExceededError(
-        f"the loop '{name}' took {limit:,} steps and its condition still holds; Session(loop_limit=...) allows more"
-    )
+    problem = f"the loop '{name}' took {limit:,} steps and its condition still holds"
+    raise DeadlineExceededError(f"{problem}; Session(loop_limit=...) allows more")
 
 
 # ------------------------------------------------------------------ branches
@@ -271,18 +275,17 @@ class Branches(Unit):
 
 
 def cond(
-    pred: Any, true_fn: Any = None, false_fn: Any = None, strict: bool = False, name: str | None = None, fn1: Any = None,
-    fn2: Any = None,
+    pred: TensorLike, true_fn: Branch | None = None, false_fn: Branch | None = None, strict: bool = False,
+    name: str | None = None, fn1: Branch | None = None, fn2: Branch | None = None,
 ) -> Any:  # fmt: skip
     """Return one of two functions' tensors, chosen by a boolean scalar tensor when the graph runs.
 
     With ``strict`` one tensor in a list stays in it. TypeError for what is not a function and for a Python bool; ValueError if
     the two return different things.
     """
-    functions = (fn2 if false_fn is None else false_fn, fn1 if true_fn is None else true_fn)
-    for what, function in zip(("true_fn", "false_fn"), reversed(functions), strict=True):
-        if not callable(function):
-            raise TypeError(f"'{what}' must be callable.")
+    true, false = fn1 if true_fn is None else true_fn, fn2 if false_fn is None else false_fn
+    if not callable(true) or not callable(false):
+        raise TypeError(f"'{'false_fn' if callable(true) else 'true_fn'}' must be callable.")
     if isinstance(pred, bool):
         raise TypeError("'pred' must not be a Python bool.")
     predicate = of_dtype("Switch", "pred", pred, bool_)
@@ -293,11 +296,11 @@ def cond(
         inner = make("Identity", [predicate], "pred_id")
         sides = (Context(graph, "Switch", inner, 0), Context(graph, "Switch", inner, 1))
         unit = Branches(scope.rstrip("/"), predicate, sides)
-        given: dict[int, Any] = {}
+        given: dict[int, object] = {}
         for side in (1, 0):
             sides[side].pivot = pivots[1 - side]
             with opened(graph, sides[side]):
-                given[side] = functions[side]()
+                given[side] = (false, true)[side]()
                 tensors = [branch_result(value, sides[side], inner) for value in leaves(given[side])]
             unit.results[side].extend(sides[side].bring_in(t, unit.name) for t in tensors)
         check_results(given, unit)
@@ -308,7 +311,7 @@ def cond(
     return packed[0] if isinstance(packed, (list, tuple)) and len(packed) == 1 and not strict else packed
 
 
-def branch_result(value: Any, side: Context, inner: Tensor) -> Tensor:
+def branch_result(value: TensorLike | Operation | None, side: Context, inner: Tensor) -> Tensor:
     """Return what a branch gives as a tensor; ValueError for None."""
     if value is None:
         raise ValueError(f"'{('false_fn', 'true_fn')[side.side]}' must have a return value.")
@@ -318,9 +321,9 @@ def branch_result(value: Any, side: Context, inner: Tensor) -> Tensor:
         return make("Identity", [inner])
 
 
-def check_results(given: dict[int, Any], unit: Branches) -> None:
+def check_results(given: dict[int, object], unit: Branches) -> None:
     """Raise ValueError for branches that return different structures or different dtypes."""
-    if not same_structure(given[0], given[1], kinds=True):
+    if refilled(given[0], repeat(0)) != refilled(given[1], repeat(0)):
         both = f"{given[1]} from 'true_fn' and {given[0]} from 'false_fn'"
         raise ValueError(f"Outputs of true_fn and false_fn must have the same structure: {both}.")
     for false, true in zip(*unit.results, strict=True):

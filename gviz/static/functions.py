@@ -17,7 +17,13 @@ from gviz.static.shapes import as_shape, leaves
 from gviz.static.table import REDUCTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import ArrayLike
+
+    from gviz.static.dtypes import DTypeLike
+    from gviz.static.graph import TensorLike
+    from gviz.static.shapes import ShapeLike, TensorShape
 
 __all__ = ["FUNCTIONS", "NN", "group", "install"]
 
@@ -42,7 +48,6 @@ DECLARED = {
 A parameter is ``label`` as :func:`gviz.static.build.apply` has it, ``label/name`` if TensorFlow has two names for it, and
 ``label=number`` if it may be left out.
 """
-IN_NN = {"features": "relu elu softplus", "value bias": "bias_add"}
 
 
 def declared(table: dict[str, str]) -> dict[str, Callable[..., Tensor]]:
@@ -80,7 +85,7 @@ LARGE = 1000
 """From here on TensorFlow fills with an operation, not with a constant."""
 
 
-def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
+def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None) -> Tensor:
     """Return a tensor that gets its value when the graph runs, by ``feed_dict``.
 
     Args:
@@ -94,8 +99,9 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
 def filled(default: str, number: int) -> Callable[..., Tensor]:
     """Return ``zeros`` or ``ones``: a constant if the shape is known and small."""
 
-    def build(shape: Any, dtype: Any = float32, name: str | None = None) -> Tensor:
-        dims, kind = getattr(shape, "dims", shape), as_dtype(dtype)
+    def build(shape: TensorLike, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
+        dims: Any = getattr(shape, "dims", shape)
+        kind = as_dtype(dtype)
         with named(graph_of(shape), name, default) as scope:
             if any(map(is_tensor, leaves(dims))):
                 size = convert(shape, int32)
@@ -108,29 +114,30 @@ def filled(default: str, number: int) -> Callable[..., Tensor]:
     return build
 
 
+def like(default: str, fill: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return ``zeros_like`` or ``ones_like``: a constant if zeros are asked for, and the shape is known."""
+
+    def build(tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True) -> Tensor:
+        with named(graph_of(tensor), name, default) as scope:
+            x = convert(tensor, name="tensor")
+            own, is_known = x.dtype.base_dtype, fill is zeros and x.shape.is_fully_defined()
+            if fill is zeros and dtype in (None, own) and not is_known:
+                return make("ZerosLike", [x], scope)
+            result = fill(x.shape if is_known else shape(x), own if dtype is None else dtype, scope)
+            result.set_shape(x.shape)
+            return result
+
+    return build
+
+
 zeros, ones = filled("zeros", 0), filled("ones", 1)
+zeros_like = like("zeros_like", zeros)
 
 
-def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
-    """Return zeros of a tensor's shape."""
-    with named(graph_of(tensor), name, "zeros_like") as scope:
-        x = convert(tensor, name="tensor")
-        kind = x.dtype.base_dtype if dtype is None else as_dtype(dtype)
-        if kind == x.dtype.base_dtype and not x.shape.is_fully_defined():
-            return make("ZerosLike", [x], scope)
-        return zeros(x.shape if x.shape.is_fully_defined() else shape(x), kind, scope)
-
-
-def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
-    """Return ones of a tensor's shape."""
-    with named(graph_of(tensor), name, "ones_like") as scope:
-        x = convert(tensor, name="tensor")
-        result = ones(shape(x), x.dtype.base_dtype if dtype is None else dtype, scope)
-        result.set_shape(x.shape)
-        return result
-
-
-def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = None) -> Tensor:
+def range_(
+    start: TensorLike, limit: TensorLike | None = None, delta: TensorLike = 1, dtype: DTypeLike | None = None,
+    name: str | None = None,
+) -> Tensor:  # fmt: skip
     """Return numbers from start to limit, limit not among them."""
     ends = (0, start, delta) if limit is None else (start, limit, delta)
     with named(graph_of(*ends), name, "range") as scope:
@@ -142,8 +149,9 @@ def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, nam
 
 
 def random_normal(
-    shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = float32, seed: int | None = None, name: str | None = None
-) -> Tensor:
+    shape: TensorLike, mean: TensorLike = 0, stddev: TensorLike = 1, dtype: DTypeLike = float32, seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:  # fmt: skip
     """Return normally distributed numbers, drawn anew each run (numpy's, not TensorFlow's: the same seed gives others)."""
     kind = as_dtype(dtype)
     with named(graph_of(shape), name, "random_normal") as scope:
@@ -153,8 +161,9 @@ def random_normal(
 
 
 def random_uniform(
-    shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = float32, seed: int | None = None, name: str | None = None
-) -> Tensor:
+    shape: TensorLike, minval: TensorLike = 0, maxval: TensorLike | None = None, dtype: DTypeLike = float32,
+    seed: int | None = None, name: str | None = None,
+) -> Tensor:  # fmt: skip
     """Return uniformly distributed numbers, drawn anew each run (numpy's); ValueError for integers without an upper bound."""
     kind, most = as_dtype(dtype), 1 if maxval is None else maxval
     if maxval is None and kind.is_integer:
@@ -168,7 +177,7 @@ def random_uniform(
 
 
 # ------------------------------------------------------------------ shapes
-def transpose(a: Any, perm: Any = None, name: str | None = None, conjugate: bool = False) -> Tensor:
+def transpose(a: TensorLike, perm: TensorLike | None = None, name: str | None = None, conjugate: bool = False) -> Tensor:
     """Return a tensor with its dimensions in another order, reversed if none is given."""
     with named(graph_of(a), name, "transpose") as scope:
         x = convert(a, name="a")
@@ -178,7 +187,7 @@ def transpose(a: Any, perm: Any = None, name: str | None = None, conjugate: bool
         return apply("Transpose", "x perm:int", [x, order], scope)
 
 
-def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
+def concat(values: TensorLike, axis: TensorLike, name: str = "concat") -> Tensor:
     """Return tensors one after the other along an axis; of one tensor, itself below the operation's name."""
     parts = list(values) if isinstance(values, (list, tuple)) else [values]
     with named(graph_of(*parts), name, "concat") as scope:
@@ -188,7 +197,7 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
         return make("ConcatV2", [*list_of("ConcatV2", parts), convert(axis, None, "axis", int32)], scope)
 
 
-def list_of(type: str, parts: Any) -> list[Tensor]:
+def list_of(type: str, parts: Sequence[TensorLike]) -> list[Tensor]:
     """Return the tensors of a list, ValueError if there are none; numbers take the dtype of the first tensor."""
     if not parts:
         raise ValueError(f"List argument 'values' to '{type}' Op with length 0 shorter than minimum length 1.")
@@ -202,7 +211,7 @@ def check_axis(axis: int, rank: int | None) -> None:
         raise ValueError(f"Argument `axis` = {axis} not in range [{-rank}, {rank})")
 
 
-def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
+def stack(values: Sequence[TensorLike], axis: int = 0, name: str = "stack") -> Tensor:
     """Return tensors of one shape along a new axis; numbers alone are a constant."""
     if axis == 0 and not any(isinstance(v, Tensor) and v.dtype != convert(values[0]).dtype for v in values):
         return convert(list(values), name=name)
@@ -212,7 +221,7 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
         return make("Pack", tensors, scope, axis=axis)
 
 
-def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Tensor]:
+def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Tensor]:
     """Return a tensor's parts along an axis; ValueError if there is no such axis, or its length is unknown."""
     x = convert(value)
     check_axis(axis, x.shape.rank)
@@ -222,10 +231,10 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
     return list(add(x.graph, "Unpack", [x], {"axis": axis, "num": count}, name).outputs)
 
 
-def fact(type: str, known: Callable[[Any], Any]) -> Callable[..., Tensor]:
+def fact(type: str, known: Callable[[TensorShape], ArrayLike | None]) -> Callable[..., Tensor]:
     """Return ``shape``, ``rank`` or ``size``: a constant if it is known while building."""
 
-    def build(input: Any, name: str | None = None, out_type: Any = int32) -> Tensor:
+    def build(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32) -> Tensor:
         kind = as_dtype(out_type)
         with named(graph_of(input), name, type) as scope:
             x = convert(input)
@@ -240,7 +249,7 @@ rank = fact("Rank", lambda dims: dims.rank)
 size = fact("Size", lambda dims: dims.num_elements())
 
 
-def getitem(self: Any, index: Any) -> Tensor:
+def getitem(self: TensorLike, index: object) -> Tensor:
     """Return ``x[...]``: for numbers, integer tensors, slices, None and ``...``; TypeError for anything else."""
     x = convert(self)
     kinds: list[Any] = []
@@ -267,7 +276,7 @@ def getitem(self: Any, index: Any) -> Tensor:
         return make("StridedSlice", [x, *ends], scope, kinds=tuple(kinds))
 
 
-def is_index(entry: Any) -> bool:
+def is_index(entry: TensorLike) -> bool:
     """Return whether it picks one element: an integer or an integer tensor."""
     if isinstance(entry, (int, np.integer)):
         return not isinstance(entry, bool)
@@ -279,13 +288,13 @@ def reduction(type: str) -> Callable[..., Tensor]:
     """Return a reduction over some axes, or over all."""
 
     def build(
-        input_tensor: Any, axis: Any = None, keepdims: Any = None, name: str | None = None,
-        reduction_indices: Any = None, keep_dims: Any = None,
+        input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool | None = None, name: str | None = None,
+        reduction_indices: TensorLike | None = None, keep_dims: bool | None = None,
     ) -> Tensor:  # fmt: skip
         along = reduction_indices if axis is None else axis
         with graph_of(input_tensor).as_default():
             if along is None:
-                known = is_tensor(input_tensor) and input_tensor.shape.rank
+                known = convert(input_tensor).shape.rank if is_tensor(input_tensor) else None
                 along = constant(np.arange(known, dtype=np.int32)) if known else range_(0, rank(input_tensor))
             keep = bool(keep_dims if keepdims is None else keepdims)
             return apply(type, "input reduction_indices:int", [input_tensor, along], name, keep_dims=keep)
@@ -294,7 +303,7 @@ def reduction(type: str) -> Callable[..., Tensor]:
 
 
 def matmul(
-    a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, name: str | None = None, **ignored: Any
+    a: TensorLike, b: TensorLike, transpose_a: bool = False, transpose_b: bool = False, name: str | None = None, **_: object
 ) -> Tensor:
     """Return the product of matrices, or of stacks of them."""
     with named(graph_of(a, b), name, "MatMul") as scope:
@@ -309,7 +318,7 @@ QUOTIENTS = dict.fromkeys(("uint8", "int8", "int16"), "float32") | dict.fromkeys
 """What integers become when they are divided."""
 
 
-def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
+def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return ``x / y``; integers become floating. TypeError if the dtypes differ."""
     with named(graph_of(x, y), name, "truediv") as scope:
         one = convert(x, name="x")
@@ -326,7 +335,7 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
 def along_the_last(type: str) -> Callable[..., Tensor]:
     """Return ``softmax`` or ``log_softmax``, which go along the last axis; another one is brought there and back."""
 
-    def build(logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
+    def build(logits: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
         x = convert(logits)
         along, size = (dim if axis is None else axis), x.shape.rank
         if size is None or along in (None, -1, size - 1):
@@ -338,14 +347,14 @@ def along_the_last(type: str) -> Callable[..., Tensor]:
     return build
 
 
-def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Tensor:
+def clip_by_value(t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None) -> Tensor:
     """Return values kept between two bounds."""
     with named(graph_of(t), name, "clip_by_value") as scope:
         kept = FUNCTIONS["minimum"](convert(t, name="t"), clip_value_max)
         return apply("Maximum", "x y", [kept, clip_value_min], scope)
 
 
-def add_n(inputs: Any, name: str | None = None) -> Tensor:
+def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
     """Return the sum of several tensors; of one, that one itself. ValueError if there are none."""
     if not isinstance(inputs, (list, tuple)) or not inputs:
         raise ValueError("inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape.")
@@ -354,7 +363,7 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
 
 
 # ------------------------------------------------------------------ order of running
-def group(*inputs: Any, name: str | None = None) -> Operation:
+def group(*inputs: object, name: str | None = None) -> Operation:
     """Return an operation that runs all of these; TypeError for what is not a tensor or an operation."""
     before: dict[Operation, None] = {}
     for item in leaves(inputs):
@@ -366,14 +375,15 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
 
 
 HERE = (
-    placeholder, zeros_like, ones_like, random_normal, random_uniform, transpose, concat, stack, unstack, matmul, truediv,
+    placeholder, random_normal, random_uniform, transpose, concat, stack, unstack, matmul, truediv,
     clip_by_value, add_n, cast, group,
 )  # fmt: skip
-FUNCTIONS: dict[str, Any] = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     **declared(DECLARED),
     **{f"reduce_{type.lower()}": reduction(type) for type in REDUCTIONS},
     **{function.__name__: function for function in HERE},
-    "zeros": zeros, "ones": ones, "shape": shape, "rank": rank, "size": size, "range": range_,
+    "zeros": zeros, "ones": ones, "zeros_like": zeros_like, "ones_like": like("ones_like", ones),
+    "shape": shape, "rank": rank, "size": size, "range": range_,
     "placeholder_with_default": lambda input, shape, name=None: (
         apply("PlaceholderWithDefault", "input", [input], name, shape=as_shape(shape))
     ),
@@ -392,8 +402,8 @@ FUNCTIONS: dict[str, Any] = {
     "name_scope": lambda name, default_name=None, values=None: get_default_graph().name_scope(name or default_name),
 }  # fmt: skip
 CROSS_ENTROPY = "softmax_cross_entropy_with_logits"
-NN: dict[str, Any] = {
-    **declared(IN_NN),
+NN: dict[str, Callable[..., Tensor]] = {
+    **declared({"features": "relu elu softplus", "value bias": "bias_add"}),
     "softmax": along_the_last("Softmax"), "log_softmax": along_the_last("LogSoftmax"),
     "sigmoid": FUNCTIONS["sigmoid"], "tanh": FUNCTIONS["tanh"],
     "leaky_relu": lambda features, alpha=0.2, name=None: apply("LeakyRelu", "features", [features], name, alpha=alpha),
@@ -412,11 +422,11 @@ ORDER = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal
 OWN_RULES: dict[str, Callable[..., Tensor]] = {"RealDiv": truediv, "MatMul": matmul}
 
 
-def operator(type: str, default: str, *, swapped: bool = False) -> Callable[[Any, Any], Any]:
+def operator(type: str, default: str, *, swapped: bool = False) -> Callable[[TensorLike, TensorLike], Tensor]:
     """Return Python's operator: the tensor decides the dtype, on whichever side it is."""
     spec = "x y~" if type == "AddV2" else "x y"
 
-    def build(self: Any, other: Any) -> Any:
+    def build(self: TensorLike, other: TensorLike) -> Tensor:
         me = convert(self)
         with named(me.graph, None, default) as scope:
             pair = [convert(other, me.dtype.base_dtype, "x"), me] if swapped else [me, other]

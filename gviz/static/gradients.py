@@ -11,7 +11,7 @@ has to be kept but the loop's variables, which the forward loop puts aside step 
 from __future__ import annotations
 
 import builtins
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from gviz.autograd.formulas import bind, parameters
@@ -22,12 +22,12 @@ from gviz.static.control import Branches, Context, Loop, Unit, cond, opened, uni
 from gviz.static.graph import Operation, Tensor, refill, tensors_in
 from gviz.static.kernels import KERNELS, function_of
 from gviz.static.shapes import TensorShape
-from gviz.static.table import FLAT, KEYS, call_of, type_of
+from gviz.static.table import FAMILY, FLAT, call_of, type_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from gviz.static.graph import Graph
+    from gviz.static.graph import Graph, TensorLike
 
 __all__ = ["BackLoop", "gradients"]
 
@@ -35,9 +35,9 @@ Axes: TypeAlias = "tuple[int, ...] | None"
 
 
 def gradients(
-    ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients", colocate_gradients_with_ops: bool = False,
-    gate_gradients: bool = False, aggregation_method: Any = None, stop_gradients: Any = None,
-    unconnected_gradients: Any = "none",
+    ys: TensorLike, xs: TensorLike, grad_ys: TensorLike | None = None, name: str = "gradients",
+    colocate_gradients_with_ops: bool = False, gate_gradients: bool = False, aggregation_method: object = None,
+    stop_gradients: TensorLike | None = None, unconnected_gradients: object = "none",
 ) -> list[Tensor | None]:  # fmt: skip
     """Return the derivatives of the sum of ys with respect to each of xs, a tensor or None for each.
 
@@ -74,7 +74,7 @@ def listed(values: Any) -> list[Any]:
     return [] if values is None else list(values) if isinstance(values, (list, tuple)) else [values]
 
 
-def first_gradients(ys: Sequence[Tensor], weights: Sequence[Any]) -> Iterator[Tensor]:
+def first_gradients(ys: Sequence[Tensor], weights: Sequence[TensorLike | None]) -> Iterator[Tensor]:
     """Return where the way back begins: the weights (ValueError: not one for each y), ones for None."""
     if len(weights) != len(ys):
         raise ValueError(f"Must specify a weight for each output: {len(ys)} ys and {len(weights)} grad_ys")
@@ -111,24 +111,27 @@ def carried(
     return [total(x) for x in xs]
 
 
-def operations_between(ys: Sequence[Tensor], xs: Sequence[Tensor], stopped: Sequence[Tensor]) -> list[Any]:
+def operations_between(ys: Sequence[Tensor], xs: Sequence[Tensor], stopped: Sequence[Tensor]) -> list[Operation | Unit]:
     """Return the operations (a loop or a branch counts as one) that ys need and that depend on xs."""
-    needed: set[Any] = set()
-    ends = set(stopped)
-    waiting = [y for y in ys if y not in ends]
-    while waiting:
-        unit = unit_of(waiting.pop().op)
-        if unit not in needed:
-            needed.add(unit)
-            waiting.extend(t for t in unit.inputs if t not in ends)
-    reached = set(xs)
-    out = []
-    for unit in sorted(needed, key=lambda u: u.number):
+    reached, out = set(xs), []
+    for unit in units_before(ys, set(stopped).__contains__):
         real = [t for t in unit.outputs if t.dtype.is_floating]
         if real and any(t in reached for t in unit.inputs):
             reached.update(real)
             out.append(unit)
     return out
+
+
+def units_before(tensors: Iterable[Tensor], is_given: Callable[[Tensor], bool]) -> list[Operation | Unit]:
+    """Return what tensors that are not given need, in the order of making."""
+    needed: set[Operation | Unit] = set()
+    waiting = [t for t in tensors if not is_given(t)]
+    while waiting:
+        unit = unit_of(waiting.pop().op)
+        if unit not in needed:
+            needed.add(unit)
+            waiting.extend(t for t in unit.inputs if not is_given(t))
+    return sorted(needed, key=lambda unit: unit.number)
 
 
 # ------------------------------------------------------------------ one operation
@@ -156,7 +159,7 @@ def of_operation(op: Operation, grads: Sequence[Tensor | None]) -> Iterator[tupl
             yield from ((t, fitted(part, t)) for t, part in zip(into, parts, strict=True) if isinstance(t, Tensor))
 
 
-def fitted(grad: Any, into: Tensor) -> Tensor:
+def fitted(grad: TensorLike, into: Tensor) -> Tensor:
     """Return the gradient summed back if the input was broadcast."""
     if not isinstance(grad, Tensor):
         grad = convert(grad, into.dtype.base_dtype)
@@ -164,7 +167,7 @@ def fitted(grad: Any, into: Tensor) -> Tensor:
 
 
 # ------------------------------------------------------------------ formulas that write graphs
-TYPE_OF = {key: name for name, key in KEYS.items() if name not in ("Rint", "BiasAdd")} | {
+TYPE_OF = {str(kind.call): name for name, kind in FAMILY.items()} | {
     "div_mode": "FloorDiv", "leaky_relu_backward": "LeakyReluGrad", "permute": "Transpose", "power": "Pow", "sgn": "Sign",
     "sigmoid_backward": "SigmoidGrad", "softplus_backward": "SoftplusGrad", "sum_dim": "Sum", "tanh_backward": "TanhGrad",
     "threshold_backward": "ReluGrad", "where": "Select", **{key: str(row.node) for key, row in KERNELS.items()},
@@ -187,9 +190,8 @@ def symbol(key: str) -> Callable[..., Any]:
     """Return a function of the table as one operation: TensorFlow's for it if it takes tensors alone, else a call."""
 
     def build(*args: Any) -> Any:
-        if all(isinstance(arg, Tensor) for arg in args) and KEYS.get(TYPE_OF.get(key, "")) == key:
-            return make(TYPE_OF[key], args)
-        return call(key, args)
+        is_whole = TYPE_OF.get(key) in FAMILY and all(isinstance(arg, Tensor) for arg in args)
+        return make(TYPE_OF[key], args) if is_whole else call(key, args)
 
     return build
 
@@ -207,7 +209,7 @@ def call(key: str, args: tuple[Any, ...]) -> Any:
 
 
 # ------------------------------------------------------------------ as TensorFlow writes them
-def reduced_count(x: Tensor, axes: Axes) -> Any:
+def reduced_count(x: Tensor, axes: Axes) -> TensorLike:
     """Return how many elements a reduction makes one of."""
     count = (x.shape if axes is None else TensorShape([x.shape[axis] for axis in axes])).num_elements()
     if count is not None:
@@ -245,18 +247,15 @@ class BackLoop(Unit):
     forward: Loop
     variables: list[Tensor]  # the forward loop's, as they were at the step
 
+    def built_again(self, *ignored: object) -> NoReturn:
+        """Raise TypeError: second derivatives of loops are not there, as in TensorFlow."""
+        raise TypeError("Second-order gradient for while loops not supported.")
+
 
 def copied(results: Sequence[Tensor], inside: Context, given: dict[Tensor, Tensor]) -> list[Tensor]:
     """Return results built again in the context that is open, for tensors of ``inside``; ``given`` stands for some tensors."""
-    needed: set[Any] = set()
-    waiting = [unit_of(t.op) for t in results if t not in given and t.op.context is inside]
-    while waiting:
-        unit = waiting.pop()
-        if unit not in needed:
-            needed.add(unit)
-            waiting.extend(unit_of(t.op) for t in unit.inputs if t not in given and t.op.context is inside)
     new = dict(given)
-    for unit in sorted(needed, key=lambda u: u.number):
+    for unit in units_before(results, lambda t: t in given or t.op.context is not inside):
         name = unit.name.rsplit("/", 1)[-1]
         if isinstance(unit, Operation):
             outputs = add(inside.graph, unit.type, [new.get(t, t) for t in unit.inputs], unit.attrs, name).outputs
@@ -269,21 +268,16 @@ def copied(results: Sequence[Tensor], inside: Context, given: dict[Tensor, Tenso
 def of_branches(unit: Branches, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
     """Return the derivative of a ``cond`` with respect to what its branches take from outside."""
     outside = [t for t in unit.sides[0].captures | unit.sides[1].captures if t.dtype.is_floating]
-    if not outside:
-        return
 
-    def derivative(side: Context, results: Sequence[Tensor]) -> Any:
-        def build() -> list[Tensor]:
-            given = {inside: t for t, inside in side.captures.items()}
-            copies = copied(results, side, given)
-            pairs = [(c, g) for c, g in zip(copies, grads, strict=True) if g is not None]
-            found = carried(side.graph, [c for c, _ in pairs], outside, [g for _, g in pairs], outside)
-            return [make("ZerosLike", [t]) if g is None else g for t, g in zip(outside, found, strict=True)]
+    def derivative(side: Context, results: Sequence[Tensor]) -> list[Tensor]:
+        copies = copied(results, side, {inside: t for t, inside in side.captures.items()})
+        ys, weights = zip(*((c, g) for c, g in zip(copies, grads, strict=True) if g is not None), strict=True)
+        found = carried(side.graph, ys, outside, weights, outside)
+        return [make("ZerosLike", [t]) if g is None else g for t, g in zip(outside, found, strict=True)]
 
-        return build
-
-    false, true = (derivative(side, results) for side, results in zip(unit.sides, unit.results, strict=True))
-    yield from zip(outside, cond(unit.predicate, true, false, strict=True), strict=True)
+    if outside:
+        false, true = (partial(derivative, *side) for side in zip(unit.sides, unit.results, strict=True))
+        yield from zip(outside, cond(unit.predicate, true, false, strict=True), strict=True)
 
 
 def of_loop(loop: Loop, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
@@ -318,11 +312,6 @@ def of_loop(loop: Loop, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor
         yield from zip([*(loop.starts[i] for i in real), *outside], back.outputs, strict=True)
 
 
-def of_back_loop(loop: BackLoop, grads: Any) -> NoReturn:
-    """Raise TypeError: second derivatives of loops are not there, as in TensorFlow."""
-    raise TypeError("Second-order gradient for while loops not supported.")
-
-
 OF_UNITS: dict[type, Callable[[Any, Sequence[Tensor | None]], Iterator[tuple[Tensor, Tensor | None]]]] = {
-    Branches: of_branches, Loop: of_loop, BackLoop: of_back_loop,
+    Branches: of_branches, Loop: of_loop, BackLoop: BackLoop.built_again,
 }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
@@ -15,12 +15,17 @@ from gviz.ops.rows import CALLS
 from gviz.static.shapes import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
 
 __all__ = ["KERNELS", "function_of", "index_of"]
 
+Array: TypeAlias = "NDArray[Any]"
+Index: TypeAlias = "tuple[Any, ...]"
 
-def add_up(parts: Any) -> Any:
+
+def add_up(parts: Sequence[Array]) -> Array:
     """Return the sum of several arrays; ValueError if their shapes differ."""
     first = parts[0].shape
     for i, part in enumerate(parts):
@@ -29,21 +34,21 @@ def add_up(parts: Any) -> Any:
     return reduce(operator.add, parts)
 
 
-def put_back(part: Any, x: Any, index: Any) -> Any:
+def put_back(part: Array, x: Array, index: Index) -> Array:
     """Return zeros, with numbers where an index took them from."""
     out = np.zeros_like(x)
     out[index] = part
     return out
 
 
-def products(x: Any, y: Any, left: bool = False, right: bool = False) -> Any:
+def products(x: Array, y: Array, left: bool = False, right: bool = False) -> Array:
     """Return a product of matrices, each transposed or not; ValueError for vectors."""
     if min(x.ndim, y.ndim) < 2:
         raise ValueError(f"Shape must be rank 2 but is rank {min(x.ndim, y.ndim)}")
     return ARRAYS["matmul"](x.swapaxes(-2, -1) if left else x, y.swapaxes(-2, -1) if right else y)
 
 
-def others(x: Any, axes: Any) -> Any:
+def others(x: Array, axes: tuple[int, ...] | None) -> Array:
     """Return for each element the product of all others along some axes (None for all)."""
     gone = sorted(range(x.ndim) if axes is None else {a % x.ndim for a in axes})
     order = [*gone, *(i for i in range(x.ndim) if i not in gone)]
@@ -54,7 +59,7 @@ def others(x: Any, axes: Any) -> Any:
     return (before * after).reshape([x.shape[i] for i in order]).transpose(np.argsort(order))
 
 
-def choose(condition: Any, one: Any, other: Any) -> Any:
+def choose(condition: Array, one: Array, other: Array) -> Array:
     """Return one of two, by a condition for all, for each row or for each element; ValueError if the shapes differ."""
     if np.shape(one) != np.shape(other):
         raise ValueError("'then' and 'else' must have the same size")
@@ -62,27 +67,27 @@ def choose(condition: Any, one: Any, other: Any) -> Any:
     return np.where(condition.reshape((-1, *(1,) * (one.ndim - 1))) if by_row else condition, one, other)
 
 
-def give_back(part: Any, x: Any, places: Any, axis: int) -> Any:
+def give_back(part: Array, x: Array, places: Array, axis: int) -> Array:
     """Return zeros, with the sums of the numbers that were taken from a place."""
     out = np.zeros_like(x)
     np.add.at(out, along(x, axis, places), part)
     return out
 
 
-def along(x: Any, axis: int, place: Any) -> tuple[Any, ...]:
+def along(x: Array, axis: int, place: Array | slice) -> Index:
     """Return the index of some places along an axis; ValueError if x lacks it."""
     return (*(slice(None),) * normalize_axis_index(axis, np.ndim(x)), place)
 
 
-def part_of(parts: Any, place: int, axis: int) -> tuple[Any, ...]:
+def part_of(parts: Sequence[Array], place: int, axis: int) -> Index:
     """Return the index of one of several parts that were joined along an axis."""
     start = sum(np.shape(p)[axis] for p in parts[:place])
     return along(parts[place], axis, slice(start, start + np.shape(parts[place])[axis]))
 
 
-def index_of(kinds: Any, *ends: Any) -> tuple[Any, ...]:
+def index_of(kinds: Sequence[object], *ends: Array) -> Index:
     """Return the index that :func:`gviz.static.functions.getitem` was called with."""
-    index: list[Any] = []
+    index: list[object] = []
     for i, kind in enumerate(kinds):
         if isinstance(kind, tuple):
             index.append(slice(*(int(end[i]) if flag else None for end, flag in zip(ends, kind, strict=True))))

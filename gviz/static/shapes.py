@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 __all__ = [
-    "ClashError", "Dims", "TensorShape", "as_shape", "fits", "leaves", "listed", "merged", "refilled", "relaxed",
-    "same_structure",
+    "ClashError", "Dims", "ShapeLike", "TensorShape", "as_shape", "fits", "leaves", "listed", "merged", "nesting", "refilled",
+    "relaxed",
 ]  # fmt: skip
 
 Dims: TypeAlias = "tuple[int | None, ...] | None"
+ShapeLike: TypeAlias = "TensorShape | Sequence[int | None] | int | None"
 
 
 class ClashError(ValueError):
@@ -26,7 +27,7 @@ class ClashError(ValueError):
 class TensorShape:
     """The shape of a tensor as far as it is known: None for an unknown length, or for an unknown rank."""
 
-    def __init__(self, dims: Any) -> None:
+    def __init__(self, dims: ShapeLike) -> None:
         self.dims: Dims = as_shape(dims)
 
     @property
@@ -50,7 +51,7 @@ class TensorShape:
         """How many elements there are, None where that is unknown."""
         return math.prod(self.dims) if self.dims is not None and self.is_fully_defined() else None  # type: ignore[arg-type]
 
-    def is_compatible_with(self, other: Any) -> bool:
+    def is_compatible_with(self, other: ShapeLike) -> bool:
         """Return whether a tensor could have both shapes."""
         return fits(self.dims, as_shape(other))
 
@@ -68,7 +69,7 @@ class TensorShape:
 
     def __eq__(self, other: object) -> bool:
         try:
-            return self.dims == as_shape(other)
+            return self.dims == as_shape(other)  # type: ignore[arg-type]
         except TypeError:
             return False
 
@@ -85,7 +86,7 @@ class TensorShape:
         return f"TensorShape({None if self.dims is None else list(self.dims)})"
 
 
-def as_shape(value: Any) -> Dims:
+def as_shape(value: ShapeLike) -> Dims:
     """Return a shape given as a list, a number, a :class:`TensorShape` or None; TypeError for anything else."""
     if value is None:
         return None
@@ -94,7 +95,7 @@ def as_shape(value: Any) -> Dims:
     if isinstance(value, (list, tuple)):
         return tuple(None if n is None or n == -1 else int(n) for n in value)
     try:
-        return (int(value),)
+        return (int(value),)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise TypeError(f"Dimension value must be integer or None or have an __index__ method, got value {value!r}") from None
 
@@ -132,19 +133,19 @@ def relaxed(one: Dims, other: Dims) -> Dims:
 
 
 # ------------------------------------------------------------------ nested values
-def leaves(structure: Any) -> Iterator[Any]:
+def leaves(structure: object) -> Iterator[Any]:
     """What is in nested lists, tuples and dicts, in order."""
     if isinstance(structure, dict):
         for key in sorted(structure):
             yield from leaves(structure[key])
-    elif isinstance(structure, (list, tuple)) and not isinstance(structure, TensorShape):
+    elif isinstance(structure, (list, tuple)):
         for item in structure:
             yield from leaves(item)
     else:
         yield structure
 
 
-def refilled(structure: Any, items: Iterator[Any]) -> Any:
+def refilled(structure: object, items: Iterator[object]) -> Any:
     """Return the same structure with other leaves."""
     if isinstance(structure, dict):
         filled = {key: refilled(structure[key], items) for key in sorted(structure)}
@@ -155,11 +156,8 @@ def refilled(structure: Any, items: Iterator[Any]) -> Any:
     return next(items)
 
 
-def same_structure(one: Any, other: Any, *, kinds: bool = False) -> bool:
-    """Return whether two nested structures have the same form; with ``kinds`` a list is not a tuple."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return set(one) == set(other) and all(same_structure(one[k], other[k], kinds=kinds) for k in one)
-    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        alike = len(one) == len(other) and (not kinds or type(one) is type(other))
-        return alike and all(same_structure(a, b, kinds=kinds) for a, b in zip(one, other, strict=True))
-    return not isinstance(one, (dict, list, tuple)) and not isinstance(other, (dict, list, tuple))
+def nesting(structure: object) -> object:
+    """Return the form of nested values: 0 for each leaf, and tuples as lists."""
+    if isinstance(structure, dict):
+        return {key: nesting(item) for key, item in structure.items()}
+    return [nesting(item) for item in structure] if isinstance(structure, (list, tuple)) else 0

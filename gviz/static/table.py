@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gviz.static.graph import Operation
     from gviz.static.shapes import Dims
 
-__all__ = ["FLAT", "KEYS", "REDUCTIONS", "TOTALS", "TYPES", "OpType", "call_of", "outputs_of", "type_of"]
+__all__ = ["FAMILY", "FLAT", "REDUCTIONS", "TOTALS", "TYPES", "OpType", "call_of", "outputs_of", "type_of"]
 
 Call: TypeAlias = "tuple[str, tuple[Any, ...]]"
 
@@ -96,17 +96,16 @@ NUMBERS = f"{REALS}, uint8, uint16, uint32, uint64, int8, int16, int32, int64{CO
 FAMILIES = {
     "Log Exp Sqrt Rsqrt Sin Cos Tanh Sigmoid Log1p Expm1 Asin Acos Atan Sinh Cosh Tan Reciprocal": REALS + COMPLEX,
     "Erf Softplus Elu Floor Ceil Rint:round_even": REALS,
-    "Neg Abs:absolute Sign Relu Square AddV2:add BiasAdd:add Sub Mul RealDiv:div Pow:pow_tensor FloorMod:remainder": NUMBERS,
+    "Neg Abs:absolute Sign Relu Square BiasAdd:add AddV2:add Sub Mul RealDiv:div Pow:pow_tensor FloorMod:remainder": NUMBERS,
     "SquaredDifference Maximum Minimum Round:round_even FloorDiv:floor_divide Less LessEqual Greater GreaterEqual": NUMBERS,
     "ZerosLike OnesLike LogicalNot Equal NotEqual LogicalAnd LogicalOr LogicalXor IsNan:isnan": "",
 }
-"""Types that are a function of their inputs, with its name if that is another one, and the dtypes that they take."""
+"""Types that are a function of their inputs, with its key if that is another word, and the dtypes that they take."""
 FAMILY = {
     name: OpType(key or re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower(), only)
     for names, only in FAMILIES.items()
     for name, _, key in (word.partition(":") for word in names.split())
 }
-KEYS = {name: str(kind.call) for name, kind in FAMILY.items()}
 FLAT = ("Floor", "Ceil", "Rint", "Round", "FloorDiv", "ZerosLike", "OnesLike", "StopGradient", "Fill", "Range")
 """Types through which no gradient goes."""
 TOTALS = ("Sum", "Mean", "Prod")
@@ -126,10 +125,8 @@ TYPES: dict[str, OpType] = {
     "AddN": OpType(lambda op: ("add_n", (op.inputs,)), NUMBERS),
     **dict.fromkeys(("MatMul", "BatchMatMulV2"), OpType(product, NUMBERS)),
     "Select": OpType("choose"),
-    "Cast": OpType(
-        lambda op: ("to_dtype", (op.inputs[0], np.dtype(op.attrs["DstT"].as_numpy_dtype))),
-        infer=lambda op: [(op.attrs["DstT"], op.inputs[0]._dims)],
-    ),
+    "Cast": OpType(lambda op: ("to_dtype", (op.inputs[0], np.dtype(op.attrs["DstT"].as_numpy_dtype))),
+                   infer=lambda op: [(op.attrs["DstT"], op.inputs[0]._dims)]),
     # shapes and picking
     "Reshape": OpType(shaped("unsafe_view", "reshape_to"), infer=rule.reshaped),
     "Transpose": OpType(shaped("permute", "transpose")),
@@ -140,8 +137,7 @@ TYPES: dict[str, OpType] = {
     "GatherV2": OpType(lambda op: ("take", (*op.inputs[:2], axis_of(op)))),
     "ExpandDims": OpType(lambda op: ("unsqueeze", (op.inputs[0], axis_of(op)))),
     "Squeeze": OpType(
-        lambda op: ("squeeze", (*op.inputs, op.attrs["axis"])) if op.attrs["axis"] else ("squeeze_all", op.inputs)
-    ),
+        lambda op: ("squeeze", (*op.inputs, op.attrs["axis"])) if op.attrs["axis"] else ("squeeze_all", op.inputs)),
     "Fill": OpType("fill", infer=rule.sized),
     "Shape": OpType(lambda op: ("shape_of", (op.inputs[0], op.attrs["out_type"].as_numpy_dtype))),
     "Rank": OpType("rank_of"),
@@ -156,8 +152,7 @@ TYPES: dict[str, OpType] = {
     "NoOp": OpType(None, infer=lambda op: []),
     "VariableV2": OpType(None, infer=lambda op: [(op.attrs["dtype"].ref, op.attrs["shape"])]),
     **dict.fromkeys(("Assign", "AssignAdd", "AssignSub"), OpType(
-        None, infer=lambda op: [(op.inputs[0].dtype, merged(op.inputs[0]._dims, op.inputs[1]._dims))]
-    )),
+        None, infer=lambda op: [(op.inputs[0].dtype, merged(op.inputs[0]._dims, op.inputs[1]._dims))])),
     "IsVariableInitialized": OpType(None, infer=lambda op: [(bool_, ())]),
     "ApplyGradientDescent": OpType(None, infer=lambda op: op.inputs[0]._dims),
     **{f"Random{name}": OpType(None, infer=rule.sized) for name in ("StandardNormal", "Uniform", "UniformInt")},

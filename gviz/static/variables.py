@@ -113,8 +113,7 @@ def get_variable(
     """Return a new variable of that name; ValueError if there is one, or no first value."""
     whole = get_default_graph().names.scope + name
     if any(v.op.name == whole for v in variables_of(GLOBAL)):
-        mend = "Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in VarScope?"
-        raise ValueError(f"Variable {whole} already exists, disallowed. {mend}")
+        raise ValueError(f"Variable {whole} already exists, disallowed. Give another name")
     if initializer is None:
         raise ValueError(f"Variable {whole} has no first value: give initializer=, a value or a function of a shape")
     return Variable(initializer(shape) if callable(initializer) else initializer, trainable, name=name, dtype=dtype)

@@ -104,6 +104,10 @@ def test_a_terminal_gets_the_tree(gviz: Program) -> None:
     assert max(len(line) for line in text.splitlines()) <= 80
 
 
+def test_a_terminal_gets_a_text_in_the_format_that_is_asked_for(gviz: Program) -> None:
+    assert "digraph" in gviz.on_terminal("render", *Y, "-o", "-", "--format", "DOT").out
+
+
 def test_a_terminal_gets_no_binary(gviz: Program) -> None:
     done = gviz.on_terminal("render", *Y, "-o", "-", "--format", "png")
     assert done.status == 2

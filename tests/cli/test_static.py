@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from program import SAMPLES, Finished, Program
 
+from gviz.sources import SourceOptions, read
+
 E = ("e=a*b+log(d)*c", "a=2", "b=3", "c=5", "d=10")
 TENSORFLOW = SAMPLES / "uvte_tensorflow.py"
 OF_E = [("a", "mul"), ("b", "mul"), ("d", "Log"), ("Log", "mul_1"), ("c", "mul_1"), ("mul", "e"), ("mul_1", "e")]
@@ -381,9 +383,21 @@ def test_there_has_to_be_a_source(gviz: Program) -> None:
 
 
 def test_options_of_recorded_graphs_are_not_used(gviz: Program) -> None:
-    done = ok(gviz("static", "y=a*b", "--frozen", "a", "--no-backward", "--graph", "g", "--table"))
-    for options in ("--frozen a, --no-backward", "--graph g"):
-        assert f"{options} not used" in done.err
+    assert "--graph g not used" in ok(gviz("static", "y=a*b", "--graph", "g", "--table")).err
+    options = SourceOptions(static=True, frozen=("a",), backward=False)
+    assert "--frozen a, --no-backward not used" in read("y=a*b", options, say=lambda _: None).notes[0].text
+    gviz("static", "y=a*b", "--retain", "a").assert_refused("No such option", status=2)
+
+
+def test_a_recorded_graph_is_drawn_with_a_warning(gviz: Program) -> None:
+    ok(gviz("render", "y=a*b", "-o", "y.json"))
+    done = ok(gviz("static", "y.json", "-o", "-"))
+    assert "warning: y.json is not a static graph" in done.err
+    assert "MulBackward0" in done.out
+
+
+def test_derivatives_that_were_not_asked_for_have_no_scope(gviz: Program) -> None:
+    gviz("static", *E, "--collapse", "gradients").assert_refused("no name scope 'gradients'", "--gradients adds it")
 
 
 def test_a_script_without_a_static_graph(gviz: Program) -> None:

@@ -8,6 +8,7 @@ import click
 import pytest
 from program import Program
 
+from gviz.cli import COMMANDS
 from gviz.cli.options import split_names
 from gviz.cli.values import read_values, read_words
 from gviz.errors import FileError
@@ -41,15 +42,17 @@ def test_no_command_is_a_usage_error_that_shows_the_help(gviz: Program) -> None:
     [
         (["rendr", "y=x"], "there is no command 'rendr': did you mean render?"),
         (["y=x+w"], 'gviz render "y=x+w"'),
-        (["frobnicate"], "the commands are render, inspect, static, compare, ops, formats"),
+        (["frobnicate"], f"the commands are {', '.join(COMMANDS)}"),
         (["render"], "Missing argument 'SOURCE'"),
         (["render", "y=x", "--foo"], "No such option"),
         (["static", "-o"], "requires an argument.\ngviz static --help"),
         (["render", "y=x", "--show", "colour"], "'colour' is not one of value, grad"),
         (["render", "y=x", "--show", "none,grad"], "none cannot be combined"),
-        (["render", "y=x", "--rankdir", "XY"], "--rankdir"),
+        (["render", "y=x", "--show", "valeu"], "saved, attrs, none, all; did you mean value?"),
+        (["render", "y=x", "--rankdir", "XY"], "'--rankdir': 'XY' is not one of TB, BT, LR, RL"),
+        (["render", "y=x", "--format", "pfd"], "'--format': there is no format 'pfd'\nDid you mean pdf?"),
         (["render", "y=x", "--engine", "jax"], "--engine"),
-        (["render", "y=x", "--on-error", "ignore"], "--on-error"),
+        (["render", "y=x", "--on-error", "stp"], "'--on-error': 'stp' is not one of draw, stop; did you mean stop?"),
         (["render", "y=x", "--graphviz", "other"], "--graphviz"),
         (["render", "y", "=", "x"], "Put the expression in quotes"),
         (["render", "y=x", "2"], '"2" is not NAME=VALUE. Write a value as in x=2'),

@@ -11,6 +11,7 @@ from graphs import article, chain, every_kind
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from gviz.errors import RenderError
 from gviz.graph import Edge, Graph, Node, Value
 from gviz.render import RenderOptions, render
 from gviz.render.dot import quote
@@ -38,7 +39,7 @@ FOUR = ((-0.02247906,), (0.9178659,), (0.5739973,), (0.2912345,))
 
 
 @pytest.mark.parametrize(
-    ("name", "shape", "value", "most", "shown"),
+    ("name", "shape", "value", "most", "expected"),
     [
         ("W", (2, 2), ((1.0, 2.0), (3.0, 4.0)), 50, ["W = [[1, 2], [3, 4]]", "grad [[1, 2], [3, 4]]"]),
         ("W", (5,), (1.0,) * 5, 50, ["W (5)", "grad (5)"]),
@@ -57,15 +58,15 @@ FOUR = ((-0.02247906,), (0.9178659,), (0.5739973,), (0.2912345,))
     ],
 )
 def test_a_tensor_shows_its_values_if_they_can_be_read_or_its_shape(
-    name: str | None, shape: tuple[int, ...], value: Value, most: int, shown: list[str]
+    name: str | None, shape: tuple[int, ...], value: Value, most: int, expected: list[str]
 ) -> None:
     node = Node("n0", "leaf", name=name, shape=shape, value=value, grad=value)
-    assert lines(node, RenderOptions(max_chars=most))[: len(shown)] == shown
+    assert lines(node, RenderOptions(max_chars=most))[: len(expected)] == expected
 
 
 def test_none_is_torchviz_s_label() -> None:
-    shown = [lines(node, PLAIN) for node in every_kind().nodes]
-    assert shown[:6] == [
+    labels = [lines(node, PLAIN) for node in every_kind().nodes]
+    assert labels[:6] == [
         ["q", " (3)"],
         ["SelectBackward0"],
         ["MulBackward0"],
@@ -73,7 +74,7 @@ def test_none_is_torchviz_s_label() -> None:
         ["AccumulateGrad"],
         ["W", " (3, 3)"],
     ]
-    assert shown[6] == ["", " (3, 3)"]
+    assert labels[6] == ["", " (3, 3)"]
 
 
 def test_large_graphs_get_large_pictures_as_torchviz_s_do() -> None:
@@ -112,7 +113,7 @@ def test_a_quoted_text_reads_back_as_itself(text: str) -> None:
     inside = quoted[1:-1]
     assert quoted[0] == quoted[-1] == '"'
     assert not re.search(r'(?<!\\)(?:\\\\)*"', inside)
-    back = re.sub(r"\\(.)", lambda found: "\n" if found[1] == "n" else found[1], inside).replace("&amp;", "&")
+    back = re.sub(r"\\(.)", lambda match: "\n" if match[1] == "n" else match[1], inside).replace("&amp;", "&")
     assert back == visible(text)
     if text.isprintable():
         assert back == text
@@ -134,5 +135,5 @@ def test_a_chain_of_100_000_operations_is_written_in_a_loop() -> None:
 
 def test_options_that_mean_nothing_are_refused() -> None:
     for wrong in ({"show": ("values",)}, {"rankdir": "up"}, {"graphviz": "mine"}):
-        with pytest.raises(ValueError, match="is one of"):
+        with pytest.raises(RenderError, match="is one of"):
             RenderOptions(**wrong)

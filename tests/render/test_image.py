@@ -227,7 +227,7 @@ def test_each_way_out_stands_on_a_line_that_can_be_read_by_itself(monkeypatch: p
     monkeypatch.setenv("PATH", "/nowhere")
     assert draw("digraph {}", "svg", using="embedded")
     monkeypatch.setattr(embedded, "_load", nothing_here)
-    last = "DOT, JSON and the tree need no Graphviz: -o graph.dot"
+    last = "DOT, JSON and the tree need no Graphviz: graph.dot"
     ways = ["pip install pygraphviz", "or install Graphviz itself", last]
     assert refused("auto") == ("no wheel fits; there is no dot program", ways)
     assert refused("system") == ("there is no dot program", ["install Graphviz itself", last])

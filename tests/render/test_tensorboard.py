@@ -115,14 +115,14 @@ def read(data: bytes) -> dict[str, Read]:
     """The nodes of an event file by name, in order."""
     version, graph, *_ = records(data)  # TensorFlow adds the graph once more, with its collections
     assert messages(version, 3) == [b"brain.Event:2"]
-    found = {}
+    nodes = {}
     for node in messages(messages(graph, 4)[0], 1):
         texts = {number: [text.decode() for text in messages(node, number)] for number in (1, 2, 3, 4)}
         attrs = {messages(entry, 1)[0].decode(): messages(entry, 2)[0] for entry in messages(node, 5)}
         one = Read(texts[1][0], texts[2][0], texts[3], "".join(texts[4]), attrs)
-        assert one.name not in found
-        found[one.name] = one
-    return found
+        assert one.name not in nodes
+        nodes[one.name] = one
+    return nodes
 
 
 def only_file(folder: Path) -> Path:
@@ -207,19 +207,19 @@ def test_every_operation_of_a_static_graph_tells_its_shapes_and_inputs() -> None
         p = tf.placeholder(tf.bool, [], name="p")
         tf.cond(p, lambda: s * 2, lambda: tf.identity(s))
         tf.while_loop(lambda i: i < 3, lambda i: i + 1, [tf.constant(0)])
-    found = read(event_file(static_graph_def(graph)))
-    assert list(found) == [op.name for op in graph.get_operations()]
+    nodes = read(event_file(static_graph_def(graph)))
+    assert list(nodes) == [op.name for op in graph.get_operations()]
     for op in graph.get_operations():
-        one = found[op.name]
+        one = nodes[op.name]
         assert one.type == op.type
         assert one.inputs == [t.name.removesuffix(":0") for t in op.inputs] + [f"^{c.name}" for c in op.control_inputs]
         sizes = [None if t.shape.rank is None else tuple(-1 if n is None else n for n in t.shape) for t in op.outputs]
         assert one.shapes == sizes
-    assert found["x"].shapes == [(-1, 3)]
-    assert found["late"].inputs == ["unstack", "^before"]
-    assert found["layer/w"].attrs["dtype"] == dtype_attr("float32")
-    assert found["while/Switch"].shapes == [(), ()]
-    assert any(":1" in source for source in found["while/Identity"].inputs)
+    assert nodes["x"].shapes == [(-1, 3)]
+    assert nodes["late"].inputs == ["unstack", "^before"]
+    assert nodes["layer/w"].attrs["dtype"] == dtype_attr("float32")
+    assert nodes["while/Switch"].shapes == [(), ()]
+    assert any(":1" in source for source in nodes["while/Identity"].inputs)
 
 
 @pytest.mark.parametrize(
@@ -258,8 +258,8 @@ def test_a_file_writer_writes_the_graph_at_once(tmp_path: Path) -> None:
 
 
 def test_a_dynamic_graph_has_the_nodes_of_the_picture() -> None:
-    found = of(article())
-    assert {name: (one.type, one.inputs) for name, one in found.items()} == {
+    nodes = of(article())
+    assert {name: (one.type, one.inputs) for name, one in nodes.items()} == {
         "x": ("Placeholder", []),
         "w": ("Placeholder", []),
         "x/AccumulateGrad": ("AccumulateGrad", ["x"]),
@@ -269,16 +269,16 @@ def test_a_dynamic_graph_has_the_nodes_of_the_picture() -> None:
         "Mul": ("MulBackward0", ["Add", "Add_1"]),
         "y": ("Identity", ["Mul"]),
     }
-    assert all(one.shapes == [()] for one in found.values())
-    assert (found["w"].text("value"), found["w"].text("grad"), found["Add"].text("name")) == ("1", "5", "a")
+    assert all(one.shapes == [()] for one in nodes.values())
+    assert (nodes["w"].text("value"), nodes["w"].text("grad"), nodes["Add"].text("name")) == ("1", "5", "a")
     assert "value" not in of(article(), show=())["w"].attrs
 
 
 def test_edges_that_carry_no_gradient_are_control_edges() -> None:
     graph = every_kind()
-    found = of(graph)
-    assert len(found) == len(graph.nodes)
-    control = [[source.startswith("^") for source in one.inputs] for one in found.values()]
+    nodes = of(graph)
+    assert len(nodes) == len(graph.nodes)
+    control = [[source.startswith("^") for source in one.inputs] for one in nodes.values()]
     assert sum(map(sum, control)) == sum(edge.kind in ("view", "saved") for edge in graph.edges) > 0
     assert all(inputs == sorted(inputs) for inputs in control)
 
@@ -290,14 +290,14 @@ def test_names_are_unique_and_mean_nothing_else() -> None:
 
 def test_an_output_that_is_not_the_first_is_named_by_its_number() -> None:
     nodes = (Node("n0", "output", name="q", shape=(3,)), Node("n1", "operation", "UnbindBackward0", "q", (3,)))
-    found = of(Graph(nodes, (Edge("n1", "n0", output=2),)))
-    assert (found["q"].inputs, found["Unbind"].shapes) == (["Unbind:2"], [None, None, (3,)])
+    written = of(Graph(nodes, (Edge("n1", "n0", output=2),)))
+    assert (written["q"].inputs, written["Unbind"].shapes) == (["Unbind:2"], [None, None, (3,)])
 
 
 def test_a_cycle_is_written_too() -> None:
     nodes = (Node("n0", "operation", "AddBackward0"), Node("n1", "operation", "MulBackward0"), Node("n2", "leaf", name="x"))
-    found = of(Graph(nodes, (Edge("n0", "n1"), Edge("n1", "n0"), Edge("n2", "n0", 1))))
-    assert {name: one.inputs for name, one in found.items()} == {"x": [], "Add": ["Mul", "x"], "Mul": ["Add"]}
+    written = of(Graph(nodes, (Edge("n0", "n1"), Edge("n1", "n0"), Edge("n2", "n0", 1))))
+    assert {name: one.inputs for name, one in written.items()} == {"x": [], "Add": ["Mul", "x"], "Mul": ["Add"]}
 
 
 def test_a_module_is_a_box_with_what_works_on_its_parameters_or_between_its_parts(gviz: Program) -> None:
@@ -310,13 +310,13 @@ def test_a_module_is_a_box_with_what_works_on_its_parameters_or_between_its_part
         "loss.backward()\n"
     )
     assert gviz("render", "net.py", "-o", "logs/").status == 0
-    found = read(only_file(gviz.folder / "logs").read_bytes())
+    nodes = read(only_file(gviz.folder / "logs").read_bytes())
     leaves = ["x", "net/0/bias", "net/0/weight", "net/2/weight"]
     inside = ["net/0/T", "net/0/Addmm", "net/0/Pow", "net/0/Sum", "net/Tanh", "net/2/T", "net/2/Mm"]
     outside = ["Exp", "Abs", "Sum", "Add", "Mul", "loss"]
-    assert sorted(found) == sorted([*leaves, *(f"{leaf}/AccumulateGrad" for leaf in leaves), *inside, *outside])
-    assert found["net/2/Mm"].inputs == ["net/Tanh", "net/2/T"]
-    assert (found["net/0/T"].shapes, found["net/Tanh"].shapes) == ([(4, 3)], [(5, 3)])
+    assert sorted(nodes) == sorted([*leaves, *(f"{leaf}/AccumulateGrad" for leaf in leaves), *inside, *outside])
+    assert nodes["net/2/Mm"].inputs == ["net/Tanh", "net/2/T"]
+    assert (nodes["net/0/T"].shapes, nodes["net/Tanh"].shapes) == ([(4, 3)], [(5, 3)])
 
 
 # What is written, and where to
@@ -407,7 +407,7 @@ def address(gviz: Program) -> Iterator[str]:
     with subprocess.Popen(command, cwd=gviz.folder, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
         try:
-            yield next(found[0] for line in server.stderr if (found := re.search(r"http://127\.0\.0\.1:\d+", line)))
+            yield next(url[0] for line in server.stderr if (url := re.search(r"http://127\.0\.0\.1:\d+", line)))
         finally:
             server.terminate()
 
@@ -418,19 +418,19 @@ def get(address: str, page: str) -> str:
     return text
 
 
-def shown(text: str) -> dict[str, tuple[str, list[str], list[Sizes]]]:
+def listed_by(text: str) -> dict[str, tuple[str, list[str], list[Sizes]]]:
     """Type, inputs and shapes of each node, from a GraphDef as text."""
-    found = {}
+    nodes = {}
     for block in re.split(r"^node \{$", text, flags=re.MULTILINE)[1:]:
-        name, kind = (re.findall(rf'^  {key}: "(.*)"$', block, re.MULTILINE)[0] for key in ("name", "op"))
+        name, type_ = (re.findall(rf'^  {key}: "(.*)"$', block, re.MULTILINE)[0] for key in ("name", "op"))
         inputs = re.findall(r'^  input: "(.*)"$', block, re.MULTILINE)
         listed = block[block.index('key: "_output_shapes"') :].split("\n  attr {")[0]
         sizes = [
             None if "unknown_rank: true" in one else tuple(int(size) for size in re.findall(r"size: (-?\d+)", one))
             for one in re.findall(r"^ {8}shape \{(.*?)^ {8}\}", listed, re.MULTILINE | re.DOTALL)
         ]
-        found[name] = (kind, inputs, sizes)
-    return found
+        nodes[name] = (type_, inputs, sizes)
+    return nodes
 
 
 @pytest.mark.tensorboard
@@ -443,5 +443,5 @@ def test_tensorboard_shows_what_was_written(address: str, gviz: Program) -> None
     assert {name: run["run_graph"] for name, run in runs.items()} == {"dynamic": True, "static": True}
     for run in runs:
         written = read(only_file(gviz.folder / "logs" / run).read_bytes())
-        there = shown(get(address, f"graph?run={run}&conceptual=false"))
+        there = listed_by(get(address, f"graph?run={run}&conceptual=false"))
         assert there == {name: (one.type, one.inputs, one.shapes) for name, one in written.items()}

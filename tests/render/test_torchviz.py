@@ -81,8 +81,8 @@ def test_a_name_shows_as_it_is_but_a_very_long_one_is_cut(text: str) -> None:
     drawn = make_dot(w, params={text: w}).pipe(format="svg")
     elements = ET.fromstring(drawn).iter()  # noqa: S314 gviz's own picture
     texts = [element.text for element in elements if element.tag.endswith("}text")]
-    shown = shorten(text.replace("\x00", "\\x00").replace("\ud800", "\\ud800"), 200, middle=True)
-    assert [(line or "").strip() for line in texts] == [*shown.split("\n"), "(2)"]
+    label = shorten(text.replace("\x00", "\\x00").replace("\ud800", "\\ud800"), 200, middle=True)
+    assert [(line or "").strip() for line in texts] == [*label.split("\n"), "(2)"]
 
 
 def test_a_chain_is_deeper_than_python_s_stack() -> None:

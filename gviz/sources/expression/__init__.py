@@ -23,7 +23,7 @@ from gviz.sources.options import Evaluated, Note, SourceOptions, short
 from gviz.text import did_you_mean, excerpt, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gviz.sources.expression.check import Program
 
@@ -139,7 +139,7 @@ def _find_roots(program: Program, options: SourceOptions, tensors: Mapping[str, 
     roots: dict[str, Any] = {}
     for name in names:
         if name not in tensors:
-            raise _unknown(name, "--root", tensors)
+            raise _unknown("--root", "tensor", name, tensors, f"there are {joined(tensors, 12)}")
         if not tensors[name].requires_grad:
             raise _no_graph(name, program, options, tensors)
         roots[name] = tensors[name]
@@ -150,7 +150,7 @@ def _retain(names: Sequence[str], tensors: Mapping[str, Any]) -> Iterator[Note]:
     """Let intermediates keep their gradients; SourceError for no such tensor, or one without gradients."""
     for name in names:
         if name not in tensors:
-            raise _unknown(name, "--retain", tensors)
+            raise _unknown("--retain", "tensor", name, tensors, f"there are {joined(tensors, 12)}")
         if tensors[name].is_leaf and tensors[name].requires_grad:
             yield Note(f"{name} is a leaf: it keeps its gradient without --retain")
             continue
@@ -208,9 +208,8 @@ def _kind(tensor: Any) -> str | None:
     return next((str(end).replace("nan", "NaN") for end in ends if not math.isfinite(end)), None)
 
 
-def _unknown(name: str, option: str, tensors: Mapping[str, Any]) -> SourceError:
-    hint = did_you_mean(name, tensors, f"there are {joined(tensors, 12)}")
-    return SourceError(f"{option} {excerpt(name)}: there is no tensor of that name", hint=hint)
+def _unknown(option: str, kind: str, name: str, names: Iterable[str], there: str) -> SourceError:
+    return SourceError(f"{option} {excerpt(name)}: there is no {kind} of that name", hint=did_you_mean(name, names, there))
 
 
 def _no_graph(name: str, program: Program, options: SourceOptions, tensors: Mapping[str, Any]) -> SourceError:

@@ -9,6 +9,7 @@ import ast
 import builtins
 from keyword import iskeyword
 from typing import TYPE_CHECKING
+from unicodedata import name
 
 from gviz import engine
 from gviz.errors import SourceError
@@ -41,10 +42,12 @@ MARKS = {
 
 
 def refuse_characters(source: Source) -> None:
-    """Refuse characters that Python takes as part of a name, and a reader as a sign: ``x·w``, ``xᵀ``."""
+    """Refuse ``（x＋w）``, ``x×w``, ``x²``, ``√x``, curly quotes, and ``xᵀ``, which Python would take for a name."""
     for line, column, character in foreign(source.code):
-        if replacement(character) is not None and ("x" + character).isidentifier() and not character.isdecimal():
-            raise _foreign(source, line, column, character)
+        meant = "sqrt(...)" if character == "√" else replacement(character)
+        use = {None: "is not part of an expression", "": "must be left out"}.get(meant, f"is written {meant} in an expression")
+        known = f"{printable(character)} ({name(character, f'U+{ord(character):04X}').lower()})"
+        raise SourceError(f"{known} {use}", place=source.place_at(line, column), hint=suggestion(source))
 
 
 def answer(error: Exception, source: Source) -> SourceError:
@@ -61,11 +64,9 @@ def answer(error: Exception, source: Source) -> SourceError:
     return _unreadable(source, error)
 
 
-def _unreadable(source: Source, error: SyntaxError) -> SourceError:  # noqa: PLR0911 - the first that finds something answers
+def _unreadable(source: Source, error: SyntaxError) -> SourceError:
     """Return the answer to what the parser refuses."""
     what, hint = error.msg or "invalid syntax", suggestion(source)
-    for line, column, character in foreign(source.code):
-        return _foreign(source, line, column, character)
     found = tokens(source.code)
     for token in found:
         if token.text in MARKS and token.kind == "operator":
@@ -100,16 +101,6 @@ def _on(source: Source, token: Token, what: str, hint: str | None) -> SourceErro
     """An error on a token."""
     place = source.place_at(token.line, token.column, 1 if token.kind == "newline" else len(token.text))
     return SourceError(printable(what), place=place, hint=hint and printable(hint))
-
-
-def _foreign(source: Source, line: int, column: int, character: str) -> SourceError:
-    """The answer to ``（x＋w）``, ``x×w``, ``x²``, ``√x``, curly quotes, and what else has no meaning."""
-    from unicodedata import name
-
-    meant = "sqrt(...)" if character == "√" else replacement(character)
-    written = {None: "is no part of an expression", "": "has to be left out"}.get(meant, f"is written {meant} in an expression")
-    known = f"{printable(character)} ({name(character, f'U+{ord(character):04X}').lower()})"
-    return SourceError(f"{known} {written}", place=source.place_at(line, column), hint=suggestion(source))
 
 
 def _wrong_pair(found: list[Token]) -> tuple[Token, str, str] | None:
@@ -178,16 +169,15 @@ SYNTAX = {
 
 STATEMENTS = {"Delete": "del", "FunctionDef": "def", "ClassDef": "class", "YieldFrom": "yield"}
 
-FROZEN = ("requires_grad is an option here", "every value requires gradients; --frozen NAME takes one out")
-DETACHED = "x.detach() is the same numbers outside the graph"
 PRIVATE = {
     "grad": ("x.grad is not there before backward", "gviz shows every gradient by itself; see gviz inspect"),
     "backward": ("backward runs by itself", "leave it out; --root NAME picks where it starts, --no-backward leaves it away"),
     "retain_grad": ("retain_grad is an option here", "write --retain NAME"),
-    "requires_grad_": FROZEN,
-    "requires_grad": FROZEN,
-    "data": ("x.data is not possible in an expression", DETACHED),
-    "numpy": ("x.numpy() is not possible in an expression", DETACHED),
+    "requires_grad requires_grad_": (
+        "requires_grad is an option here",
+        "every value requires gradients; --frozen NAME takes one out",
+    ),
+    "data numpy": ("x.data, x.numpy() are not possible in an expression", "x.detach() is the same numbers outside the graph"),
 }
 
 CALLED = {
@@ -244,15 +234,20 @@ def _syntax(node: ast.AST, source: Source) -> tuple[str, str]:  # noqa: PLR0911 
         case ast.keyword(arg=str(name)):
             return f"{name}= is not possible in an expression", "it would write into a tensor"
     kind = type(node).__name__.removeprefix("Async")
-    known = (answer for kinds, answer in SYNTAX.items() if kind in kinds.split())
-    return next(known, None) or (f"{STATEMENTS.get(kind, kind.lower())} is not possible in an expression", SCRIPT)
+    return _known(SYNTAX, kind) or (f"{STATEMENTS.get(kind, kind.lower())} is not possible in an expression", SCRIPT)
+
+
+def _known(answers: dict[str, tuple[str, str]], word: str) -> tuple[str, str] | None:
+    """Return the answer of a table whose keys have several words each."""
+    return next((answer for words, answer in answers.items() if word in words.split()), None)
 
 
 def _member(node: ast.Attribute, *, is_called: bool = False) -> tuple[str, str]:  # noqa: PLR0911 - likewise
     """Return the answer to an attribute, or a method, that is not on the list."""
     name, plain, of = node.attr, node.attr.rstrip("_"), getattr(node.value, "id", "")
-    if name in PRIVATE:
-        return PRIVATE[name]
+    private = _known(PRIVATE, name)
+    if private is not None:
+        return private
     if of in OTHER_MODULES and not is_called and name in ("pi", "inf", "nan"):
         return f"{of} is not needed", f"write {name}"
     if name in methods() and not is_called:

@@ -83,8 +83,9 @@ class Program:
             self.statements.append(node)
             self.bound.update(self._targets(node))
         for statement in self.statements:
-            if isinstance(statement, ast.Expr) and _is_equation(statement.value):
-                raise RefusedError(statement, self)
+            match statement:
+                case ast.Expr(ast.Compare(ast.Name(), [ast.Eq(), *_])):  # y == x*2 compares, and names nothing
+                    raise RefusedError(statement, self)
             self._look_through(statement.value)
             self.assigned.update(dict.fromkeys(self._targets(statement), statement))
         self.names.update(self.assigned)
@@ -220,8 +221,3 @@ def sign(node: ast.AST) -> str:
     """
     operator: ast.AST = node.ops[0] if isinstance(node, ast.Compare) else getattr(node, "op", node)
     return SIGNS.get(type(operator), "")
-
-
-def _is_equation(node: ast.expr) -> bool:
-    """``y == (x+w)*2`` as a statement, which compares and names nothing."""
-    return isinstance(node, ast.Compare) and isinstance(node.left, ast.Name) and isinstance(node.ops[0], ast.Eq)

@@ -7,7 +7,7 @@ however long the expression is.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from collections import Counter
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -48,9 +48,9 @@ class Names:
         self._statements: dict[int, str] = {}
         self._taken = {*program.names, *taken}
         self._letters = (letter for letter in letters() if letter not in self._taken)
-        self._named: list[_Named] = []
-        self._by_tensor: dict[int, _Named] = {}  # by identity; the list keeps every tensor alive
-        self._last: dict[str, _Named] = {}
+        self.tensors: dict[str, Tensor] = {}  # in the order of first assignment
+        self._by_tensor: dict[int, str] = {}  # by identity; the names keep every tensor alive
+        self._times: Counter[str] = Counter()
         self._values: dict[str, object] = {}
         for name, leaf in leaves.items():
             self.assign(name, leaf)
@@ -76,11 +76,10 @@ class Names:
             return value
         text, name = self._text(piece), None
         if isinstance(value, Tensor):
-            if id(value) in self._by_tensor:
-                name = self._by_tensor[id(value)].name
-            elif piece in self._live and piece not in self._outermost:
+            name = self._by_tensor.get(id(value))
+            if name is None and piece in self._live and piece not in self._outermost:
                 name = self._add(next(self._letters), value, text)
-            else:
+            elif name is None:
                 self._statements[id(value)] = text
         elif isinstance(value, int | float) and not isinstance(value, bool) and len(text) > MAX_FOLDED:
             self._written[piece] = ast.parse(repr(value), mode="eval").body  # as it came out
@@ -100,9 +99,7 @@ class Names:
             if not isinstance(value, Tensor):
                 raise self._no_root(value, text)
             numbered = (f"{ROOT_NAME}{number}" if number > 1 else ROOT_NAME for number in count(1))
-            if id(value) in self._by_tensor:
-                return self._by_tensor[id(value)].name
-            return self._add(next(name for name in numbered if name not in self._taken), value, text)
+            return self._by_tensor.get(id(value)) or self._add(next(n for n in numbered if n not in self._taken), value, text)
         names = [node.id for target in statement.targets for node in ast.walk(target) if isinstance(node, ast.Name)]
         tensors = [name for name in reversed(names) if isinstance(self._values[name], Tensor)]
         if not tensors:
@@ -128,17 +125,11 @@ class Names:
         text = ast.unparse(_with(self._written, piece))
         return text if len(text) <= MAX_TEXT else shorten(text, MAX_TEXT, middle=True, mark=" … ")
 
-    # -------------------------------------------------------------- names
     @property
     def statements(self) -> dict[str, str]:
         """Name -> what its tensor was computed by."""
-        texts = {one.name: self._statements.get(id(one.tensor), "") for one in self._named}
+        texts = {name: self._statements.get(id(tensor), "") for name, tensor in self.tensors.items()}
         return {**{name: text for name, text in texts.items() if text}, **self.expressions}
-
-    @property
-    def tensors(self) -> dict[str, Any]:
-        """Name -> tensor, in the order of first assignment."""
-        return {named.name: named.tensor for named in self._named}
 
     def assign(self, name: str, value: Any) -> None:
         """Note that the program gives a name to a tensor, or to a tuple of tensors, whose parts are named by their places.
@@ -158,24 +149,16 @@ class Names:
         self.expressions[name] = text
         return name
 
-    def _assign(self, name: str, tensor: Tensor) -> _Named:
-        before, times = self._last.get(name), 1
-        if before is not None:
-            if before.tensor is tensor:
-                return before
-            before.name, times = f"{name} ({_ordinal(before.times)})", before.times + 1
-        named = self._last[name] = _Named(name, tensor, times)
-        self._named.append(named)
-        return self._by_tensor.setdefault(id(tensor), named)
-
-
-@dataclass
-class _Named:
-    """A tensor with its name; an earlier one of a name that is assigned several times is called ``x (1st)``."""
-
-    name: str
-    tensor: Tensor
-    times: int
+    def _assign(self, name: str, tensor: Tensor) -> None:
+        before = self.tensors.get(name)
+        if before is not None and before is not tensor:
+            self._times[name] += 1
+            old = f"{name} ({_ordinal(self._times[name])})"
+            self.tensors = {old if key == name else key: value for key, value in self.tensors.items()}
+            if self._by_tensor[id(before)] == name:
+                self._by_tensor[id(before)] = old
+        self.tensors[name] = tensor
+        self._by_tensor.setdefault(id(tensor), name)
 
 
 def _without_plus(node: ast.expr) -> ast.expr:

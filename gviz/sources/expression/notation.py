@@ -161,7 +161,9 @@ def foreign(code: str) -> Iterator[tuple[int, int, str]]:
     """Line, column and character of each one that has no place in an expression, comments left out."""
     for number, line in enumerate(code.split("\n"), start=1):
         for column, character in enumerate(line.partition("#")[0]):
-            if not character.isascii() and (replacement(character) is not None or not ("x" + character).isidentifier()):
+            is_digit_of_name = character.isdecimal() and (line[column - 1 : column] + character).isidentifier()
+            is_letter = replacement(character) is None and ("x" + character).isidentifier()
+            if not (character.isascii() or is_digit_of_name or is_letter):
                 yield number, column, character
 
 

@@ -89,11 +89,11 @@ def read(source: Source, given: Collection[str] = (), limit: int = MAX_CHARACTER
     """
     _check_characters(source, limit)
     try:
-        statements = _parsed(source.code)
         if not source.code.isascii():
             from gviz.sources.expression.advice import refuse_characters
 
             refuse_characters(source)
+        statements = _parsed(source.code)
         if not statements:
             raise SourceError("the expression is empty", hint='write one, as in gviz render "y=(x+w)*(w+1)" x=2 w=1')
         return Program(source, statements, given)

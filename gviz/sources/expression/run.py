@@ -298,7 +298,7 @@ def _guarded(word: str, piece: ast.expr, program: Program, budget: Budget) -> An
 
 def _not_a_number(value: object, place: Place) -> SourceError:
     """Return the answer to a list or a tuple, which Python would repeat or join rather than compute with."""
-    hint = "a comma makes a tuple: take one part of it, as in p[0], or write a decimal point as . (1.5)"
-    if isinstance(value, list):
-        hint = "square brackets make a list: write round ones, (x + w)*2, or give the list a name, as in W=[[1,2],[3,4]]"
+    hint = "square brackets make a list: write round ones, (x + w)*2, or give the list a name, as in W=[[1,2],[3,4]]"
+    if isinstance(value, tuple):
+        hint = "a comma makes a tuple: take one part of it, as in p[0], or write a decimal point as . (1.5)"
     return SourceError(f"a {type(value).__name__} takes no part in arithmetic", place=place, hint=hint)

@@ -21,7 +21,7 @@ from gviz.sources.expression import notes_on_names
 from gviz.sources.expression.allowed import CONSTANTS, DTYPES
 from gviz.sources.expression.limits import Budget, check_power
 from gviz.sources.expression.parse import Source, read
-from gviz.sources.expression.run import ENGINE_ERRORS, OPERATORS, compiled, engine_error, takes_number
+from gviz.sources.expression.run import ENGINE_ERRORS, compiled, engine_error, find, takes_number
 from gviz.sources.expression.values import make_leaves
 from gviz.sources.options import Note, unused
 from gviz.sources.static import StaticSource
@@ -164,10 +164,8 @@ class StaticForm:
             if name not in FUNCTIONS:
                 raise self.refusal(piece, f"{name} is not there in gviz's static graphs")
             return takes_number(word, partial(self._call, name, named))
-        if isinstance(piece, ast.UnaryOp) and word in ("+", "-"):
-            return partial(self._sign, word, named)
-        if isinstance(piece, ast.BinOp | ast.Compare) and word not in ("&", "|", "<<", ">>"):
-            return partial(self._operator, word, named)
+        if isinstance(piece, ast.UnaryOp | ast.BinOp | ast.Compare) and word not in ("~", "&", "|", "<<", ">>"):
+            return partial(self._operator, find(word, piece), named)
         if word in (".T", ".mT"):
             return partial(tf.transpose, **named)
         if word in CONSTANTS:
@@ -179,26 +177,22 @@ class StaticForm:
         """Return an error with the place of what is wrong."""
         return SourceError(what, place=self.source.place(node), hint="a script with import tensorflow as tf can say it")
 
-    def _sign(self, sign: str, named: dict[str, str], value: Any) -> Any:
-        if sign == "+":
-            return value
-        return tf.negative(value, **named) if isinstance(value, Tensor) else -value
-
-    def _operator(self, sign: str, named: dict[str, str], one: Any, other: Any) -> Any:
-        """A sign between two: of numbers a number, else an operation; a number takes the dtype of the tensor beside it."""
-        is_tensor = [isinstance(value, Tensor) for value in (one, other)]
-        compute = OPERATORS[sign]
-        if sign == "**" and not any(is_tensor):
-            check_power(sign, one, other)
-        if not any(is_tensor) or not (named or sign in ("==", "!=")):
-            return compute(one, other)
-        function = self._function(FUNCTIONS.get(compute.__name__, compute.__name__))
+    def _operator(self, compute: Callable[..., Any], named: dict[str, str], *values: Any) -> Any:
+        """Return the result of a sign: of numbers a number, else an operation; a number takes the tensor's dtype."""
+        is_tensor = [isinstance(value, Tensor) for value in values]
+        if compute is operator.pow and not any(is_tensor):
+            check_power("**", *values)
+        if compute is operator.pos:
+            return values[0]
+        if not any(is_tensor) or not (named or compute in (operator.eq, operator.ne)):
+            return compute(*values)
+        function = operator.attrgetter(FUNCTIONS.get(compute.__name__, compute.__name__))(tf)
         if not named or all(is_tensor):
-            return function(one, other, **named)
+            return function(*values, **named)
         with tf.name_scope(named["name"]) as scope:  # as the sign's own operation has it: y/x, y
-            dtype = (one if is_tensor[0] else other).dtype.base_dtype
-            one, other = (v if t else constant(v, dtype, name=n) for v, t, n in zip((one, other), is_tensor, "xy", strict=True))
-            return function(one, other, name=scope)
+            dtype = values[is_tensor.index(True)].dtype.base_dtype
+            both = zip(values, is_tensor, "xy", strict=True)
+            return function(*(v if is_there else constant(v, dtype, name=n) for v, is_there, n in both), name=scope)
 
     def _call(self, name: str, named: dict[str, str], /, *args: Any, **kwargs: Any) -> Any:
         """A function, or a method as a function of its tensor."""
@@ -216,13 +210,9 @@ class StaticForm:
         elif word in ("concat", "stack") and len(args) == 1 and "axis" not in options:
             options["axis"] = 0
         try:
-            return self._function(word)(*args, **options, **named)
+            return operator.attrgetter(word)(tf)(*args, **options, **named)
         except TypeError as error:  # the function has another name there
             raise TypeError(re.sub(r"^[\w.<>]+\(\)", f"{called}()", str(error))) from None
-
-    def _function(self, word: str) -> Callable[..., Any]:
-        """Return TensorFlow's function of a name such as ``nn.relu``."""
-        return operator.attrgetter(word)(tf)  # type: ignore[no-any-return]
 
 
 def in_ascii(name: str) -> str:

@@ -138,7 +138,7 @@ def test_mathematics_is_answered_with_what_to_write(text: str, mark: str, sugges
         (r"\frac{x}{w}", "\\", "\\ has no meaning in an expression"),
         ("$x$", "$", "$ has no meaning in an expression"),
         ("`y=x`", "`", "a backtick has no meaning in an expression"),
-        ("x ☃", "☃", "☃ (snowman) is no part of an expression"),
+        ("x ☃", "☃", "☃ (snowman) is not part of an expression"),
         ("print x", "print", "Missing parentheses in call to 'print'"),
         ("x w z = 2", "w", "there is no operator between x and w"),
         ("1 2", "2", "there is no operator between 1 and 2"),
