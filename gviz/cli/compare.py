@@ -67,9 +67,9 @@ def compare(
     gc.enable()  # as in the programs that people time
     comparisons = [measure(pair) for pair in pairs]
     if picture is not None:
-        from gviz.compare.picture import side_by_side
+        from gviz.compare.picture import caption, side_by_side
 
-        picture.write(side_by_side(comparisons))
+        picture.with_caption(caption(comparisons)).write(side_by_side(comparisons))
     if not to_stdout:
         streams.write_product(report.as_json(comparisons) if as_json else report.as_text(comparisons, *_width_and_block()))
     return int(any(each.differs is not None for each in comparisons))

@@ -130,6 +130,12 @@ class Output:
         others = tuple(other.titled(formula) for other in self.others)
         return replace(self, options=replace(self.options, title=text[:LONGEST_TITLE]), others=others)
 
+    def with_caption(self, text: str) -> Output:
+        """Return the same picture with a text below it, besides the user's own."""
+        caption = "\n".join(filter(None, [text, self.options.caption]))
+        others = tuple(other.with_caption(text) for other in self.others)
+        return replace(self, options=replace(self.options, caption=caption), others=others)
+
     def write_events(self, data: bytes, graph: Graph) -> None:
         """Write an event file for TensorBoard into the folder that was asked for."""
         from gviz.events import write_events

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from gviz.graph import Graph, Node
 from gviz.static.out import picture
+from gviz.static.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gviz.compare import Comparison
 
-__all__ = ["bars", "seconds", "side_by_side"]
+__all__ = ["bars", "caption", "seconds", "side_by_side"]
 
 BARS = 44
 """Columns of the bars in a picture."""
@@ -22,9 +23,9 @@ def seconds(time: float) -> str:
     """Return a time as people read it.
 
     >>> seconds(5.12e-6), seconds(0.0123), seconds(2)
-    ('5.1 us', '12 ms', '2.0 s')
+    ('5.1 µs', '12 ms', '2.0 s')
     """
-    for unit, size in (("us", 1e-6), ("ms", 1e-3)):
+    for unit, size in (("µs", 1e-6), ("ms", 1e-3)):
         if time < 1000 * size * 0.9995:
             return f"{time / size:.{1 if time < 10 * size else 0}f} {unit}"
     return f"{time:.1f} s"
@@ -40,11 +41,11 @@ def bars(comparison: Comparison, width: int, block: str = "█") -> list[str]:
 
 
 def side_by_side(comparisons: Sequence[Comparison]) -> Graph:
-    """Return a picture of the first program that keeps its graph: a cluster for each form, with counts and bars for times.
+    """Return a picture of the first program that keeps its graph: a frame for each form, with counts.
 
     A program that records no graph has a box in its place.
     """
-    comparison = next((each for each in comparisons if each.pair.picture is not None), comparisons[0])
+    comparison = drawn(comparisons)
     pair, runs = comparison.pair, len(comparison.pair.feeds)
     times = "once" if runs == 1 else f"{runs} times"
     nothing = Graph(nodes=(Node("n0", "operation", f"{pair.recorded} operations,\nno graph is kept"),))
@@ -53,14 +54,33 @@ def side_by_side(comparisons: Sequence[Comparison]) -> Graph:
         (f"static: built once, run {times}", f"{size} operations, in {seconds(comparison.build)}"),
         (f"dynamic: built {times}", f"{all_built}; one graph is drawn"),
     )
-    graphs = (picture(comparison.static.graph), pair.picture or nothing)
-    static, dynamic = map(within, "sd", graphs, titles, bars(comparison, BARS))
+    graphs = (with_values(comparison), pair.picture or nothing)
+    static, dynamic = map(within, "sd", graphs, titles)
     edges, roots = static.edges + dynamic.edges, static.roots + dynamic.roots
     return Graph(static.nodes + dynamic.nodes, edges, roots, title=pair.title, kind="static")
 
 
-def within(key: str, graph: Graph, title: tuple[str, str], bar: str) -> Graph:
-    """Return a graph in a scope of that title, beside a bar; its ids begin with the key."""
+def drawn(comparisons: Sequence[Comparison]) -> Comparison:
+    """Return the comparison that is drawn: the first whose program keeps its graph."""
+    return next((each for each in comparisons if each.pair.picture is not None), comparisons[0])
+
+
+def caption(comparisons: Sequence[Comparison]) -> str:
+    """Return the text below the picture: how long a run takes in each form, as bars that begin at one place."""
+    return "\n".join(["a run takes", *bars(drawn(comparisons), BARS)])
+
+
+def with_values(comparison: Comparison) -> Graph:
+    """Return the picture of the static graph, with what the first run gives."""
+    graph = comparison.static.graph
+    tensors = [tensor for operation in graph.get_operations() for tensor in operation.outputs[:1]]
+    placeholders = [tensor for tensor in tensors if tensor.op.type == "Placeholder"]
+    found = Session(graph=graph).run(tensors, dict(zip(placeholders, comparison.pair.feeds[0], strict=True)))
+    return picture(graph, values=dict(zip(tensors, found, strict=True)))
+
+
+def within(key: str, graph: Graph, title: tuple[str, str]) -> Graph:
+    """Return a graph in a scope of that title; its ids begin with the key."""
     width = max(map(len, title))
     scope = "\n".join(line.ljust(width) for line in title)  # the lines of a title are centred
 
@@ -68,6 +88,5 @@ def within(key: str, graph: Graph, title: tuple[str, str], bar: str) -> Graph:
         name = node.name.removeprefix(f"{node.scope}/") if node.name and node.scope else node.name
         return node._replace(id=key + node.id, name=name, scope=f"{scope}/{node.scope}" if node.scope else scope)
 
-    box = Node(f"{key}bar", "constant", "a run  " + bar[len("dynamic") :], scope=scope)
     edges = tuple(edge._replace(source=key + edge.source, target=key + edge.target) for edge in graph.edges)
-    return Graph((*map(moved, graph.nodes), box), edges, tuple(key + root for root in graph.roots), kind="static")
+    return Graph(tuple(map(moved, graph.nodes)), edges, tuple(key + root for root in graph.roots), kind="static")

@@ -154,7 +154,15 @@ def legend(kinds: Mapping[str, str], notes: Iterable[Line], theme: Theme, option
     cells += [f'<TD></TD><TD ALIGN="LEFT">{"".join(span_text(span, theme) for span in note)}  </TD>' for note in notes]
     across = COLUMNS[options.direction] if options.fit == "none" else len(cells)
     table = "".join(f"<TR>{''.join(cells[i : i + across])}</TR>" for i in range(0, len(cells), across))
-    return Html(f'<<TABLE BORDER="0" CELLSPACING="2" CELLPADDING="1">{banner(error, theme, 2 * across)}{table}</TABLE>>')
+    told = options.caption.splitlines() if options.fit == "none" else ()  # a page has a place of its own for it
+    head = banner(error, theme, 2 * across) + "".join(caption_row(line, theme, 2 * across) for line in told)
+    return Html(f'<<TABLE BORDER="0" CELLSPACING="2" CELLPADDING="1">{head}{table}</TABLE>>')
+
+
+def caption_row(line: str, theme: Theme, across: int) -> str:
+    """Return a row of the text below a picture; its spaces stay."""
+    text = escaped(line).replace(" ", "\u00a0")
+    return f'<TR><TD COLSPAN="{across}" ALIGN="LEFT"><FONT COLOR="{theme.ink}" POINT-SIZE="12">{text}</FONT></TD></TR>'
 
 
 def banner(error: str, theme: Theme, across: int) -> str:

@@ -57,7 +57,8 @@ def _legend(graph: Graph, options: RenderOptions) -> html.Html:
     """Return the text below the picture: its kinds of boxes, and which way data and gradients go."""
     kinds = {node.kind for node in graph.nodes} | ({"output"} if graph.roots else set())
     is_static = graph.kind == "static"
-    told = {kind: text for kind, text in (STATIC_LEGEND if is_static else LEGEND).items() if kind in kinds}
+    texts = {**LEGEND, **STATIC_LEGEND} if is_static and "leaf" in kinds else STATIC_LEGEND if is_static else LEGEND
+    told = {kind: text for kind, text in texts.items() if kind in kinds}
     forward, back = {"TB": "↓↑", "BT": "↑↓", "LR": "→←", "RL": "←→"}[options.direction]
     has_unknown = any(UNKNOWN in node.expression for node in graph.nodes)
     notes = [f"{UNKNOWN} an input that needs no grad"] if has_unknown else []
