@@ -63,6 +63,7 @@ class Node(NamedTuple):
         attrs: what the operation saved, (name, text) in order of the names, as in ``("alpha", "1")``.
         scope: the name scope of a static graph's operation, as in ``outer/inner``.
         expression: what an operation computes, in the program's names, as in ``x + w``; "" where that is not known.
+        outputs: names of what an operation with several outputs makes, in their order; "" for one without a name.
         arrives: the gradient that arrives at an operation when backward runs; None where that was not asked for.
     """
 
@@ -79,6 +80,7 @@ class Node(NamedTuple):
     attrs: tuple[tuple[str, str], ...] = ()
     scope: str = ""
     expression: str = ""
+    outputs: tuple[str, ...] = ()
     arrives: Value = None
 
 
@@ -343,6 +345,7 @@ _FORMS: dict[str, tuple[str, Callable[[object], bool]]] = {
     "Value": ("a number or nested lists of numbers", _is_value),
     "tuple[int, ...]": ("a list of sizes", _is_shape),
     "tuple[int | None, ...] | None": ("a list of sizes", lambda value: value is None or _is_shape(value, unknown=True)),
+    "tuple[str, ...]": ("a list of texts", lambda value: isinstance(value, tuple) and all(type(one) is str for one in value)),
     "tuple[tuple[str, str], ...]": ("a list of pairs of texts", _is_pairs),
 }
 """The form of each field that is read from JSON, by its annotation in the records above: in words, and as a check."""

@@ -207,6 +207,7 @@ class Walker:
         self.alive: list[object] = []
         self.row_of: dict[int, TensorRow] = {}
         self.made_by: dict[int, TensorRow] = {}
+        self.makes: dict[int, dict[int, str]] = {}
         self.attrs: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}  # many are equal: each is kept once
         self.classes: dict[type, tuple[bool, list[tuple[str, str]]]] = {}
         for name, tensor in named.items():
@@ -215,6 +216,7 @@ class Walker:
             if node is not None:
                 self.alive.append(node)
                 self.made_by.setdefault(id(node), rows[name])
+                self.makes.setdefault(id(node), {}).setdefault(int(getattr(tensor, "output_nr", 0)), name)
 
     def new_id(self, thing: object) -> str:
         """Return the next id, remembered for this object."""
@@ -302,7 +304,9 @@ class Walker:
             box = Node(node_id, "operation", label, None, made_shape(node), None, None, None, state, len(slots), attrs)
         else:
             facts = row.name, row.shape, row.dtype, row.value, row.grad
-            box = Node(node_id, "operation", label, *facts, state, len(slots), attrs)
+            names = self.makes[id(node)]
+            outputs = tuple(names.get(number, "") for number in range(max(names) + 1)) if len(names) > 1 else ()
+            box = Node(node_id, "operation", label, *facts, state, len(slots), attrs, outputs=outputs)
         self.nodes.append(box)
         if self.saved:
             self.add_saved(node_id, kept)

@@ -89,7 +89,7 @@ def words_of(graph: Graph) -> dict[str, Words]:
     texts: dict[str, Text] = {}
     words: dict[str, Words] = {}
     for node in inputs_first(graph, inputs):
-        operands = {edge.slot: texts[edge.source] for edge in inputs[node.id]}
+        operands = {edge.slot: named(edge, kinds[edge.source], texts) for edge in inputs[node.id]}
         text = Text(node.name or "")
         if node.kind == "accumulate":
             text = operands.get(0, text)
@@ -103,6 +103,11 @@ def words_of(graph: Graph) -> dict[str, Words]:
                 text = found
         texts[node.id] = text
     return words
+
+
+def named(edge: Edge, source: Node, texts: Mapping[str, Text]) -> Text:
+    """Return what is used along an edge: one of several outputs has a name of its own."""
+    return Text(source.outputs[edge.output]) if edge.output < len(source.outputs) else texts[edge.source]
 
 
 def with_constants(parts: list[str], known: Collection[int], expression: str) -> tuple[str, ...]:

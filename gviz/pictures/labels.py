@@ -29,6 +29,9 @@ MOST_VALUES = 4
 LONGEST_NAME, LONGEST_EXPRESSION = 40, 36
 """Characters of a name and of what an operation computes; of a longer one the middle is left out."""
 
+_MINUS_ONE = str(2**64 - 1)
+"""How PyTorch's getters tell a dim of -1."""
+
 _NOT_SHOWN = "[saved tensor"
 _NOT_FINITE = ("nan", "inf", "-inf")
 
@@ -221,7 +224,7 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
         about = short(node.expression, LONGEST_EXPRESSION) or sizes
         found += [(Span(about, "muted"),)] if about else []
     else:
-        found += value_lines(node, options)
+        found += [outputs_line(node)] if node.outputs else value_lines(node, options)
         found += gradient_line(node, options) if "grad" in show else []
     if "state" in show and node.state:
         found.append((Span(node.state, "muted"),))
@@ -253,6 +256,13 @@ def _torchviz(node: Node) -> list[str]:
         return [node.label, _name(node)]
     name = (node.label or node.name) if node.kind == "saved" else node.name
     return [name or "", f" {shape_text(node.shape if node.shape is not None else ())}"]
+
+
+def outputs_line(node: Node) -> Line:
+    """Return the names of several outputs, and what they are computed by."""
+    names = [Span(short(name or "_", LONGEST_NAME), is_bold=True) for name in node.outputs]
+    head = [part for name in names for part in (name, Span(", "))][:-1]
+    return (*head, Span(f" = {short(node.expression, LONGEST_EXPRESSION)}")) if node.expression else tuple(head)
 
 
 def value_lines(node: Node, options: RenderOptions) -> list[Line]:
@@ -305,7 +315,7 @@ def _name(node: Node) -> str:
 
 def _attributes(node: Node, most: int, *, table: bool) -> list[str]:
     """Return what an operation saved; tensors are left to the boxes of ``saved``."""
-    rows = [(key, text) for key, text in node.attrs if not text.startswith(_NOT_SHOWN)]
+    rows = [(key, text.replace(_MINUS_ONE, "-1")) for key, text in node.attrs if not text.startswith(_NOT_SHOWN)]
     width = max((len(key) for key, _ in rows), default=0) if table else 0
     cells = [f"{key:<{width}}: {text if len(text) <= most else shorten(text, most)}" for key, text in rows]
     longest = max(map(len, cells), default=0)

@@ -111,6 +111,7 @@ def _clusters(graph: Graph, shapes: list[Shape], options: RenderOptions) -> Iter
 def lines(edges: Iterable[Edge], graph: Graph, options: RenderOptions) -> Iterator[Arrow]:
     """Yield the arrows of a graph, or some of them."""
     tensors = {node.id for node in graph.nodes if node.kind == "saved"}
+    outputs = {node.id: node.outputs for node in graph.nodes if node.outputs and options.show}
     looks: Mapping[str, Mapping[str, str]] = edge_attributes(THEMES[options.theme]) if options.show else ARROWS
     for edge in edges:
         start, end, kind = edge.source, edge.target, edge.kind
@@ -119,6 +120,7 @@ def lines(edges: Iterable[Edge], graph: Graph, options: RenderOptions) -> Iterat
             start, end = end, start
             if options.show and edge.source not in tensors:  # but a leaf stays above the operations that keep it
                 look = {**look, "constraint": "false"}
-        if kind == "data" and edge.label:
-            look = {"label": shorten(edge.label, LONGEST_LINE, middle=True), **look}
+        label = edge.label or (outputs[start][edge.output] if edge.output < len(outputs.get(start, ())) else "")
+        if kind == "data" and label:
+            look = {"label": shorten(label, LONGEST_LINE, middle=True), **look}
         yield Arrow(start, end, look)
