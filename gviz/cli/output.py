@@ -18,7 +18,7 @@ from gviz.cli.options import OneOf, not_one_of
 from gviz.errors import FileError, RenderError
 from gviz.sources.options import Note
 from gviz.render import RenderOptions, find, render, save, suffix_of
-from gviz.pictures.options import ENGINES, FITS, RANKDIRS, SHOWABLE, THEMES, VIEWS
+from gviz.pictures.options import ENGINES, FITS, RANKDIRS, REPEATS, SHOWABLE, THEMES, VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +40,7 @@ LONGEST_TITLE = 60
 """Characters of a formula as a title."""
 
 LOOK = (
-    "view", "theme", "fit", "title", "caption", "precision", "legend", "rankdir", "graphviz", "font_size", "transparent", "scale",
+    "view", "theme", "fit", "title", "caption", "precision", "legend", "rankdir", "graphviz", "font_size", "repeat_leaves", "transparent", "scale",
     "graph", "node", "edge",
 )  # fmt: skip
 """Options of a command that are fields of :class:`gviz.RenderOptions`."""
@@ -168,6 +168,8 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
                      help="The page: as large as the picture is, a 16:9 slide, or A4 across."),
         click.option("--title", metavar="TEXT", help="The text above the picture."),
         click.option("--caption", metavar="TEXT", help="The text below the picture."),
+        click.option("--repeat-leaves", type=OneOf(REPEATS), default="auto", show_default=True,
+                     help="Draw a leaf that is used often again beside its later uses: far ones, none, or all."),
         click.option("--font-size", type=click.IntRange(4, 72), default=12, show_default=True, metavar="POINTS",
                      help="The size of the text in the boxes."),
         click.option("--scale", type=click.FloatRange(0.1, 10), default=1.0, show_default=True, metavar="X",

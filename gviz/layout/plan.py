@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Plan", "make_plan"]
+__all__ = ["Plan", "make_plan", "spans"]
 
 _MOST_PLACES = 4_000
 """Place holders that any graph may have; a larger graph may have one per node."""
@@ -51,13 +51,13 @@ def make_plan(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> Plan:
     >>> len(plan.long), plan.attributes
     (111, {'nslimit': '14.16'})
     """
-    spans = _spans(nodes, edges)
-    places = sum(span - 1 for span in spans)
+    lengths = spans(nodes, edges)
+    places = sum(span - 1 for span in lengths)
     budget, kept = max(_MOST_PLACES, len(nodes)), 0
     long: list[int] = []
     if places > budget:
-        for index in sorted(range(len(spans)), key=spans.__getitem__):
-            kept += spans[index] - 1
+        for index in sorted(range(len(lengths)), key=lengths.__getitem__):
+            kept += lengths[index] - 1
             if kept > budget:
                 long.append(index)
         places = budget
@@ -67,7 +67,7 @@ def make_plan(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> Plan:
     return Plan(attributes, frozenset(long), size > _SLOW)
 
 
-def _spans(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[int]:
+def spans(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[int]:
     """Return how many ranks each edge goes down, at least 1; a node's rank is the longest way from it to an output.
 
     Each node but the outputs has an edge of span 1, so that none is lost when long edges are left out.

@@ -29,6 +29,9 @@ MOST_VALUES = 4
 LONGEST_NAME, LONGEST_EXPRESSION = 40, 36
 """Characters of a name and of what an operation computes; of a longer one the middle is left out."""
 
+REPEATED, USED = "repeated", "used"
+"""States of a leaf's boxes: one that is drawn again beside a later use, and the first, which says how often it is used."""
+
 _MINUS_ONE = str(2**64 - 1)
 """How PyTorch's getters tell a dim of -1."""
 
@@ -177,7 +180,12 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[B
         kind, is_root = node.kind, node.id in roots
         if kind == "output" and node.id not in made:
             kind = "leaf"
+        if node.state == REPEATED:
+            drawn.append(Box("repeat", ((Span(short(node.name or "", LONGEST_NAME)),),)))
+            continue
         found = lines(node._replace(kind=kind), options, has_box=node.id in with_boxes, table=table)
+        if node.state.startswith(f"{USED} "):
+            found.append((Span(node.state, "muted"),))
         if node.id in born:
             text = next(item for item in elements(node.value) if item in _NOT_FINITE)
             found.append((Span(f"{text} begins here", "error", is_bold=True),))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gviz.errors import RenderError
 from gviz.text import did_you_mean
 
-__all__ = ["ENGINES", "FITS", "RANKDIRS", "SHOWABLE", "THEMES", "VIEWS", "RenderOptions"]
+__all__ = ["ENGINES", "FITS", "RANKDIRS", "REPEATS", "SHOWABLE", "THEMES", "VIEWS", "RenderOptions"]
 
 SHOWABLE = ("value", "grad", "shape", "dtype", "state", "saved", "attrs")
 """Further lines of the boxes; without any of them it is TorchViz's own picture."""
@@ -26,6 +26,9 @@ THEMES = ("torchviz", "light", "dark", "print")
 VIEWS = {"torchviz": "TB", "dataflow": "LR", "teaching": "TB", "micrograd": "LR"}
 """What a picture shows, the backward graph as TorchViz draws it, or the formula with its local derivatives; and its direction."""
 
+
+REPEATS = ("auto", "never", "always")
+"""Leaves that are drawn again: from the third use on where it is far away, none, or at each further use."""
 
 FITS = ("none", "slide", "a4")
 """The page of a picture: as large as it is, 16:9, or A4 across."""
@@ -52,6 +55,7 @@ class RenderOptions:
         fit: the page that the picture is put on, one of :data:`FITS`.
         title: what stands above the picture; "" on a page is the formula, or the name of the root.
         caption: what stands below it.
+        repeat_leaves: whether a leaf that is used often is drawn again beside its later uses, one of :data:`REPEATS`.
         font_size: points of the text in a box.
         transparent: whether the page lets what is behind it through.
         scale: how many times as large an image is in pixels.
@@ -77,6 +81,7 @@ class RenderOptions:
     fit: str = "none"
     title: str = ""
     caption: str = ""
+    repeat_leaves: str = "auto"
     font_size: int = 12
     transparent: bool = False
     scale: float = 1.0
@@ -96,6 +101,7 @@ class RenderOptions:
             ("theme", (self.theme,), THEMES),
             ("view", (self.view,), VIEWS),
             ("fit", (self.fit,), FITS),
+            ("repeat_leaves", (self.repeat_leaves,), REPEATS),
         ):
             for word in words:
                 if word not in known:

@@ -9,6 +9,7 @@ from gviz.pictures import Arrow, Frame, Picture, Shape, html, is_large
 from gviz.pictures.labels import Span, boxes
 from gviz.pictures.look import ARROWS, BOX, BOXES, CLUSTER, LABEL, LONGEST_LINE, picture_size
 from gviz.pictures.page import direction, themed
+from gviz.pictures.repeat import with_repeats
 from gviz.pictures.theme import THEMES, box_attributes, edge_attributes, error_attributes
 from gviz.text import shorten
 
@@ -42,8 +43,10 @@ STATIC_LEGEND = {
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture; ``options.show`` is empty for TorchViz's own."""
     shown = graph if not options.show or is_large(graph) else with_expressions(graph)
+    if options.show and options.repeat_leaves != "never" and not is_large(graph):
+        shown = with_repeats(shown, always=options.repeat_leaves == "always")
     drawn = _boxes(shown, options)
-    statements = [*(_clusters(shown, drawn, options) if graph.kind == "static" else drawn), *lines(graph.edges, shown, options)]
+    statements = [*(_clusters(shown, drawn, options) if graph.kind == "static" else drawn), *lines(shown.edges, shown, options)]
     size = {"size": picture_size(len(graph.nodes) + len(graph.edges))}
     if not options.show:
         label = LABEL if any(edge.label and edge.kind == "data" for edge in graph.edges) else {}

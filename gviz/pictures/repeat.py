@@ -1,0 +1,46 @@
+"""Leaves that are used again and again, an RNN's weights, drawn once more beside each later use."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gviz.graph import Edge, Node
+from gviz.layout.plan import spans
+from gviz.pictures.labels import REPEATED, USED
+
+if TYPE_CHECKING:
+    from gviz.graph import Graph
+
+__all__ = ["with_repeats"]
+
+MOST_USES, FAR = 2, 4
+"""Uses of a leaf that its own box serves, and how many ranks an arrow may go down."""
+
+
+def with_repeats(graph: Graph, *, always: bool = False) -> Graph:
+    """Return the graph with a box of its own for each use of a leaf after the second that is far from it; or for each such use.
+
+    The boxes have the leaf's name alone; its own box says how often it is used.
+    """
+    nodes = {node.id: node for node in graph.nodes}
+    leaf_of = {edge.target: edge.source for edge in graph.edges if nodes[edge.target].kind == "accumulate"}
+    uses = Counter(edge.source for edge in graph.edges if edge.source in leaf_of)
+    if not any(count > MOST_USES for count in uses.values()):
+        return graph
+    ranks = spans([node.id for node in graph.nodes], [(edge.source, edge.target) for edge in graph.edges])
+    kept: Counter[str] = Counter()
+    edges: list[Edge] = []
+    copies: list[Node] = []
+    for edge, rank in zip(graph.edges, ranks, strict=True):
+        leaf = nodes[leaf_of[edge.source]] if uses[edge.source] > MOST_USES else None
+        if leaf is None or (not always and rank < FAR) or (always and kept[edge.source] < 1):
+            kept[edge.source] += leaf is not None
+            edges.append(edge)
+            continue
+        copy = Node(f"{leaf.id}_{len(copies)}", "leaf", name=leaf.name, shape=leaf.shape, state=REPEATED)
+        copies.append(copy)
+        edges.append(edge._replace(source=copy.id))
+        nodes[leaf.id] = leaf._replace(state=f"{USED} {uses[edge.source]}×")
+    return replace(graph, nodes=(*nodes.values(), *copies), edges=tuple(edges))
