@@ -219,19 +219,10 @@ def of_either(op: Operation) -> Outputs:
 
 
 # ------------------------------------------------------------------ by the arguments of a function
-def unreduced(part: Tensor, x: Tensor, axes: tuple[int, ...] | None) -> Dims:
-    """Return the shape of a reduction's result with a length of one for each axis that was reduced."""
-    if x._dims is None:
-        return None
-    gone = range(len(x._dims)) if axes is None else [axis % len(x._dims) for axis in axes]
-    return tuple(1 if i in gone else n for i, n in enumerate(x._dims))
-
-
 OF_ARGUMENTS: dict[str, Callable[..., Dims]] = {
     "pass": lambda x: x._dims,
     "squeeze_all": lambda x: None if x._dims is None or None in x._dims else tuple(n for n in x._dims if n != 1),
     "transpose": lambda x, order: (None,) * x.shape.rank if x.shape.rank is not None else None,
-    "unreduced": unreduced,
     "piece": lambda part, parts, place, axis: parts[place]._dims,
     **dict.fromkeys(
         ("put_back", "put_back_by", "put_piece", "shape_like", "spread_like", "spread_sum"), lambda part, x, *rest: x._dims
