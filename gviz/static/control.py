@@ -128,7 +128,7 @@ class Loop(Unit):
     condition: Tensor
 
     def needs(self, wanted: Iterable[int]) -> tuple[list[int], list[Tensor]]:
-        """The variables that some results depend on (the first, which gives the beat, always) and what comes in for them."""
+        """Return the variables that some results need (always the first, which gives the beat) and what comes in for them."""
         doors = {inside.op: t for t, inside in self.context.captures.items()}
         place = {op: i for ops in (self.merges, self.switches) for i, op in enumerate(ops)}
         kept, seen = {0, *wanted}, set()
@@ -173,9 +173,9 @@ def while_loop(
     TypeError for what is not a function, a condition that is not a boolean, a variable that changes its dtype; ValueError for
     no variables, for another number of them after a step, and for a shape that changes.
     """
-    for what, function in (("cond", cond), ("body", body)):
+    for word, function in (("cond", cond), ("body", body)):
         if not callable(function):
-            raise TypeError(f"'{what}' must be callable.")
+            raise TypeError(f"'{word}' must be callable.")
     if not isinstance(loop_vars, (list, tuple)):
         loop_vars = [loop_vars]
     if not loop_vars:
@@ -232,7 +232,7 @@ def build_loop(
 
 
 def as_given(form: Sequence[object], given: object) -> object:
-    """Return what a body gives; of one variable it may come without its list."""
+    """Return the result of a body; that of one variable may come without its list."""
     return [given] if len(form) == 1 and nesting(given) != nesting(form) else given
 
 
@@ -312,7 +312,7 @@ def cond(
 
 
 def branch_result(value: TensorLike | Operation | None, side: Context, inner: Tensor) -> Tensor:
-    """Return what a branch gives as a tensor; ValueError for None."""
+    """Return a branch's result as a tensor; ValueError for None."""
     if value is None:
         raise ValueError(f"'{('false_fn', 'true_fn')[side.side]}' must have a return value.")
     if not isinstance(value, Operation):

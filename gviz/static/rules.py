@@ -31,7 +31,7 @@ Outputs: TypeAlias = "list[tuple[DType, Dims]] | Dims"
 Rule: TypeAlias = "Callable[[Operation], Outputs]"
 
 
-# ------------------------------------------------------------------ what is known of inputs
+# ------------------------------------------------------------------ values that are known while building
 def constant_value(tensor: Tensor) -> Any:
     """Return the value of a tensor that is known while building, else None."""
     return tensor.op.attrs["value"] if tensor.op.type == "Const" else None
@@ -148,7 +148,7 @@ def examples(key: str, args: Any, forms: Sequence[tuple[Any, tuple[int | None, .
 
 # ------------------------------------------------------------------ by rule
 def reshaped(op: Operation) -> Outputs:
-    """Into a given shape, in which -1 stands for what is left."""
+    """Return the shape that is asked for, with a length for -1; ClashError if the elements do not fit."""
     wanted, have = numbers(op.inputs[1]), op.inputs[0].shape.num_elements()
     if wanted is None:
         return None
