@@ -53,12 +53,8 @@ class RenderOptions:
         show: object = self.show
         object.__setattr__(self, "show", (show,) if isinstance(show, str) else self.show)
         object.__setattr__(self, "rankdir", self.rankdir.upper())
-        for option, words, known in (
-            ("show", self.show, SHOWABLE),
-            ("rankdir", (self.rankdir,), RANKDIRS),
-            ("graphviz", (self.graphviz,), ENGINES),
-        ):
-            for word in words:
-                if word not in known:
-                    hint = did_you_mean(word, known) or None
-                    raise RenderError(f"{option} is one of {', '.join(known)}, not {word!r}", hint=hint)
+        words = [("graphviz", self.graphviz, ENGINES), ("rankdir", self.rankdir, RANKDIRS)]
+        for option, word, known in [*words, *(("show", word, SHOWABLE) for word in self.show)]:
+            if word not in known:
+                hint = did_you_mean(word, known) or None
+                raise RenderError(f"{option} is one of {', '.join(known)}, not {word!r}", hint=hint)
