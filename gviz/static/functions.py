@@ -235,11 +235,9 @@ def fact(type: str, known: Callable[[TensorShape], ArrayLike | None]) -> Callabl
 
     def build(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32) -> Tensor:
         with named(graph_of(input), name, type) as scope:
-            x = convert(input)
+            x, dtype = convert(input), as_dtype(out_type)
             value = known(x.shape)
-            return (
-                make(type, [x], scope, out_type=as_dtype(out_type)) if value is None else constant(value, out_type, name=scope)
-            )
+            return make(type, [x], scope, out_type=dtype) if value is None else constant(value, dtype, name=scope)
 
     return build
 
@@ -270,9 +268,8 @@ def getitem(self: TensorLike, index: object) -> Tensor:
                 "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are "
                 f"valid indices, got {entry!r}"
             )
-    corners = [[row[i] for row in rows] for i in range(3)]
     with named(x.graph, None, "strided_slice") as scope:
-        ends = [convert(c, int32, n) for c, n in zip(corners, ("stack", "stack_1", "stack_2"), strict=True)]
+        ends = [convert([row[i] for row in rows], int32, n) for i, n in enumerate(("stack", "stack_1", "stack_2"))]
         return make("StridedSlice", [x, *ends], scope, kinds=tuple(kinds))
 
 

@@ -294,11 +294,10 @@ def of_loop(loop: Loop, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor
     back.starts = [*first, *(make("ZerosLike", [t]) for t in outside)]
     back.merges = inside.begin(back.starts, [t._dims for t in back.starts])
     running = [merge.outputs[0] for merge in back.merges]
-    bodies = [s.outputs[1].consumers()[0].outputs[0] for s in loop.switches]
     back.variables = [
-        inside.add("StackPopV2", [], "StackPopV2", dtype=t.dtype.base_dtype, shape=t.shape.dims).outputs[0] for t in bodies
+        inside.add("StackPopV2", [], dtype=t.dtype.base_dtype, shape=t.shape.dims).outputs[0] for t in loop.bodies
     ]
-    given = dict(zip(bodies, back.variables, strict=True)) | {inner: t for t, inner in loop.context.captures.items()}
+    given = dict(zip(loop.bodies, back.variables, strict=True)) | {inner: t for t, inner in loop.context.captures.items()}
 
     with opened(graph, inside):
         copies = copied([loop.results[i] for i in real], loop.context, given)
@@ -308,7 +307,7 @@ def of_loop(loop: Loop, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor
         sums = zip(running[len(real) :], parts[len(real) :], strict=True)
         results = [*before, *(t if g is None else make("AddV2", [t, g]) for t, g in sums)]
     back.results = inside.turn(back.merges, results, back.name)
-    exits = [inside.add("Exit", [m.outputs[0]], "Exit") for m in back.merges]
+    exits = [inside.add("Exit", [m.outputs[0]]) for m in back.merges]
     if exits:
         back.close(exits, [*back.starts, *inside.captures, *loop.outputs])
         yield from zip([*(loop.starts[i] for i in real), *outside], back.outputs, strict=True)
