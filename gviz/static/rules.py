@@ -88,7 +88,7 @@ def unequal(op: Operation, operands: Iterable[Tensor]) -> str:
 
 
 # ------------------------------------------------------------------ by example
-TRIALS = 3000
+TRIALS, MOST_DIMS = 3000, 6
 _outputs: dict[tuple[Any, ...], list[tuple[DType, Dims]]] = {}
 
 
@@ -98,18 +98,20 @@ def by_example(op: Operation, key: str, args: Any) -> list[tuple[DType, Dims]]:
     is_plain = all(isinstance(arg, Tensor) for arg in args)
     place = (key, *forms) if is_plain else (key, repr(refill(args, iter(forms))))
     if place not in _outputs:
-        ranks = [len(dims) for _, dims in forms if dims is not None]
-        results, problem = [], ""
-        for rank in range(max([4, *ranks]) + 2) if len(ranks) < len(forms) else [0]:  # an unknown one is each of these
+        is_known = all(dims is not None for _, dims in forms)
+        results, problem = {}, ""
+        for rank in [0] if is_known else range(MOST_DIMS + 1):  # an unknown one may be each of these
             try:
-                results.append(
-                    examples(key, args, [(dtype, (None,) * rank if dims is None else dims) for dtype, dims in forms])
+                results[rank] = examples(
+                    key, args, [(dtype, (None,) * rank if dims is None else dims) for dtype, dims in forms]
                 )
             except ClashError as error:
                 problem = str(error)
         if not results:
             raise ClashError(problem if key == "cat" else unequal(op, tensors_in(args)) or problem)
-        outputs = zip(*results, strict=True)
+        if list(results) == [MOST_DIMS]:  # more might do, too
+            results[0] = [(dtype, None) for dtype, _ in results[MOST_DIMS]]
+        outputs = zip(*results.values(), strict=True)
         _outputs[place] = [(one[0][0], reduce(relaxed, [dims for _, dims in one])) for one in outputs]
     return _outputs[place]
 
