@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from itertools import count, product
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 from gviz.engine import Tensor
@@ -17,11 +18,11 @@ from gviz.sources.expression.allowed import FIELDS
 from gviz.text import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from gviz.sources.expression.check import Program
 
-__all__ = ["ROOT_NAME", "Names", "letters", "parts_of"]
+__all__ = ["ROOT_NAME", "Names", "parts_of"]
 
 ROOT_NAME = "graph"
 """The name of a root that has none."""
@@ -46,7 +47,8 @@ class Names:
         self.program = program
         self.expressions: dict[str, str] = {}
         self._taken = {*program.names, *taken}
-        self._letters = (letter for letter in letters() if letter not in self._taken)
+        words = ("".join(word) for length in count(1) for word in product(ascii_lowercase, repeat=length))  # a ... z, aa ...
+        self._letters = (word for word in words if word not in self._taken)
         self.tensors: dict[str, Tensor] = {}  # in the order of first assignment
         self._by_tensor: dict[int, str] = {}  # by identity; the names keep every tensor alive
         self._times: Counter[str] = Counter()
@@ -68,7 +70,7 @@ class Names:
                 root = _without_plus(statement.value)  # what stands in it between commas the names of its places
                 self._outermost |= {statement.value, root, *getattr(root, "elts", ())}
 
-    def __call__(self, piece: ast.expr, value: Any) -> Any:
+    def __call__(self, piece: ast.expr, value: object) -> object:
         """Name what a piece has come to, or note that a name is assigned."""
         if isinstance(piece, ast.Name):
             self.assign(piece.id, value)
@@ -84,7 +86,7 @@ class Names:
             self._written[piece] = ast.Name(name or text)
         return value
 
-    def root(self, value: Any) -> str:
+    def root(self, value: object) -> str:
         """Return the name of the root, which the last statement has come to: its last name, ``graph`` if it has none.
 
         Raises:
@@ -122,7 +124,7 @@ class Names:
         text = ast.unparse(_with(self._written, piece))
         return text if len(text) <= MAX_TEXT else shorten(text, MAX_TEXT, middle=True, mark=" … ")
 
-    def assign(self, name: str, value: Any) -> None:
+    def assign(self, name: str, value: object) -> None:
         """Note that the program gives a name to a tensor, or to a tuple of tensors, whose parts are named by their places.
 
         A name that is assigned again belongs to the later tensor; the earlier one becomes ``x (1st)``.
@@ -134,7 +136,7 @@ class Names:
             if id(part) not in self._by_tensor:
                 self._assign(text, part)
 
-    def _add(self, name: str, tensor: Any, text: str) -> str:
+    def _add(self, name: str, tensor: Tensor, text: str) -> str:
         """Give a tensor an automatic name, which stands for a text."""
         self._assign(name, tensor)
         self.expressions[name] = text
@@ -174,18 +176,6 @@ def parts_of(value: object, name: str) -> list[tuple[Tensor, str]]:
         return []
     fields = {id(getattr(value, field)): f"{name}.{field}" for field in sorted(FIELDS) if hasattr(value, field)}
     return [(part, fields.get(id(part), f"{name}[{number}]")) for number, part in enumerate(value) if isinstance(part, Tensor)]
-
-
-def letters() -> Iterator[str]:
-    """a, b, ... z, aa, ab, ... without end.
-
-    >>> from itertools import islice
-    >>> list(islice(letters(), 25, 29))
-    ['z', 'aa', 'ab', 'ac']
-    """
-    for length in count(1):
-        for combination in product("abcdefghijklmnopqrstuvwxyz", repeat=length):
-            yield "".join(combination)
 
 
 def _ordinal(number: int) -> str:
